@@ -1,0 +1,119 @@
+import EventLoop
+import FetchEngine
+import Glibc
+import HTTPTypes
+
+/// Loads one URL many times, a fixed number at once.
+func fetch(_ text: String, total: Int, concurrency: Int) async throws {
+    let loop = EventLoop(name: "transfers")
+    let session = Session(configuration: benchmarkConfiguration(concurrency), transferLoop: TransferLoop(loop))
+    let request = Request(url: try URLRecord(text))
+    let start = Usage.Figures.now
+    let latencies = await withTaskGroup(of: [Double].self) { group in
+        let preference: EventLoop? = getenv("ENGINE_BENCH_PREFER_LOOP") == nil ? nil : loop
+        for index in 0..<concurrency {
+            let share = total / concurrency + (index < total % concurrency ? 1 : 0)
+            group.addTask(executorPreference: preference) { await run(share, of: request, in: session) }
+        }
+        return await group.reduce(into: []) { $0 += $1 }
+    }
+    let spent = Usage.Figures.now.since(start)
+    let sorted = latencies.sorted()
+    let (p50, p99) = sorted.isEmpty ? (0, 0) : (sorted[sorted.count / 2], sorted[sorted.count * 99 / 100])
+    print(
+        "engine fetch conc=\(concurrency) n=\(total) failed=\(total - sorted.count) rate=\(Int(Double(total) / spent.wall))",
+        "cpu_us=\(rounded(spent.cpu / Double(total) * 1e6)) usr_us=\(rounded(spent.user / Double(total) * 1e6))",
+        "p50_ms=\(rounded(p50 * 1e3, 1000)) p99_ms=\(rounded(p99 * 1e3, 1000)) hwm_kb=\(status("VmHWM"))")
+}
+
+private func run(_ count: Int, of request: Request, in session: Session) async -> [Double] {
+    var latencies: [Double] = []
+    latencies.reserveCapacity(count)
+    for _ in 0..<count {
+        let start = MonotonicTime.now
+        let task = session.dataTask(with: request)
+        guard let response = try? await task.response(bufferingUpTo: 65536), response.status.code == 200,
+            task.completeBody != nil
+        else { continue }
+        latencies.append(Double(MonotonicTime.now.nanoseconds(since: start)) / 1e9)
+    }
+    return latencies
+}
+
+/// Holds many transfers open, taking what little they send, and tells what each costs.
+func idle(_ text: String, count: Int, seconds: Int) async throws {
+    let session = Session(configuration: benchmarkConfiguration(count))
+    let request = Request(url: try URLRecord(text))
+    let before = status("VmRSS")
+    let start = Usage.Figures.now
+    await withTaskGroup(of: Bool.self) { group in
+        for _ in 0..<count {
+            group.addTask {
+                do {
+                    for try await _ in try await started(request, in: session).body {}
+                    return true
+                } catch {
+                    return false
+                }
+            }
+        }
+        // The first half is for starting.
+        try? await Task.sleep(for: .milliseconds(seconds * 500))
+        let half = Usage.Figures.now
+        try? await Task.sleep(for: .milliseconds(seconds * 500))
+        let held = Usage.Figures.now.since(half)
+        let after = status("VmRSS")
+        print(
+            "engine idle conc=\(count) rss0_kb=\(before) rss_kb=\(after)",
+            "per_transfer_kb=\(rounded(Double(after - before) / Double(count), 100)) threads=\(status("Threads"))",
+            "start_cpu_us=\(rounded(half.since(start).cpu / Double(count) * 1e6))",
+            "hold_cpu_pct=\(rounded(held.cpu / held.wall * 100, 100))")
+        group.cancelAll()
+        let finished = await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        if finished > 0 { complain("\(finished) transfers had ended early") }
+    }
+}
+
+private func started(_ request: Request, in session: Session) async throws(LoadError) -> DataTask {
+    let task = session.dataTask(with: request)
+    _ = try await task.response()
+    return task
+}
+
+/// Loads one body into a file.
+func download(_ text: String, to path: String) async throws {
+    let session = Session(configuration: benchmarkConfiguration(1))
+    let descriptor = path == "-" ? -1 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard path == "-" || descriptor >= 0 else { throw Usage() }
+    let before = Usage.Figures.now
+    var count = 0
+    let task = session.dataTask(with: Request(url: try URLRecord(text)))
+    _ = try await task.response()
+    for try await chunk in task.body {
+        if descriptor >= 0 { try writeAll(chunk, to: descriptor) }
+        count += chunk.count
+    }
+    let spent = Usage.Figures.now.since(before)
+    let size = Double(count) / 1e9
+    print(
+        "engine download bytes=\(count) seconds=\(rounded(spent.wall, 1000)) MBps=\(Int(size * 1e3 / spent.wall))",
+        "cpu_s_per_GB=\(rounded(spent.cpu / size, 1000)) hwm_kb=\(status("VmHWM"))")
+}
+
+private func writeAll(_ bytes: [UInt8], to descriptor: Int32) throws {
+    var offset = 0
+    while offset < bytes.count {
+        let count = bytes.withUnsafeBytes {
+            write(descriptor, $0.baseAddress.map { $0 + offset }, bytes.count - offset)
+        }
+        guard count > 0 else { throw Usage() }
+        offset += count
+    }
+}
+
+private func benchmarkConfiguration(_ connections: Int) -> SessionConfiguration {
+    var configuration = SessionConfiguration()
+    configuration.httpMaximumConnectionsPerHost = connections
+    configuration.timeoutIntervalForResource = .seconds(3600)
+    return configuration
+}

@@ -1,0 +1,37 @@
+import EventLoop
+import FetchEngine
+import Glibc
+
+/// Measures the engine against an origin; each command prints one line of key=value.
+///
+///     engine-bench fetch URL TOTAL CONCURRENCY      a body into memory, TOTAL times
+///     engine-bench idle URL COUNT SECONDS           COUNT slow bodies held open at once
+///     engine-bench download URL FILE                one body into a file; - only counts it
+///
+/// ENGINE_BENCH_PREFER_LOOP=1 runs the calling tasks on the transfers' loop, as the worker does.
+let arguments = Array(CommandLine.arguments.dropFirst())
+let usage = "usage: engine-bench fetch URL TOTAL CONCURRENCY | idle URL COUNT SECONDS | download URL FILE"
+
+do {
+    switch arguments.first {
+    case "fetch" where arguments.count == 4:
+        try await fetch(arguments[1], total: number(arguments[2]), concurrency: number(arguments[3]))
+    case "idle" where arguments.count == 4:
+        try await idle(arguments[1], count: number(arguments[2]), seconds: number(arguments[3]))
+    case "download" where arguments.count == 3:
+        try await download(arguments[1], to: arguments[2])
+    default:
+        complain(usage)
+        exit(2)
+    }
+} catch {
+    complain("\(error)")
+    exit(1)
+}
+
+func number(_ text: String) throws -> Int {
+    guard let number = Int(text), number > 0 else { throw Usage() }
+    return number
+}
+
+struct Usage: Error {}

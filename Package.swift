@@ -1,0 +1,212 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// What every target of ours is compiled with; CI adds `-Xswiftc -warnings-as-errors`.
+let settings: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+    name: "fetchd",
+    platforms: [.macOS(.v26)],
+    products: [
+        .library(name: "FetchEngine", targets: ["FetchEngine"]),
+        .executable(name: "fetchd", targets: ["fetchd"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-collections.git", from: "1.6.0"),
+        .package(url: "https://github.com/apple/swift-configuration.git", from: "1.4.0"),
+        .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.35.2"),
+        .package(url: "https://github.com/apple/swift-system.git", from: "1.8.1"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache.git", from: "2.1.1"),
+        .package(url: "https://github.com/jpsim/Yams.git", from: "6.2.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess.git", from: "1.0.2"),
+    ],
+    targets: [
+        .plugin(name: "EmbedFiles", capability: .buildTool()),
+        .systemLibrary(name: "CEpoll"),
+        .systemLibrary(name: "CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
+        .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
+        .target(
+            name: "EventLoop",
+            dependencies: ["CEpoll", .product(name: "HeapModule", package: "swift-collections")],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "FetchEngine",
+            dependencies: [
+                "CCurl", "CIDN2", "EventLoop",
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "Postgres",
+            dependencies: [
+                "CLibPQ", "EventLoop",
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "FetchJobs",
+            dependencies: [
+                "FetchEngine",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "FetchStorage",
+            dependencies: [
+                "FetchJobs", "FetchEngine", "Postgres",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "_NIOFileSystem", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings,
+            plugins: ["EmbedFiles"]
+        ),
+        .target(
+            name: "FetchWorker",
+            dependencies: [
+                "FetchJobs", "FetchEngine",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "FetchAPI",
+            dependencies: [
+                "FetchJobs",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Mustache", package: "swift-mustache"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            exclude: ["Dashboard/Assets"],
+            swiftSettings: settings,
+            plugins: ["EmbedFiles"]
+        ),
+        .executableTarget(
+            name: "fetchd",
+            dependencies: [
+                "EventLoop", "FetchAPI", "FetchEngine", "FetchJobs", "FetchStorage", "FetchWorker", "Postgres",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "engine-bench",
+            dependencies: ["EventLoop", "FetchEngine", .product(name: "HTTPTypes", package: "swift-http-types")],
+            path: "Benchmarks/EngineBench",
+            swiftSettings: settings
+        ),
+        .target(
+            name: "TestSupport",
+            dependencies: [
+                "EventLoop", "FetchEngine", "FetchJobs", "Postgres",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Tests/TestSupport",
+            swiftSettings: settings
+        ),
+        .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"], swiftSettings: settings),
+        .testTarget(
+            name: "FetchEngineTests",
+            dependencies: [
+                "CCurl", "EventLoop", "FetchEngine", "TestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            resources: [.copy("Resources")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PostgresTests",
+            dependencies: [
+                "EventLoop", "Postgres", "TestSupport", "fetchd",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FetchJobsTests",
+            dependencies: ["FetchEngine", "FetchJobs", .product(name: "HTTPTypes", package: "swift-http-types")],
+            resources: [.copy("Resources/standard-webhooks")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FetchStorageTests",
+            dependencies: ["FetchEngine", "FetchJobs", "FetchStorage", "Postgres", "TestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FetchAPITests",
+            dependencies: [
+                "FetchAPI", "FetchEngine", "FetchJobs", "TestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdTesting", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: [
+                "FetchEngine", "FetchJobs", "FetchStorage", "Postgres", "TestSupport", "fetchd",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "fetchdTests",
+            dependencies: [
+                "FetchEngine", "TestSupport", "fetchd",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
+            swiftSettings: settings
+        ),
+    ]
+)

@@ -1,0 +1,49 @@
+import Mustache
+
+/// Escapes text for markup scalar by scalar.
+///
+/// The template engine's own escaping looks at characters; a quote that is one with a combining mark is not a quote to
+/// it, but is one to a browser. Everything an origin sent is shown through this.
+struct MarkupEscape: MustacheContentType {
+    /// The name templates ask for it by: `{{% CONTENT_TYPE:MARKUP}}`.
+    static let name = "MARKUP"
+
+    func escapeText(_ text: String) -> String {
+        var escaped = ""
+        escaped.reserveCapacity(text.utf8.count)
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            case "&": escaped += "&amp;"
+            case "\"": escaped += "&quot;"
+            case "'": escaped += "&#39;"
+            default: escaped.unicodeScalars.append(VisibleText.isSafe(scalar) ? scalar : "\u{FFFD}")
+            }
+        }
+        return escaped
+    }
+}
+
+/// Text of unknown origin, made fit to be looked at.
+enum VisibleText {
+    /// Whether a character shows as itself and leaves the order of its neighbours alone.
+    static func isSafe(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x09, 0x0A: true
+        case 0..<0x20, 0x7F..<0xA0: false
+        // Marks that turn the direction of writing could make a text read as another.
+        case 0x061C, 0x200B...0x200F, 0x202A...0x202E, 0x2060...0x206F, 0xFEFF: false
+        default: true
+        }
+    }
+
+    /// The start of a body as text, or nil when it is none.
+    static func preview(of bytes: [UInt8], limit: Int) -> String? {
+        let text = String(decoding: bytes.prefix(limit), as: UTF8.self)
+        let unsafe = text.unicodeScalars.count { !isSafe($0) && $0 != "\r" || $0 == "\u{FFFD}" }
+        // A character cut in two at the end is no sign of anything.
+        guard unsafe <= 1 + text.unicodeScalars.count / 20 else { return nil }
+        return text.replacing("\r\n", with: "\n")
+    }
+}

@@ -1,0 +1,67 @@
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+
+/// One request being answered.
+struct Call: Sendable {
+    let request: Request
+    let id: RequestID
+    /// What stands in the path where the route has a parameter.
+    let parameter: String
+    let logger: Logger
+    let channel: any Channel
+
+    var headers: HTTPFields { request.headers }
+
+    /// Where the connection comes from; the address of a proxy, when there is one.
+    var remoteAddress: String { channel.remoteAddress?.ipAddress ?? "local" }
+
+    /// The query, which may have these parameters and no others.
+    func query(allowing names: Set<String> = []) throws -> Query {
+        guard let text = request.uri.query, !text.isEmpty else { return Query() }
+        let query = try Query(text)
+        if let unknown = query.names.first(where: { !names.contains($0) }) {
+            throw Problem(parameter: unknown, "is not a parameter that is known here")
+        }
+        return query
+    }
+
+    /// The whole body, which may have up to `limit` bytes.
+    func body(upTo limit: Int) async throws -> ByteBuffer {
+        try requireLength(upTo: limit)
+        var body = ByteBuffer()
+        for try await var chunk in request.body {
+            guard body.readableBytes + chunk.readableBytes <= limit else { throw Self.tooLarge(limit) }
+            if body.readableBytes == 0 { body = chunk } else { body.writeBuffer(&chunk) }
+        }
+        return body
+    }
+
+    /// Refuses what says itself that it is too large, before any of it is read (SEC-44).
+    func requireLength(upTo limit: Int) throws {
+        guard let field = headers[.contentLength] else { return }
+        guard let length = Int64(field), length >= 0 else { throw Problem(.malformedRequest) }
+        if length > Int64(limit) { throw Self.tooLarge(limit) }
+    }
+
+    /// Refuses a body that is not of one of these media types, in plain.
+    func requireContent(_ types: String...) throws {
+        let mediaType = headers[.contentType]?.prefix { $0 != ";" }.lowercased()
+            .trimmingPrefix { $0 == " " }.prefix { $0 != " " }
+        let isPlain = headers[.contentEncoding].map { $0.lowercased() == "identity" } ?? true
+        guard isPlain, let mediaType, types.contains(String(mediaType)) else {
+            throw Problem(
+                .unsupportedMediaType,
+                "The body must be \(types.joined(separator: " or ")), without a content coding."
+            )
+        }
+    }
+
+    private static func tooLarge(_ limit: Int) -> Problem {
+        var problem = Problem(.contentTooLarge, "The body may have \(limit) bytes.")
+        // What follows is not worth reading.
+        problem.headers[.connection] = "close"
+        return problem
+    }
+}

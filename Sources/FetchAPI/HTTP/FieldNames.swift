@@ -1,0 +1,37 @@
+import HTTPTypes
+
+extension HTTPField.Name {
+    static let requestID = Self(constant: "Request-Id")
+    static let idempotencyKey = Self(constant: "Idempotency-Key")
+    static let idempotencyReplayed = Self(constant: "Idempotency-Replayed")
+    static let prefer = Self(constant: "Prefer")
+    static let preferenceApplied = Self(constant: "Preference-Applied")
+    static let reprDigest = Self(constant: "Repr-Digest")
+    static let link = Self(constant: "Link")
+    static let traceparent = Self(constant: "traceparent")
+    static let referrerPolicy = Self(constant: "Referrer-Policy")
+    static let crossOriginOpenerPolicy = Self(constant: "Cross-Origin-Opener-Policy")
+    static let secFetchSite = Self(constant: "Sec-Fetch-Site")
+
+    /// A name that is known when we compile.
+    private init(constant: String) {
+        guard let name = HTTPField.Name(constant) else { preconditionFailure("\(constant) is not a field name") }
+        self = name
+    }
+}
+
+extension HTTPRequest.Method {
+    /// The method for a metric's label: one of a closed set.
+    var label: String {
+        switch self {
+        case .get: "GET"
+        case .head: "HEAD"
+        case .post: "POST"
+        case .put: "PUT"
+        case .delete: "DELETE"
+        case .patch: "PATCH"
+        case .options: "OPTIONS"
+        default: "other"
+        }
+    }
+}

@@ -1,0 +1,65 @@
+/// The parameters of a request's query, each there once.
+struct Query: Sendable {
+    private var items: [(name: String, value: String)] = []
+
+    init() {}
+
+    /// Reads `name=value&…` with `+` and percent escapes, as forms and clients write it.
+    init(_ text: some StringProtocol) throws(Problem) {
+        for pair in Array(text.utf8).split(separator: UInt8(ascii: "&")) {
+            let end = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
+            guard let name = Self.unescaped(pair[..<end]), let value = Self.unescaped(pair[end...].dropFirst()) else {
+                throw Problem(.invalidParameter, "The query is not percent-encoded UTF-8.")
+            }
+            guard self[name] == nil else { throw Problem(parameter: name, "is there twice") }
+            items.append((name, value))
+        }
+    }
+
+    var names: [String] { items.map(\.name) }
+
+    subscript(name: String) -> String? { items.first { $0.name == name }?.value }
+
+    /// A whole number in a range.
+    func integer(_ name: String, in range: ClosedRange<Int>, default standard: Int) throws(Problem) -> Int {
+        guard let text = self[name] else { return standard }
+        guard let value = Int(text), range.contains(value), !text.hasPrefix("+") else {
+            throw Problem(parameter: name, "must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return value
+    }
+
+    /// A case of an enumeration, by its raw value.
+    func oneOf<Choice: RawRepresentable<String> & CaseIterable>(
+        _ name: String,
+        _ type: Choice.Type = Choice.self
+    ) throws(Problem) -> Choice? {
+        guard let text = self[name] else { return nil }
+        guard let choice = Choice(rawValue: text) else {
+            let known = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Problem(parameter: name, "must be one of \(known)")
+        }
+        return choice
+    }
+
+    private static func unescaped(_ bytes: some Collection<UInt8>) -> String? {
+        var result: [UInt8] = []
+        var iterator = bytes.makeIterator()
+        while let byte = iterator.next() {
+            switch byte {
+            case UInt8(ascii: "+"): result.append(UInt8(ascii: " "))
+            case UInt8(ascii: "%"):
+                guard let high = iterator.next().flatMap(digit), let low = iterator.next().flatMap(digit) else {
+                    return nil
+                }
+                result.append(high << 4 | low)
+            default: result.append(byte)
+            }
+        }
+        return result.contains(0) ? nil : String(validating: result, as: UTF8.self)
+    }
+
+    private static func digit(_ byte: UInt8) -> UInt8? {
+        Character(Unicode.Scalar(byte)).hexDigitValue.map { UInt8($0) }
+    }
+}

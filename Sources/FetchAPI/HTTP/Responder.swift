@@ -1,0 +1,123 @@
+import FetchJobs
+import HTTPTypes
+import Hummingbird
+import Logging
+import NIOCore
+import NIOHTTP1
+
+/// What a connection knows of itself when a request comes in.
+struct ConnectionContext: Sendable, InitializableFromSource {
+    let channel: any Channel
+    let logger: Logger
+
+    init(source: ApplicationRequestContextSource) {
+        channel = source.channel
+        logger = source.logger
+    }
+}
+
+/// Answers every request: finds its route, asks who is calling, and turns whatever goes wrong into a problem document.
+struct Responder: HTTPResponder {
+    static let maximumTargetLength = 8192
+
+    let table: RouteTable
+    let authenticator: Authenticator
+    let counts: RequestCounts
+
+    func respond(to request: Request, context: ConnectionContext) async throws -> Response {
+        let start = ContinuousClock.now
+        let id = RequestID(of: request.headers)
+        let match = table.resource(at: request.uri.path)
+        let call = Call(
+            request: request,
+            id: id,
+            parameter: match?.parameter ?? "",
+            logger: context.logger,
+            channel: context.channel
+        )
+        var response: Response
+        do {
+            response = try await answer(call, from: match?.0)
+        } catch let error as HTTPParserError {
+            // The connection is beyond use; `ConnectionGuard` answers.
+            throw error
+        } catch {
+            response = problem(for: error, in: call).response(requestID: id.text)
+        }
+        response.headers[.requestID] = id.text
+        if request.method == .head { response = response.createHeadResponse() }
+        counts.count(
+            method: request.method,
+            route: match?.0.path ?? "none",
+            status: response.status,
+            duration: ContinuousClock.now - start
+        )
+        return response
+    }
+
+    private func answer(_ call: Call, from resource: RouteTable.Resource?) async throws -> Response {
+        guard (call.request.head.path?.utf8.count ?? 0) <= Self.maximumTargetLength else { throw Problem(.uriTooLong) }
+        if let expectation = call.headers[.expect], expectation.lowercased() != "100-continue" {
+            throw Problem(.expectationFailed)
+        }
+        guard let resource else { throw Problem(.notFound, "There is no resource at this path.") }
+        guard let route = resource.route(for: call.request.method) else {
+            return try other(call.request.method, of: resource)
+        }
+        switch route.handler {
+        case .open(let handler): return try await handler(call)
+        case .tenant(let handler): return try await handler(call, try await authenticator.tenant(of: call))
+        }
+    }
+
+    private func other(_ method: HTTPRequest.Method, of resource: RouteTable.Resource) throws -> Response {
+        guard method == .options else {
+            var problem = Problem(.methodNotAllowed, "\(method.rawValue) is not one of \(resource.allow).")
+            problem.headers[.allow] = resource.allow
+            throw problem
+        }
+        return Response(status: .noContent, headers: [.allow: resource.allow])
+    }
+
+    private func problem(for error: any Error, in call: Call) -> Problem {
+        // The wait was cut short because the service stops or the client has left.
+        if error is CancellationError { return Problem(.notReady, "The service is stopping.").retrying(after: 1) }
+        let problem = Problem(error)
+        if problem.code == .internalError || problem.code == .databaseUnavailable {
+            call.logger.error(
+                "A request failed",
+                metadata: [
+                    "request.id": "\(call.id.text)", "problem.code": "\(problem.code.rawValue)", "error": "\(error)",
+                    "trace.parent": "\(call.headers[.traceparent] ?? "-")",
+                ]
+            )
+        }
+        return problem
+    }
+}
+
+/// The metrics of the API as a whole.
+struct RequestCounts: Sendable {
+    private let requests: MetricFamily<Counter>
+    private let durations: MetricFamily<Histogram>
+
+    init(registry: MetricsRegistry) {
+        requests = registry.counter(
+            "fetchd_http_requests_total",
+            "Requests answered, by method, route and status.",
+            labels: "method",
+            "route",
+            "status"
+        )
+        durations = registry.histogram(
+            "fetchd_http_request_duration_seconds",
+            "Time until the head of the answer was ready, by route.",
+            labels: "route"
+        )
+    }
+
+    func count(method: HTTPRequest.Method, route: String, status: HTTPResponse.Status, duration: Duration) {
+        requests[method.label, route, String(status.code)].add()
+        durations[route].observe(duration)
+    }
+}

@@ -1,0 +1,110 @@
+import FetchJobs
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// An answer that tells a client what went wrong (RFC 9457).
+///
+/// Everything that goes wrong while a request is handled becomes one of these, here and nowhere else.
+struct Problem: Error, Sendable {
+    /// A rule that was broken, and what broke it.
+    struct Entry: Sendable, Equatable {
+        enum Place: Sendable, Equatable {
+            /// A member of the body, as a JSON Pointer.
+            case member(String)
+            /// A query parameter or a header field.
+            case parameter(String)
+        }
+
+        let place: Place
+        let message: String
+    }
+
+    let code: ProblemCode
+    var detail: String?
+    var errors: [Entry] = []
+    var headers = HTTPFields()
+
+    init(_ code: ProblemCode, _ detail: String? = nil) {
+        self.code = code
+        self.detail = detail
+    }
+
+    init(parameter: String, _ message: String, code: ProblemCode = .invalidParameter) {
+        self.init(code, "\(parameter) \(message)")
+        errors = [Entry(place: .parameter(parameter), message: message)]
+    }
+
+    init(_ input: InvalidInput) {
+        self.init(.invalidInput)
+        errors = input.violations.map { Entry(place: .member($0.pointer), message: $0.message) }
+        detail = input.violations.first.map { "\($0.pointer.isEmpty ? "The value" : $0.pointer) \($0.message)" }
+    }
+
+    init(_ failure: JSONParser.Failure) {
+        self.init(.malformedJSON, "At byte \(failure.offset): \(failure.message).")
+    }
+
+    /// The problem that an error is to the client, without a word of what lies behind it (SEC-46).
+    init(_ error: any Error) {
+        switch error {
+        case let problem as Problem: self = problem
+        case let input as InvalidInput: self.init(input)
+        case let failure as JSONParser.Failure: self.init(failure)
+        case let error as StoreError:
+            switch error.code {
+            case .unavailable: self = .unavailable
+            case .failed, .blob: self.init(.internalError)
+            }
+        default: self.init(.internalError)
+        }
+    }
+
+    static let unavailable = Problem(.databaseUnavailable, "Try again shortly.").retrying(after: 1)
+
+    func retrying(after seconds: Int) -> Problem {
+        var problem = self
+        problem.headers[.retryAfter] = String(seconds)
+        return problem
+    }
+}
+
+extension Problem {
+    static let contentType = "application/problem+json"
+
+    func response(requestID: String) -> Response {
+        var headers = headers
+        headers[.contentType] = Self.contentType
+        headers[.cacheControl] = "no-store"
+        headers[.xContentTypeOptions] = "nosniff"
+        return Response(
+            status: code.status,
+            headers: headers,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: JSONWriter.object { write(&$0, requestID: requestID) }))
+        )
+    }
+
+    func write(_ writer: inout JSONWriter, requestID: String?) {
+        writer.member("type", "/docs/problems/\(code.rawValue)")
+        writer.member("title", code.title)
+        writer.member("status", code.status.code)
+        writer.member("detail", detail)
+        writer.member("instance", requestID.map { "urn:request:\($0)" })
+        writer.member("code", code.rawValue)
+        guard !errors.isEmpty else { return }
+        writer.member(
+            "errors",
+            array: { writer in
+                for entry in errors {
+                    writer.object { writer in
+                        switch entry.place {
+                        case .member(let pointer): writer.member("pointer", pointer)
+                        case .parameter(let name): writer.member("parameter", name)
+                        }
+                        writer.member("message", entry.message)
+                    }
+                }
+            }
+        )
+    }
+}

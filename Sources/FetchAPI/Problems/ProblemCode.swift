@@ -1,0 +1,104 @@
+import HTTPTypes
+
+/// The stable name of a kind of problem; `openapi.yaml` lists the same ones.
+enum ProblemCode: String, Sendable, CaseIterable {
+    case malformedRequest, malformedJSON, invalidParameter, invalidIdempotencyKey
+    case unauthorized, forbidden
+    case notFound, methodNotAllowed, requestTimeout, jobNotFinal
+    case contentTooLarge, uriTooLong, unsupportedMediaType, rangeNotSatisfiable, expectationFailed
+    case invalidInput, idempotencyKeyReused
+    case tooManyFailures, headersTooLarge
+    case internalError, databaseUnavailable, notReady
+
+    var status: HTTPResponse.Status {
+        switch self {
+        case .malformedRequest, .malformedJSON, .invalidParameter, .invalidIdempotencyKey: .badRequest
+        case .unauthorized: .unauthorized
+        case .forbidden: .forbidden
+        case .notFound: .notFound
+        case .methodNotAllowed: .methodNotAllowed
+        case .requestTimeout: .requestTimeout
+        case .jobNotFinal: .conflict
+        case .contentTooLarge: .contentTooLarge
+        case .uriTooLong: .uriTooLong
+        case .unsupportedMediaType: .unsupportedMediaType
+        case .rangeNotSatisfiable: .rangeNotSatisfiable
+        case .expectationFailed: .expectationFailed
+        case .invalidInput, .idempotencyKeyReused: .unprocessableContent
+        case .tooManyFailures: .tooManyRequests
+        case .headersTooLarge: .requestHeaderFieldsTooLarge
+        case .internalError: .internalServerError
+        case .databaseUnavailable, .notReady: .serviceUnavailable
+        }
+    }
+
+    /// The kind of problem in a sentence, the same at every occurrence.
+    var title: String {
+        switch self {
+        case .malformedRequest: "The request is not HTTP as it should be"
+        case .malformedJSON: "The body is not JSON"
+        case .invalidParameter: "A parameter is not valid"
+        case .invalidIdempotencyKey: "The idempotency key is not valid"
+        case .unauthorized: "A valid API key is required"
+        case .forbidden: "The request came from a place that may not make it"
+        case .notFound: "Not found"
+        case .methodNotAllowed: "The method is not allowed here"
+        case .requestTimeout: "The request took too long to arrive"
+        case .jobNotFinal: "The job is not final"
+        case .contentTooLarge: "The body is too large"
+        case .uriTooLong: "The request target is too long"
+        case .unsupportedMediaType: "The content type is not supported here"
+        case .rangeNotSatisfiable: "The range lies outside of the body"
+        case .expectationFailed: "The expectation cannot be met"
+        case .invalidInput: "The input breaks a rule"
+        case .idempotencyKeyReused: "The idempotency key was used for another request"
+        case .tooManyFailures: "Too many requests without a valid key"
+        case .headersTooLarge: "The header fields are too large"
+        case .internalError: "The service made a mistake"
+        case .databaseUnavailable: "The database cannot be reached"
+        case .notReady: "The service cannot take work"
+        }
+    }
+
+    /// What a client can do about it, for the page behind `type`.
+    var advice: String {
+        switch self {
+        case .malformedRequest:
+            "The bytes could not be read as an HTTP request. Use an HTTP library, and look at what stands between it and this service."
+        case .malformedJSON:
+            "The body must be one JSON text (RFC 8259) in UTF-8, without duplicate members, and nested at most 32 deep. The detail says at which byte reading stopped."
+        case .invalidParameter:
+            "A query parameter or header field is unknown here, is there twice, or has a value that is not allowed; errors names it. A cursor is only good for the list that gave it out, with the same state."
+        case .invalidIdempotencyKey:
+            "An Idempotency-Key has 1 to 128 visible ASCII characters and is sent once."
+        case .unauthorized:
+            "Send an API key as \"Authorization: Bearer fk_…\". Keys are made with \"fetchd keys create\". The answer is the same whether the key is missing, mistyped, unknown or revoked."
+        case .forbidden:
+            "A form of the dashboard must be sent from the dashboard itself. Load the page again and repeat."
+        case .notFound:
+            "There is no such resource, or it belongs to someone else; the two are not told apart."
+        case .methodNotAllowed: "The Allow field of the answer lists the methods that exist for this resource."
+        case .requestTimeout:
+            "The rest of the request did not arrive in time, and the connection is closed. Try again on a new one."
+        case .jobNotFinal:
+            "Wait until the job has reached a final state: poll it, submit with Prefer: wait, or use a webhook."
+        case .contentTooLarge: "A JSON body has at most 1 MiB; a batch has at most 10 000 lines of at most 64 KiB each."
+        case .uriTooLong: "Shorten the path and query."
+        case .unsupportedMediaType:
+            "Jobs and endpoints are sent as application/json, batches as application/x-ndjson or application/jsonl."
+        case .rangeNotSatisfiable: "The Content-Range field of the answer says how many bytes there are."
+        case .expectationFailed: "The only expectation that is known here is 100-continue."
+        case .invalidInput:
+            "Each entry of errors names a member by JSON Pointer and the rule it breaks. Nothing was stored."
+        case .idempotencyKeyReused:
+            "A key stands for one request for 24 hours. Use a new key for a new request, or send the first one again unchanged."
+        case .tooManyFailures: "Wait as long as Retry-After says and correct the key."
+        case .headersTooLarge: "A request has at most 100 header fields with 32 KiB in all."
+        case .internalError:
+            "It is ours to mend. Quote the instance when you report it. A submission with an Idempotency-Key can be repeated safely."
+        case .databaseUnavailable:
+            "Nothing can be stored or read at the moment. Try again after Retry-After; a submission whose answer was lost can be repeated safely with its Idempotency-Key."
+        case .notReady: "The detail says what is missing. The service becomes ready by itself when it is there again."
+        }
+    }
+}

@@ -1,0 +1,214 @@
+import FetchJobs
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// Submitting many jobs in one request, line by line, in bounded memory.
+struct BatchRoute: Sendable {
+    static let maximumLines = 10_000
+    static let maximumLineLength = 65_536
+    static let groupLines = 500
+    /// Groups end early when their lines are long.
+    static let groupBytes = 1 << 20
+    /// Results are held up to this size before the first is sent while lines still come in: a client that reads only
+    /// after it has sent everything must not be waited for.
+    static let heldBytes = 1 << 20
+
+    let jobs: any JobStore
+    let endpoints: KnownEndpoints
+    let submitted: Counter
+
+    var routes: [Route] { [Route(.post, "/v1/jobs/batch", tenant: submit)] }
+
+    private func submit(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        try call.requireContent("application/x-ndjson", "application/jsonl")
+        let key = try IdempotencyKey(of: call.headers)
+        var batch = Batch(route: self, tenant: tenant, key: key, requestID: call.id.text, body: call.request.body)
+        // The first group decides whether there is an answer at all; after it the status is sent.
+        let first = try await batch.results()
+        guard !batch.isOver else { return Self.response(ResponseBody(byteBuffer: first)) }
+        let handover = Handover(batch)
+        return Self.response(
+            ResponseBody { writer in
+                if let batch = handover.take() { try await Self.answer(batch, after: first, to: &writer) }
+                try await writer.finish(nil)
+            }
+        )
+    }
+
+    private static func answer(
+        _ batch: consuming Batch,
+        after first: ByteBuffer,
+        to writer: inout any ResponseBodyWriter
+    ) async throws {
+        var held = first
+        while !batch.isOver {
+            var results = await batch.resultsOrProblem()
+            held.writeBuffer(&results)
+            guard held.readableBytes >= heldBytes else { continue }
+            try await writer.write(held)
+            held.clear()
+        }
+        try await writer.write(held)
+    }
+
+    private static func response(_ body: ResponseBody) -> Response {
+        Response(
+            status: .ok,
+            headers: [
+                .contentType: "application/x-ndjson", .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
+            ],
+            body: body
+        )
+    }
+}
+
+/// The lines of one request and what becomes of them.
+///
+/// Only one task at a time holds and advances a batch; it is handed from the route to the body of its response.
+struct Batch {
+    private enum Line {
+        case job(NewJob)
+        case refused(Problem)
+    }
+
+    private let route: BatchRoute
+    private let tenant: Tenant.ID
+    private let key: IdempotencyKey?
+    private let requestID: String
+    private var body: RequestBody.AsyncIterator
+    private var lines = NDJSONLines(maximumLength: BatchRoute.maximumLineLength)
+    private var count = 0
+    private var hasEnded = false
+    private(set) var isOver = false
+
+    init(route: BatchRoute, tenant: Tenant.ID, key: IdempotencyKey?, requestID: String, body: RequestBody) {
+        self.route = route
+        self.tenant = tenant
+        self.key = key
+        self.requestID = requestID
+        self.body = body.makeAsyncIterator()
+    }
+
+    /// Reads, stores and answers the next group of lines.
+    mutating func results() async throws -> ByteBuffer {
+        let first = count + 1
+        let group = try await group()
+        let new = group.compactMap { if case .job(let job) = $0 { job } else { nil } }
+        var enqueued = (new.isEmpty ? [] : try await route.jobs.enqueue(new)).makeIterator()
+        var results = ByteBuffer()
+        for (offset, line) in group.enumerated() {
+            switch line {
+            case .refused(let problem): write(problem, line: first + offset, to: &results)
+            case .job: write(enqueued.next(), line: first + offset, to: &results)
+            }
+        }
+        if count >= BatchRoute.maximumLines, !isOver { try await refuseMore(&results) }
+        return results
+    }
+
+    /// The same, with a failure as the last line.
+    mutating func resultsOrProblem() async -> ByteBuffer {
+        do {
+            return try await results()
+        } catch {
+            isOver = true
+            var results = ByteBuffer()
+            write(Problem(error), line: count, to: &results)
+            return results
+        }
+    }
+
+    private mutating func group() async throws -> [Line] {
+        var group: [Line] = []
+        var bytes = 0
+        while group.count < BatchRoute.groupLines, bytes < BatchRoute.groupBytes, count < BatchRoute.maximumLines {
+            guard let line = try await nextLine() else {
+                isOver = true
+                break
+            }
+            count += 1
+            switch line {
+            case .tooLong:
+                group.append(
+                    .refused(Problem(.contentTooLarge, "A line may have \(BatchRoute.maximumLineLength) bytes.")))
+            case .text(let text):
+                bytes += text.readableBytes
+                group.append(try await read(text))
+            }
+        }
+        return group
+    }
+
+    private mutating func nextLine() async throws -> NDJSONLines.Line? {
+        while true {
+            if let line = lines.next() { return line }
+            if hasEnded { return nil }
+            if let chunk = try await body.next() {
+                lines.append(chunk)
+            } else {
+                hasEnded = true
+                if let line = lines.last() { return line }
+            }
+        }
+    }
+
+    private func read(_ text: ByteBuffer) async throws -> Line {
+        do {
+            let spec = try JobSpec(json: JSONParser.parse(text.readableBytesView))
+            try await route.endpoints.require(spec.webhook?.endpoint, of: tenant)
+            return .job(NewJob(tenant: tenant, spec: spec, idempotency: key?.idempotency(for: spec, line: count)))
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            return .refused(Problem(error))
+        }
+    }
+
+    /// Ends a batch that goes on beyond the limit.
+    private mutating func refuseMore(_ results: inout ByteBuffer) async throws {
+        isOver = true
+        guard try await nextLine() != nil else { return }
+        let problem = Problem(
+            .contentTooLarge, "A batch may have \(BatchRoute.maximumLines) lines; the rest was not read.")
+        write(problem, line: count + 1, to: &results)
+    }
+
+    // MARK: Results
+
+    private func write(_ enqueued: Enqueued?, line: Int, to results: inout ByteBuffer) {
+        switch enqueued {
+        case .accepted(let id):
+            route.submitted.add()
+            write(to: &results) { writer in
+                writer.member("line", line)
+                writer.member("id", id.description)
+                writer.member("state", JobState.queued.rawValue)
+            }
+        case .replayed(let id):
+            write(to: &results) { writer in
+                writer.member("line", line)
+                writer.member("id", id.description)
+                writer.member("replayed", true)
+            }
+        case .conflict:
+            let problem = Problem(
+                parameter: "Idempotency-Key", "was used for another line", code: .idempotencyKeyReused)
+            write(problem, line: line, to: &results)
+        case nil: write(Problem(.internalError), line: line, to: &results)
+        }
+    }
+
+    private func write(_ problem: Problem, line: Int, to results: inout ByteBuffer) {
+        write(to: &results) { writer in
+            writer.member("line", line)
+            writer.member("problem", object: { problem.write(&$0, requestID: requestID) })
+        }
+    }
+
+    private func write(to results: inout ByteBuffer, _ members: (inout JSONWriter) -> Void) {
+        results.writeBytes(JSONWriter.object(members))
+        results.writeInteger(UInt8(ascii: "\n"))
+    }
+}

@@ -1,0 +1,34 @@
+import FetchJobs
+import Foundation
+
+/// Where a list goes on: after which element, under which filter.
+struct Cursor<Kind: IdentifierKind> {
+    let after: Identifier<Kind>
+    /// The list's filter, in a word; empty for none.
+    let filter: String
+
+    init(after: Identifier<Kind>, filter: String) {
+        self.after = after
+        self.filter = filter
+    }
+
+    /// Reads a cursor that a list with this filter gave out.
+    init(_ text: String, filter: String) throws(Problem) {
+        let base64 = text.replacing("-", with: "+").replacing("_", with: "/")
+        let padding = String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
+        let parts = Data(base64Encoded: base64 + padding)
+            .flatMap { String(validating: $0, as: UTF8.self) }?
+            .split(separator: ".", omittingEmptySubsequences: false)
+        guard let parts, parts.count == 2, parts[0] == filter, let after = Identifier<Kind>(parts[1]) else {
+            throw Problem(parameter: "cursor", "is not one that this list gave out")
+        }
+        self.init(after: after, filter: filter)
+        guard self.text == text else { throw Problem(parameter: "cursor", "is not one that this list gave out") }
+    }
+
+    /// Opaque to clients, and safe in a URL.
+    var text: String {
+        Data("\(filter).\(after)".utf8).base64EncodedString()
+            .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+}

@@ -1,0 +1,139 @@
+import FetchJobs
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// Submitting, reading, listing and cancelling jobs.
+struct JobRoutes: Sendable {
+    static let maximumBody = 1 << 20
+
+    let jobs: any JobStore
+    let endpoints: KnownEndpoints
+    let waiting: FinalJobs
+    let submitted: Counter
+
+    var routes: [Route] {
+        [
+            Route(.post, "/v1/jobs", tenant: submit),
+            Route(.get, "/v1/jobs", tenant: list),
+            Route(.get, "/v1/jobs/{id}", tenant: get),
+            Route(.post, "/v1/jobs/{id}/cancel", tenant: cancel),
+        ]
+    }
+
+    // MARK: Submit
+
+    private func submit(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        try call.requireContent("application/json")
+        let key = try IdempotencyKey(of: call.headers)
+        let body = try await call.body(upTo: Self.maximumBody)
+        let spec = try JobSpec(json: JSONParser.parse(body.readableBytesView))
+        try await endpoints.require(spec.webhook?.endpoint, of: tenant)
+        let job = NewJob(tenant: tenant, spec: spec, idempotency: key?.idempotency(for: spec))
+        let preferences = Preferences(of: call.headers)
+        let result = try await waiting.submit(job, waiting: preferences.wait)
+        var response = try Self.response(to: result, preferences: preferences)
+        if case .replayed = result.enqueued {
+            response.headers[.idempotencyReplayed] = "true"
+        } else {
+            submitted.add()
+        }
+        return response
+    }
+
+    private static func response(to result: FinalJobs.Submission, preferences: Preferences) throws -> Response {
+        let id: Job.ID
+        switch result.enqueued {
+        case .accepted(let accepted): id = accepted
+        case .replayed(let first): id = first
+        case .conflict:
+            throw Problem(parameter: "Idempotency-Key", "was used for another body", code: .idempotencyKeyReused)
+        }
+        let href = "/v1/jobs/\(id)"
+        var response: Response
+        if let job = result.job, job.state.isFinal {
+            response = .json(job.json, status: .created)
+        } else {
+            let state = result.job?.state ?? .queued
+            response = .json(status: .accepted) { writer in
+                writer.member("id", id.description)
+                writer.member("state", state.rawValue)
+                writer.member("href", href)
+            }
+        }
+        response.headers[.location] = href
+        response.headers[.preferenceApplied] = preferences.applied
+        return response
+    }
+
+    // MARK: Read
+
+    private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        guard let id = Job.ID(call.parameter), let job = try await jobs.job(id, of: tenant) else { throw Self.notFound }
+        return .json(job.json)
+    }
+
+    private func list(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let query = try call.query(allowing: ["state", "limit", "cursor"])
+        let state: JobState? = try query.oneOf("state")
+        let limit = try query.integer("limit", in: 1...100, default: 25)
+        let after = try query["cursor"].map { try JobCursor($0, state: state).after }
+        // One more than is shown tells whether the list goes on.
+        var page = try await jobs.jobs(of: tenant, state: state, page: JobPage(limit: limit + 1, after: after))
+        let hasMore = page.count > limit
+        page = Array(page.prefix(limit))
+        let next = hasMore ? page.last.map { JobCursor(after: $0.id, state: state).text } : nil
+        var response = Response.json { writer in
+            writer.member("data", array: { writer in page.forEach { $0.write(&writer) } })
+            writer.member("hasMore", hasMore)
+            writer.member("nextCursor", next)
+        }
+        if let next {
+            let filter = state.map { "&state=\($0.rawValue)" } ?? ""
+            response.headers[.link] = "</v1/jobs?limit=\(limit)\(filter)&cursor=\(next)>; rel=\"next\""
+        }
+        return response
+    }
+
+    // MARK: Cancel
+
+    private func cancel(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        // Cancelling twice does no more than cancelling once, so the key has nothing to add but its form.
+        _ = try IdempotencyKey(of: call.headers)
+        _ = try await call.body(upTo: Self.maximumBody)
+        guard let id = Job.ID(call.parameter), let job = try await jobs.cancel(id, of: tenant) else {
+            throw Self.notFound
+        }
+        return .json(job.json, status: job.state.isFinal ? .ok : .accepted)
+    }
+
+    static let notFound = Problem(.notFound, "There is no job with this id.")
+}
+
+/// What a client names its request with, so that it counts once.
+struct IdempotencyKey: Sendable, Equatable {
+    let text: String
+
+    init?(of fields: HTTPFields) throws(Problem) {
+        let values = fields[values: .idempotencyKey]
+        guard let text = values.first else { return nil }
+        guard values.count == 1, (1...128).contains(text.utf8.count),
+            text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else {
+            throw Problem(
+                parameter: "Idempotency-Key",
+                "must be 1 to 128 visible ASCII characters, sent once",
+                code: .invalidIdempotencyKey
+            )
+        }
+        self.text = text
+    }
+
+    /// - Parameter line: Tells the jobs of a batch apart.
+    func idempotency(for spec: JobSpec, line: Int? = nil) -> Idempotency {
+        Idempotency(key: line.map { "\(text)/\($0)" } ?? text, fingerprint: SHA256Digest(of: spec.json))
+    }
+}

@@ -1,0 +1,28 @@
+import FetchJobs
+import HTTPTypes
+import Hummingbird
+
+/// Health, metrics and the description of the API.
+struct ServiceRoutes: Sendable {
+    let readiness: any Readiness
+    let metrics: MetricsRegistry
+
+    var routes: [Route] {
+        [
+            Route(.get, "/healthz") { _ in .json { $0.member("status", "ok") } },
+            Route(.get, "/readyz", ready),
+            Route(.get, "/metrics") { _ in .text(metrics.text, type: MetricsRegistry.contentType) },
+            Route(.get, "/openapi.yaml") { _ in .text(Self.openAPI, type: "application/yaml") },
+        ]
+    }
+
+    static let openAPI = Embedded.files["openapi.yaml"] ?? ""
+
+    private func ready(_ call: Call) async throws -> Response {
+        let obstacles = await readiness.obstacles()
+        guard obstacles.isEmpty else {
+            throw Problem(.notReady, obstacles.joined(separator: " ")).retrying(after: 1)
+        }
+        return .json { $0.member("status", "ready") }
+    }
+}

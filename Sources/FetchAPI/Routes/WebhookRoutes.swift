@@ -1,0 +1,109 @@
+import FetchJobs
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// Registering and removing webhook endpoints.
+struct WebhookRoutes: Sendable {
+    let webhooks: any WebhookStore
+    let known: KnownEndpoints
+    let check: WebhookURLCheck
+
+    var routes: [Route] {
+        [
+            Route(.post, "/v1/webhooks/endpoints", tenant: create),
+            Route(.get, "/v1/webhooks/endpoints", tenant: list),
+            Route(.get, "/v1/webhooks/endpoints/{id}", tenant: get),
+            Route(.delete, "/v1/webhooks/endpoints/{id}", tenant: delete),
+        ]
+    }
+
+    private func create(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        try call.requireContent("application/json")
+        let body = try await call.body(upTo: JobRoutes.maximumBody)
+        let spec = try WebhookEndpointSpec(json: JSONParser.parse(body.readableBytesView))
+        if let refusal = await check(spec.url) { throw InvalidInput(pointer: "/url", message: refusal) }
+        let key = try IdempotencyKey(of: call.headers)
+        if let key, let first = try await first(of: key, tenant) {
+            guard first.url == spec.url, first.events == spec.events else {
+                throw Problem(parameter: "Idempotency-Key", "was used for another body", code: .idempotencyKeyReused)
+            }
+            return Self.response(first, isReplayed: true)
+        }
+        let id = key.map { Self.id(for: $0, of: tenant) } ?? WebhookEndpoint.ID()
+        let endpoint = WebhookEndpoint(id: id, tenant: tenant, url: spec.url, events: spec.events)
+        try await webhooks.add(endpoint)
+        return Self.response(endpoint)
+    }
+
+    private static func response(_ endpoint: WebhookEndpoint, isReplayed: Bool = false) -> Response {
+        var response = Response.json(status: .created) { writer in
+            endpoint.write(&writer)
+            writer.member("secret", endpoint.secret.revealed)
+        }
+        response.headers[.location] = "/v1/webhooks/endpoints/\(endpoint.id)"
+        if isReplayed { response.headers[.idempotencyReplayed] = "true" }
+        return response
+    }
+
+    // MARK: Repeats
+
+    /// What a request with this key made in the last 24 hours.
+    private func first(of key: IdempotencyKey, _ tenant: Tenant.ID) async throws -> WebhookEndpoint? {
+        let low = Self.id(for: key, of: tenant).uuid.low
+        let since = Timestamp.now.advanced(by: .seconds(-24 * 3600))
+        return try await webhooks.endpoints(of: tenant).first { $0.id.uuid.low == low && $0.createdAt > since }
+    }
+
+    /// An id of now whose other half tells the key, so that a repeat finds what the first request made.
+    private static func id(for key: IdempotencyKey, of tenant: Tenant.ID) -> WebhookEndpoint.ID {
+        let digest = SHA256Digest(of: Array("\(tenant) \(key.text)".utf8)).bytes
+        let half = digest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        return WebhookEndpoint.ID(UUIDv7(high: UUIDv7().high, low: 0x8000_0000_0000_0000 | half >> 2))
+    }
+
+    // MARK: Reading and removing
+
+    private func list(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let query = try call.query(allowing: ["limit", "cursor"])
+        let limit = try query.integer("limit", in: 1...100, default: 25)
+        let after = try query["cursor"].map { try Cursor<WebhookEndpoint.Kind>($0, filter: "").after }
+        let endpoints = try await webhooks.endpoints(of: tenant).sorted { $0.id < $1.id }
+            .filter { endpoint in after.map { endpoint.id > $0 } ?? true }
+        let page = endpoints.prefix(limit)
+        let next = endpoints.count > limit ? page.last.map { Cursor(after: $0.id, filter: "").text } : nil
+        var response = Response.json { writer in
+            writer.member(
+                "data",
+                array: { writer in
+                    for endpoint in page { writer.object { endpoint.write(&$0) } }
+                }
+            )
+            writer.member("hasMore", next != nil)
+            writer.member("nextCursor", next)
+        }
+        response.headers[.link] = next.map { "</v1/webhooks/endpoints?limit=\(limit)&cursor=\($0)>; rel=\"next\"" }
+        return response
+    }
+
+    private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        guard let id = WebhookEndpoint.ID(call.parameter), let endpoint = try await webhooks.endpoint(id, of: tenant)
+        else {
+            throw Self.notFound
+        }
+        return .json { endpoint.write(&$0) }
+    }
+
+    private func delete(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        guard let id = WebhookEndpoint.ID(call.parameter), try await webhooks.remove(id, of: tenant) else {
+            throw Self.notFound
+        }
+        known.forget(id, of: tenant)
+        return Response(status: .noContent)
+    }
+
+    private static let notFound = Problem(.notFound, "There is no webhook endpoint with this id.")
+}

@@ -1,0 +1,145 @@
+package import FetchJobs
+import Hummingbird
+import HummingbirdCore
+package import Logging
+import NIOCore
+import ServiceLifecycle
+
+/// The HTTP server: the API, the dashboard, and what operators ask of the service.
+package struct Server: Service {
+    package struct Configuration: Sendable {
+        /// The address to listen at.
+        package var host = "127.0.0.1"
+        /// 0 takes one that is free; ``Server/init(configuration:ports:logger:onListening:)`` tells which.
+        package var port = 8080
+        /// Connections beyond it wait.
+        package var maximumConnections = 10_000
+        /// Failed authentications of one address in a minute.
+        package var authenticationFailuresPerAddress = 10
+        /// Failed authentications of all addresses in a minute.
+        package var authenticationFailures = 1000
+        /// What dashboard sessions are signed with; a new one at each start signs everyone out.
+        package var sessionSecret = SessionSecret()
+        /// How long a connection may take.
+        var connection = ConnectionGuard.Limits()
+
+        package init() {}
+    }
+
+    /// What the server needs of the rest of the service.
+    package struct Ports: Sendable {
+        package let jobs: any JobStore
+        package let webhooks: any WebhookStore
+        package let keys: any KeyStore
+        package let blobs: any BlobStore
+        package let finished: FinishedJobs
+        package let readiness: any Readiness
+        package let metrics: MetricsRegistry
+        package let checkWebhookURL: WebhookURLCheck
+
+        package init(
+            jobs: any JobStore,
+            webhooks: any WebhookStore,
+            keys: any KeyStore,
+            blobs: any BlobStore,
+            finished: FinishedJobs,
+            readiness: any Readiness,
+            metrics: MetricsRegistry,
+            checkWebhookURL: @escaping WebhookURLCheck
+        ) {
+            self.jobs = jobs
+            self.webhooks = webhooks
+            self.keys = keys
+            self.blobs = blobs
+            self.finished = finished
+            self.readiness = readiness
+            self.metrics = metrics
+            self.checkWebhookURL = checkWebhookURL
+        }
+    }
+
+    private let configuration: Configuration
+    private let responder: Responder
+    private let logger: Logger
+    private let onListening: @Sendable (Int) async -> Void
+
+    /// - Parameter onListening: Told the port once connections are accepted.
+    package init(
+        configuration: Configuration,
+        ports: Ports,
+        logger: Logger,
+        onListening: @escaping @Sendable (_ port: Int) async -> Void = { _ in }
+    ) {
+        self.configuration = configuration
+        self.logger = logger
+        self.onListening = onListening
+        let limiter = FailureLimiter(
+            limit: configuration.authenticationFailuresPerAddress,
+            totalLimit: configuration.authenticationFailures
+        )
+        let authenticator = Authenticator(store: ports.keys, limiter: limiter)
+        responder = Responder(
+            table: RouteTable(Self.routes(ports, configuration, authenticator)),
+            authenticator: authenticator,
+            counts: RequestCounts(registry: ports.metrics)
+        )
+    }
+
+    static func routes(_ ports: Ports, _ configuration: Configuration, _ authenticator: Authenticator) -> [Route] {
+        let submitted = ports.metrics.counter("fetchd_jobs_submitted_total", "Jobs accepted.")[]
+        let known = KnownEndpoints(store: ports.webhooks)
+        let waiting = FinalJobs(jobs: ports.jobs, finished: ports.finished)
+        return JobRoutes(jobs: ports.jobs, endpoints: known, waiting: waiting, submitted: submitted).routes
+            + BatchRoute(jobs: ports.jobs, endpoints: known, submitted: submitted).routes
+            + BodyRoute(jobs: ports.jobs, blobs: ports.blobs).routes
+            + WebhookRoutes(webhooks: ports.webhooks, known: known, check: ports.checkWebhookURL).routes
+            + ServiceRoutes(readiness: ports.readiness, metrics: ports.metrics).routes
+            + pages(ports, configuration, authenticator)
+    }
+
+    private static func pages(
+        _ ports: Ports,
+        _ configuration: Configuration,
+        _ authenticator: Authenticator
+    ) -> [Route] {
+        let templates = Templates()
+        let dashboard = DashboardRoutes(
+            jobs: ports.jobs,
+            blobs: ports.blobs,
+            authenticator: authenticator,
+            gate: DashboardGate(secret: configuration.sessionSecret, keys: ports.keys),
+            templates: templates
+        )
+        return DocumentationRoutes(templates: templates).routes + dashboard.routes
+    }
+
+    /// The framework's application around our responder.
+    var application: some ApplicationProtocol {
+        let connection = configuration.connection
+        let limits = HTTP1Channel.Configuration.DecoderConfiguration(
+            maxHeaderFieldSize: 16 * 1024,
+            maxHeaderListSize: 32 * 1024,
+            maxHeaderFieldCount: 100
+        )
+        return Application(
+            responder: responder,
+            server: .http1(
+                configuration: HTTP1Channel.Configuration(
+                    additionalChannelHandlers: [ConnectionGuard(limits: connection)],
+                    idleTimeout: .seconds(60),
+                    httpDecoderConfiguration: limits
+                )
+            ),
+            configuration: ApplicationConfiguration(
+                address: .hostname(configuration.host, port: configuration.port),
+                availableConnectionsDelegate: .maximum(configuration.maximumConnections, logger: logger)
+            ),
+            onServerRunning: { [onListening] channel in await onListening(channel.localAddress?.port ?? 0) },
+            logger: logger
+        )
+    }
+
+    package func run() async throws {
+        try await application.run()
+    }
+}

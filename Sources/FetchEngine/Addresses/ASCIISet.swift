@@ -1,0 +1,50 @@
+/// A set of ASCII characters, one bit each.
+struct ASCIISet {
+    private let members: UInt128
+
+    private init(_ base: UInt128, adding characters: StaticString) {
+        var members = base
+        characters.withUTF8Buffer { bytes in
+            for byte in bytes { members |= 1 << UInt128(byte) }
+        }
+        self.members = members
+    }
+
+    func contains(_ byte: UInt8) -> Bool {
+        byte < 0x80 && members & (1 << UInt128(byte)) != 0
+    }
+}
+
+/// The percent-encode sets (https://url.spec.whatwg.org/#percent-encoded-bytes); all of them have every byte above
+/// ASCII as well.
+extension ASCIISet {
+    /// U+0000 to U+001F and U+007F.
+    private static let controls: UInt128 = (1 << 32 - 1) | 1 << 127
+
+    static let control = Self(controls, adding: "")
+    static let fragment = Self(controls, adding: " \"<>`")
+    static let query = Self(controls, adding: " \"#<>")
+    static let specialQuery = Self(query.members, adding: "'")
+    static let path = Self(query.members, adding: "?^`{}")
+    static let userinfo = Self(path.members, adding: "/:;=@[\\]|")
+}
+
+extension ASCIISet {
+    /// What no host may contain, not even the opaque one of an unknown scheme.
+    static let forbiddenInHosts = Self(0, adding: "\0\t\n\r #/:<>?@[\\]^|")
+    /// What no domain name may contain after its percent-decoding.
+    static let forbiddenInDomains = Self(controls | forbiddenInHosts.members, adding: "%")
+}
+
+extension UInt8 {
+    var isASCIIDigit: Bool { self >= UInt8(ascii: "0") && self <= UInt8(ascii: "9") }
+    var isASCIILetter: Bool { self | 0x20 >= UInt8(ascii: "a") && self | 0x20 <= UInt8(ascii: "z") }
+    var asciiLowercased: UInt8 { self >= UInt8(ascii: "A") && self <= UInt8(ascii: "Z") ? self | 0x20 : self }
+
+    /// The value of a hexadecimal digit.
+    var hexValue: UInt8? {
+        if isASCIIDigit { return self - UInt8(ascii: "0") }
+        let letter = self | 0x20
+        return letter >= UInt8(ascii: "a") && letter <= UInt8(ascii: "f") ? letter - UInt8(ascii: "a") + 10 : nil
+    }
+}

@@ -1,0 +1,112 @@
+/// Which targets may be fetched: a value made from the operator's rules, judged by `TargetGuard`.
+public struct TargetPolicy: Sendable, Hashable {
+    /// Everything is allowed: for a program that fetches on behalf of the person who started it.
+    public static let unrestricted = Self(isRestricted: false)
+    /// Public http and https targets only: for a service that fetches on behalf of others.
+    public static let publicOnly = Self(isRestricted: true)
+
+    /// An address and port opened by name.
+    struct Endpoint: Sendable, Hashable {
+        let address: IPAddress
+        let port: UInt16
+    }
+
+    /// Whether anything is refused at all.
+    public let isRestricted: Bool
+    /// Opens this machine's own addresses: 127.0.0.0/8, 0.0.0.0/8, `::1` and `::`; off by default.
+    public var opensLoopback = false
+    /// Opens the addresses at which clouds tell a machine its credentials; off by default.
+    public var opensMetadata = false
+    /// Refuses every host that no rule names, public ones too; off by default.
+    public var isAllowList = false
+    /// Networks that translate to IPv4 (RFC 6052): their addresses are judged by the IPv4 address inside.
+    public private(set) var nat64Prefixes: [IPPrefix] = []
+    /// Addresses refused although they may be public: those of the node itself.
+    public var nodeAddresses: Set<IPAddress> = []
+
+    private(set) var endpoints: Set<Endpoint> = []
+    private(set) var prefixes: Set<IPPrefix> = []
+    private(set) var names: Set<String> = []
+    private(set) var parentNames: Set<Substring> = []
+
+    private init(isRestricted: Bool) { self.isRestricted = isRestricted }
+
+    /// Why a rule cannot be used.
+    public struct RuleError: Error, Sendable, Hashable, CustomStringConvertible {
+        /// The rule as given.
+        public let rule: String
+        /// What is wrong with it, in one sentence.
+        public let message: String
+
+        /// The rule and the sentence.
+        public var description: String { "\(rule): \(message)" }
+    }
+
+    /// Opens what the rule names.
+    ///
+    /// - `127.0.0.1:8081`, `[::1]:80`: exactly this address and port, whatever the address and the port.
+    /// - `10.0.0.0/8`, `fd00::/8`, `10.1.2.3`: these addresses on every port that is not forbidden. Never loopback,
+    ///   metadata or IPv4-mapped addresses, even when the block has them.
+    /// - `name.example`, `*.name.example`: this name, or all names below it. A name opens no address: one that
+    ///   resolves to a private address needs a rule for that address too.
+    ///
+    /// Throws when the rule is none of these. The same rule twice is one rule.
+    public mutating func allow(_ rule: String) throws(RuleError) {
+        if let endpoint = Self.endpoint(rule) {
+            endpoints.insert(endpoint)
+        } else if let prefix = IPPrefix(rule) {
+            prefixes.insert(prefix)
+        } else if rule.hasPrefix("*.") {
+            try parentNames.insert(Self.name(String(rule.dropFirst(2)), rule: rule)[...])
+        } else {
+            try names.insert(Self.name(rule, rule: rule))
+        }
+    }
+
+    /// Adds a translation network; its length is one of those RFC 6052 §2.2 allows.
+    public mutating func translate(nat64 prefix: String) throws(RuleError) {
+        guard let parsed = IPPrefix(prefix), parsed.base.isIPv6, [32, 40, 48, 56, 64, 96].contains(parsed.length) else {
+            throw RuleError(rule: prefix, message: "A NAT64 prefix is an IPv6 block of 32, 40, 48, 56, 64 or 96 bits.")
+        }
+        nat64Prefixes.append(parsed)
+    }
+
+    private static func endpoint(_ rule: String) -> Endpoint? {
+        guard let colon = rule.lastIndex(of: ":"), let port = UInt16(rule[rule.index(after: colon)...]),
+            let address = IPAddress(host: String(rule[..<colon]))
+        else { return nil }
+        return Endpoint(address: address, port: port)
+    }
+
+    /// The name in the form that URLs have it in.
+    private static func name(_ text: String, rule: String) throws(RuleError) -> String {
+        let bytes = Array(text.utf8)
+        guard let host = try? HostParser.parse(bytes[...], isSpecial: true) else {
+            throw RuleError(rule: rule, message: "It is neither address:port, nor a block of addresses, nor a name.")
+        }
+        let name = String(decoding: host, as: UTF8.self)
+        guard IPAddress(host: name) == nil, HostName.fault(in: name) == nil else {
+            throw RuleError(rule: rule, message: "It is not a host name that a URL could have.")
+        }
+        return name
+    }
+}
+
+extension TargetPolicy {
+    /// Whether a rule names this host.
+    func names(_ host: String) -> Bool {
+        if names.contains(host) { return true }
+        guard !parentNames.isEmpty else { return false }
+        return HostName.parents(of: host).contains(where: parentNames.contains)
+    }
+
+    /// Whether a rule names this address, wherever a rule of that kind may open it.
+    func opens(_ address: IPAddress, kind: AddressKind) -> Bool {
+        switch kind {
+        case .loopback: opensLoopback
+        case .metadata: opensMetadata
+        case .embeddingIPv4: false
+        case .publicUnicast, .reserved: prefixes.contains { $0.contains(address) }
+        }
+    }
+}

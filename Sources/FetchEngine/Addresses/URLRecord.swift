@@ -1,0 +1,163 @@
+/// A parsed URL, as the WHATWG URL standard defines it.
+///
+/// Parsing resolves dot segments, lower-cases and punycodes the host, drops a default port and percent-encodes what
+/// must be, so two texts for the same thing give equal records. The serialization is ASCII, and all a record keeps is
+/// that text and where its parts begin: copying one costs a reference count.
+///
+/// Hosts follow libidn2, which is stricter than the standard: symbols and emoji that IDNA 2008 forbids are refused.
+public struct URLRecord: Sendable {
+    /// Where the parts of the serialization begin and end, as offsets of its UTF-8.
+    struct Layout: Sendable {
+        /// The colon after the scheme.
+        var schemeEnd: UInt32 = 0
+        /// The end of the user name; equal to `hostStart` when there are no credentials.
+        var usernameEnd: UInt32 = 0
+        /// The first byte of the host, after the `@` of credentials.
+        var hostStart: UInt32 = 0
+        var hostEnd: UInt32 = 0
+        /// The end of the port, where a `/.` that keeps a path from looking like a host is not yet counted.
+        var authorityEnd: UInt32 = 0
+        var pathStart: UInt32 = 0
+        /// The end of the path, and the question mark when there is a query.
+        var queryStart: UInt32 = 0
+        /// The end of the query, and the number sign when there is a fragment.
+        var fragmentStart: UInt32 = 0
+        var port: UInt16?
+        var hasHost = false
+        var hasOpaquePath = false
+    }
+
+    /// The whole URL as text, always ASCII.
+    let text: String
+    let layout: Layout
+
+    init(text: String, layout: Layout) {
+        self.text = text
+        self.layout = layout
+    }
+
+    /// Parses an absolute URL.
+    ///
+    /// Throws a `Failure` naming the broken rule; a reference without a scheme is such a failure.
+    public init(_ text: String) throws(URLRecord.Failure) {
+        self = try URLParser.parse(text, base: nil)
+    }
+
+    /// Parses a reference, absolute or relative, against this URL.
+    ///
+    /// The result has no fragment unless the reference has one.
+    public func resolve(_ reference: String) throws(URLRecord.Failure) -> URLRecord {
+        try URLParser.parse(reference, base: self)
+    }
+}
+
+extension URLRecord {
+    /// The scheme in lower case, without the colon.
+    public var scheme: String { slice(0, layout.schemeEnd) }
+
+    /// The percent-encoded user name; empty when there is none.
+    public var username: String {
+        layout.usernameEnd < layout.hostStart ? slice(layout.schemeEnd + 3, layout.usernameEnd) : ""
+    }
+
+    /// The percent-encoded password; empty when there is none.
+    public var password: String {
+        layout.usernameEnd + 1 < layout.hostStart ? slice(layout.usernameEnd + 1, layout.hostStart - 1) : ""
+    }
+
+    /// Whether a user name or a password is present.
+    public var hasCredentials: Bool { layout.usernameEnd < layout.hostStart }
+
+    /// The host in ASCII, an IPv6 address in brackets, or `nil` when the URL has no authority.
+    ///
+    /// `file:///path` has an empty host.
+    public var host: String? { layout.hasHost ? slice(layout.hostStart, layout.hostEnd) : nil }
+
+    /// The port, or `nil` when absent or the scheme's default.
+    public var port: UInt16? { layout.port }
+
+    /// The port a connection goes to: the one given or the scheme's default; `nil` for schemes without one.
+    public var effectivePort: UInt16? { layout.port ?? SpecialScheme(scheme)?.defaultPort }
+
+    /// The percent-encoded path; for http it starts with a slash.
+    public var path: String { slice(layout.pathStart, layout.queryStart) }
+
+    /// Whether the path is one opaque text, as in `data:` and `mailto:`; nothing can be resolved against it.
+    public var hasOpaquePath: Bool { layout.hasOpaquePath }
+
+    /// The percent-encoded query without its question mark, or `nil` when absent.
+    public var query: String? {
+        layout.queryStart < layout.fragmentStart ? slice(layout.queryStart + 1, layout.fragmentStart) : nil
+    }
+
+    /// The percent-encoded fragment without its number sign, or `nil` when absent.
+    public var fragment: String? {
+        Int(layout.fragmentStart) < text.utf8.count ? slice(layout.fragmentStart + 1, UInt32(text.utf8.count)) : nil
+    }
+
+    /// Whether the scheme is http or https.
+    public var isHTTP: Bool {
+        text.hasPrefix("http:") || text.hasPrefix("https:")
+    }
+
+    /// The scheme, host and port that decide what credentials, cookies and connections may be shared.
+    public var origin: Origin { Origin(scheme: scheme, host: host ?? "", port: effectivePort) }
+
+    /// Scheme, host, port and path: what logs and messages may show.
+    public var redacted: String {
+        slice(0, layout.schemeEnd + 1) + (layout.hasHost ? "//" : "") + slice(layout.hostStart, layout.queryStart)
+    }
+
+    /// The same URL with no fragment.
+    public func withoutFragment() -> URLRecord {
+        guard Int(layout.fragmentStart) < text.utf8.count else { return self }
+        return URLRecord(text: slice(0, layout.fragmentStart), layout: layout)
+    }
+
+    /// The same URL with no user name and no password.
+    public func withoutCredentials() -> URLRecord {
+        guard hasCredentials else { return self }
+        let start = layout.schemeEnd + 3
+        let removed = layout.hostStart - start
+        var moved = layout
+        moved.usernameEnd = start
+        moved.hostStart = start
+        moved.hostEnd -= removed
+        moved.authorityEnd -= removed
+        moved.pathStart -= removed
+        moved.queryStart -= removed
+        moved.fragmentStart -= removed
+        return URLRecord(text: slice(0, start) + slice(layout.hostStart, UInt32(text.utf8.count)), layout: moved)
+    }
+
+    /// The part of the serialization between two offsets.
+    private func slice(_ start: UInt32, _ end: UInt32) -> String {
+        let utf8 = text.utf8
+        let lower = utf8.index(utf8.startIndex, offsetBy: Int(start))
+        let upper = utf8.index(lower, offsetBy: Int(end) - Int(start))
+        return String(text[lower..<upper])
+    }
+}
+
+extension URLRecord: Hashable, CustomStringConvertible {
+    /// The serialization, credentials and fragment included; `redacted` is for logs.
+    public var description: String { text }
+
+    /// Whether both serialize to the same text.
+    public static func == (left: URLRecord, right: URLRecord) -> Bool { left.text == right.text }
+
+    /// Hashes the serialization.
+    public func hash(into hasher: inout Hasher) { hasher.combine(text) }
+}
+
+extension URLRecord {
+    /// The triple that browsers call an origin: URLs that share it share an owner.
+    public struct Origin: Sendable, Hashable {
+        /// The scheme in lower case.
+        public let scheme: String
+        /// The host in ASCII; empty when the URL has none.
+        public let host: String
+        /// The port connected to; `nil` for schemes without one.
+        public let port: UInt16?
+    }
+}

@@ -1,0 +1,79 @@
+/// How a task went: one entry for each request and answer it took.
+public struct TaskMetrics: Sendable {
+    /// From the start of the task to its completion, or to now while it runs.
+    public var taskInterval: Duration
+    /// How many redirects were followed.
+    public var redirectCount: Int
+    /// The transactions in the order they were made.
+    public var transactions: [TransactionMetrics]
+
+    /// Makes metrics.
+    public init(taskInterval: Duration = .zero, redirectCount: Int = 0, transactions: [TransactionMetrics] = []) {
+        self.taskInterval = taskInterval
+        self.redirectCount = redirectCount
+        self.transactions = transactions
+    }
+}
+
+/// How one request and its answer went.
+///
+/// Times are offsets from `fetchStart`; `nil` where the phase did not happen, on a reused connection for example.
+public struct TransactionMetrics: Sendable {
+    /// The URL of the request, without credentials.
+    public var url: URLRecord
+    /// The status of the answer, or `nil` when none came.
+    public var status: Int?
+    /// When it started, after the start of the task.
+    ///
+    /// Waiting for a free connection comes before it.
+    public var fetchStart: Duration = .zero
+    /// When the name was looked up first.
+    public var domainLookupStart: Duration?
+    /// When the name had been looked up.
+    public var domainLookupEnd: Duration?
+    /// When the connection was begun.
+    public var connectStart: Duration?
+    /// When the connection, TLS included, was ready.
+    public var connectEnd: Duration?
+    /// When the TLS handshake began.
+    public var secureConnectionStart: Duration?
+    /// When the TLS handshake was done.
+    public var secureConnectionEnd: Duration?
+    /// When the request began to be sent.
+    public var requestStart: Duration?
+    /// When the last byte of the request had been sent.
+    public var requestEnd: Duration?
+    /// When the first byte of the answer came.
+    public var responseStart: Duration?
+    /// When the transaction was over.
+    public var responseEnd: Duration = .zero
+    /// `http/1.0`, `http/1.1` or `h2`; `nil` when no answer came.
+    public var networkProtocolName: String?
+    /// The address the connection went to.
+    public var remoteAddress: String?
+    /// The port the connection went to.
+    public var remotePort: Int?
+    /// The address the connection came from.
+    public var localAddress: String?
+    /// The port the connection came from.
+    public var localPort: Int?
+    /// Whether the connection had served another transaction before.
+    public var isReusedConnection = false
+    /// Whether the connection went to a proxy.
+    public var isProxyConnection = false
+    /// Bytes of the request line and header fields.
+    public var countOfRequestHeaderBytesSent: Int64 = 0
+    /// Bytes of the request body.
+    public var countOfRequestBodyBytesSent: Int64 = 0
+    /// Bytes of the status line and header fields, informational answers and trailers included.
+    public var countOfResponseHeaderBytesReceived: Int64 = 0
+    /// Bytes of the response body as they came.
+    public var countOfResponseBodyBytesReceived: Int64 = 0
+    /// The TLS version, such as `TLSv1.3`.
+    public var negotiatedTLSProtocolVersion: String?
+    /// The cipher suite, such as `TLS_AES_256_GCM_SHA384`.
+    public var negotiatedTLSCipherSuite: String?
+
+    /// Makes an empty record for a URL.
+    public init(url: URLRecord) { self.url = url }
+}

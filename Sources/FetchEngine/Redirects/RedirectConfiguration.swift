@@ -1,0 +1,42 @@
+/// What happens when a server redirects.
+public struct RedirectConfiguration: Sendable, Hashable {
+    /// The answer to a redirect response.
+    public enum Policy: String, Sendable, Hashable, Codable, CaseIterable {
+        /// Follow it; a delegate, where there is one, may change that.
+        case follow
+        /// Give the redirect response itself.
+        case `return`
+        /// Fail with `redirectRefused`.
+        case fail
+        /// As the delegate says; without a delegate, follow.
+        case delegate
+    }
+
+    /// The answer to a redirect response; `follow` by default.
+    public var policy: Policy
+    /// How many redirects one task follows; the next fails with `httpTooManyRedirects`.
+    ///
+    /// 20 by default.
+    public var maximum: Int
+    /// Whether https may lead to http; false by default, then it fails with `redirectDowngrade`.
+    public var allowHTTPSToHTTP: Bool
+    /// The hosts a redirect may lead to, as URLs spell them; `nil`, the default, allows all the target policy allows.
+    public var allowedHosts: Set<String>?
+    /// Whether 301 and 302 keep a POST and its body, where by custom it becomes GET; false by default.
+    public var preserveMethod: Bool
+
+    /// Makes the defaults, changed as given.
+    public init(
+        policy: Policy = .follow,
+        maximum: Int = 20,
+        allowHTTPSToHTTP: Bool = false,
+        allowedHosts: Set<String>? = nil,
+        preserveMethod: Bool = false
+    ) {
+        self.policy = policy
+        self.maximum = maximum
+        self.allowHTTPSToHTTP = allowHTTPSToHTTP
+        self.allowedHosts = allowedHosts
+        self.preserveMethod = preserveMethod
+    }
+}

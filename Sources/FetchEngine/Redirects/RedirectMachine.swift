@@ -1,0 +1,121 @@
+import HTTPTypes
+
+/// Decides what a response means for the hops of one load.
+///
+/// Owns no connection and no clock.
+struct RedirectMachine {
+    enum Action {
+        /// The response is the result of the load.
+        case deliver
+        /// This request is to be made next, unless the delegate says otherwise.
+        case propose(Request, Redirect)
+        case fail(LoadError)
+    }
+
+    let configuration: RedirectConfiguration
+    private(set) var followed = 0
+
+    init(configuration: RedirectConfiguration) { self.configuration = configuration }
+
+    /// Whether a body that comes with this status is likely to be thrown away.
+    static func isRedirect(_ status: Int) -> Bool {
+        switch status {
+        case 301, 302, 303, 307, 308: true
+        default: false
+        }
+    }
+
+    /// The proposal, if any, that follows from the response to `request`.
+    mutating func received(_ response: Response, to request: Request) -> Action {
+        guard Self.isRedirect(response.status.code), configuration.policy != .return,
+            let location = response.headerFields[values: .location].first
+        else { return .deliver }
+        do throws(LoadError) {
+            guard configuration.policy != .fail else {
+                throw LoadError(.redirectRefused, "The server redirects, and the policy is to fail then.")
+            }
+            guard followed < configuration.maximum else {
+                throw LoadError(.httpTooManyRedirects, "More than \(configuration.maximum) redirects.")
+            }
+            let target = try target(location, from: request.url)
+            let next = Self.next(request, to: target, status: response.status, preserving: configuration.preserveMethod)
+            followed += 1
+            return .propose(
+                next,
+                Redirect(
+                    url: request.url.withoutCredentials(), status: response.status, location: location,
+                    target: target, method: next.method))
+        } catch {
+            return .fail(error)
+        }
+    }
+
+    /// Resolves a `Location` and checks it (RFC 9110 §10.2.2, SEC-30).
+    private func target(_ location: String, from base: URLRecord) throws(LoadError) -> URLRecord {
+        var target: URLRecord
+        do {
+            target = try base.resolve(location)
+            // A fragment is inherited when the Location has none.
+            if target.fragment == nil, let fragment = base.fragment {
+                target = try URLRecord("\(target)#\(fragment)")
+            }
+        } catch {
+            throw LoadError(.redirectToNonExistentLocation, "The server redirects to something that is no URL.")
+        }
+        try check(target, from: base)
+        return target
+    }
+
+    private func check(_ target: URLRecord, from base: URLRecord) throws(LoadError) {
+        guard target.isHTTP, let host = target.host else {
+            throw LoadError(.redirectTargetForbidden, "Redirects lead to http and https URLs only.")
+        }
+        guard target.username.isEmpty, target.password.isEmpty else {
+            throw LoadError(.redirectTargetForbidden, "The server redirects to a URL with a user name in it.")
+        }
+        guard base.scheme != "https" || target.scheme == "https" || configuration.allowHTTPSToHTTP else {
+            throw LoadError(.redirectDowngrade, "The server redirects from https to http.")
+        }
+        if let allowed = configuration.allowedHosts, !allowed.contains(host) {
+            throw LoadError(.redirectTargetForbidden, "The server redirects to a host that is not allowed.")
+        }
+    }
+
+    /// The request for the next hop.
+    static func next(
+        _ request: Request, to target: URLRecord, status: HTTPResponse.Status, preserving: Bool
+    ) -> Request {
+        var next = request
+        next.url = target
+        if let method = rewrittenMethod(for: request.method, status: status, preserving: preserving) {
+            next.method = method
+            next.body = nil
+            contentFields.forEach { next.headerFields[fields: $0] = [] }
+        }
+        if target.origin != request.url.origin {
+            originBoundFields.forEach { next.headerFields[fields: $0] = [] }
+        }
+        return next
+    }
+
+    /// The method for the next hop, or `nil` when the method and body are kept.
+    ///
+    /// RFC 9110 §15.4: 303 becomes GET (HEAD stays HEAD); 301 and 302 change POST only.
+    static func rewrittenMethod(
+        for method: HTTPRequest.Method, status: HTTPResponse.Status, preserving: Bool = false
+    ) -> HTTPRequest.Method? {
+        switch status.code {
+        case 301, 302: method == .post && !preserving ? .get : nil
+        case 303: method == .get || method == .head ? nil : .get
+        default: nil
+        }
+    }
+
+    /// What describes a body that is no longer sent.
+    private static let contentFields: [HTTPField.Name] = [
+        .contentType, .contentEncoding, .contentLanguage, .contentLocation, .contentLength,
+    ]
+
+    /// What was meant for one origin alone (SEC-31).
+    private static let originBoundFields: [HTTPField.Name] = [.authorization, .cookie, .proxyAuthorization]
+}

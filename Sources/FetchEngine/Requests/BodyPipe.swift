@@ -1,0 +1,143 @@
+import Synchronization
+
+/// A bounded pipe from the task that makes a request body to the transfer that sends it.
+///
+/// The writer suspends while the pipe holds more than its capacity, so a slow network slows it down. Writing has one
+/// task at a time. As a body it can be sent once; a body that may have to be repeated needs a provider.
+public final class BodyPipe: Sendable, BodyStreamProvider {
+    /// Thrown to the writer once the transfer wants no more: it is over, or the server has answered already.
+    public struct Closed: Error {
+        /// Makes the error.
+        public init() {}
+    }
+
+    /// What the transfer finds when it reads.
+    enum Reading: Equatable {
+        case bytes(Int)
+        /// Nothing yet; the reader is told when to look again.
+        case later
+        case end
+        case failed
+    }
+
+    fileprivate struct State {
+        var bytes: [UInt8] = []
+        var offset = 0
+        var isFinished = false
+        var hasFailed = false
+        var isClosed = false
+        var isTaken = false
+        var writer: CheckedContinuation<Void, Never>?
+        var onReadable: (@Sendable () -> Void)?
+    }
+
+    private let capacity: Int
+    private let state = Mutex(State())
+
+    /// Makes an empty pipe.
+    ///
+    /// - Parameter capacity: How many bytes it holds before the writer has to wait.
+    public init(capacity: Int = 256 * 1024) { self.capacity = capacity }
+
+    /// Itself, the first time it is asked.
+    public func makeStream() async -> BodyPipe? {
+        state.withLock { state in
+            defer { state.isTaken = true }
+            return state.isTaken ? nil : self
+        }
+    }
+
+    // MARK: The writer
+
+    /// Appends bytes, and returns once the pipe is below its capacity again.
+    ///
+    /// - Throws: `Closed` when the transfer takes no more, `CancellationError` when the writing task is cancelled.
+    public func write(_ bytes: [UInt8]) async throws {
+        try Task.checkCancellation()
+        let (isClosed, onReadable) = state.withLock { state in
+            if !state.isClosed { state.bytes.append(contentsOf: bytes) }
+            defer { state.onReadable = nil }
+            return (state.isClosed, state.onReadable)
+        }
+        onReadable?()
+        guard !isClosed else { throw Closed() }
+        await room()
+        guard !state.withLock({ $0.isClosed }) else { throw Closed() }
+        try Task.checkCancellation()
+    }
+
+    /// Ends the body.
+    public func finish() { end { $0.isFinished = true } }
+
+    /// Ends the body short: the load fails with `requestBodyStreamExhausted`.
+    public func fail() { end { $0.hasFailed = true } }
+
+    private func room() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let mayGoOn = state.withLock { state in
+                    let mayGoOn = state.bytes.count - state.offset < capacity || state.isClosed || Task.isCancelled
+                    if !mayGoOn { state.writer = continuation }
+                    return mayGoOn
+                }
+                if mayGoOn { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.writer.take() }?.resume()
+        }
+    }
+
+    private func end(_ change: (inout State) -> Void) {
+        let onReadable = state.withLock { state in
+            change(&state)
+            return state.onReadable.take()
+        }
+        onReadable?()
+    }
+
+    // MARK: The transfer
+
+    /// Moves bytes into the buffer; when there are none yet, `onReadable` is called once there are.
+    func read(into buffer: UnsafeMutableRawBufferPointer, onReadable: @escaping @Sendable () -> Void) -> Reading {
+        let (reading, writer) = state.withLock { state in
+            let count = min(buffer.count, state.bytes.count - state.offset)
+            guard count > 0 else { return (state.emptyReading(onReadable), nil as CheckedContinuation<Void, Never>?) }
+            state.bytes.withUnsafeBytes { bytes in
+                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[state.offset..<state.offset + count]))
+            }
+            state.consume(count)
+            let hasRoom = state.bytes.count - state.offset < capacity
+            return (.bytes(count), hasRoom ? state.writer.take() : nil)
+        }
+        writer?.resume()
+        return reading
+    }
+
+    /// Lets the writer know that nothing more is taken.
+    func close() {
+        let writer = state.withLock { state in
+            state.isClosed = true
+            state.onReadable = nil
+            state.bytes = []
+            state.offset = 0
+            return state.writer.take()
+        }
+        writer?.resume()
+    }
+}
+
+extension BodyPipe.State {
+    fileprivate mutating func emptyReading(_ onReadable: @escaping @Sendable () -> Void) -> BodyPipe.Reading {
+        if hasFailed { return .failed }
+        if isFinished { return .end }
+        self.onReadable = onReadable
+        return .later
+    }
+
+    fileprivate mutating func consume(_ count: Int) {
+        offset += count
+        guard offset == bytes.count else { return }
+        bytes.removeAll(keepingCapacity: true)
+        offset = 0
+    }
+}

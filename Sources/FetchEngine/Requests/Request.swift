@@ -1,0 +1,69 @@
+public import HTTPTypes
+
+/// What to load, apart from how: a URL and the properties of the request made for it.
+public struct Request: Sendable {
+    /// The URL.
+    ///
+    /// Its fragment stays here; its user name and password are never sent as part of it.
+    public var url: URLRecord
+
+    /// The method; case-sensitive.
+    ///
+    /// `GET` by default.
+    public var method: HTTPRequest.Method
+
+    /// The header fields, sent in this order with repeats kept.
+    ///
+    /// Fields that frame the message (`Host`, `Content-Length`, `Connection` and their like) belong to the engine:
+    /// a load that sets one fails with `headerForbidden`.
+    public var headerFields: HTTPFields
+
+    /// The content to send; none by default.
+    public var body: RequestBody?
+
+    /// How long no byte may move either way; `nil` takes the session's interval.
+    public var timeoutInterval: Duration?
+
+    /// Which cached answers may be used.
+    ///
+    /// Nothing is cached yet.
+    public var cachePolicy: CachePolicy
+
+    /// The document that the resource is part of, for the cookie policy.
+    public var mainDocumentURL: URLRecord?
+
+    /// Makes a request.
+    public init(
+        url: URLRecord,
+        method: HTTPRequest.Method = .get,
+        headerFields: HTTPFields = [:],
+        body: RequestBody? = nil,
+        timeoutInterval: Duration? = nil,
+        cachePolicy: CachePolicy = .useProtocolCachePolicy,
+        mainDocumentURL: URLRecord? = nil
+    ) {
+        self.url = url
+        self.method = method
+        self.headerFields = headerFields
+        self.body = body
+        self.timeoutInterval = timeoutInterval
+        self.cachePolicy = cachePolicy
+        self.mainDocumentURL = mainDocumentURL
+    }
+}
+
+/// Which cached answers a load may use.
+public enum CachePolicy: String, Sendable, Hashable, Codable, CaseIterable {
+    /// What the protocol of the URL prescribes.
+    case useProtocolCachePolicy
+    /// Load from the origin.
+    case reloadIgnoringLocalCacheData
+    /// Load from the origin, and tell caches on the way to do so too.
+    case reloadIgnoringLocalAndRemoteCacheData
+    /// Use a cached answer of any age, else load.
+    case returnCacheDataElseLoad
+    /// Use a cached answer of any age, else fail without a connection.
+    case returnCacheDataDontLoad
+    /// Use a cached answer only after the origin has confirmed it.
+    case reloadRevalidatingCacheData
+}

@@ -1,0 +1,34 @@
+import HTTPTypes
+
+/// What a request must keep before a byte of it is sent.
+enum RequestRules {
+    /// Checks method, header fields and scheme.
+    ///
+    /// - Throws: `methodInvalid`, `headerForbidden`, `headerInvalid` or `unsupportedURL`.
+    static func check(_ request: Request) throws(LoadError) {
+        guard request.url.isHTTP, request.url.host?.isEmpty == false else {
+            throw LoadError(.unsupportedURL, "Only http and https URLs with a host can be loaded.")
+        }
+        let method = request.method.rawValue
+        guard (1...32).contains(method.utf8.count), !forbiddenMethods.contains(method.uppercased()) else {
+            throw LoadError(.methodInvalid, "The method is not allowed.")
+        }
+        for field in request.headerFields { try check(field) }
+    }
+
+    private static func check(_ field: HTTPField) throws(LoadError) {
+        let name = field.name.canonicalName
+        guard !forbiddenFields.contains(name), !name.hasPrefix("proxy-"), !name.hasPrefix(":") else {
+            throw LoadError(.headerForbidden, "The header field \(name) belongs to the engine.")
+        }
+        // swift-http-types turns CR, LF and NUL of a string into spaces, but keeps some controls of raw bytes.
+        let isClean = field.withUnsafeBytesOfValue { $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 } }
+        guard isClean else { throw LoadError(.headerInvalid, "The header field \(name) has a control character.") }
+    }
+
+    private static let forbiddenMethods: Set<String> = ["CONNECT", "TRACE", "TRACK"]
+
+    private static let forbiddenFields: Set<String> = [
+        "host", "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer", "expect",
+    ]
+}

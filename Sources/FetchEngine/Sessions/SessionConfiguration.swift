@@ -1,0 +1,103 @@
+public import HTTPTypes
+
+/// How the loads of a session behave.
+///
+/// A value: a session keeps its own copy.
+public struct SessionConfiguration: Sendable, Hashable {
+    /// Where a session keeps what it learns.
+    public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
+        /// In the persistent stores.
+        case `default`
+        /// In memory only, forgotten with the session.
+        case ephemeral
+        /// In the persistent stores; transfers go on while the client is gone.
+        case background
+    }
+
+    /// Where the session keeps what it learns.
+    public var kind: Kind
+    /// What happens when a server redirects.
+    public var redirects = RedirectConfiguration()
+    /// How long no byte may move either way; 60 s.
+    ///
+    /// A request's own interval wins.
+    public var timeoutIntervalForRequest: Duration = .seconds(60)
+    /// How long a whole task may take, redirects included; `nil` is without end.
+    ///
+    /// Seven days.
+    public var timeoutIntervalForResource: Duration? = .seconds(604_800)
+    /// How long making a connection may take, TLS included; 15 s.
+    public var connectTimeout: Duration = .seconds(15)
+    /// How many HTTP/1.1 connections a session keeps to one origin at a time; 6.
+    ///
+    /// What is more waits in order.
+    public var httpMaximumConnectionsPerHost = 6
+    /// The protocol versions that may be used.
+    public var httpVersion = HTTPVersionPolicy.automatic
+    /// TLS versions and trust.
+    public var tls = TLSConfiguration()
+    /// Fields sent with each request that does not set them itself, in this order.
+    public var httpAdditionalHeaders: HTTPFields = [:]
+    /// The most bytes a response body may have; more fails with `dataLengthExceedsMaximum`.
+    ///
+    /// `nil`: any number.
+    public var maximumResponseBytes: Int64?
+    /// The most bytes of status lines, header fields and trailers one exchange may bring; 256 KiB.
+    public var maximumHeaderBytes = 256 * 1024
+    /// Which targets may be reached; all of them, unless the program narrows it.
+    public var targetPolicy = TargetPolicy.unrestricted
+
+    /// Makes the defaults of a kind.
+    public init(kind: Kind = .default) { self.kind = kind }
+
+    /// The defaults, with persistent stores.
+    public static let `default` = SessionConfiguration(kind: .default)
+    /// The defaults, with everything in memory.
+    public static let ephemeral = SessionConfiguration(kind: .ephemeral)
+    /// The defaults for background transfers.
+    public static let background = SessionConfiguration(kind: .background)
+}
+
+/// The HTTP versions that may be used.
+public enum HTTPVersionPolicy: String, Sendable, Hashable, Codable, CaseIterable {
+    /// HTTP/2 where TLS agrees on it, else HTTP/1.1.
+    case automatic
+    /// HTTP/1.1 only.
+    case http1
+    /// HTTP/2 where TLS agrees on it; without TLS by prior knowledge.
+    case http2
+}
+
+/// TLS versions and trust.
+///
+/// Verification is always on.
+public struct TLSConfiguration: Sendable, Hashable {
+    /// A TLS version.
+    public enum Version: Int, Sendable, Hashable, Codable, Comparable {
+        /// TLS 1.2.
+        case tls12 = 12
+        /// TLS 1.3.
+        case tls13 = 13
+
+        /// Older before newer.
+        public static func < (left: Version, right: Version) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// Who is trusted to vouch for a server.
+    public enum Anchors: Sendable, Hashable {
+        /// The certificate bundle of the system.
+        case system
+        /// These certificates, as PEM text, and no others.
+        case pem([UInt8])
+    }
+
+    /// The oldest version accepted; TLS 1.2.
+    public var minimumVersion: Version = .tls12
+    /// The newest version offered; `nil`, the default, is the newest there is.
+    public var maximumVersion: Version?
+    /// Who is trusted; the system's bundle by default.
+    public var anchors: Anchors = .system
+
+    /// Makes the defaults.
+    public init() {}
+}

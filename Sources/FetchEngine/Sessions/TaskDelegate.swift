@@ -1,0 +1,142 @@
+public import HTTPTypes
+
+/// Is asked and told about one task.
+///
+/// Every method has a default; a task waits for each answer.
+///
+/// Calls of one task come one at a time and in order: challenges, redirects, response, data, cache decision, metrics,
+/// completion. The task's delegate is asked first; where it answers `performDefaultHandling`, the session's is.
+/// What only tells goes to the task's delegate, or to the session's where the task has none.
+///
+/// This version calls `willPerformHTTPRedirection`, `didReceive(response:)`, `didReceive(data:)` (of a task that is
+/// run with ``DataTask/run()``), `didFinishCollecting` and `didComplete`. The others are called by what comes later.
+public protocol TaskDelegate: Sendable {
+    /// A server redirects, or (with no response) the request was put into its standard form.
+    func task(
+        _ task: DataTask, willPerformHTTPRedirection response: Response?, newRequest: Request
+    ) async -> RedirectDisposition
+
+    /// A server or proxy asks for authentication, or the session's delegate passed on a question of its level.
+    func task(_ task: DataTask, didReceive challenge: Challenge) async -> Challenge.Disposition
+
+    /// The final head has come.
+    ///
+    /// Called before any data.
+    func task(_ task: DataTask, didReceive response: Response) async -> ResponseDisposition
+
+    /// An answer may be kept; `nil` keeps nothing.
+    func task(_ task: DataTask, willCache response: CachedResponse) async -> CachedResponse?
+
+    /// The body has to be sent, again or for the first time, and the request has no stream for it.
+    func taskNeedsNewBodyStream(_ task: DataTask) async -> BodyPipe?
+
+    /// A task with a begin date is about to start.
+    func task(_ task: DataTask, willBeginDelayedRequest request: Request) async -> DelayedRequestDisposition
+
+    /// An informational answer (1xx) came.
+    func task(_ task: DataTask, didReceiveInformationalResponse status: HTTPResponse.Status, headerFields: HTTPFields)
+        async
+
+    /// Bytes of the body have been sent.
+    func task(_ task: DataTask, didSendBodyData sent: Int64, totalSent: Int64, totalExpected: Int64?) async
+
+    /// Bytes of the body have come.
+    func task(_ task: DataTask, didReceive data: [UInt8]) async
+
+    /// The task waits for a network.
+    func taskIsWaitingForConnectivity(_ task: DataTask) async
+
+    /// The task goes on as a download and tells nothing more.
+    func taskDidBecomeDownload(_ task: DataTask) async
+
+    /// The task is over and this is how it went.
+    ///
+    /// Comes right before the completion.
+    func task(_ task: DataTask, didFinishCollecting metrics: TaskMetrics) async
+
+    /// The last call of every task: without an error when the load is complete.
+    func task(_ task: DataTask, didCompleteWith error: LoadError?) async
+}
+
+/// The answer to a redirect.
+public enum RedirectDisposition: Sendable {
+    /// Do as the configuration says.
+    case performDefaultHandling
+    /// Make this request: the proposed one or another.
+    case follow(Request)
+    /// Do not follow: the redirect response is the result, with its body.
+    case returnResponse
+    /// End the load with `cancelled`.
+    case cancel
+}
+
+/// The answer to a response.
+public enum ResponseDisposition: Sendable {
+    /// Go on.
+    case allow
+    /// End the load with `cancelled`.
+    case cancel
+    /// Go on as a download.
+    ///
+    /// This version goes on as with `allow`.
+    case becomeDownload
+}
+
+/// The answer for a request whose begin date has come.
+public enum DelayedRequestDisposition: Sendable {
+    /// Load the request as it is.
+    case continueLoading
+    /// Load this one instead.
+    case useNewRequest(Request)
+    /// End the load with `cancelled`.
+    case cancel
+}
+
+extension TaskDelegate {
+    /// Follows the configuration.
+    public func task(
+        _ task: DataTask, willPerformHTTPRedirection response: Response?, newRequest: Request
+    ) async -> RedirectDisposition { .performDefaultHandling }
+
+    /// Does as though there were no delegate.
+    public func task(_ task: DataTask, didReceive challenge: Challenge) async -> Challenge.Disposition {
+        .performDefaultHandling
+    }
+
+    /// Goes on.
+    public func task(_ task: DataTask, didReceive response: Response) async -> ResponseDisposition { .allow }
+
+    /// Keeps it as proposed.
+    public func task(_ task: DataTask, willCache response: CachedResponse) async -> CachedResponse? { response }
+
+    /// Has none.
+    public func taskNeedsNewBodyStream(_ task: DataTask) async -> BodyPipe? { nil }
+
+    /// Loads it as it is.
+    public func task(
+        _ task: DataTask, willBeginDelayedRequest request: Request
+    ) async -> DelayedRequestDisposition { .continueLoading }
+
+    /// Ignores it.
+    public func task(
+        _ task: DataTask, didReceiveInformationalResponse status: HTTPResponse.Status, headerFields: HTTPFields
+    ) async {}
+
+    /// Ignores it.
+    public func task(_ task: DataTask, didSendBodyData sent: Int64, totalSent: Int64, totalExpected: Int64?) async {}
+
+    /// Ignores it.
+    public func task(_ task: DataTask, didReceive data: [UInt8]) async {}
+
+    /// Ignores it.
+    public func taskIsWaitingForConnectivity(_ task: DataTask) async {}
+
+    /// Ignores it.
+    public func taskDidBecomeDownload(_ task: DataTask) async {}
+
+    /// Ignores it.
+    public func task(_ task: DataTask, didFinishCollecting metrics: TaskMetrics) async {}
+
+    /// Ignores it.
+    public func task(_ task: DataTask, didCompleteWith error: LoadError?) async {}
+}

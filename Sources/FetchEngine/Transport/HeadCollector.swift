@@ -1,0 +1,126 @@
+import HTTPTypes
+
+/// Gathers the lines of a response's head as libcurl hands them over, and reads them once, at the end.
+struct HeadCollector {
+    /// A status line and the fields below it.
+    struct Head {
+        var status: HTTPResponse.Status
+        var httpVersion: String
+        var fields: HTTPFields
+        /// The body's length as the fields tell it.
+        var contentLength: Int64?
+        /// Both kinds of framing were there, which smugglers like: the connection must not be used again.
+        var isFramedTwice = false
+    }
+
+    /// A head with more lines than this is hostile.
+    static let maximumFields = 2000
+
+    private var bytes: [UInt8] = []
+    private var lineEnds: [Int] = []
+
+    /// Takes a line with its line end.
+    ///
+    /// Returns true when it is the empty line that ends the head.
+    mutating func append(_ line: UnsafeRawBufferPointer) -> Bool {
+        var count = line.count
+        while count > 0, line[count - 1] == 0x0A || line[count - 1] == 0x0D { count -= 1 }
+        guard count > 0 else { return true }
+        if lineEnds.isEmpty {
+            bytes.reserveCapacity(512)
+            lineEnds.reserveCapacity(16)
+        }
+        // A line that starts with white space goes on with the one before (RFC 9112 §5.2).
+        if lineEnds.count > 1, line[0] == 0x20 || line[0] == 0x09 { lineEnds.removeLast() }
+        bytes.append(contentsOf: line[..<count])
+        lineEnds.append(bytes.count)
+        return false
+    }
+
+    /// The fields gathered, as trailers: there is no status line.
+    consuming func trailers() throws(LoadError) -> HTTPFields { try fields(from: 0) }
+
+    /// Reads what was gathered.
+    consuming func head() throws(LoadError) -> Head {
+        guard let end = lineEnds.first else { throw Self.malformed("It has no status line.") }
+        let line = bytes[..<end]
+        let words = line.split(separator: 0x20, maxSplits: 2, omittingEmptySubsequences: false)
+        guard words.count >= 2, let code = Self.number(words[1]), (100...999).contains(code) else {
+            throw Self.malformed("Its status line cannot be read.")
+        }
+        let reason = words.count > 2 ? String(decoding: words[2], as: UTF8.self) : ""
+        let fields = try fields(from: 1)
+        var head = Head(
+            status: .init(code: Int(code), reasonPhrase: reason),
+            httpVersion: Self.version(words[0]), fields: fields)
+        try head.readFraming()
+        return head
+    }
+
+    private borrowing func fields(from first: Int) throws(LoadError) -> HTTPFields {
+        guard lineEnds.count <= Self.maximumFields else { throw Self.malformed("It has too many header fields.") }
+        var fields = HTTPFields()
+        fields.reserveCapacity(lineEnds.count)
+        bytes.withUnsafeBufferPointer { bytes in
+            var start = first == 0 ? 0 : lineEnds[first - 1]
+            for end in lineEnds[first...] {
+                if let field = Self.field(UnsafeBufferPointer(rebasing: bytes[start..<end])) { fields.append(field) }
+                start = end
+            }
+        }
+        return fields
+    }
+
+    /// A line as a field, or nil when it has no name that could be one: such lines are skipped, as browsers do.
+    private static func field(_ line: UnsafeBufferPointer<UInt8>) -> HTTPField? {
+        guard let colon = line.firstIndex(of: 0x3A) else { return nil }
+        guard let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self)) else { return nil }
+        var value = line[(colon + 1)...]
+        while let byte = value.first, byte == 0x20 || byte == 0x09 { value.removeFirst() }
+        while let byte = value.last, byte == 0x20 || byte == 0x09 { value.removeLast() }
+        return HTTPField(name: name, lenientValue: value)
+    }
+
+    static func number(_ digits: some Collection<UInt8>) -> Int64? {
+        guard (1...18).contains(digits.count) else { return nil }
+        var number: Int64 = 0
+        for digit in digits {
+            guard (0x30...0x39).contains(digit) else { return nil }
+            number = number * 10 + Int64(digit - 0x30)
+        }
+        return number
+    }
+
+    private static func version(_ word: ArraySlice<UInt8>) -> String {
+        switch word.dropFirst(5).first {
+        case UInt8(ascii: "2"): "h2"
+        case UInt8(ascii: "3"): "h3"
+        default: word.last == UInt8(ascii: "0") ? "http/1.0" : "http/1.1"
+        }
+    }
+
+    fileprivate static func malformed(_ reason: String) -> LoadError {
+        LoadError(.badServerResponse, "The answer of the server breaks the protocol. \(reason)")
+    }
+}
+
+extension HeadCollector.Head {
+    /// Reads `Content-Length` and `Transfer-Encoding` (RFC 9112 §6.3, SEC-26).
+    fileprivate mutating func readFraming() throws(LoadError) {
+        var isChunked = false
+        for field in fields {
+            switch field.name.canonicalName {
+            case "content-length":
+                let number = field.withUnsafeBytesOfValue(HeadCollector.number)
+                guard let number, contentLength == nil || contentLength == number else {
+                    throw HeadCollector.malformed("Its Content-Length is not one number.")
+                }
+                contentLength = number
+            case "transfer-encoding": isChunked = true
+            default: break
+            }
+        }
+        isFramedTwice = isChunked && contentLength != nil
+        if isChunked { contentLength = nil }
+    }
+}

@@ -1,0 +1,215 @@
+import CCurl
+import DequeModule
+import EventLoop
+
+/// A multi handle and the transfers that may share its connections (SEC-21).
+///
+/// It starts them in order, as many at a time to one origin as the configuration allows: libcurl's own queue is
+/// never used.
+// @unchecked: everything here is touched on the loop's thread alone.
+final class Partition: DescriptorHandler, @unchecked Sendable {
+    /// What has to be equal for connections to be shared.
+    struct Key: Hashable {
+        let session: UInt64
+        let targetPolicy: TargetPolicy
+        let tls: TLSConfiguration
+        let httpVersion: HTTPVersionPolicy
+    }
+
+    /// The transfers of one origin.
+    private final class Line {
+        var running = 0
+        var waiting: Deque<Transfer> = []
+    }
+
+    /// Large enough for a fast body; pages that no byte reaches cost an idle transfer nothing.
+    static let receiveBufferSize = 64 * 1024
+    /// HTTP/2 streams to one origin at a time, whatever the number of connections.
+    private static let maximumStreams = 100
+
+    let targetGuard: TargetGuard
+    let isUnrestricted: Bool
+    let share: UnsafeMutableRawPointer?
+    let sweep: DeadlineSweep
+    /// The time when the loop last turned to libcurl.
+    private(set) var now = MonotonicTime.now
+    private(set) var count = 0
+    private(set) var lastUse = MonotonicTime.now
+
+    private let loop: EventLoop
+    private let multi: UnsafeMutableRawPointer
+    private var lines: [URLRecord.Origin: Line] = [:]
+    private var multiplexing: Set<URLRecord.Origin> = []
+    private var confirmed: Set<URLRecord.Origin> = []
+    private var changed: [Transfer] = []
+    private var timer: CurlTimer?
+
+    init(key: Key, loop: EventLoop, sweep: DeadlineSweep) {
+        guard let multi = curl_multi_init() else { preconditionFailure("no memory is left for libcurl") }
+        self.loop = loop
+        self.sweep = sweep
+        self.multi = multi
+        targetGuard = TargetGuard(policy: key.targetPolicy)
+        isUnrestricted = key.targetPolicy == .unrestricted
+        share = curl_share_init()
+        if let share { ccurl_share_data(share, CURL_LOCK_DATA_SSL_SESSION) }
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        ccurl_multi_set_socket_function(multi, socketChanged)
+        ccurl_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, context)
+        ccurl_multi_set_timer_function(multi, timerChanged)
+        ccurl_multi_set_pointer(multi, CURLMOPT_TIMERDATA, context)
+        ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+        ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, 1024)
+        timer = CurlTimer(loop: loop) { [weak self] in self?.timerFired() }
+    }
+
+    deinit {
+        ccurl_multi_set_socket_function(multi, nil)
+        ccurl_multi_set_timer_function(multi, nil)
+        curl_multi_cleanup(multi)
+        if let share { curl_share_cleanup(share) }
+    }
+
+    // MARK: Starting and ending
+
+    /// Starts a transfer, now or when its turn comes.
+    func enqueue(_ transfer: Transfer) {
+        count += 1
+        sweep.add(transfer)
+        let line = line(for: transfer.origin)
+        line.waiting.append(transfer)
+        startWaiting(in: line)
+    }
+
+    private func line(for origin: URLRecord.Origin) -> Line {
+        if let line = lines[origin] { return line }
+        let line = Line()
+        lines[origin] = line
+        return line
+    }
+
+    private func startWaiting(in line: Line) {
+        while let next = line.waiting.first, line.running < limit(for: next) {
+            line.waiting.removeFirst()
+            line.running += 1
+            start(next)
+        }
+    }
+
+    private func limit(for transfer: Transfer) -> Int {
+        let limit = max(1, transfer.configuration.httpMaximumConnectionsPerHost)
+        return multiplexing.contains(transfer.origin) ? max(limit, Self.maximumStreams) : limit
+    }
+
+    private func start(_ transfer: Transfer) {
+        transfer.stage = .running
+        let now = MonotonicTime.now
+        transfer.started = now
+        transfer.lastActivity = now
+        sweep.noteDeadline(transfer.nextDeadline())
+        do throws(LoadError) {
+            try transfer.makeHandle()
+            guard let easy = transfer.easy, curl_multi_add_handle(multi, easy) == CURLM_OK else {
+                throw LoadError(.unknown, "The transfer could not be started.")
+            }
+        } catch {
+            transfer.abort(error)
+        }
+    }
+
+    /// Takes a transfer that is over, or is to be, off its handle and lets the next one start.
+    func finish(_ transfer: Transfer, result: CURLcode) {
+        guard transfer.stage != .over else { return }
+        let wasRunning = transfer.stage == .running
+        if let easy = transfer.easy { curl_multi_remove_handle(multi, easy) }
+        transfer.finished(result)
+        sweep.remove(transfer)
+        count -= 1
+        lastUse = now
+        leave(transfer, wasRunning: wasRunning)
+        transfer.wakeIfMet()
+    }
+
+    private func leave(_ transfer: Transfer, wasRunning: Bool) {
+        let origin = transfer.origin
+        guard let line = lines[origin] else { return }
+        if wasRunning {
+            line.running -= 1
+            startWaiting(in: line)
+        } else if let place = line.waiting.firstIndex(where: { $0 === transfer }) {
+            line.waiting.remove(at: place)
+        }
+        if line.running == 0, line.waiting.isEmpty { lines[origin] = nil }
+    }
+
+    // MARK: What transfers report
+
+    /// Remembers to look whether the transfer's task can go on, once libcurl has returned.
+    func noteChange(of transfer: Transfer) { changed.append(transfer) }
+
+    func noteMultiplexing(to origin: URLRecord.Origin) {
+        if multiplexing.count >= 4096 { multiplexing.removeAll() }
+        guard multiplexing.insert(origin).inserted else { return }
+        loop.perform { [self] in
+            if let line = lines[origin] { startWaiting(in: line) }
+        }
+    }
+
+    /// Makes sure that libcurl reads the same host and port from the URL as we did (SEC-1).
+    ///
+    /// What follows the authority cannot change it, so one look per origin is enough.
+    func confirm(_ text: String, of origin: URLRecord.Origin) throws(LoadError) {
+        guard !confirmed.contains(origin) else { return }
+        guard CurlURL.origin(of: text) == origin else {
+            throw LoadError(.init("urlInvalid", -1000), "The URL can be read in two ways.")
+        }
+        if confirmed.count >= 4096 { confirmed.removeAll() }
+        confirmed.insert(origin)
+    }
+
+    // MARK: libcurl
+
+    func descriptor(_ descriptor: Int32, isReady readiness: Readiness) {
+        var mask: Int32 = 0
+        if readiness.contains(.readable) { mask |= CURL_CSELECT_IN }
+        if readiness.contains(.writable) { mask |= CURL_CSELECT_OUT }
+        if readiness.contains(.failed) { mask |= CURL_CSELECT_ERR }
+        drive(descriptor, mask)
+    }
+
+    private func timerFired() { drive(curl_socket_t(-1), 0) }
+
+    private func drive(_ descriptor: curl_socket_t, _ mask: Int32) {
+        var running: Int32 = 0
+        perform { curl_multi_socket_action(multi, descriptor, mask, &running) }
+    }
+
+    /// Calls libcurl, then ends what it finished and wakes who waited.
+    func perform<Result>(_ call: () -> Result) {
+        now = .now
+        _ = call()
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(multi, &left) {
+            guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
+            let result = ccurl_message_result(message)
+            var context: UnsafeMutableRawPointer?
+            ccurl_get_pointer(easy, CURLINFO_PRIVATE, &context)
+            guard let context else { continue }
+            finish(Unmanaged<Transfer>.fromOpaque(context).takeUnretainedValue(), result: result)
+        }
+        guard !changed.isEmpty else { return }
+        for transfer in changed { transfer.wakeIfMet() }
+        changed.removeAll(keepingCapacity: true)
+    }
+
+    func watch(_ descriptor: curl_socket_t, _ what: Int32) {
+        switch what {
+        case CURL_POLL_IN: loop.watch(descriptor, for: .readable, handler: self)
+        case CURL_POLL_OUT: loop.watch(descriptor, for: .writable, handler: self)
+        case CURL_POLL_INOUT: loop.watch(descriptor, for: [.readable, .writable], handler: self)
+        default: loop.unwatch(descriptor)
+        }
+    }
+
+    func setTimer(_ milliseconds: Int) { timer?.set(milliseconds) }
+}

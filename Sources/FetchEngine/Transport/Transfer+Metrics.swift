@@ -1,0 +1,98 @@
+import CCurl
+import EventLoop
+import Glibc
+import HTTPTypes
+import Synchronization
+
+extension Transfer {
+    /// Reads what only a live connection knows.
+    ///
+    /// Called when the head has come.
+    func noteConnection() {
+        guard isSecure, let easy, let (version, cipher) = OpenSSL.session(of: easy) else { return }
+        metrics.negotiatedTLSProtocolVersion = version
+        metrics.negotiatedTLSCipherSuite = cipher
+    }
+
+    /// Reads libcurl's clock and counters for the transaction.
+    func finishMetrics() {
+        metrics.status = response?.status.code
+        metrics.networkProtocolName = response?.httpVersion
+        guard let easy, let started else { return }
+        if let start = load.record.withLock({ $0.start }) {
+            metrics.fetchStart = .nanoseconds(started.nanoseconds(since: start))
+        }
+        noteCounts(of: easy)
+        noteTimes(of: easy)
+    }
+
+    private func noteCounts(of easy: CurlHandle) {
+        var connections = 0
+        ccurl_get_long(easy, CURLINFO_NUM_CONNECTS, &connections)
+        metrics.isReusedConnection = connections == 0 && requestCount > 0
+        var requestBytes = 0
+        ccurl_get_long(easy, CURLINFO_REQUEST_SIZE, &requestBytes)
+        metrics.countOfRequestHeaderBytesSent = Int64(requestBytes)
+        metrics.countOfRequestBodyBytesSent = Self.number(CURLINFO_SIZE_UPLOAD_T, of: easy)
+        metrics.countOfResponseHeaderBytesReceived = Int64(headerBytes)
+        metrics.countOfResponseBodyBytesReceived = bodyBytes
+    }
+
+    private func noteTimes(of easy: CurlHandle) {
+        let lookup = Self.time(CURLINFO_NAMELOOKUP_TIME_T, of: easy)
+        let connect = Self.time(CURLINFO_CONNECT_TIME_T, of: easy)
+        let secure = Self.time(CURLINFO_APPCONNECT_TIME_T, of: easy)
+        if !metrics.isReusedConnection {
+            metrics.domainLookupStart = lookup == nil ? nil : .zero
+            metrics.domainLookupEnd = lookup
+            metrics.connectStart = connect == nil ? nil : lookup
+            metrics.connectEnd = secure ?? connect
+            metrics.secureConnectionStart = secure == nil ? nil : connect
+            metrics.secureConnectionEnd = secure
+        }
+        metrics.requestStart = requestCount == 0 ? nil : Self.time(CURLINFO_PRETRANSFER_TIME_T, of: easy)
+        metrics.responseStart = response == nil ? nil : Self.time(CURLINFO_STARTTRANSFER_TIME_T, of: easy)
+        // libcurl keeps no time for the last byte sent; without a body it is the first one's.
+        metrics.requestEnd = source == nil ? metrics.requestStart : metrics.responseStart
+        metrics.responseEnd = Self.time(CURLINFO_TOTAL_TIME_T, of: easy) ?? .zero
+    }
+
+    private static func number(_ info: CURLINFO, of easy: CurlHandle) -> Int64 {
+        var value: curl_off_t = 0
+        ccurl_get_offset(easy, info, &value)
+        return Int64(value)
+    }
+
+    /// A time in libcurl's microseconds; nil when the phase did not happen.
+    private static func time(_ info: CURLINFO, of easy: CurlHandle) -> Duration? {
+        let microseconds = number(info, of: easy)
+        return microseconds > 0 ? .microseconds(microseconds) : nil
+    }
+}
+
+/// The two functions of libcurl's TLS library that name a session's version and cipher.
+///
+/// libcurl has no other way to tell them. They are looked up in the process, so that nothing links to OpenSSL itself;
+/// with another TLS library the answer is nil.
+private enum OpenSSL {
+    private typealias Getter = @convention(c) (UnsafeRawPointer) -> UnsafeRawPointer?
+    private typealias Text = @convention(c) (UnsafeRawPointer) -> UnsafePointer<CChar>?
+
+    private static let version: Text? = symbol("SSL_get_version")
+    private static let cipher: Getter? = symbol("SSL_get_current_cipher")
+    private static let cipherName: Text? = symbol("SSL_CIPHER_get_name")
+
+    static func session(of easy: CurlHandle) -> (version: String, cipher: String)? {
+        var information: UnsafeMutableRawPointer?
+        guard ccurl_get_pointer(easy, CURLINFO_TLS_SSL_PTR, &information) == CURLE_OK,
+            let session = information?.assumingMemoryBound(to: curl_tlssessioninfo.self).pointee,
+            session.backend == CURLSSLBACKEND_OPENSSL, let ssl = session.internals,
+            let version = version?(ssl), let cipher = cipher?(ssl), let name = cipherName?(cipher)
+        else { return nil }
+        return (String(cString: version), String(cString: name))
+    }
+
+    private static func symbol<Function>(_ name: String) -> Function? {
+        dlsym(nil, name).map { unsafeBitCast($0, to: Function.self) }
+    }
+}

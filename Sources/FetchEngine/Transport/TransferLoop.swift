@@ -1,0 +1,55 @@
+import CCurl
+package import EventLoop
+
+/// The actor that owns libcurl's handles.
+///
+/// It lives on an event loop, so to call it is to hop to that thread.
+public actor TransferLoop {
+    /// The loop that sessions use when they are given none.
+    public static let shared = TransferLoop(EventLoop(name: "transfers"))
+
+    package nonisolated let eventLoop: EventLoop
+    private var partitions: [Partition.Key: Partition] = [:]
+    private var sweep: DeadlineSweep?
+    /// Connections that no transfer used for this long are closed with their partition.
+    private static let partitionLifetime: Duration = .seconds(90)
+
+    /// The loop's thread runs this actor.
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { eventLoop.asUnownedSerialExecutor() }
+
+    /// Makes an actor on a loop.
+    package init(_ eventLoop: EventLoop) {
+        _ = Self.libcurl
+        self.eventLoop = eventLoop
+    }
+
+    private static let libcurl: Void = {
+        let result = curl_global_init(Int(CURL_GLOBAL_ALL))
+        precondition(result == CURLE_OK, "libcurl could not be started")
+    }()
+
+    func partition(for key: Partition.Key) -> Partition {
+        if let partition = partitions[key] { return partition }
+        let partition = Partition(key: key, loop: eventLoop, sweep: commonSweep())
+        partitions[key] = partition
+        return partition
+    }
+
+    private func commonSweep() -> DeadlineSweep {
+        if let sweep { return sweep }
+        let sweep = DeadlineSweep(loop: eventLoop) { [weak self] in self?.assumeIsolated { $0.closeUnused() } }
+        self.sweep = sweep
+        return sweep
+    }
+
+    /// Closes the connections of partitions that nobody uses.
+    private func closeUnused() {
+        let limit = MonotonicTime.now
+        partitions = partitions.filter {
+            $1.count > 0 || $1.lastUse.advanced(by: Self.partitionLifetime) > limit
+        }
+    }
+
+    /// Closes the connections of a session that is over.
+    func close(session: UInt64) { partitions = partitions.filter { $0.key.session != session || $0.value.count > 0 } }
+}

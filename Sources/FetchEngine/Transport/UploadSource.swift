@@ -1,0 +1,123 @@
+import CCurl
+import Glibc
+
+/// What a transfer reads its request body from.
+///
+/// Touched on the loop's thread only.
+final class UploadSource {
+    private enum Origin {
+        case bytes([UInt8])
+        case file(descriptor: Int32)
+        case pipe(BodyPipe)
+    }
+
+    /// The number of bytes, or -1 when nobody knows yet.
+    let length: Int64
+    private let origin: Origin
+    private var offset: Int64 = 0
+    /// Why reading failed, for the error that the transfer then ends with.
+    private(set) var failure: LoadError?
+
+    init(_ bytes: [UInt8]) {
+        origin = .bytes(bytes)
+        length = Int64(bytes.count)
+    }
+
+    init(_ pipe: BodyPipe, length: Int64?) {
+        origin = .pipe(pipe)
+        self.length = length ?? -1
+    }
+
+    /// Opens a file.
+    ///
+    /// - Throws: `fileDoesNotExist`, `fileIsDirectory`, `noPermissionsToReadFile` or `cannotOpenFile`.
+    init(path: String) throws(LoadError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw Self.openError(errno) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            let isDirectory = status.st_mode & S_IFMT == S_IFDIR
+            close(descriptor)
+            throw LoadError(
+                isDirectory ? .fileIsDirectory : .cannotOpenFile, "The body is not a regular file.")
+        }
+        origin = .file(descriptor: descriptor)
+        length = Int64(status.st_size)
+    }
+
+    deinit {
+        switch origin {
+        case .bytes: break
+        case .file(let descriptor): close(descriptor)
+        case .pipe(let pipe): pipe.close()
+        }
+    }
+
+    /// Fills libcurl's buffer: a count, 0 at the end, or one of libcurl's own answers.
+    func read(into buffer: UnsafeMutableRawBufferPointer, onReadable: @escaping @Sendable () -> Void) -> Int {
+        switch origin {
+        case .bytes(let bytes):
+            let count = min(buffer.count, bytes.count - Int(offset))
+            bytes.withUnsafeBytes {
+                buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[Int(offset)..<Int(offset) + count]))
+            }
+            return advanced(by: count)
+        case .file(let descriptor): return readFile(descriptor, into: buffer)
+        case .pipe(let pipe): return readPipe(pipe, into: buffer, onReadable: onReadable)
+        }
+    }
+
+    /// Goes back, as libcurl asks when a kept connection turned out to be dead.
+    func seek(to offset: Int64) -> Bool {
+        if case .pipe = origin { return self.offset == offset }
+        self.offset = offset
+        return offset >= 0 && offset <= length
+    }
+
+    private func advanced(by count: Int) -> Int {
+        offset += Int64(count)
+        return count
+    }
+
+    private func readFile(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        let wanted = Int(min(Int64(buffer.count), length - offset))
+        guard wanted > 0, let base = buffer.baseAddress else { return 0 }
+        let count = pread(descriptor, base, wanted, off_t(offset))
+        guard count > 0 else {
+            return fail(.noPermissionsToReadFile, "The file to send became shorter, or could not be read.")
+        }
+        return advanced(by: count)
+    }
+
+    private func readPipe(
+        _ pipe: BodyPipe, into buffer: UnsafeMutableRawBufferPointer, onReadable: @escaping @Sendable () -> Void
+    ) -> Int {
+        switch pipe.read(into: buffer, onReadable: onReadable) {
+        case .later: return Int(CURL_READFUNC_PAUSE)
+        case .failed: return fail(.requestBodyStreamExhausted, "The stream of the body failed.")
+        case .end where length >= 0 && offset < length:
+            return fail(.requestBodyStreamExhausted, "The stream of the body ended before its length.")
+        case .end: return 0
+        case .bytes(let count) where length >= 0 && offset + Int64(count) > length:
+            return fail(.requestBodyStreamExhausted, "The stream of the body is longer than its length.")
+        case .bytes(let count): return advanced(by: count)
+        }
+    }
+
+    private func fail(_ code: LoadError.Code, _ message: String) -> Int {
+        failure = LoadError(code, message)
+        return Int(CURL_READFUNC_ABORT)
+    }
+
+    private static func openError(_ number: Int32) -> LoadError {
+        let code: LoadError.Code =
+            switch number {
+            case ENOENT, ENOTDIR: .fileDoesNotExist
+            case EACCES, EPERM: .noPermissionsToReadFile
+            default: .cannotOpenFile
+            }
+        let underlying = LoadError.Underlying(
+            domain: "errno", number: Int(number), text: String(cString: strerror(number)))
+        return LoadError(code, "The file to send could not be opened.", underlying: underlying)
+    }
+}

@@ -1,0 +1,48 @@
+/// A JSON text as a tree, with members in the order they were written.
+package indirect enum JSONValue: Sendable, Equatable {
+    case null
+    case bool(Bool)
+    case number(JSONNumber)
+    case string(String)
+    case array([JSONValue])
+    case object([JSONMember])
+
+    /// What the value is, in the words of an error message.
+    package var kind: String {
+        switch self {
+        case .null: "null"
+        case .bool: "a boolean"
+        case .number: "a number"
+        case .string: "a string"
+        case .array: "an array"
+        case .object: "an object"
+        }
+    }
+}
+
+/// One member of an object.
+package struct JSONMember: Sendable, Equatable {
+    package let name: String
+    package let value: JSONValue
+
+    package init(_ name: String, _ value: JSONValue) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// A number as it was written, so that no digit is lost on its way through.
+package struct JSONNumber: Sendable, Equatable {
+    package let text: String
+
+    init(text: String) { self.text = text }
+
+    package init(_ value: Int64) { text = String(value) }
+
+    package init(_ value: Double) { text = String(value) }
+
+    package var double: Double { Double(text) ?? .nan }
+
+    /// The value when it is a whole number in range, written as one or not (`3`, `3.0`, `3e0`).
+    package var integer: Int64? { Int64(text) ?? Int64(exactly: double) }
+}

@@ -1,0 +1,175 @@
+/// Writes one JSON text, member by member, straight into UTF-8 bytes.
+///
+/// Members given as `nil` are left out.
+package struct JSONWriter: Sendable {
+    package private(set) var bytes: [UInt8] = []
+    /// A comma is due before the next member or element.
+    private var needsComma = false
+
+    package init() { bytes.reserveCapacity(512) }
+
+    /// The text of an object.
+    package static func object(_ members: (inout JSONWriter) -> Void) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object(members)
+        return writer.bytes
+    }
+
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    // MARK: Values
+
+    package mutating func object(_ members: (inout JSONWriter) -> Void) {
+        nested(UInt8(ascii: "{"), UInt8(ascii: "}"), members)
+    }
+
+    package mutating func array(_ elements: (inout JSONWriter) -> Void) {
+        nested(UInt8(ascii: "["), UInt8(ascii: "]"), elements)
+    }
+
+    package mutating func value(_ value: String) {
+        separate()
+        quote(value)
+        needsComma = true
+    }
+
+    package mutating func value(_ value: Bool) { raw(value ? "true" : "false") }
+
+    package mutating func value(_ value: some BinaryInteger) { raw(String(value)) }
+
+    /// A number; JSON has no infinity and no NaN, they become `null`.
+    package mutating func value(_ value: Double) { raw(value.isFinite ? String(value) : "null") }
+
+    package mutating func null() { raw("null") }
+
+    /// A text that is JSON already.
+    package mutating func raw(_ text: RawJSON) {
+        separate()
+        bytes.append(contentsOf: text.bytes)
+        needsComma = true
+    }
+
+    package mutating func value(_ value: JSONValue) {
+        switch value {
+        case .null: null()
+        case .bool(let bool): self.value(bool)
+        case .number(let number): raw(number.text)
+        case .string(let string): self.value(string)
+        case .array(let elements): array { writer in elements.forEach { writer.value($0) } }
+        case .object(let members):
+            object { writer in
+                for member in members {
+                    writer.name(member.name)
+                    writer.value(member.value)
+                }
+            }
+        }
+    }
+
+    // MARK: Members
+
+    package mutating func member(_ name: String, _ value: String?) {
+        guard let value else { return }
+        self.name(name)
+        self.value(value)
+    }
+
+    package mutating func member(_ name: String, _ value: Bool?) {
+        guard let value else { return }
+        self.name(name)
+        self.value(value)
+    }
+
+    package mutating func member(_ name: String, _ value: (some BinaryInteger)?) {
+        guard let value else { return }
+        self.name(name)
+        self.value(value)
+    }
+
+    package mutating func member(_ name: String, _ value: Double?) {
+        guard let value else { return }
+        self.name(name)
+        self.value(value)
+    }
+
+    package mutating func member(_ name: String, _ text: RawJSON?) {
+        guard let text else { return }
+        self.name(name)
+        raw(text)
+    }
+
+    package mutating func member(_ name: String, object members: (inout JSONWriter) -> Void) {
+        self.name(name)
+        object(members)
+    }
+
+    package mutating func member(_ name: String, array elements: (inout JSONWriter) -> Void) {
+        self.name(name)
+        array(elements)
+    }
+
+    /// Writes the members of another object as members of this one.
+    package mutating func members(of object: RawJSON) {
+        guard object.bytes.count > 2 else { return }
+        separate()
+        bytes.append(contentsOf: object.bytes[1..<(object.bytes.count - 1)])
+        needsComma = true
+    }
+
+    package mutating func name(_ name: String) {
+        separate()
+        quote(name)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    // MARK: Bytes
+
+    private mutating func nested(_ open: UInt8, _ close: UInt8, _ content: (inout JSONWriter) -> Void) {
+        separate()
+        bytes.append(open)
+        needsComma = false
+        content(&self)
+        bytes.append(close)
+        needsComma = true
+    }
+
+    private mutating func raw(_ text: String) {
+        separate()
+        bytes.append(contentsOf: text.utf8)
+        needsComma = true
+    }
+
+    private mutating func separate() {
+        if needsComma { bytes.append(UInt8(ascii: ",")) }
+    }
+
+    private mutating func quote(_ text: String) {
+        bytes.append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                bytes.append(UInt8(ascii: "\\"))
+                bytes.append(byte)
+            case 0x0A: bytes.append(contentsOf: "\\n".utf8)
+            case 0x0D: bytes.append(contentsOf: "\\r".utf8)
+            case 0x09: bytes.append(contentsOf: "\\t".utf8)
+            case 0..<0x20, 0x7F:
+                let digits = String(byte, radix: 16)
+                bytes.append(contentsOf: (digits.count == 1 ? "\\u000" : "\\u00").utf8)
+                bytes.append(contentsOf: digits.utf8)
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+}
+
+/// A text that is known to be JSON: written by a ``JSONWriter`` or kept in a `json` column.
+package struct RawJSON: Sendable, Equatable {
+    package let bytes: [UInt8]
+
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    package var text: String { String(decoding: bytes, as: UTF8.self) }
+}

@@ -1,0 +1,163 @@
+/// A job as it stands: what was asked, where it is in its life, and what came of it.
+package struct Job: Sendable {
+    package enum Kind: IdentifierKind {
+        package static let prefix = "job"
+    }
+
+    package typealias ID = Identifier<Kind>
+
+    package let id: ID
+    package let tenant: Tenant.ID
+    package let state: JobState
+    /// The ``JobSpec``, as it was stored.
+    package let spec: RawJSON
+    package let createdAt: Timestamp
+    package var startedAt: Timestamp?
+    package var finishedAt: Timestamp?
+    /// It was asked to stop and has not yet.
+    package var isCancelling = false
+    /// Final jobs that got a response: see ``JobOutcome``.
+    package var response: RawJSON?
+    /// Failed and cancelled jobs: the error, in the engine's words.
+    package var error: RawJSON?
+    package var redirects: RawJSON?
+    package var body: BodySummary?
+    package var attempts: [Attempt] = []
+
+    package init(id: ID, tenant: Tenant.ID, state: JobState, spec: RawJSON, createdAt: Timestamp) {
+        self.id = id
+        self.tenant = tenant
+        self.state = state
+        self.spec = spec
+        self.createdAt = createdAt
+    }
+
+    /// A stored response body, without its bytes.
+    package struct BodySummary: Sendable, Equatable {
+        package let bytes: Int64
+        package let digest: SHA256Digest
+
+        package init(bytes: Int64, digest: SHA256Digest) {
+            self.bytes = bytes
+            self.digest = digest
+        }
+    }
+
+    /// One execution of a job on one node.
+    package struct Attempt: Sendable {
+        /// Counts from 1 over the life of the job; it is the claim number the attempt ran under.
+        package let number: Int
+        package let startedAt: Timestamp
+        package let finishedAt: Timestamp
+        package let state: JobState
+        /// The name of the error it ended with.
+        package let errorName: String?
+        /// Per transfer, named after URLSessionTaskTransactionMetrics.
+        package let metrics: RawJSON?
+
+        package init(
+            number: Int,
+            startedAt: Timestamp,
+            finishedAt: Timestamp,
+            state: JobState,
+            errorName: String?,
+            metrics: RawJSON?
+        ) {
+            self.number = number
+            self.startedAt = startedAt
+            self.finishedAt = finishedAt
+            self.state = state
+            self.errorName = errorName
+            self.metrics = metrics
+        }
+    }
+}
+
+extension Job {
+    /// The job as clients see it, in the API and in webhooks.
+    package var json: [UInt8] { JSONWriter.object(write) }
+
+    package func write(_ writer: inout JSONWriter) {
+        writer.member("id", id.description)
+        writer.member("state", state.rawValue)
+        writer.member("createdAt", createdAt.description)
+        writer.member("startedAt", startedAt?.description)
+        writer.member("finishedAt", finishedAt?.description)
+        if isCancelling { writer.member("cancelling", true) }
+        writer.members(of: spec)
+        writer.member("response", response)
+        writer.member("error", error)
+        writer.member("redirects", redirects)
+        if let body {
+            writer.member(
+                "body",
+                object: { writer in
+                    writer.member("bytes", body.bytes)
+                    writer.member("digest", body.digest.field)
+                    writer.member("href", "/v1/jobs/\(id)/body")
+                }
+            )
+        }
+        guard state.isFinal || !attempts.isEmpty else { return }
+        writer.member("attempts", array: { writer in attempts.forEach { $0.write(&writer) } })
+    }
+}
+
+extension Job.Attempt {
+    fileprivate func write(_ writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("number", number)
+            writer.member("startedAt", startedAt.description)
+            writer.member("finishedAt", finishedAt.description)
+            writer.member("state", state.rawValue)
+            writer.member("error", errorName)
+            writer.member("metrics", metrics)
+        }
+    }
+}
+
+/// A job as lists show it.
+package struct JobSummary: Sendable {
+    package let id: Job.ID
+    package let state: JobState
+    package let createdAt: Timestamp
+    package let finishedAt: Timestamp?
+    package let method: String
+    /// Without query and fragment.
+    package let url: String
+    package let status: Int?
+    package let errorName: String?
+
+    package init(
+        id: Job.ID,
+        state: JobState,
+        createdAt: Timestamp,
+        finishedAt: Timestamp?,
+        method: String,
+        url: String,
+        status: Int?,
+        errorName: String?
+    ) {
+        self.id = id
+        self.state = state
+        self.createdAt = createdAt
+        self.finishedAt = finishedAt
+        self.method = method
+        self.url = url
+        self.status = status
+        self.errorName = errorName
+    }
+
+    package func write(_ writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("id", id.description)
+            writer.member("state", state.rawValue)
+            writer.member("createdAt", createdAt.description)
+            writer.member("finishedAt", finishedAt?.description)
+            writer.member("method", method)
+            writer.member("url", url)
+            writer.member("status", status)
+            writer.member("error", errorName)
+        }
+    }
+}

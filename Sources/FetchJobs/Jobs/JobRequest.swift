@@ -1,0 +1,104 @@
+package import FetchEngine
+package import HTTPTypes
+
+/// The request of a job, as its client wrote it.
+package struct JobRequest: Sendable, Equatable {
+    package var url: URLRecord
+    package var method: HTTPRequest.Method = .get
+    /// In the client's order, repeats kept.
+    package var headers = HTTPFields()
+    package var body: JobBody?
+
+    package init(url: URLRecord) { self.url = url }
+
+    /// Whether sending it twice does no more than sending it once (RFC 9110 §9.2.2).
+    ///
+    /// A method that we do not know counts as one that does.
+    package var isIdempotent: Bool {
+        switch method {
+        case .get, .head, .put, .delete, .options: true
+        default: false
+        }
+    }
+}
+
+extension JobRequest {
+    /// Fields that belong to the engine: a client that could set them could make two requests out of one (SEC-27).
+    static let engineFields: Set<String> = [
+        "host", "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer", "expect",
+    ]
+    static let maximumHeaders = 100
+    static let maximumHeaderBytes = 32 * 1024
+
+    init?(reader: JSONReader) {
+        guard let object = reader.object(of: ["url", "method", "headers", "body"]) else { return nil }
+        let url = object.required("url").flatMap { $0.httpURL() }
+        method = object["method"].flatMap { Self.method($0) } ?? .get
+        headers = object["headers"].map { Self.headers($0) } ?? HTTPFields()
+        body = object["body"].flatMap { JobBody(reader: $0) }
+        guard let url else { return nil }
+        self.url = url
+    }
+
+    private static func method(_ reader: JSONReader) -> HTTPRequest.Method? {
+        guard let text = reader.string(maximumLength: 32) else { return nil }
+        guard let method = HTTPRequest.Method(text), !["CONNECT", "TRACE", "TRACK"].contains(text) else {
+            reader.refuse("must be a token (RFC 9110 §9.1) other than CONNECT, TRACE and TRACK (methodInvalid)")
+            return nil
+        }
+        return method
+    }
+
+    private static func headers(_ reader: JSONReader) -> HTTPFields {
+        var fields = HTTPFields()
+        for element in reader.array(maximum: maximumHeaders) ?? [] {
+            if let field = field(element) { fields.append(field) }
+        }
+        let size = fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count }
+        if size > maximumHeaderBytes { reader.refuse("holds more than \(maximumHeaderBytes) bytes") }
+        return fields
+    }
+
+    private static func field(_ reader: JSONReader) -> HTTPField? {
+        guard let object = reader.object(of: ["name", "value"]),
+            let nameReader = object.required("name"), let valueReader = object.required("value"),
+            let text = nameReader.string(maximumLength: 256), let value = valueReader.string(maximumLength: 16_384)
+        else { return nil }
+        guard let name = HTTPField.Name(text), !text.hasPrefix(":") else {
+            nameReader.refuse("must be a token (RFC 9110 §5.1) (headerInvalid)")
+            return nil
+        }
+        guard !engineFields.contains(name.canonicalName), !name.canonicalName.hasPrefix("proxy-") else {
+            nameReader.refuse("belongs to the engine and cannot be set (headerForbidden)")
+            return nil
+        }
+        guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
+            valueReader.refuse("must not hold control characters (RFC 9110 §5.5) (headerInvalid)")
+            return nil
+        }
+        return HTTPField(name: name, value: value)
+    }
+
+    func write(_ writer: inout JSONWriter) {
+        writer.member("url", url.description)
+        writer.member("method", method.rawValue)
+        if !headers.isEmpty {
+            writer.member("headers", array: { $0.headers(headers) })
+        }
+        if let body {
+            writer.member("body", object: body.write)
+        }
+    }
+}
+
+extension JSONWriter {
+    /// Header fields as `{"name", "value"}` pairs, in order.
+    package mutating func headers(_ fields: HTTPFields) {
+        for field in fields {
+            object { writer in
+                writer.member("name", field.name.rawName)
+                writer.member("value", field.value)
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import FetchEngine
+
+/// What a client asks for: the body of a submission, the `spec` column, and what a worker runs.
+///
+/// A value that exists is valid: the only ways to make one are the JSON reader here and, in tests, the memberwise form.
+package struct JobSpec: Sendable, Equatable {
+    /// What kind of task of the URL Loading System the job is.
+    package enum Kind: String, Sendable, CaseIterable {
+        case data
+    }
+
+    package var kind: Kind = .data
+    package var request: JobRequest
+    package var configuration = JobConfiguration()
+    /// From 0 to 1; of two jobs that wait, the one with more goes first.
+    package var priority: Double = 0.5
+    /// The client's own words about the job.
+    package var labels: [Label] = []
+    /// Where the job's events are sent, when anywhere.
+    package var webhook: Webhook?
+
+    package struct Label: Sendable, Equatable {
+        package let name: String
+        package let value: String
+    }
+
+    package struct Webhook: Sendable, Equatable {
+        package let endpoint: WebhookEndpoint.ID
+    }
+
+    package init(request: JobRequest) { self.request = request }
+}
+
+extension JobSpec {
+    package static let maximumLabels = 32
+
+    /// Reads and checks a submission.
+    ///
+    /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
+    package init(json: JSONValue) throws(InvalidInput) {
+        let check = InputCheck()
+        let spec = JobSpec(reader: JSONReader(json, check: check))
+        try check.finish()
+        guard let spec else { throw InvalidInput(pointer: "", message: "is not a job") }
+        self = spec
+    }
+
+    private init?(reader: JSONReader) {
+        let names: Set = ["kind", "request", "configuration", "priority", "labels", "webhook"]
+        guard let object = reader.object(of: names) else { return nil }
+        let request = object.required("request").flatMap { JobRequest(reader: $0) }
+        kind = object["kind"]?.oneOf(Kind.self) ?? .data
+        configuration = object["configuration"].map { JobConfiguration(reader: $0) } ?? JobConfiguration()
+        priority = object["priority"]?.number(in: 0...1) ?? 0.5
+        labels = object["labels"].map { Self.labels($0) } ?? []
+        webhook = object["webhook"].flatMap { Webhook(reader: $0) }
+        guard let request else { return nil }
+        self.request = request
+    }
+
+    private static func labels(_ reader: JSONReader) -> [Label] {
+        guard let members = reader.dictionary() else { return [] }
+        if members.count > maximumLabels { reader.refuse("has more than \(maximumLabels) labels") }
+        return members.compactMap { name, reader in
+            if name.isEmpty || name.utf8.count > 64 { reader.refuse("a label's name has 1 to 64 bytes") }
+            return reader.string(maximumLength: 256).map { Label(name: name, value: $0) }
+        }
+    }
+
+    /// The spec as JSON with every default left out that the client left out; ``init(json:)`` reads it back.
+    package var json: [UInt8] {
+        JSONWriter.object { writer in
+            writer.member("kind", kind.rawValue)
+            writer.member("request", object: request.write)
+            if configuration != JobConfiguration() { writer.member("configuration", object: configuration.write) }
+            writer.member("priority", priority)
+            if !labels.isEmpty {
+                writer.member(
+                    "labels",
+                    object: { writer in
+                        for label in labels { writer.member(label.name, label.value) }
+                    }
+                )
+            }
+            if let webhook {
+                writer.member("webhook", object: { $0.member("endpoint", webhook.endpoint.description) })
+            }
+        }
+    }
+}
+
+extension JobSpec.Webhook {
+    fileprivate init?(reader: JSONReader) {
+        guard let object = reader.object(of: ["endpoint"]),
+            let member = object.required("endpoint"), let text = member.string(maximumLength: 64)
+        else { return nil }
+        guard let endpoint = WebhookEndpoint.ID(text) else {
+            member.refuse("is not the id of an endpoint (whe_…)")
+            return nil
+        }
+        self.endpoint = endpoint
+    }
+}

@@ -1,0 +1,101 @@
+// What a load gave, in the words of the API: the same in a job, in an event and in `fetchd get --json`.
+
+package import FetchEngine
+import HTTPTypes
+
+extension Response {
+    /// Writes the members of the response; the body is not among them.
+    package func write(_ writer: inout JSONWriter) {
+        writer.member("url", url.withoutCredentials().description)
+        writer.member("status", status.code)
+        writer.member("httpVersion", httpVersion)
+        writer.member("headers", array: { $0.headers(headerFields) })
+        writer.member("mimeType", mimeType)
+        writer.member("textEncodingName", textEncodingName)
+        writer.member("expectedContentLength", expectedContentLength)
+        writer.member("suggestedFilename", suggestedFilename)
+    }
+}
+
+extension LoadError {
+    /// Writes the members of the error.
+    package func write(_ writer: inout JSONWriter) {
+        writer.member("domain", "NSURLErrorDomain")
+        writer.member("code", code.number)
+        writer.member("name", code.name)
+        writer.member("message", message)
+        writer.member("failingURL", failingURL?.withoutCredentials().description)
+        if let underlying {
+            writer.member(
+                "underlying",
+                object: { writer in
+                    writer.member("domain", underlying.domain)
+                    writer.member("code", underlying.number)
+                    writer.member("text", underlying.text)
+                }
+            )
+        }
+        writer.member("retriable", isTransient)
+    }
+}
+
+extension Redirect {
+    /// Writes the redirect as an element.
+    package func write(_ writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("url", url.withoutCredentials().description)
+            writer.member("status", status.code)
+            writer.member("location", target.withoutCredentials().description)
+            writer.member("method", method.rawValue)
+        }
+    }
+}
+
+extension TransactionMetrics {
+    /// Writes the transaction as an element; `fetchStart` counts from the start of the task.
+    package func write(_ writer: inout JSONWriter, taskStart: Timestamp) {
+        writer.object { writer in
+            writer.member("url", url.redacted)
+            writer.member("status", status)
+            writer.member("networkProtocolName", networkProtocolName)
+            writer.member("remoteAddress", remoteAddress)
+            writer.member("remotePort", remotePort)
+            writer.member("isReusedConnection", isReusedConnection)
+            writer.member("fetchStart", taskStart.advanced(by: fetchStart).description)
+            writer.member("domainLookup", from: domainLookupStart, to: domainLookupEnd)
+            writer.member("connect", from: connectStart, to: connectEnd)
+            writer.member("secureConnection", from: secureConnectionStart, to: secureConnectionEnd)
+            writer.member("request", from: requestStart, to: requestEnd)
+            writer.member("response", from: responseStart, to: responseStart.map { _ in responseEnd })
+            writer.member("duration", responseEnd.seconds)
+            writer.member("countOfRequestHeaderBytesSent", countOfRequestHeaderBytesSent)
+            writer.member("countOfRequestBodyBytesSent", countOfRequestBodyBytesSent)
+            writer.member("countOfResponseHeaderBytesReceived", countOfResponseHeaderBytesReceived)
+            writer.member("countOfResponseBodyBytesReceived", countOfResponseBodyBytesReceived)
+            writer.member("tlsProtocolVersion", negotiatedTLSProtocolVersion)
+            writer.member("tlsCipherSuite", negotiatedTLSCipherSuite)
+        }
+    }
+}
+
+extension JSONWriter {
+    /// A phase as `[start, end]` in seconds; nothing when it did not happen.
+    fileprivate mutating func member(_ name: String, from start: Duration?, to end: Duration?) {
+        guard let start, let end else { return }
+        member(
+            name,
+            array: { writer in
+                writer.value(start.seconds)
+                writer.value(end.seconds)
+            }
+        )
+    }
+}
+
+extension Duration {
+    /// Seconds, to the microsecond.
+    package var seconds: Double {
+        let (seconds, attoseconds) = components
+        return Double(seconds * 1_000_000 + attoseconds / 1_000_000_000_000) / 1_000_000
+    }
+}

@@ -1,0 +1,16 @@
+package import Crypto
+import Foundation
+
+/// The SHA-256 of a body.
+package struct SHA256Digest: Sendable, Equatable {
+    package let bytes: [UInt8]
+
+    package init(bytes: [UInt8]) { self.bytes = bytes }
+
+    package init(of body: [UInt8]) { bytes = Array(SHA256.hash(data: body)) }
+
+    package init(_ hash: SHA256.Digest) { bytes = Array(hash) }
+
+    /// As a field of RFC 9530 writes it: `sha-256=:…:`.
+    package var field: String { "sha-256=:\(Data(bytes).base64EncodedString()):" }
+}

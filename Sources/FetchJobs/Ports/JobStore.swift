@@ -1,0 +1,106 @@
+/// The jobs, as those see them who submit and query.
+package protocol JobStore: Sendable {
+    /// Stores jobs durably, all or none; what they become is told one for one, in order.
+    func enqueue(_ jobs: [NewJob]) async throws(StoreError) -> [Enqueued]
+
+    /// The job of this id, or nil when the tenant has none such.
+    func job(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job?
+
+    /// A page of the tenant's jobs, the newest first.
+    func jobs(of tenant: Tenant.ID, state: JobState?, page: JobPage) async throws(StoreError) -> [JobSummary]
+
+    /// Asks a job to stop; the job as it is then, or nil when the tenant has none such.
+    ///
+    /// A queued job is cancelled at once. A running one is told; it ends soon, wherever it runs.
+    func cancel(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job?
+
+    /// Where the body of a finished job is, or nil when the tenant has no such job or it has no body.
+    func body(of id: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> StoredBody?
+
+    /// What the dashboard's first page shows.
+    func overview(of tenant: Tenant.ID) async throws(StoreError) -> Overview
+}
+
+/// A job about to be stored.
+package struct NewJob: Sendable {
+    package let id: Job.ID
+    package let tenant: Tenant.ID
+    package let spec: JobSpec
+    package let idempotency: Idempotency?
+
+    package init(id: Job.ID = Job.ID(), tenant: Tenant.ID, spec: JobSpec, idempotency: Idempotency? = nil) {
+        self.id = id
+        self.tenant = tenant
+        self.spec = spec
+        self.idempotency = idempotency
+    }
+}
+
+/// A client's promise that two requests with this key are one.
+package struct Idempotency: Sendable, Equatable {
+    package let key: String
+    /// Of what was asked: the same key with another one is a mistake.
+    package let fingerprint: SHA256Digest
+
+    package init(key: String, fingerprint: SHA256Digest) {
+        self.key = key
+        self.fingerprint = fingerprint
+    }
+}
+
+/// What became of a submission.
+package enum Enqueued: Sendable, Equatable {
+    case accepted(Job.ID)
+    /// The key was used for the same request before: this is the job it made.
+    case replayed(Job.ID)
+    /// The key was used for another request before.
+    case conflict
+}
+
+/// Which part of a list is asked for.
+package struct JobPage: Sendable {
+    package let limit: Int
+    /// The list goes on after this job.
+    package let after: Job.ID?
+
+    package init(limit: Int, after: Job.ID? = nil) {
+        self.limit = limit
+        self.after = after
+    }
+}
+
+/// A response body that can be read.
+package struct StoredBody: Sendable {
+    package enum Location: Sendable {
+        case inline([UInt8])
+        case blob(Blob.ID)
+    }
+
+    package let location: Location
+    package let bytes: Int64
+    package let digest: SHA256Digest
+    /// As the origin named it.
+    package let contentType: String?
+
+    package init(location: Location, bytes: Int64, digest: SHA256Digest, contentType: String?) {
+        self.location = location
+        self.bytes = bytes
+        self.digest = digest
+        self.contentType = contentType
+    }
+}
+
+/// A tenant's jobs at a glance.
+package struct Overview: Sendable {
+    /// Jobs by state: those that wait or run now, and those that ended in the last 24 hours.
+    package let counts: [JobState: Int64]
+    package let oldestQueuedAt: Timestamp?
+    /// The newest failures, newest first.
+    package let failures: [JobSummary]
+
+    package init(counts: [JobState: Int64], oldestQueuedAt: Timestamp?, failures: [JobSummary]) {
+        self.counts = counts
+        self.oldestQueuedAt = oldestQueuedAt
+        self.failures = failures
+    }
+}

@@ -1,0 +1,16 @@
+/// Tenants and their API keys.
+package protocol KeyStore: Sendable {
+    /// The key that a token proves, or nil when it proves none that is valid.
+    func authenticate(_ token: APIKeyToken) async throws(StoreError) -> APIKey?
+
+    /// Makes a key, and the tenant of that name when there is none; the token is not kept.
+    func create(name: String, tenant: String) async throws(StoreError) -> (APIKey, APIKeyToken)
+
+    func keys() async throws(StoreError) -> [(key: APIKey, tenant: Tenant)]
+
+    /// Ends a key; false when there is none such that is valid.
+    func revoke(_ id: APIKey.ID) async throws(StoreError) -> Bool
+
+    /// Whether any valid key exists.
+    func hasKeys() async throws(StoreError) -> Bool
+}

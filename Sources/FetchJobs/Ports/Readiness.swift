@@ -1,0 +1,5 @@
+/// Whether this process can take work.
+package protocol Readiness: Sendable {
+    /// What stands in the way, one sentence each; empty when nothing does.
+    func obstacles() async -> [String]
+}

@@ -1,0 +1,25 @@
+/// Why the store could not do what it was asked.
+package struct StoreError: Error, Sendable, CustomStringConvertible {
+    package enum Code: String, Sendable {
+        /// The database cannot be reached; nothing was stored, or it is not known whether it was.
+        case unavailable = "databaseUnavailable"
+        /// The database refused: a fault of ours or of its set-up.
+        case failed = "databaseFailed"
+        /// The blob store cannot take or give bytes.
+        case blob = "blobStoreFailed"
+    }
+
+    package let code: Code
+    package let message: String
+    package let underlying: (any Error)?
+
+    package init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
+        self.code = code
+        self.message = message
+        self.underlying = underlying
+    }
+
+    package var description: String {
+        "\(code.rawValue): \(message)" + (underlying.map { " (\($0))" } ?? "")
+    }
+}

@@ -1,0 +1,97 @@
+/// The jobs, as a worker sees them: claim, begin, settle.
+package protocol WorkQueue: Sendable {
+    /// Claims jobs that wait for this node, up to `limit`; empty when none waits.
+    func claim(limit: Int) async throws(StoreError) -> [ClaimedJob]
+
+    /// Commits that a request which must not be repeated is about to be sent.
+    ///
+    /// - Returns: false when the claim was lost: the job is another node's now.
+    func begin(_ job: ClaimedJob) async throws(StoreError) -> Bool
+
+    /// Commits how a job ended: its final state, the attempt, the body and the webhook delivery, at once.
+    ///
+    /// - Returns: false when the claim was lost: nothing was written.
+    func settle(_ job: ClaimedJob, _ outcome: JobOutcome) async throws(StoreError) -> Bool
+
+    /// Extends this node's lease, rescues the jobs of nodes that lost theirs, and tells what there is to do.
+    func pulse() async throws(StoreError) -> Pulse
+
+    /// Removes what has outlived its use; a node calls it now and then.
+    func tidy() async throws(StoreError)
+
+    /// Gives the claims of these jobs back, for other nodes to take: they were not begun.
+    func release(_ jobs: [ClaimedJob]) async throws(StoreError)
+}
+
+/// A job that this node is to run.
+package struct ClaimedJob: Sendable {
+    package let id: Job.ID
+    package let tenant: Tenant.ID
+    package let spec: JobSpec
+    /// Counts the claims of the job; every write of the attempt names it, so that a node which lost the job writes
+    /// nothing (REL-3).
+    package let claim: Int32
+
+    package init(id: Job.ID, tenant: Tenant.ID, spec: JobSpec, claim: Int32) {
+        self.id = id
+        self.tenant = tenant
+        self.spec = spec
+        self.claim = claim
+    }
+}
+
+/// What a node learns each time it extends its lease.
+package struct Pulse: Sendable {
+    /// Jobs wait that any node may claim.
+    package let hasQueuedJobs: Bool
+    /// Webhook deliveries are due.
+    package let hasDueDeliveries: Bool
+    /// Jobs that this node runs and is asked to stop.
+    package let cancelled: [Job.ID]
+    /// There are nodes beside this one, which may want to hear of new work.
+    package let hasOtherNodes: Bool
+    /// This node's lease had run out before it was extended: its jobs may be another's now.
+    package let leaseWasLost: Bool
+
+    package init(
+        hasQueuedJobs: Bool,
+        hasDueDeliveries: Bool,
+        cancelled: [Job.ID],
+        hasOtherNodes: Bool,
+        leaseWasLost: Bool
+    ) {
+        self.hasQueuedJobs = hasQueuedJobs
+        self.hasDueDeliveries = hasDueDeliveries
+        self.cancelled = cancelled
+        self.hasOtherNodes = hasOtherNodes
+        self.leaseWasLost = leaseWasLost
+    }
+}
+
+/// A worker in this process that can take jobs while they are being stored, which saves claiming them.
+package protocol DirectDispatch: Sendable {
+    /// Sets up to `count` places aside for jobs about to be stored; 0 when jobs wait that go first.
+    func reserve(_ count: Int) -> Int
+
+    /// Starts jobs that were stored as claimed by this node, in places that were reserved.
+    func start(_ jobs: [ClaimedJob])
+
+    /// Gives reserved places back.
+    func release(_ count: Int)
+
+    /// Jobs were stored that wait for any node.
+    func wake()
+
+    /// Stops a job if it runs here.
+    func cancel(_ id: Job.ID)
+}
+
+/// A process that runs jobs.
+package enum Node {
+    package enum Kind: IdentifierKind {
+        package static let prefix = "nod"
+    }
+
+    /// New at each start.
+    package typealias ID = Identifier<Kind>
+}

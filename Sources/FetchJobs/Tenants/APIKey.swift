@@ -1,0 +1,77 @@
+/// What a client proves itself with: a tenant's key, without its secret.
+package struct APIKey: Sendable, Equatable {
+    package enum Kind: IdentifierKind {
+        package static let prefix = "key"
+    }
+
+    package typealias ID = Identifier<Kind>
+
+    package let id: ID
+    package let tenant: Tenant.ID
+    package let name: String
+    package let createdAt: Timestamp
+    package let revokedAt: Timestamp?
+
+    package init(id: ID, tenant: Tenant.ID, name: String, createdAt: Timestamp, revokedAt: Timestamp? = nil) {
+        self.id = id
+        self.tenant = tenant
+        self.name = name
+        self.createdAt = createdAt
+        self.revokedAt = revokedAt
+    }
+}
+
+/// The text a client sends as its bearer token: `fk_`, the key's id, 256 random bits and a checksum.
+///
+/// The checksum lets a mistyped key be told from a wrong one without asking the database, and lets scanners find
+/// keys that leaked (SEC-40).
+package struct APIKeyToken: Sendable, CustomStringConvertible, CustomDebugStringConvertible {
+    package let id: APIKey.ID
+    package let secret: [UInt8]
+
+    /// A new token with a secret of its own.
+    package init(id: APIKey.ID) {
+        self.id = id
+        var random = SystemRandomNumberGenerator()
+        secret = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+    }
+
+    /// The token a text holds, or nil when it is not one or a character of it is wrong.
+    package init?(_ text: some StringProtocol) {
+        guard text.hasPrefix("fk_") else { return nil }
+        let body = Array(text.dropFirst(3).utf8)
+        guard body.count == 26 + 64 + 8, let uuid = UUIDv7(base32: body[..<26]),
+            let secret = Self.bytes(hexadecimal: body[26..<90]),
+            let checksum = Self.bytes(hexadecimal: body[90...])
+        else { return nil }
+        id = APIKey.ID(uuid)
+        self.secret = secret
+        guard checksum == Self.checksum(body[..<90]) else { return nil }
+    }
+
+    /// The whole token, secret included; shown once, when the key is made.
+    package var revealed: String {
+        let body = id.uuid.base32 + Self.hexadecimal(secret)
+        return "fk_" + body + Self.hexadecimal(Self.checksum(body.utf8))
+    }
+
+    package var description: String { "<redacted>" }
+    package var debugDescription: String { "<redacted>" }
+
+    /// FNV-1a, 32 bits.
+    private static func checksum(_ text: some Sequence<UInt8>) -> [UInt8] {
+        let hash = text.reduce(UInt32(0x811C_9DC5)) { ($0 ^ UInt32($1)) &* 0x0100_0193 }
+        return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: hash >> $0) }
+    }
+
+    private static func hexadecimal(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    private static func bytes(hexadecimal text: ArraySlice<UInt8>) -> [UInt8]? {
+        let digits = text.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+        guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }
+        return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+    }
+}

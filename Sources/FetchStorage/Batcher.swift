@@ -1,0 +1,118 @@
+import Synchronization
+
+/// Gathers what arrives while a statement is under way into the next statement.
+///
+/// A caller alone pays no delay; a thousand at once share a few commits. There is no task of its own: the first caller
+/// leads, running the statement for all that have gathered, and hands the lead to the next one that waits. What leads
+/// is not cancelled with its caller, since others depend on it.
+final class Batcher<Item: Sendable, Outcome: Sendable>: Sendable {
+    private enum Signal {
+        case lead
+        case done(Result<[Outcome], any Error>)
+    }
+
+    private struct Waiting {
+        let items: [Item]
+        let continuation: CheckedContinuation<Signal, Never>
+    }
+
+    private struct State {
+        var leaders = 0
+        var waiting: [Waiting] = []
+    }
+
+    private let state = Mutex(State())
+    private let maximumItems: Int
+    private let maximumLeaders: Int
+    private let run: @Sendable ([Item]) async throws -> [Outcome]
+
+    /// - Parameters:
+    ///   - maximumItems: How many items one statement carries, unless one caller alone brings more.
+    ///   - maximumLeaders: How many statements may be under way at once.
+    ///   - run: Runs one statement; its outcomes are those of the items, one for one.
+    init(
+        maximumItems: Int,
+        maximumLeaders: Int = 1,
+        run: @escaping @Sendable ([Item]) async throws -> [Outcome]
+    ) {
+        self.maximumItems = maximumItems
+        self.maximumLeaders = maximumLeaders
+        self.run = run
+    }
+
+    /// How many callers wait for the next statement.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+    /// Runs items as part of one statement, the next that starts.
+    func submit(_ items: [Item]) async throws -> [Outcome] {
+        let leadsAtOnce = state.withLock { state in
+            guard state.leaders < maximumLeaders else { return false }
+            state.leaders += 1
+            return true
+        }
+        if leadsAtOnce { return try await lead(items) }
+        let signal = await withCheckedContinuation { continuation in
+            let mayLead = state.withLock { state in
+                // The last leader may have left since: then nobody would wake this one.
+                guard state.leaders >= maximumLeaders else {
+                    state.leaders += 1
+                    return true
+                }
+                state.waiting.append(Waiting(items: items, continuation: continuation))
+                return false
+            }
+            if mayLead { continuation.resume(returning: .lead) }
+        }
+        switch signal {
+        case .lead: return try await lead(items)
+        case .done(let result): return try result.get()
+        }
+    }
+
+    /// Runs a statement for the leader's own items and all that wait, then passes the lead on.
+    private func lead(_ items: [Item]) async throws -> [Outcome] {
+        let followers = takeFollowers(room: maximumItems - items.count)
+        var all = items
+        for follower in followers { all.append(contentsOf: follower.items) }
+        let result: Result<[Outcome], any Error>
+        do {
+            result = .success(try await run(all))
+        } catch {
+            result = .failure(error)
+        }
+        passLead()
+        var start = items.count
+        for follower in followers {
+            let range = start..<(start + follower.items.count)
+            start = range.upperBound
+            follower.continuation.resume(returning: .done(result.map { Array($0[range]) }))
+        }
+        return Array(try result.get()[..<items.count])
+    }
+
+    private func takeFollowers(room: Int) -> [Waiting] {
+        state.withLock { state in
+            var room = room
+            var count = 0
+            for waiting in state.waiting {
+                guard waiting.items.count <= room else { break }
+                room -= waiting.items.count
+                count += 1
+            }
+            defer { state.waiting.removeFirst(count) }
+            return Array(state.waiting[..<count])
+        }
+    }
+
+    private func passLead() {
+        let next = state.withLock { state -> Waiting? in
+            guard let next = state.waiting.first else {
+                state.leaders -= 1
+                return nil
+            }
+            state.waiting.removeFirst()
+            return next
+        }
+        next?.continuation.resume(returning: .lead)
+    }
+}

@@ -1,0 +1,158 @@
+import FetchJobs
+import Postgres
+
+/// Stores submissions, as many in one statement as gather while the one before is under way.
+///
+/// When the worker in this process has room, jobs are stored as claimed by it already and start when the statement
+/// has committed: that saves the claim (direct dispatch).
+struct Enqueuing: Sendable {
+    private struct Submission: Sendable {
+        let job: NewJob
+        let spec: RawJSON
+    }
+
+    private let plain: Batcher<Submission, Enqueued>
+    private let keyed: Batcher<Submission, Enqueued>
+
+    init(client: Client, node: Node.ID, dispatch: (any DirectDispatch)?, announce: @escaping @Sendable () -> Void) {
+        let statements = Statements(client: client, node: node, dispatch: dispatch, announce: announce)
+        plain = Batcher(maximumItems: 500) { try await statements.insert($0) }
+        keyed = Batcher(maximumItems: 500) { try await statements.insertUnlessKnown($0) }
+    }
+
+    func enqueue(_ jobs: [NewJob]) async throws -> [Enqueued] {
+        let submissions = jobs.map { Submission(job: $0, spec: RawJSON($0.spec.json)) }
+        let hasKeys = jobs.contains { $0.idempotency != nil }
+        return try await (hasKeys ? keyed : plain).submit(submissions)
+    }
+
+    private struct Statements: Sendable {
+        let client: Client
+        let node: Node.ID
+        let dispatch: (any DirectDispatch)?
+        let announce: @Sendable () -> Void
+
+        func insert(_ submissions: [Submission]) async throws -> [Enqueued] {
+            let reserved = dispatch?.reserve(submissions.count) ?? 0
+            do {
+                try await client.query(
+                    """
+                    -- jobs.enqueue
+                    WITH input AS (
+                        SELECT tenant_id, id, spec, rank, endpoint_id, position <= \(reserved) AS is_claimed
+                        FROM unnest(
+                            \(submissions.map(\.job.tenant)),
+                            \(submissions.map(\.job.id)),
+                            \(submissions.map(\.spec)),
+                            \(submissions.map(\.job.spec.rank)),
+                            \(submissions.map(\.job.spec.webhook?.endpoint))
+                        ) WITH ORDINALITY AS input (tenant_id, id, spec, rank, endpoint_id, position)
+                    ), job AS (
+                        INSERT INTO jobs (tenant_id, id, spec)
+                        SELECT tenant_id, id, spec
+                        FROM input
+                    )
+                    INSERT INTO queue (tenant_id, job_id, rank, endpoint_id, claim, node_id, claimed_at)
+                    SELECT tenant_id, id, rank, endpoint_id,
+                        CASE WHEN is_claimed THEN 1 ELSE 0 END,
+                        CASE WHEN is_claimed THEN \(node) END,
+                        CASE WHEN is_claimed THEN now() END
+                    FROM input
+                    """
+                )
+            } catch {
+                dispatch?.release(reserved)
+                throw error
+            }
+            dispatchClaimed(submissions.prefix(reserved).map(\.job))
+            if reserved < submissions.count { callWorkers() }
+            return submissions.map { .accepted($0.job.id) }
+        }
+
+        /// The same for submissions with an Idempotency-Key, which may turn out to be stored already.
+        func insertUnlessKnown(_ submissions: [Submission]) async throws -> [Enqueued] {
+            let rows = try await client.query(
+                """
+                -- jobs.enqueueUnlessKnown
+                WITH input AS MATERIALIZED (
+                    SELECT tenant_id, id, spec, rank, endpoint_id, key, fingerprint
+                    FROM unnest(
+                        \(submissions.map(\.job.tenant)),
+                        \(submissions.map(\.job.id)),
+                        \(submissions.map(\.spec)),
+                        \(submissions.map(\.job.spec.rank)),
+                        \(submissions.map(\.job.spec.webhook?.endpoint)),
+                        \(submissions.map(\.job.idempotency?.key)),
+                        \(submissions.map(\.job.idempotency?.fingerprint.bytes))
+                    ) AS input (tenant_id, id, spec, rank, endpoint_id, key, fingerprint)
+                ), new_key AS (
+                    INSERT INTO idempotency_keys (tenant_id, key, fingerprint, job_id)
+                    SELECT tenant_id, key, fingerprint, id
+                    FROM input
+                    WHERE key IS NOT NULL
+                    -- In one order, so that two nodes that store the same keys cannot wait for each other.
+                    ORDER BY tenant_id, key
+                    ON CONFLICT DO NOTHING
+                    RETURNING job_id
+                ), accepted AS (
+                    SELECT tenant_id, id, spec, rank, endpoint_id
+                    FROM input
+                    WHERE key IS NULL OR id IN (SELECT job_id FROM new_key)
+                ), job AS (
+                    INSERT INTO jobs (tenant_id, id, spec)
+                    SELECT tenant_id, id, spec
+                    FROM accepted
+                )
+                INSERT INTO queue (tenant_id, job_id, rank, endpoint_id)
+                SELECT tenant_id, id, rank, endpoint_id
+                FROM accepted
+                RETURNING job_id
+                """
+            )
+            let accepted = Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })
+            if !accepted.isEmpty { callWorkers() }
+            let repeated = submissions.filter { !accepted.contains($0.job.id) }
+            let known = repeated.isEmpty ? [:] : try await answers(of: repeated)
+            return submissions.map {
+                accepted.contains($0.job.id) ? .accepted($0.job.id) : known[$0.job.id] ?? .conflict
+            }
+        }
+
+        /// What the keys of these submissions stand for.
+        private func answers(of submissions: [Submission]) async throws -> [Job.ID: Enqueued] {
+            let rows = try await client.query(
+                """
+                -- jobs.enqueuedBefore
+                SELECT input.id, known.job_id, known.fingerprint = input.fingerprint
+                FROM unnest(
+                    \(submissions.map(\.job.id)),
+                    \(submissions.map(\.job.tenant)),
+                    \(submissions.map(\.job.idempotency?.key)),
+                    \(submissions.map(\.job.idempotency?.fingerprint.bytes))
+                ) AS input (id, tenant_id, key, fingerprint)
+                JOIN idempotency_keys known ON known.tenant_id = input.tenant_id AND known.key = input.key
+                """
+            )
+            let answers = try rows.map { row -> (Job.ID, Enqueued) in
+                let isSame = try row.decode(Bool.self, at: 2)
+                return (try row.decode(at: 0), isSame ? .replayed(try row.decode(at: 1)) : .conflict)
+            }
+            return Dictionary(answers, uniquingKeysWith: { first, _ in first })
+        }
+
+        private func dispatchClaimed(_ jobs: [NewJob]) {
+            guard !jobs.isEmpty else { return }
+            dispatch?.start(jobs.map { ClaimedJob(id: $0.id, tenant: $0.tenant, spec: $0.spec, claim: 1) })
+        }
+
+        private func callWorkers() {
+            dispatch?.wake()
+            announce()
+        }
+    }
+}
+
+extension JobSpec {
+    /// Its place among the jobs that wait: 0 goes first.
+    var rank: Int16 { Int16((1000 * (1 - priority)).rounded()) }
+}

@@ -1,0 +1,113 @@
+package import FetchJobs
+import Postgres
+
+extension PostgresJobStore {
+    package func jobs(of tenant: Tenant.ID, state: JobState?, page: JobPage) async throws(StoreError) -> [JobSummary] {
+        try await StoreError.wrap {
+            try await client.query(Self.list(of: tenant, state: state, page: page)).map { try JobSummary(row: $0) }
+        }
+    }
+
+    package func overview(of tenant: Tenant.ID) async throws(StoreError) -> Overview {
+        try await StoreError.wrap {
+            let waiting = try await client.query(
+                """
+                -- jobs.overview
+                SELECT count(*) FILTER (WHERE node_id IS NULL), count(*) FILTER (WHERE node_id IS NOT NULL),
+                    min(run_at) FILTER (WHERE node_id IS NULL)
+                FROM queue
+                WHERE tenant_id = \(tenant)
+                """
+            )
+            let ended = try await client.query(
+                """
+                -- jobs.overviewOfEnded
+                SELECT state, sum(jobs)::bigint
+                FROM job_counts
+                WHERE tenant_id = \(tenant) AND minute > now() - interval '24 hours'
+                GROUP BY state
+                """
+            )
+            var counts: [JobState: Int64] = [:]
+            for row in ended { counts[try row.decode(JobState.self, at: 0)] = try row.decode(Int64.self, at: 1) }
+            counts[.queued] = try waiting.first?.decode(Int64.self, at: 0)
+            counts[.running] = try waiting.first?.decode(Int64.self, at: 1)
+            return Overview(
+                counts: counts,
+                oldestQueuedAt: try waiting.first?.decode(Timestamp?.self, at: 2) ?? nil,
+                failures: try await jobs(of: tenant, state: .failed, page: JobPage(limit: 10))
+            )
+        }
+    }
+
+    /// The newest jobs first, walking one index from where the page before ended.
+    private static func list(of tenant: Tenant.ID, state: JobState?, page: JobPage) -> Query {
+        let start = page.after ?? Job.ID(UUIDv7(high: .max, low: .max))
+        let source: Query =
+            switch state {
+            case nil:
+                """
+                SELECT id AS job_id
+                FROM jobs
+                WHERE tenant_id = \(tenant) AND id < \(start)
+                ORDER BY id DESC
+                """
+            case .queued:
+                """
+                SELECT job_id
+                FROM queue
+                WHERE tenant_id = \(tenant) AND job_id < \(start) AND node_id IS NULL
+                ORDER BY job_id DESC
+                """
+            case .running:
+                """
+                SELECT job_id
+                FROM queue
+                WHERE tenant_id = \(tenant) AND job_id < \(start) AND node_id IS NOT NULL
+                ORDER BY job_id DESC
+                """
+            case .succeeded:
+                """
+                SELECT job_id
+                FROM results
+                WHERE tenant_id = \(tenant) AND job_id < \(start) AND state = 'succeeded'
+                ORDER BY job_id DESC
+                """
+            case .failed, .cancelled:
+                """
+                SELECT job_id
+                FROM results
+                WHERE tenant_id = \(tenant) AND job_id < \(start) AND state <> 'succeeded' AND state = \(state ?? .failed)
+                ORDER BY job_id DESC
+                """
+            }
+        return """
+            -- jobs.list
+            WITH page AS MATERIALIZED (\(source) LIMIT \(page.limit))
+            SELECT j.id, r.state, q.node_id IS NOT NULL, j.created_at, r.finished_at,
+                j.spec #>> '{request,method}', j.spec #>> '{request,url}', r.status, r.error_name
+            FROM page
+            JOIN jobs j ON j.tenant_id = \(tenant) AND j.id = page.job_id
+            LEFT JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
+            LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
+            ORDER BY j.id DESC
+            """
+    }
+}
+
+extension JobSummary {
+    fileprivate init(row: Row) throws {
+        let isRunning = try row.decode(Bool.self, at: 2)
+        let url = try row.decode(String?.self, at: 6) ?? ""
+        self.init(
+            id: try row.decode(at: 0),
+            state: try row.decode(JobState?.self, at: 1) ?? (isRunning ? .running : .queued),
+            createdAt: try row.decode(at: 3),
+            finishedAt: try row.decode(at: 4),
+            method: try row.decode(String?.self, at: 5) ?? "GET",
+            url: String(url.prefix { $0 != "?" && $0 != "#" }),
+            status: try row.decode(Int16?.self, at: 7).map { Int($0) },
+            errorName: try row.decode(at: 8)
+        )
+    }
+}

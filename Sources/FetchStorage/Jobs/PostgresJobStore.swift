@@ -1,0 +1,217 @@
+package import FetchJobs
+package import Postgres
+
+/// The job store in PostgreSQL.
+package struct PostgresJobStore: JobStore {
+    let client: Client
+    private let enqueuing: Enqueuing
+    private let dispatch: (any DirectDispatch)?
+    private let finished: FinishedJobs
+    private let announce: @Sendable () -> Void
+    let node: Node.ID
+
+    /// - Parameters:
+    ///   - node: This process.
+    ///   - dispatch: The worker in this process, when there is one.
+    ///   - finished: Hears of jobs that were cancelled before they ran.
+    ///   - announce: Tells other nodes that there is something to do.
+    package init(
+        client: Client,
+        node: Node.ID,
+        dispatch: (any DirectDispatch)?,
+        finished: FinishedJobs,
+        announce: @escaping @Sendable () -> Void
+    ) {
+        self.client = client
+        self.node = node
+        self.dispatch = dispatch
+        self.finished = finished
+        self.announce = announce
+        enqueuing = Enqueuing(client: client, node: node, dispatch: dispatch, announce: announce)
+    }
+
+    package func enqueue(_ jobs: [NewJob]) async throws(StoreError) -> [Enqueued] {
+        try await StoreError.wrap { try await enqueuing.enqueue(jobs) }
+    }
+
+    package func job(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job? {
+        try await StoreError.wrap {
+            async let attempts = client.query(
+                """
+                -- jobs.attempts
+                SELECT number, started_at, finished_at, state, error_name, metrics
+                FROM attempts
+                WHERE tenant_id = \(tenant) AND job_id = \(id)
+                ORDER BY number
+                """
+            )
+            let rows = try await client.query(
+                """
+                -- jobs.find
+                SELECT j.spec, j.created_at, q.job_id IS NOT NULL, q.claimed_at, q.cancelling,
+                    r.state, r.started_at, r.finished_at, r.response, r.error, r.redirects, r.body_bytes, r.body_digest
+                FROM jobs j
+                LEFT JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
+                LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
+                WHERE j.tenant_id = \(tenant) AND j.id = \(id)
+                """
+            )
+            guard let row = rows.first else { return nil }
+            var job = try Job(row: row, id: id, tenant: tenant)
+            job.attempts = try await attempts.map { try Job.Attempt(row: $0) }
+            return job
+        }
+    }
+
+    package func cancel(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job? {
+        let error = RawJSON.cancelled
+        let told = try await StoreError.wrap {
+            try await client.query(
+                """
+                -- jobs.cancel
+                WITH target AS MATERIALIZED (
+                    SELECT tenant_id, job_id, node_id, endpoint_id
+                    FROM queue
+                    WHERE tenant_id = \(tenant) AND job_id = \(id)
+                    FOR UPDATE
+                ), ended AS (
+                    DELETE FROM queue q
+                    USING target t
+                    WHERE q.tenant_id = t.tenant_id AND q.job_id = t.job_id AND t.node_id IS NULL
+                    RETURNING q.tenant_id, q.job_id, q.endpoint_id
+                ), told AS (
+                    UPDATE queue q
+                    SET cancelling = true
+                    FROM target t
+                    WHERE q.tenant_id = t.tenant_id AND q.job_id = t.job_id AND t.node_id IS NOT NULL
+                    RETURNING q.job_id
+                ), result AS (
+                    INSERT INTO results (tenant_id, job_id, state, error_name, error)
+                    SELECT tenant_id, job_id, 'cancelled', 'cancelled', \(error)
+                    FROM ended
+                ), count AS (
+                    INSERT INTO job_counts (tenant_id, minute, node_id, state, jobs, body_bytes)
+                    SELECT tenant_id, date_trunc('minute', now()), \(node), 'cancelled', 1, 0
+                    FROM ended
+                    ON CONFLICT (tenant_id, minute, node_id, state) DO UPDATE SET jobs = job_counts.jobs + 1
+                ), delivery AS (
+                    INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, event)
+                    SELECT d.tenant_id, \(WebhookDelivery.ID()), e.id, d.job_id, \(WebhookEvent.jobFinished)
+                    FROM ended d
+                    JOIN webhook_endpoints e ON e.tenant_id = d.tenant_id AND e.id = d.endpoint_id
+                    WHERE \(WebhookEvent.jobFinished) = ANY (e.events)
+                )
+                SELECT true FROM told UNION ALL SELECT false FROM ended
+                """
+            )
+        }
+        switch try await StoreError.wrap({ try told.first?.decode(Bool.self, at: 0) }) {
+        case true:
+            dispatch?.cancel(id)
+            announce()
+        case false:
+            finished.finish([id])
+            dispatch?.wake()
+        default: break
+        }
+        return try await job(id, of: tenant)
+    }
+
+    package func body(of id: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> StoredBody? {
+        try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- jobs.body
+                SELECT body, blob_id, body_bytes, body_digest, response ->> 'mimeType', response ->> 'textEncodingName'
+                FROM results
+                WHERE tenant_id = \(tenant) AND job_id = \(id) AND body_bytes IS NOT NULL
+                """
+            )
+            return try rows.first.map { try StoredBody(row: $0) }
+        }
+    }
+}
+
+extension RawJSON {
+    /// The error of a job that was cancelled before it ran.
+    static let cancelled = RawJSON(
+        JSONWriter.object { writer in
+            writer.member("domain", "NSURLErrorDomain")
+            writer.member("code", -999)
+            writer.member("name", "cancelled")
+            writer.member("message", "The job was cancelled before it ran.")
+            writer.member("retriable", false)
+        }
+    )
+
+    /// The error of a job whose node was lost while a request was out that must not be repeated (REL-6).
+    static let nodeLost = RawJSON(
+        JSONWriter.object { writer in
+            writer.member("domain", "NSURLErrorDomain")
+            writer.member("code", -1005)
+            writer.member("name", "networkConnectionLost")
+            writer.member(
+                "message",
+                "The node that ran the job was lost after the request may have left; a request of this method is not repeated."
+            )
+            writer.member("retriable", false)
+        }
+    )
+}
+
+extension Job {
+    fileprivate init(row: Row, id: ID, tenant: Tenant.ID) throws {
+        let isQueued = try row.decode(Bool.self, at: 2)
+        let claimedAt = try row.decode(Timestamp?.self, at: 3)
+        let final = try row.decode(JobState?.self, at: 5)
+        self.init(
+            id: id,
+            tenant: tenant,
+            // A queue row and a result are never there together, and one of them always is.
+            state: final ?? (isQueued && claimedAt != nil ? .running : .queued),
+            spec: try row.decode(at: 0),
+            createdAt: try row.decode(at: 1)
+        )
+        startedAt = try claimedAt ?? row.decode(Timestamp?.self, at: 6)
+        isCancelling = try row.decode(Bool?.self, at: 4) ?? false
+        finishedAt = try row.decode(at: 7)
+        response = try row.decode(at: 8)
+        error = try row.decode(at: 9)
+        redirects = try row.decode(at: 10)
+        if let bytes = try row.decode(Int64?.self, at: 11) {
+            body = BodySummary(bytes: bytes, digest: SHA256Digest(bytes: try row.decode(at: 12)))
+        }
+    }
+}
+
+extension Job.Attempt {
+    fileprivate init(row: Row) throws {
+        self.init(
+            number: Int(try row.decode(Int32.self, at: 0)),
+            startedAt: try row.decode(at: 1),
+            finishedAt: try row.decode(at: 2),
+            state: try row.decode(at: 3),
+            errorName: try row.decode(at: 4),
+            metrics: try row.decode(at: 5)
+        )
+    }
+}
+
+extension StoredBody {
+    fileprivate init(row: Row) throws {
+        let mimeType = try row.decode(String?.self, at: 4)
+        let encoding = try row.decode(String?.self, at: 5)
+        let location: Location =
+            if let bytes = try row.decode([UInt8]?.self, at: 0) {
+                .inline(bytes)
+            } else {
+                .blob(try row.decode(at: 1))
+            }
+        self.init(
+            location: location,
+            bytes: try row.decode(at: 2),
+            digest: SHA256Digest(bytes: try row.decode(at: 3)),
+            contentType: mimeType.map { mimeType in encoding.map { "\(mimeType); charset=\($0)" } ?? mimeType }
+        )
+    }
+}

@@ -1,0 +1,108 @@
+package import FetchJobs
+import Postgres
+
+extension PostgresWorkQueue {
+    package func pulse() async throws(StoreError) -> Pulse {
+        try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- nodes.pulse
+                WITH before AS MATERIALIZED (
+                    SELECT id FROM nodes WHERE id = \(node) AND lease_until > now()
+                ), extended AS (
+                    INSERT INTO nodes (id, lease_until)
+                    VALUES (\(node), now() + \(lease))
+                    ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until
+                )
+                SELECT
+                    NOT EXISTS (SELECT FROM before),
+                    EXISTS (SELECT FROM nodes WHERE lease_until < now() AND id <> \(node)),
+                    EXISTS (SELECT FROM queue WHERE node_id IS NULL AND run_at <= now()),
+                    EXISTS (SELECT FROM webhook_deliveries WHERE state = 'pending' AND next_attempt_at <= now()),
+                    ARRAY(SELECT job_id FROM queue WHERE cancelling AND node_id = \(node)),
+                    EXISTS (SELECT FROM nodes WHERE lease_until >= now() AND id <> \(node))
+                """
+            )
+            guard let row = rows.first else { throw StoreError(.failed, "The pulse of this node has no answer.") }
+            let rescued = try row.decode(Bool.self, at: 1) ? try await rescue() : 0
+            return Pulse(
+                hasQueuedJobs: try row.decode(Bool.self, at: 2) || rescued > 0,
+                hasDueDeliveries: try row.decode(Bool.self, at: 3) || rescued > 0,
+                cancelled: try row.decode(at: 4),
+                hasOtherNodes: try row.decode(at: 5),
+                leaseWasLost: try row.decode(at: 0)
+            )
+        }
+    }
+
+    /// Takes the jobs of nodes whose lease has run out from them.
+    ///
+    /// A job goes back to the queue, for any node to claim again, unless a request that must not be repeated may have
+    /// left, or it was being cancelled: then it ends here (REL-6).
+    ///
+    /// - Returns: How many jobs were taken.
+    private func rescue() async throws -> Int {
+        let rows = try await client.query(
+            """
+            -- queue.rescue
+            WITH dead AS (
+                DELETE FROM nodes WHERE lease_until < now() AND id <> \(node) RETURNING id
+            ), lost AS MATERIALIZED (
+                SELECT q.tenant_id, q.job_id, q.claim, q.node_id, q.claimed_at, q.endpoint_id, q.cancelling,
+                    q.begun OR q.cancelling AS is_over
+                FROM queue q
+                JOIN dead ON dead.id = q.node_id
+                FOR UPDATE OF q
+            ), waiting AS (
+                UPDATE queue q
+                SET node_id = NULL, claimed_at = NULL
+                FROM lost
+                WHERE q.tenant_id = lost.tenant_id AND q.job_id = lost.job_id AND NOT lost.is_over
+                RETURNING q.job_id
+            ), ended AS (
+                DELETE FROM queue q
+                USING lost
+                WHERE q.tenant_id = lost.tenant_id AND q.job_id = lost.job_id AND lost.is_over
+                RETURNING lost.*, CASE WHEN lost.cancelling THEN 'cancelled' ELSE 'failed' END AS state
+            ), attempt AS (
+                INSERT INTO attempts (tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name)
+                SELECT tenant_id, job_id, claim, node_id, claimed_at, now(), 'failed', 'networkConnectionLost'
+                FROM lost
+            ), result AS (
+                INSERT INTO results (tenant_id, job_id, state, started_at, error_name, error)
+                SELECT tenant_id, job_id, state, claimed_at,
+                    CASE state WHEN 'cancelled' THEN 'cancelled' ELSE 'networkConnectionLost' END,
+                    CASE state WHEN 'cancelled' THEN \(RawJSON.cancelled) ELSE \(RawJSON.nodeLost) END
+                FROM ended
+            ), count AS (
+                INSERT INTO job_counts (tenant_id, minute, node_id, state, jobs, body_bytes)
+                SELECT tenant_id, date_trunc('minute', now()), \(node), state, count(*), 0
+                FROM ended
+                GROUP BY tenant_id, state
+                ORDER BY tenant_id, state
+                ON CONFLICT (tenant_id, minute, node_id, state) DO UPDATE SET jobs = job_counts.jobs + excluded.jobs
+            ), delivery AS (
+                INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, event)
+                SELECT d.tenant_id, gen_random_uuid(), e.id, d.job_id, \(WebhookEvent.jobFinished)
+                FROM ended d
+                JOIN webhook_endpoints e ON e.tenant_id = d.tenant_id AND e.id = d.endpoint_id
+                WHERE \(WebhookEvent.jobFinished) = ANY (e.events)
+            )
+            SELECT job_id FROM lost
+            """
+        )
+        return rows.count
+    }
+
+    /// Removes what has outlived its use; a node calls it now and then.
+    package func tidy() async throws(StoreError) {
+        try await StoreError.wrap {
+            try await client.query(
+                """
+                -- nodes.tidy
+                DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours'
+                """
+            )
+        }
+    }
+}

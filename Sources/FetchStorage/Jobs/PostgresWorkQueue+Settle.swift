@@ -1,0 +1,101 @@
+import FetchJobs
+import Postgres
+
+extension PostgresWorkQueue {
+    /// Stores outcomes and removes their jobs from the queue, all in one statement.
+    ///
+    /// A job that is no longer held under the claim its outcome names is left alone, and its outcome with it.
+    ///
+    /// - Returns: The jobs that were settled.
+    static func settle(_ settlements: [Settlement], client: Client, node: Node.ID) async throws -> Set<Job.ID> {
+        let bodies = settlements.map { BodyColumns($0.outcome.body) }
+        let rows = try await client.query(
+            """
+            -- queue.settle
+            WITH input AS MATERIALIZED (
+                SELECT *
+                FROM unnest(
+                    \(settlements.map(\.job.tenant)),
+                    \(settlements.map(\.job.id)),
+                    \(settlements.map(\.job.claim)),
+                    \(settlements.map(\.outcome.state)),
+                    \(settlements.map(\.outcome.startedAt)),
+                    \(settlements.map(\.outcome.finishedAt)),
+                    \(settlements.map { $0.outcome.status.map { Int16(clamping: $0) } }),
+                    \(settlements.map(\.outcome.response)),
+                    \(settlements.map(\.outcome.errorName)),
+                    \(settlements.map(\.outcome.error)),
+                    \(settlements.map(\.outcome.redirects)),
+                    \(settlements.map(\.outcome.metrics)),
+                    \(bodies.map(\.inline)),
+                    \(bodies.map(\.blob)),
+                    \(bodies.map(\.bytes)),
+                    \(bodies.map(\.digest)),
+                    \(settlements.map { $0.job.spec.webhook == nil ? nil : WebhookDelivery.ID() })
+                ) AS input (
+                    tenant_id, job_id, claim, state, started_at, finished_at, status, response, error_name, error,
+                    redirects, metrics, body, blob_id, body_bytes, body_digest, delivery_id
+                )
+            ), settled AS (
+                DELETE FROM queue q
+                USING input
+                WHERE q.tenant_id = input.tenant_id AND q.job_id = input.job_id AND q.claim = input.claim
+                    AND q.node_id = \(node)
+                RETURNING q.endpoint_id, input.*
+            ), result AS (
+                INSERT INTO results (
+                    tenant_id, job_id, state, started_at, finished_at, status, response, error_name, error, redirects,
+                    body, blob_id, body_bytes, body_digest
+                )
+                SELECT tenant_id, job_id, state, started_at, finished_at, status, response, error_name, error, redirects,
+                    body, blob_id, body_bytes, body_digest
+                FROM settled
+            ), attempt AS (
+                INSERT INTO attempts (
+                    tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name, metrics
+                )
+                SELECT tenant_id, job_id, claim, \(node), started_at, finished_at, state, error_name, metrics
+                FROM settled
+            ), count AS (
+                INSERT INTO job_counts (tenant_id, minute, node_id, state, jobs, body_bytes)
+                SELECT tenant_id, date_trunc('minute', now()), \(node), state, count(*), coalesce(sum(body_bytes), 0)
+                FROM settled
+                GROUP BY tenant_id, state
+                -- In one order, so that two statements of this node cannot wait for each other.
+                ORDER BY tenant_id, state
+                ON CONFLICT (tenant_id, minute, node_id, state) DO UPDATE
+                SET jobs = job_counts.jobs + excluded.jobs, body_bytes = job_counts.body_bytes + excluded.body_bytes
+            ), delivery AS (
+                INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, event)
+                SELECT s.tenant_id, s.delivery_id, e.id, s.job_id, \(WebhookEvent.jobFinished)
+                FROM settled s
+                JOIN webhook_endpoints e ON e.tenant_id = s.tenant_id AND e.id = s.endpoint_id
+                WHERE \(WebhookEvent.jobFinished) = ANY (e.events)
+            )
+            SELECT job_id FROM settled
+            """
+        )
+        return Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })
+    }
+
+    private struct BodyColumns {
+        var inline: [UInt8]?
+        var blob: Blob.ID?
+        var bytes: Int64?
+        var digest: [UInt8]?
+
+        init(_ body: JobOutcome.Body?) {
+            switch body {
+            case .inline(let body):
+                inline = body
+                bytes = Int64(body.count)
+                digest = SHA256Digest(of: body).bytes
+            case .blob(let id, let count, let digest):
+                blob = id
+                bytes = count
+                self.digest = digest.bytes
+            case nil: break
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+package import Postgres
+import ServiceLifecycle
+
+/// Tells other nodes that there is something to do, and hears it from them.
+///
+/// A notice says nothing but "look": it makes waiting shorter and nothing depends on it. Notices are sent on their own,
+/// at most one in ten milliseconds, because a NOTIFY inside the storing statements would line up their commits.
+package final class Notices: Service {
+    private static let channel = "fetchd"
+    private static let pause = Duration.milliseconds(10)
+
+    private let client: Client
+    private let onNotice: @Sendable () async -> Void
+    private let due: AsyncStream<Void>
+    private let announcing: AsyncStream<Void>.Continuation
+
+    /// - Parameter onNotice: Called after notices came, and when some may have been missed.
+    package init(client: Client, onNotice: @escaping @Sendable () async -> Void) {
+        self.client = client
+        self.onNotice = onNotice
+        (due, announcing) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    package func announce() { announcing.yield() }
+
+    package func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await self.send() }
+                group.addTask { await self.listen() }
+            }
+        }
+    }
+
+    private func send() async {
+        for await _ in due {
+            // A lost notice costs time only: the other nodes look by themselves within seconds.
+            _ = try? await client.query("SELECT pg_notify(\(Self.channel), '')")
+            try? await Task.sleep(for: Self.pause)
+        }
+    }
+
+    private func listen() async {
+        let (looks, look) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        await withDiscardingTaskGroup { group in
+            group.addTask {
+                for await _ in looks {
+                    await self.onNotice()
+                    try? await Task.sleep(for: Self.pause)
+                }
+            }
+            for await _ in await client.notifications(on: Self.channel) { look.yield() }
+            look.finish()
+        }
+    }
+}

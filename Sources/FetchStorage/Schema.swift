@@ -1,0 +1,9 @@
+package import Postgres
+
+/// The database's schema: the files of `migrations/`, compiled in.
+package enum Schema {
+    /// In the order of their numbers.
+    package static var migrations: [Migration] {
+        Embedded.files.sorted { $0.key < $1.key }.map { Migration(name: $0.key, sql: $0.value) }
+    }
+}

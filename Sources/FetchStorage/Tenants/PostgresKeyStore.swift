@@ -1,0 +1,114 @@
+import Crypto
+package import FetchJobs
+package import Postgres
+
+/// API keys in PostgreSQL: of a key's secret only a keyed hash is stored (SEC-40).
+package struct PostgresKeyStore: KeyStore {
+    private let client: Client
+    private let ring: KeyRing
+
+    package init(client: Client, ring: KeyRing) {
+        self.client = client
+        self.ring = ring
+    }
+
+    package func authenticate(_ token: APIKeyToken) async throws(StoreError) -> APIKey? {
+        try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- keys.authenticate
+                SELECT tenant_id, name, created_at, secret_mac
+                FROM api_keys
+                WHERE id = \(token.id) AND revoked_at IS NULL
+                """
+            )
+            guard let row = rows.first else { return nil }
+            let code = try row.decode([UInt8].self, at: 3)
+            guard HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: token.secret, using: hashing) else {
+                return nil
+            }
+            return APIKey(
+                id: token.id,
+                tenant: try row.decode(at: 0),
+                name: try row.decode(at: 1),
+                createdAt: try row.decode(at: 2)
+            )
+        }
+    }
+
+    package func create(name: String, tenant: String) async throws(StoreError) -> (APIKey, APIKeyToken) {
+        let token = APIKeyToken(id: APIKey.ID())
+        let code = Array(HMAC<SHA256>.authenticationCode(for: token.secret, using: hashing))
+        let key: APIKey? = try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- keys.create
+                WITH new_tenant AS (
+                    INSERT INTO tenants (name) VALUES (\(tenant)) ON CONFLICT (name) DO NOTHING RETURNING id
+                ), owner AS (
+                    SELECT id FROM new_tenant UNION ALL SELECT id FROM tenants WHERE name = \(tenant)
+                )
+                INSERT INTO api_keys (tenant_id, id, name, secret_mac)
+                SELECT id, \(token.id), \(name), \(code)
+                FROM owner
+                RETURNING tenant_id, created_at
+                """
+            )
+            return try rows.first.map { row in
+                APIKey(id: token.id, tenant: try row.decode(at: 0), name: name, createdAt: try row.decode(at: 1))
+            }
+        }
+        guard let key else { throw StoreError(.failed, "The key was not stored.") }
+        return (key, token)
+    }
+
+    package func keys() async throws(StoreError) -> [(key: APIKey, tenant: Tenant)] {
+        try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- keys.list
+                SELECT k.id, k.name, k.created_at, k.revoked_at, t.id, t.name
+                FROM api_keys k
+                JOIN tenants t ON t.id = k.tenant_id
+                ORDER BY t.id, k.id
+                """
+            )
+            return try rows.map { row in
+                let tenant = Tenant(id: try row.decode(at: 4), name: try row.decode(at: 5))
+                let key = APIKey(
+                    id: try row.decode(at: 0),
+                    tenant: tenant.id,
+                    name: try row.decode(at: 1),
+                    createdAt: try row.decode(at: 2),
+                    revokedAt: try row.decode(at: 3)
+                )
+                return (key, tenant)
+            }
+        }
+    }
+
+    package func revoke(_ id: APIKey.ID) async throws(StoreError) -> Bool {
+        try await StoreError.wrap {
+            try await client.query(
+                """
+                -- keys.revoke
+                UPDATE api_keys SET revoked_at = now() WHERE id = \(id) AND revoked_at IS NULL
+                """
+            ).affected > 0
+        }
+    }
+
+    package func hasKeys() async throws(StoreError) -> Bool {
+        try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- keys.any
+                SELECT EXISTS (SELECT FROM api_keys WHERE revoked_at IS NULL)
+                """
+            )
+            return try rows.first?.decode(Bool.self, at: 0) ?? false
+        }
+    }
+
+    private var hashing: SymmetricKey { ring.key(for: "api keys") }
+}

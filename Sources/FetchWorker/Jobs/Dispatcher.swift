@@ -1,0 +1,249 @@
+package import FetchJobs
+package import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// Runs jobs on this node: takes them as they are stored, claims those that wait, and keeps the node's lease.
+package final class Dispatcher: Service, DirectDispatch {
+    package struct Configuration: Sendable {
+        /// How many jobs this node holds at once, from their claim to the end of their transfer.
+        package var concurrency = 512
+        /// How long this node keeps its jobs without a sign of life; it gives one three times as often.
+        package var lease = Duration.seconds(15)
+        /// How long running jobs may go on after the node was asked to stop.
+        package var drainTimeout = Duration.seconds(20)
+
+        package init() {}
+
+        var pulseInterval: Duration { lease / 3 }
+    }
+
+    private let configuration: Configuration
+    private let queue: any WorkQueue
+    private let runner: JobRunner
+    private let courier: (any Wakeable)?
+    private let logger: Logger
+    private let metrics: WorkerMetrics
+    private let places: Places
+    private let running = RunningJobs()
+    private let claims = Signal()
+    private let started: AsyncStream<[ClaimedJob]>
+    private let starts: AsyncStream<[ClaimedJob]>.Continuation
+    private let lastPulse = Mutex<ContinuousClock.Instant?>(nil)
+    private let isAccompanied = Atomic<Bool>(false)
+
+    /// - Parameters:
+    ///   - runner: Runs one job, on the executor it names.
+    ///   - courier: Is woken when there is an event to deliver.
+    ///   - metrics: Where the worker's counts are kept.
+    package init(
+        configuration: Configuration,
+        queue: any WorkQueue,
+        runner: JobRunner,
+        courier: (any Wakeable)?,
+        metrics registry: MetricsRegistry,
+        logger: Logger
+    ) {
+        self.configuration = configuration
+        self.queue = queue
+        self.runner = runner
+        self.courier = courier
+        self.logger = logger
+        metrics = WorkerMetrics(registry)
+        places = Places(count: configuration.concurrency)
+        (started, starts) = AsyncStream.makeStream()
+        registry.gauge("fetchd_jobs_running", "Jobs that run here.") { [running] in Double(running.count) }
+    }
+
+    /// The node has extended its lease lately: its jobs are its own.
+    package var isAlive: Bool {
+        lastPulse.withLock {
+            $0.map { ContinuousClock.now - $0 < configuration.lease } ?? false
+        }
+    }
+
+    /// There are nodes beside this one, as far as it knows.
+    package var hasOtherNodes: Bool { isAccompanied.load(ordering: .relaxed) }
+
+    /// How many jobs run here.
+    package var runningCount: Int { running.count }
+
+    // MARK: Service
+
+    package func run() async throws {
+        await pulse()
+        await withGracefulShutdownHandler {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await self.cancelWhenShuttingDown { await self.keepPulse() } }
+                group.addTask { await self.cancelWhenShuttingDown { await self.keepClaiming() } }
+                group.addTask { await self.limitDrain() }
+                for await jobs in started {
+                    for job in jobs {
+                        group.addTask(executorPreference: runner.executor) { await self.run(job) }
+                    }
+                }
+            }
+        } onGracefulShutdown: {
+            self.places.close()
+            self.starts.finish()
+        }
+    }
+
+    /// Ends what is left when the drain time is over; the jobs go back to the queue.
+    private func limitDrain() async {
+        try? await gracefulShutdown()
+        let deadline = ContinuousClock.now + configuration.drainTimeout
+        while running.count > 0, ContinuousClock.now < deadline {
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+        running.stopAll(.drained)
+    }
+
+    private func cancelWhenShuttingDown(_ operation: @escaping @Sendable () async -> Void) async {
+        await cancelWhenGracefulShutdown { await operation() }
+    }
+
+    // MARK: Direct dispatch
+
+    package func reserve(_ count: Int) -> Int { places.reserve(upTo: count) }
+
+    package func release(_ count: Int) { places.leave(count) }
+
+    package func start(_ jobs: [ClaimedJob]) {
+        // After the stream has ended the jobs stay claimed until the lease runs out; places closed before that.
+        starts.yield(jobs)
+    }
+
+    package func wake() {
+        places.noteBacklog()
+        claims.send()
+    }
+
+    package func cancel(_ id: Job.ID) { running.stop(id, .cancelled) }
+
+    // MARK: Claiming
+
+    private func keepClaiming() async {
+        for await _ in claims.values {
+            while let free = places.reserveForClaim(maximum: 200), !Task.isCancelled {
+                await claim(free)
+            }
+        }
+    }
+
+    private func claim(_ free: Int) async {
+        do throws(StoreError) {
+            let jobs = try await queue.claim(limit: free)
+            places.leave(free - jobs.count)
+            if jobs.count < free { places.noteEmpty() }
+            if !jobs.isEmpty { starts.yield(jobs) }
+        } catch {
+            places.leave(free)
+            places.noteEmpty()
+            logger.warning("claiming failed", metadata: ["error": "\(error)"])
+        }
+    }
+
+    // MARK: Running
+
+    private func run(_ job: ClaimedJob) async {
+        let stop = running.add(job.id)
+        let outcome = await outcome(of: job, stop: stop)
+        running.remove(job.id)
+        if places.leave() { claims.send() }
+        guard let outcome else { return }
+        await settle(job, outcome)
+    }
+
+    /// What came of the job; nil when it is not ours to say.
+    private func outcome(of job: ClaimedJob, stop: StopSwitch) async -> JobOutcome? {
+        do throws(StoreError) {
+            if !job.spec.request.isIdempotent {
+                guard try await queue.begin(job) else { return nil }
+            }
+            let outcome = await runner.run(job, stop: stop)
+            switch stop.reason {
+            case .leaseLost: return nil
+            case .drained where job.spec.request.isIdempotent && outcome.state != .succeeded:
+                try await queue.release([job])
+                return nil
+            case .drained, .cancelled, nil: return outcome
+            }
+        } catch {
+            logger.warning(
+                "job given up to its lease", metadata: ["job.id": "\(job.id)", "error": "\(error)"])
+            return nil
+        }
+    }
+
+    /// Stores the outcome, however long the database is away: until then the job is not done.
+    private func settle(_ job: ClaimedJob, _ outcome: JobOutcome) async {
+        var backoff = Duration.milliseconds(100)
+        while !Task.isCancelled {
+            do throws(StoreError) {
+                let isOurs = try await queue.settle(job, outcome)
+                if isOurs, job.spec.webhook != nil { courier?.wake() }
+                metrics.count(outcome, isOurs: isOurs)
+                log(job, outcome, isOurs: isOurs)
+                return
+            } catch  where error.code == .unavailable {
+                logger.warning("settling waits for the database", metadata: ["job.id": "\(job.id)"])
+                try? await Task.sleep(for: backoff)
+                backoff = min(backoff * 2, .seconds(5))
+            } catch {
+                logger.error("settling failed", metadata: ["job.id": "\(job.id)", "error": "\(error)"])
+                return
+            }
+        }
+    }
+
+    private func log(_ job: ClaimedJob, _ outcome: JobOutcome, isOurs: Bool) {
+        guard isOurs else {
+            logger.notice("job fenced", metadata: ["job.id": "\(job.id)", "job.claim": "\(job.claim)"])
+            return
+        }
+        logger.notice(
+            "job finished",
+            metadata: [
+                "job.id": "\(job.id)",
+                "job.state": "\(outcome.state.rawValue)",
+                "load.code": "\(outcome.errorName ?? "-")",
+                "http.status": "\(outcome.status.map { String($0) } ?? "-")",
+            ]
+        )
+    }
+
+    // MARK: Lease
+
+    private func keepPulse() async {
+        var untilTidy = 0
+        while !Task.isCancelled {
+            try? await Task.sleep(for: configuration.pulseInterval)
+            guard !Task.isCancelled else { return }
+            await pulse()
+            untilTidy -= 1
+            guard untilTidy < 0 else { continue }
+            untilTidy = 720
+            do throws(StoreError) { try await queue.tidy() } catch {
+                logger.warning("tidying failed", metadata: ["error": "\(error)"])
+            }
+        }
+    }
+
+    /// Looks into the queue at once: another node says that there is something to do.
+    package func look() async { await pulse() }
+
+    private func pulse() async {
+        do throws(StoreError) {
+            let pulse = try await queue.pulse()
+            lastPulse.withLock { $0 = .now }
+            isAccompanied.store(pulse.hasOtherNodes, ordering: .relaxed)
+            if pulse.leaseWasLost { running.stopAll(.leaseLost) }
+            for id in pulse.cancelled { running.stop(id, .cancelled) }
+            if pulse.hasQueuedJobs { wake() }
+            if pulse.hasDueDeliveries { courier?.wake() }
+        } catch {
+            logger.warning("the lease was not extended", metadata: ["error": "\(error)"])
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import Synchronization
+
+/// The room a node has for jobs, and whether jobs wait that should have it first.
+final class Places: Sendable {
+    private struct State {
+        var free: Int
+        /// Jobs wait in the queue, as far as this node knows: new ones must not overtake them.
+        var hasBacklog = false
+        var isClosed = false
+    }
+
+    private let state: Mutex<State>
+
+    init(count: Int) { state = Mutex(State(free: count)) }
+
+    /// Takes up to `count` places for jobs that are being stored; none while jobs wait.
+    func reserve(upTo count: Int) -> Int {
+        state.withLock { state in
+            guard !state.hasBacklog, !state.isClosed else { return 0 }
+            let reserved = min(count, state.free)
+            state.free -= reserved
+            return reserved
+        }
+    }
+
+    /// Takes places for jobs to be claimed, or nil when none is free or none waits.
+    func reserveForClaim(maximum: Int) -> Int? {
+        state.withLock { state in
+            guard state.hasBacklog, !state.isClosed, state.free > 0 else { return nil }
+            let reserved = min(maximum, state.free)
+            state.free -= reserved
+            return reserved
+        }
+    }
+
+    func leave(_ count: Int) { state.withLock { $0.free += count } }
+
+    /// Gives one place back.
+    ///
+    /// - Returns: Whether jobs wait for it.
+    func leave() -> Bool {
+        state.withLock { state in
+            state.free += 1
+            return state.hasBacklog
+        }
+    }
+
+    func noteBacklog() { state.withLock { $0.hasBacklog = true } }
+
+    func noteEmpty() { state.withLock { $0.hasBacklog = false } }
+
+    /// Gives no place out any more.
+    func close() { state.withLock { $0.isClosed = true } }
+}

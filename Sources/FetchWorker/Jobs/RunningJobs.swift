@@ -1,0 +1,66 @@
+import FetchEngine
+import FetchJobs
+import Synchronization
+
+/// The jobs that run on this node, and the switch that stops each.
+final class RunningJobs: Sendable {
+    private let switches = Mutex<[Job.ID: StopSwitch]>([:])
+
+    var count: Int { switches.withLock { $0.count } }
+
+    func add(_ id: Job.ID) -> StopSwitch {
+        let stop = StopSwitch()
+        switches.withLock { $0[id] = stop }
+        return stop
+    }
+
+    func remove(_ id: Job.ID) { _ = switches.withLock { $0.removeValue(forKey: id) } }
+
+    func stop(_ id: Job.ID, _ reason: StopSwitch.Reason) {
+        switches.withLock { $0[id] }?.stop(reason)
+    }
+
+    func stopAll(_ reason: StopSwitch.Reason) {
+        for stop in switches.withLock({ Array($0.values) }) { stop.stop(reason) }
+    }
+}
+
+/// Stops one job, once, whenever: before its transfer starts or while it runs.
+package final class StopSwitch: Sendable {
+    package enum Reason: Sendable {
+        /// Its client asked for it.
+        case cancelled
+        /// The job is another node's now: nothing of it may be stored.
+        case leaseLost
+        /// The node stops; another one is to run the job.
+        case drained
+    }
+
+    private struct State {
+        var reason: Reason?
+        var task: DataTask?
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    package var reason: Reason? { state.withLock { $0.reason } }
+
+    func stop(_ reason: Reason) {
+        let task = state.withLock { state in
+            if state.reason == nil { state.reason = reason }
+            return state.task
+        }
+        task?.cancel()
+    }
+
+    /// Names the transfer to be cancelled; cancels it at once when the switch was thrown before.
+    func attach(_ task: DataTask) {
+        let isThrown = state.withLock { state in
+            state.task = task
+            return state.reason != nil
+        }
+        if isThrown { task.cancel() }
+    }
+}

@@ -1,0 +1,267 @@
+package import EventLoop
+package import FoundationEssentials
+package import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// A pool of connections that comes back by itself when the server does.
+///
+/// Connections are opened on demand, so a client works without ``run()``; running it keeps the minimum open and closes
+/// everything at graceful shutdown.
+package actor Client: QueryRunner, Service {
+    package struct Configuration: Sendable {
+        /// How each connection is made.
+        package var connection: Connection.Configuration
+        /// For what a pooler in transaction mode cannot carry (LISTEN).
+        ///
+        /// Nil: the same as the others.
+        package var directConnectionString: String?
+        package var minimumConnections = 1
+        package var maximumConnections = 10
+        /// How long a query waits for a connection.
+        package var acquireTimeout: Duration = .seconds(5)
+        /// How many queries may wait for a connection; one more fails at once.
+        package var maximumWaiting = 10_000
+        /// The first pause after a connection could not be made; doubled for each further failure.
+        package var initialBackoff: Duration = .milliseconds(100)
+        package var maximumBackoff: Duration = .seconds(10)
+
+        package init(connectionString: String) {
+            connection = Connection.Configuration(connectionString: connectionString)
+        }
+    }
+
+    /// Whether the server can be reached, as far as the last attempt told.
+    package enum State: Sendable {
+        case available
+        case unavailable(since: Date, reason: PostgresError?)
+    }
+
+    let configuration: Configuration
+    let loop: EventLoop
+    let logger: Logger
+    private let currentState = Mutex(State.unavailable(since: Date(), reason: nil))
+
+    /// Open and lent to nobody; the one used last is lent first.
+    private var idle: [Connection] = []
+    /// All that are open or being opened, lent or not.
+    private var connections: [ObjectIdentifier: Connection] = [:]
+    private var opening = 0
+    private let waiting: WaitingLine<Connection>
+    private var backoff: Backoff
+    private var retryTimer: LoopTimer?
+    private var isRetryPending = false
+    private var isClosing = false
+    private var whenEmpty: [CheckedContinuation<Void, Never>] = []
+    private var listener: Listener?
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    package init(_ configuration: Configuration, loop: EventLoop, logger: Logger) {
+        self.configuration = configuration
+        self.loop = loop
+        self.logger = logger
+        backoff = Backoff(configuration)
+        waiting = WaitingLine(patience: configuration.acquireTimeout, loop: loop)
+    }
+
+    package nonisolated var state: State { currentState.withLock { $0 } }
+
+    // MARK: Life
+
+    package func run() async throws {
+        for _ in connections.count..<max(connections.count, configuration.minimumConnections) { openConnection() }
+        do {
+            try await gracefulShutdown()
+        } catch {
+            // Cancelled instead: the end is the same.
+        }
+        await close()
+    }
+
+    /// Refuses new queries, waits for those under way, and closes every connection.
+    package func close() async {
+        isClosing = true
+        waiting.dismissAll()
+        listener?.close()
+        listener = nil
+        closeIdle()
+        guard !connections.isEmpty else { return }
+        await withCheckedContinuation { whenEmpty.append($0) }
+    }
+
+    private func closeIdle() {
+        for connection in idle { connection.assumeIsolated { $0.close() } }
+    }
+
+    private static var closedError: PostgresError { PostgresError(.closed, "The database client is closed.") }
+
+    // MARK: Queries
+
+    @discardableResult
+    package func query(_ query: Query) async throws(PostgresError) -> Rows {
+        var connection = try await acquire()
+        while true {
+            do {
+                defer { release(connection) }
+                return try await connection.query(query)
+            } catch {
+                // The connection broke while it was being lent, so nothing was sent; the next one waits if it must.
+                guard error.code == .unavailable else { throw error }
+            }
+            connection = try await acquire()
+        }
+    }
+
+    /// Lends one connection for as long as `body` runs.
+    package func withConnection<R: Sendable>(_ body: @Sendable (Connection) async throws -> R) async throws -> R {
+        let connection = try await acquire()
+        defer { release(connection) }
+        return try await body(connection)
+    }
+
+    /// Runs `body` in a transaction; see ``Connection/transaction(_:)``.
+    package func transaction<R: Sendable>(_ body: @Sendable (Connection) async throws -> R) async throws -> R {
+        try await withConnection { try await $0.transaction(body) }
+    }
+
+    // MARK: Lending
+
+    private func acquire() async throws(PostgresError) -> Connection {
+        guard !isClosing else { throw Self.closedError }
+        if let connection = idle.popLast() { return connection }
+        guard waiting.count < configuration.maximumWaiting else {
+            throw PostgresError(.unavailable, "\(waiting.count) queries wait for a connection already.")
+        }
+        let outcome = await withCheckedContinuation { continuation in
+            waiting.append { continuation.resume(returning: $0) }
+            openForWaiters()
+        }
+        switch outcome {
+        case .served(let connection): return connection
+        case .expired: throw waitedTooLong
+        case .dismissed: throw Self.closedError
+        }
+    }
+
+    private func release(_ connection: Connection) {
+        guard connections[ObjectIdentifier(connection)] != nil else { return openForWaiters() }
+        // A transaction left open would become the next borrower's.
+        guard !isClosing, connection.assumeIsolated({ $0.isClean }) else {
+            return connection.assumeIsolated { $0.close() }
+        }
+        lend(connection)
+    }
+
+    private func lend(_ connection: Connection) {
+        if !waiting.serve(connection) { idle.append(connection) }
+    }
+
+    private var waitedTooLong: PostgresError {
+        let limit = configuration.acquireTimeout
+        return switch state {
+        case .unavailable(_, let reason?):
+            PostgresError(.unavailable, "The database cannot be reached: \(reason.message)", sqlState: reason.sqlState)
+        case .unavailable(_, nil): PostgresError(.unavailable, "The database did not answer within \(limit).")
+        case .available: PostgresError(.unavailable, "All connections were busy for \(limit).")
+        }
+    }
+
+    // MARK: Opening
+
+    private func openForWaiters() {
+        // A connection may fail while it is being begun; then a retry is pending and this stops.
+        while !isRetryPending, opening < waiting.count, connections.count < configuration.maximumConnections {
+            openConnection()
+        }
+    }
+
+    private func openConnection() {
+        guard !isClosing else { return }
+        let connection = Connection(configuration.connection, on: loop)
+        let id = ObjectIdentifier(connection)
+        connections[id] = connection
+        opening += 1
+        connection.assumeIsolated { connection in
+            connection.start(
+                Wire.Observer(
+                    opened: { [weak self] in self?.assumeIsolated { $0.didOpen(id) } },
+                    closed: { [weak self] error in self?.assumeIsolated { $0.didClose(id, error) } }))
+        }
+    }
+
+    private func didOpen(_ id: ObjectIdentifier) {
+        guard let connection = connections[id] else { return }
+        opening -= 1
+        opened.insert(id)
+        backoff.reset()
+        currentState.withLock { $0 = .available }
+        guard !isClosing else { return connection.assumeIsolated { $0.close() } }
+        lend(connection)
+    }
+
+    private var opened: Set<ObjectIdentifier> = []
+
+    private func didClose(_ id: ObjectIdentifier, _ error: PostgresError) {
+        connections[id] = nil
+        idle.removeAll { ObjectIdentifier($0) == id }
+        if opened.remove(id) == nil { opening -= 1 }
+        guard !isClosing else { return finishClosing() }
+        if opened.isEmpty { becomeUnavailable(error) }
+        if error.code != .closed { logger.info("database connection lost", metadata: ["error": "\(error)"]) }
+        retryLater()
+    }
+
+    private func finishClosing() {
+        guard connections.isEmpty else { return }
+        whenEmpty.forEach { $0.resume() }
+        whenEmpty = []
+    }
+
+    private func becomeUnavailable(_ error: PostgresError) {
+        currentState.withLock { state in
+            if case .unavailable(let since, _) = state {
+                state = .unavailable(since: since, reason: error)
+            } else {
+                state = .unavailable(since: Date(), reason: error)
+            }
+        }
+    }
+
+    private func retryLater() {
+        guard !isRetryPending else { return }
+        isRetryPending = true
+        let timer = retryTimer ?? LoopTimer { [weak self] in self?.assumeIsolated { $0.retry() } }
+        retryTimer = timer
+        loop.set(timer, for: .now.advanced(by: backoff.next()))
+    }
+
+    /// Opens one connection, to see whether the server is back; the rest follow when it is.
+    private func retry() {
+        isRetryPending = false
+        guard !isClosing else { return }
+        if opened.isEmpty {
+            if opening == 0 { openConnection() }
+        } else {
+            openForWaiters()
+        }
+    }
+
+    // MARK: Notifications
+
+    /// What is notified on a channel from now on, over one connection of its own.
+    ///
+    /// The stream holds 64 events; when its reader is slower, the oldest are dropped. It ends when the client closes.
+    package func notifications(on channel: String) -> AsyncStream<ChannelEvent> {
+        let listener = listener ?? Listener(configuration, loop: loop)
+        if !isClosing { self.listener = listener }
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: ChannelEvent.self, bufferingPolicy: .bufferingNewest(64))
+        guard !isClosing else {
+            continuation.finish()
+            return stream
+        }
+        listener.add(continuation, channel: channel)
+        return stream
+    }
+}

@@ -1,0 +1,213 @@
+import CLibPQ
+package import EventLoop
+import Glibc
+
+/// Something that runs queries: a ``Client``, or the ``Connection`` of a transaction.
+package protocol QueryRunner: Sendable {
+    /// Runs one statement and returns its rows.
+    ///
+    /// Outside a transaction it is one of its own. Cancelling the calling task neither cancels the statement nor
+    /// returns early; the connection's time limits bound the wait.
+    @discardableResult
+    func query(_ query: Query) async throws(PostgresError) -> Rows
+}
+
+/// One connection to the server.
+///
+/// It lives on an event loop. Queries are pipelined: several may be under way, they run and are answered in the order
+/// they were asked, and one that fails leaves the next alone. When the connection breaks, all that are under way fail
+/// with ``PostgresError/Code/connectionLost`` and the connection is of no more use.
+package actor Connection: QueryRunner {
+    package struct Configuration: Sendable {
+        /// A libpq connection string or URL; empty means libpq's own environment and defaults.
+        package var connectionString: String
+        /// Shown in `pg_stat_activity` unless the connection string says otherwise.
+        package var applicationName = "fetchd"
+        /// Keeps statements prepared on the server.
+        ///
+        /// Off for a pooler in transaction mode.
+        package var preparesStatements = true
+        /// How long making the connection may take.
+        package var connectTimeout: Duration = .seconds(10)
+        /// How long an answer may take before the connection is given up.
+        package var answerTimeout: Duration = .seconds(60)
+
+        package init(connectionString: String) { self.connectionString = connectionString }
+
+        /// Begins to connect.
+        ///
+        /// A host name is resolved here and blocks the loop while it is; give addresses or a socket directory where
+        /// that matters.
+        func startConnecting() -> OpaquePointer? {
+            let settings = [
+                ("dbname", connectionString), ("fallback_application_name", applicationName),
+                ("client_encoding", "UTF8"),
+            ]
+            let keywords = settings.map { strdup($0.0) }
+            let values = settings.map { strdup($0.1) }
+            defer { (keywords + values).forEach { free($0) } }
+            return PQconnectStartParams(
+                keywords.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 1)
+        }
+    }
+
+    private let loop: EventLoop
+    private let wire: Wire
+    /// A BEGIN that travels with the next query.
+    private var opensTransaction = false
+    private var isInTransaction = false
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    init(_ configuration: Configuration, on loop: EventLoop) {
+        self.loop = loop
+        wire = Wire(configuration, loop: loop)
+    }
+
+    /// The loop keeps what it watches, so a connection that nobody closed is closed here.
+    isolated deinit { wire.close() }
+
+    /// Connects; one try, whose error says why.
+    package static func open(
+        _ configuration: Configuration, on loop: EventLoop
+    ) async throws(PostgresError) -> Connection {
+        let connection = Connection(configuration, on: loop)
+        try await connection.open()
+        return connection
+    }
+
+    private func open() async throws(PostgresError) {
+        let outcome: Result<Void, PostgresError> = await withCheckedContinuation { continuation in
+            start(
+                Wire.Observer(
+                    opened: { [wire] in
+                        wire.observer = Wire.Observer()
+                        continuation.resume(returning: .success(()))
+                    },
+                    closed: { continuation.resume(returning: .failure($0)) }))
+        }
+        try outcome.get()
+    }
+
+    /// Begins to connect and tells the observer, on the loop, how that and the connection's life go.
+    func start(_ observer: Wire.Observer) {
+        wire.observer = observer
+        wire.open()
+    }
+
+    /// Closes the connection at once; what is under way fails with ``PostgresError/Code/closed``.
+    package func close() { wire.close() }
+
+    /// Asks the server to stop the statement it is running, which then fails with
+    /// ``PostgresError/Code/queryCanceled``.
+    ///
+    /// The request races with the statement's own end, and then stops whichever runs next: use it on a connection that
+    /// you hold alone, and only while you wait for that statement.
+    package func cancelRunningStatement() async {
+        _ = await wire.cancellation()?.send()
+    }
+
+    /// Returns when the connection is gone, or when the calling task is cancelled.
+    package nonisolated func waitUntilClosed() async {
+        let (ended, end) = AsyncStream.makeStream(of: Void.self)
+        await tellEnd { end.finish() }
+        for await _ in ended {}
+    }
+
+    private func tellEnd(_ tell: @escaping @Sendable () -> Void) {
+        guard wire.isOpen else { return tell() }
+        wire.observer.closed = { _ in tell() }
+    }
+
+    /// Whether it may be lent to somebody else.
+    var isClean: Bool { wire.isClean && !isInTransaction }
+
+    // MARK: Queries
+
+    @discardableResult
+    package func query(_ query: Query) async throws(PostgresError) -> Rows {
+        do {
+            return try await ask(query)
+        } catch  where error.code == .staleStatement && !isInTransaction {
+            // Nothing was carried out; the connection has forgotten the statement and prepares it anew.
+            return try await ask(query)
+        }
+    }
+
+    @discardableResult
+    private func ask(_ query: Query) async throws(PostgresError) -> Rows {
+        let request = Exchange.Request.query(query, opensTransaction: opensTransaction)
+        opensTransaction = false
+        let answer = await withCheckedContinuation { continuation in
+            wire.ask(Exchange(request) { continuation.resume(returning: $0) })
+        }
+        guard let rows = try answer.get() else {
+            throw PostgresError(.unexpectedResult, "The server answered without a result.")
+        }
+        return rows
+    }
+
+    /// Runs several statements given as one text, in one transaction unless the text says otherwise.
+    ///
+    /// It waits until what was asked before is answered, and holds back what is asked after it.
+    package func execute(script: String) async throws(PostgresError) {
+        try await openPendingTransaction()
+        let answer = await withCheckedContinuation { continuation in
+            wire.ask(Exchange(.script(script)) { continuation.resume(returning: $0) })
+        }
+        _ = try answer.get()
+    }
+
+    private func openPendingTransaction() async throws(PostgresError) {
+        if opensTransaction { try await ask("SELECT") }
+    }
+
+    // MARK: Transactions
+
+    /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
+    ///
+    /// BEGIN travels with the first query. A transaction in which a statement failed cannot be committed, even when
+    /// `body` caught the error: then ``PostgresError/Code/transactionAborted`` is thrown.
+    package func transaction<R: Sendable>(
+        _ body: @Sendable (Connection) async throws -> R
+    ) async throws -> R {
+        precondition(!isInTransaction, "transactions do not nest")
+        isInTransaction = true
+        opensTransaction = true
+        do {
+            let value = try await body(self)
+            try await commit()
+            return value
+        } catch {
+            await rollBack()
+            throw error
+        }
+    }
+
+    private func commit() async throws(PostgresError) {
+        guard !opensTransaction else { return endTransaction() }
+        let rows = try await ask("COMMIT")
+        endTransaction()
+        // The answer to a COMMIT that could not be honoured is a success that says ROLLBACK.
+        guard rows.commandTag == "COMMIT" else {
+            throw PostgresError(.transactionAborted, "A statement of the transaction failed, so it was rolled back.")
+        }
+    }
+
+    private func rollBack() async {
+        guard isInTransaction else { return }
+        defer { endTransaction() }
+        guard !opensTransaction, wire.isOpen else { return }
+        do {
+            try await ask("ROLLBACK")
+        } catch {
+            // The server rolls back what a lost connection leaves behind.
+            wire.close()
+        }
+    }
+
+    private func endTransaction() {
+        isInTransaction = false
+        opensTransaction = false
+    }
+}

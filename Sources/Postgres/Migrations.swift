@@ -1,0 +1,172 @@
+package import FoundationEssentials
+
+/// One step of a schema, as a file of SQL.
+package struct Migration: Sendable {
+    /// The file's name, `NNNN_name.sql`; its order is the order of names.
+    package let name: String
+    package let sql: String
+
+    package init(name: String, sql: String) {
+        self.name = name
+        self.sql = sql
+    }
+}
+
+/// A schema that cannot be brought up to date as it is.
+package struct MigrationError: Error, CustomStringConvertible {
+    package enum Code: String, Sendable {
+        /// A migration that was applied reads differently now.
+        case edited
+        /// The ledger knows migrations that this program does not.
+        case newerSchema = "newer_schema"
+        /// A migration not yet applied sorts before one that was.
+        case outOfOrder = "out_of_order"
+        /// A statement of a migration was refused; nothing of that migration remains.
+        case failed
+    }
+
+    package let code: Code
+    /// One sentence for a person, with the next step.
+    package let message: String
+    package let underlying: PostgresError?
+
+    package var description: String { "\(code.rawValue): \(message)" }
+}
+
+/// The migrations a program knows, and the ledger of those a database has had.
+package struct Migrations: Sendable {
+    package struct Status: Hashable, Sendable {
+        package let name: String
+        /// When it was applied; nil while it is pending.
+        package let appliedAt: Date?
+    }
+
+    private struct Entry {
+        let checksum: String
+        let appliedAt: Date
+    }
+
+    private let list: [Migration]
+
+    /// - Parameter list: In any order; names are unique.
+    package init(_ list: [Migration]) {
+        self.list = list.sorted { $0.name < $1.name }
+        precondition(Set(list.map(\.name)).count == list.count, "two migrations have one name")
+    }
+
+    /// Applies what is pending, each in a transaction of its own, under a lock that lets one process at a time do so.
+    ///
+    /// - Parameter connection: A direct one: the lock belongs to the session.
+    /// - Returns: the names applied now.
+    @discardableResult
+    package func apply(on connection: Connection) async throws -> [String] {
+        try await connection.query("SELECT pg_advisory_lock(\(Self.lock))")
+        do {
+            let applied = try await applyPending(on: connection)
+            try await connection.query("SELECT pg_advisory_unlock(\(Self.lock))")
+            return applied
+        } catch {
+            // The session's end unlocks as well, and the first error is the one to report.
+            _ = try? await connection.query("SELECT pg_advisory_unlock(\(Self.lock))")
+            throw error
+        }
+    }
+
+    /// Every migration known, and whether and when it was applied.
+    ///
+    /// Changes nothing.
+    package func status(on connection: Connection) async throws -> [Status] {
+        let rows = try await connection.query("SELECT to_regclass('schema_migrations') IS NOT NULL")
+        let ledger = try rows.first?.decode(Bool.self, at: 0) == true ? await ledger(on: connection) : [:]
+        return list.map { Status(name: $0.name, appliedAt: ledger[$0.name]?.appliedAt) }
+    }
+
+    /// The word "fetchd" in ASCII: an arbitrary number that nobody else is likely to lock.
+    private static var lock: Int64 { 0x6665_7463_6864 }
+
+    private func applyPending(on connection: Connection) async throws -> [String] {
+        try await connection.query(
+            """
+            -- migrations.ledger
+            CREATE TABLE IF NOT EXISTS schema_migrations (
+                name text PRIMARY KEY,
+                checksum text NOT NULL,
+                applied_at timestamptz NOT NULL DEFAULT now()
+            )
+            """)
+        let ledger = try await ledger(on: connection)
+        let checksums = try await checksums(on: connection)
+        try check(ledger, against: checksums)
+        let pending = list.filter { ledger[$0.name] == nil }
+        for migration in pending {
+            try await apply(migration, checksum: checksums[migration.name] ?? "", on: connection)
+        }
+        return pending.map(\.name)
+    }
+
+    private func apply(_ migration: Migration, checksum: String, on connection: Connection) async throws {
+        do {
+            try await connection.transaction { connection in
+                try await connection.execute(script: migration.sql)
+                try await connection.query(
+                    """
+                    -- migrations.record
+                    INSERT INTO schema_migrations (name, checksum) VALUES (\(migration.name), \(checksum))
+                    """)
+            }
+        } catch let error as PostgresError {
+            throw MigrationError(
+                code: .failed, message: "\(migration.name) was refused and undone: \(error.message)", underlying: error)
+        }
+    }
+
+    private func ledger(on connection: Connection) async throws -> [String: Entry] {
+        let rows = try await connection.query(
+            """
+            -- migrations.list
+            SELECT name, checksum, applied_at FROM schema_migrations
+            """)
+        let entries = try rows.map { row in
+            let entry = Entry(checksum: try row.decode(at: 1), appliedAt: try row.decode(at: 2))
+            return (try row.decode(String.self, at: 0), entry)
+        }
+        return Dictionary(uniqueKeysWithValues: entries)
+    }
+
+    /// The server computes them: it needs no library here, and it is asked anyway.
+    private func checksums(on connection: Connection) async throws -> [String: String] {
+        let rows = try await connection.query(
+            """
+            -- migrations.checksums
+            SELECT name, encode(sha256(text), 'hex')
+            FROM unnest(\(list.map(\.name)), \(list.map { Array($0.sql.utf8) })) AS migration (name, text)
+            """)
+        let pairs = try rows.map { (try $0.decode(String.self, at: 0), try $0.decode(String.self, at: 1)) }
+        return Dictionary(uniqueKeysWithValues: pairs)
+    }
+
+    private func check(_ ledger: [String: Entry], against checksums: [String: String]) throws {
+        let unknown = ledger.keys.filter { checksums[$0] == nil }.sorted()
+        guard unknown.isEmpty else {
+            throw refusal(
+                .newerSchema,
+                "The database has had \(unknown.joined(separator: ", ")), which this release does not know. "
+                    + "Start the newer release, or restore a backup made before it.")
+        }
+        if let edited = list.first(where: {
+            ledger[$0.name].map { $0.checksum } ?? checksums[$0.name] != checksums[$0.name]
+        }) {
+            throw refusal(
+                .edited,
+                "\(edited.name) was changed after the database had it. Restore the file and write a new migration.")
+        }
+        if let last = ledger.keys.max(), let late = list.first(where: { $0.name < last && ledger[$0.name] == nil }) {
+            throw refusal(
+                .outOfOrder, "\(late.name) is not applied but comes before \(last), which is. Give it a higher number.")
+        }
+    }
+
+    private func refusal(_ code: MigrationError.Code, _ message: String) -> MigrationError {
+        MigrationError(code: code, message: message, underlying: nil)
+    }
+}

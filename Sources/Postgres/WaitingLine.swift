@@ -1,0 +1,68 @@
+import DequeModule
+import EventLoop
+
+/// Those who wait for something scarce, in the order they came, each for the same time.
+///
+/// On the loop's thread only.
+final class WaitingLine<Value: Sendable> {
+    enum Outcome: Sendable {
+        case served(Value)
+        case expired
+        case dismissed
+    }
+
+    private struct Waiter {
+        let deadline: MonotonicTime
+        let answer: (Outcome) -> Void
+    }
+
+    private let patience: Duration
+    private let loop: EventLoop
+    private var waiters = Deque<Waiter>()
+    /// One alarm, for the first in line, since all wait equally long.
+    private var alarm: LoopTimer?
+    private var isAlarmSet = false
+
+    init(patience: Duration, loop: EventLoop) {
+        self.patience = patience
+        self.loop = loop
+    }
+
+    var count: Int { waiters.count }
+
+    func append(_ answer: @escaping (Outcome) -> Void) {
+        waiters.append(Waiter(deadline: .now.advanced(by: patience), answer: answer))
+        setAlarm()
+    }
+
+    /// Gives the value to the first in line.
+    ///
+    /// - Returns: false when nobody waits.
+    func serve(_ value: Value) -> Bool {
+        guard let first = waiters.popFirst() else { return false }
+        first.answer(.served(value))
+        return true
+    }
+
+    func dismissAll() {
+        while let waiter = waiters.popFirst() { waiter.answer(.dismissed) }
+    }
+
+    private func setAlarm() {
+        guard !isAlarmSet, let first = waiters.first else { return }
+        let alarm = alarm ?? LoopTimer { [weak self] in self?.expire() }
+        self.alarm = alarm
+        isAlarmSet = true
+        loop.set(alarm, for: first.deadline)
+    }
+
+    private func expire() {
+        isAlarmSet = false
+        let now = MonotonicTime.now
+        while let first = waiters.first, first.deadline <= now {
+            waiters.removeFirst()
+            first.answer(.expired)
+        }
+        setAlarm()
+    }
+}

@@ -1,0 +1,308 @@
+import CLibPQ
+import DequeModule
+import EventLoop
+
+/// One libpq connection as events: what is asked is sent at once, in pipeline mode, and answered in order.
+///
+/// Everything happens on the loop's thread. It fails once and for all; whoever wants another connection makes a
+/// new wire.
+final class Wire: DescriptorHandler {
+    /// What the owner is told, on the loop's thread.
+    struct Observer {
+        /// The connection is ready for queries.
+        var opened: () -> Void = {}
+        /// The connection could not be made or is gone; nothing follows.
+        var closed: (PostgresError) -> Void = { _ in }
+        var notified: (_ channel: String, _ payload: String) -> Void = { _, _ in }
+    }
+
+    private enum Phase {
+        case new, connecting, open
+        case closed(PostgresError)
+    }
+
+    private let configuration: Connection.Configuration
+    private let loop: EventLoop
+    var observer = Observer()
+
+    private var phase = Phase.new
+    private var handle: OpaquePointer?
+    private var descriptor: Int32 = -1
+    private var interest: Readiness = []
+    /// Sent, not answered.
+    private var inFlight = Deque<Exchange>()
+    /// Waiting for a script to end, or for its turn as one.
+    private var backlog = Deque<Exchange>()
+    private var isRunningScript = false
+    private var statements = PreparedStatements()
+    private var watchdog: LoopTimer?
+    private var isWatched = false
+
+    init(_ configuration: Connection.Configuration, loop: EventLoop) {
+        self.configuration = configuration
+        self.loop = loop
+    }
+
+    deinit {
+        // Only reached after `close`, or when nothing was ever connected: the loop holds what it watches.
+        if let handle { PQfinish(handle) }
+    }
+
+    var isOpen: Bool { if case .open = phase { true } else { false } }
+
+    /// Whether nothing is under way and no transaction is open, so that somebody else may use it.
+    var isClean: Bool {
+        isOpen && inFlight.isEmpty && backlog.isEmpty && PQtransactionStatus(handle) == PQTRANS_IDLE
+    }
+
+    // MARK: Opening and closing
+
+    func open() {
+        guard case .new = phase else { return }
+        phase = .connecting
+        let timer = LoopTimer { [weak self] in self?.watch() }
+        watchdog = timer
+        loop.set(timer, for: .now.advanced(by: configuration.connectTimeout))
+        handle = configuration.startConnecting()
+        guard let handle, PQstatus(handle) != CONNECTION_BAD else { return fail(connectError()) }
+        // libpq would print them on standard error.
+        _ = PQsetNoticeProcessor(handle, { _, _ in }, nil)
+        // As if the poll had said so: the documented way to begin.
+        want(.writable)
+    }
+
+    private func pollConnecting() {
+        // libpq may close this descriptor and be given the same number for the next address.
+        forgetDescriptor()
+        switch PQconnectPoll(handle) {
+        case PGRES_POLLING_READING: want(.readable)
+        case PGRES_POLLING_WRITING: want(.writable)
+        case PGRES_POLLING_OK: finishOpening()
+        default: fail(connectError())
+        }
+    }
+
+    private func finishOpening() {
+        guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else { return fail(connectError()) }
+        phase = .open
+        if let watchdog { loop.set(watchdog, for: nil) }
+        want(.readable)
+        observer.opened()
+        pump()
+    }
+
+    /// What stops the statement under way, when there is one.
+    func cancellation() -> StatementCancellation? {
+        guard isOpen, !inFlight.isEmpty, let handle else { return nil }
+        return StatementCancellation(of: handle)
+    }
+
+    /// Ends the connection; what is under way fails with ``PostgresError/Code/closed``.
+    func close() { fail(PostgresError(.closed, "The connection was closed.")) }
+
+    private func connectError() -> PostgresError {
+        let reason = errorMessage
+        return PostgresError(.unavailable, reason.isEmpty ? "The connection could not be made." : reason)
+    }
+
+    private var errorMessage: String {
+        guard let handle else { return "There is no memory for a connection." }
+        return String(cString: PQerrorMessage(handle)).split(separator: "\n").joined(separator: " ")
+    }
+
+    private func fail(_ error: PostgresError) {
+        if case .closed = phase { return }
+        phase = .closed(error)
+        forgetDescriptor()
+        if let watchdog { loop.set(watchdog, for: nil) }
+        watchdog = nil
+        if let handle { PQfinish(handle) }
+        handle = nil
+        let unanswered = [inFlight, backlog].joined()
+        inFlight = []
+        backlog = []
+        for exchange in unanswered { exchange.answer(.failure(error)) }
+        observer.closed(error)
+        observer = Observer()
+    }
+
+    private func lose() {
+        let message = errorMessage
+        fail(PostgresError(.connectionLost, message.isEmpty ? "The connection broke." : message))
+    }
+
+    // MARK: Readiness
+
+    func descriptor(_ descriptor: Int32, isReady readiness: Readiness) {
+        switch phase {
+        case .connecting: pollConnecting()
+        case .open:
+            guard readiness != .writable else { return flush() }
+            receive()
+            if isOpen, interest.contains(.writable) { flush() }
+        case .new, .closed: break
+        }
+    }
+
+    private func want(_ readiness: Readiness) {
+        let current = PQsocket(handle)
+        guard current >= 0 else { return lose() }
+        guard current != descriptor || readiness != interest else { return }
+        descriptor = current
+        interest = readiness
+        loop.watch(current, for: readiness, handler: self)
+    }
+
+    private func forgetDescriptor() {
+        if descriptor >= 0 { loop.unwatch(descriptor) }
+        descriptor = -1
+        interest = []
+    }
+
+    private func flush() {
+        switch PQflush(handle) {
+        case 0: want(.readable)
+        case 1: want([.readable, .writable])
+        default: lose()
+        }
+    }
+
+    // MARK: Asking
+
+    func ask(_ exchange: Exchange) {
+        if case .closed(let error) = phase {
+            let code: PostgresError.Code = error.code == .closed ? .closed : .unavailable
+            return exchange.answer(.failure(PostgresError(code, error.message)))
+        }
+        backlog.append(exchange)
+        pump()
+    }
+
+    /// Sends what may be sent now.
+    ///
+    /// A script has the connection for itself.
+    private func pump() {
+        while isOpen, !isRunningScript, let next = backlog.first {
+            switch next.request {
+            case .query(let query, let opensTransaction):
+                backlog.removeFirst()
+                send(next, query, opensTransaction: opensTransaction)
+            case .script(let script):
+                guard inFlight.isEmpty else { return }
+                backlog.removeFirst()
+                send(next, script)
+            }
+        }
+    }
+
+    private func send(_ exchange: Exchange, _ query: Query, opensTransaction: Bool) {
+        var exchange = exchange
+        exchange.sent = .now
+        var isSent = !opensTransaction || PQsendQueryParams(handle, "BEGIN", 0, nil, nil, nil, nil, 1) == 1
+        if configuration.preparesStatements, query.isStatic {
+            let known = statements[query]
+            let statement = known ?? statements.insert(query)
+            exchange.statement = statement
+            if let statement, known == nil {
+                exchange.resultsBeforePrepare = opensTransaction ? 1 : 0
+                isSent = isSent && sendPrepare(statement, query)
+            }
+        }
+        isSent = isSent && sendExecute(query, exchange.statement) && PQpipelineSync(handle) == 1
+        inFlight.append(exchange)
+        guard isSent else { return lose() }
+        watchForAnswer()
+        flush()
+    }
+
+    private func sendPrepare(_ statement: PreparedStatement, _ query: Query) -> Bool {
+        query.withParameters { count, types, _, _, _ in
+            PQsendPrepare(handle, statement.name, query.sql, count, types)
+        } == 1
+    }
+
+    private func sendExecute(_ query: Query, _ statement: PreparedStatement?) -> Bool {
+        query.withParameters { count, types, values, lengths, formats in
+            guard let statement else {
+                return PQsendQueryParams(handle, query.sql, count, types, values, lengths, formats, 1)
+            }
+            return PQsendQueryPrepared(handle, statement.name, count, values, lengths, formats, 1)
+        } == 1
+    }
+
+    private func send(_ exchange: Exchange, _ script: String) {
+        isRunningScript = true
+        inFlight.append(exchange)
+        guard PQexitPipelineMode(handle) == 1, PQsendQuery(handle, script) == 1 else { return lose() }
+        watchForAnswer()
+        flush()
+    }
+
+    // MARK: Being answered
+
+    private func receive() {
+        guard PQconsumeInput(handle) == 1 else { return lose() }
+        while isOpen, !inFlight.isEmpty, PQisBusy(handle) == 0 {
+            guard let result = PQgetResult(handle).map(QueryResult.init) else {
+                if isRunningScript { finishScript() }
+                continue
+            }
+            if result.status == PGRES_PIPELINE_SYNC {
+                finishFirst()
+            } else {
+                inFlight[0].receive(result)
+            }
+        }
+        deliverNotifications()
+    }
+
+    private func finishScript() {
+        isRunningScript = false
+        guard PQenterPipelineMode(handle) == 1 else { return lose() }
+        finishFirst()
+    }
+
+    private func finishFirst() {
+        let exchange = inFlight.removeFirst()
+        if let statement = exchange.statement, exchange.failedToPrepare || exchange.error?.code == .staleStatement {
+            statements.remove(statement)
+        }
+        exchange.finish()
+        pump()
+    }
+
+    private func deliverNotifications() {
+        while isOpen, let notification = PQnotifies(handle) {
+            defer { PQfreemem(notification) }
+            observer.notified(
+                String(cString: notification.pointee.relname), String(cString: notification.pointee.extra))
+        }
+        // The server may have said good-bye between queries; libpq notices when it parses that.
+        if isOpen, PQstatus(handle) == CONNECTION_BAD { lose() }
+    }
+
+    // MARK: The time limit
+
+    /// One alarm per connection, whatever the number of queries: it looks at the oldest when it fires.
+    private func watchForAnswer() {
+        guard !isWatched, let watchdog, let oldest = inFlight.first else { return }
+        isWatched = true
+        loop.set(watchdog, for: oldest.sent.advanced(by: configuration.answerTimeout))
+    }
+
+    private func watch() {
+        isWatched = false
+        switch phase {
+        case .connecting:
+            fail(PostgresError(.unavailable, "The connection was not made within \(configuration.connectTimeout)."))
+        case .open:
+            let limit = configuration.answerTimeout
+            if let oldest = inFlight.first, oldest.sent.advanced(by: limit) <= .now {
+                fail(PostgresError(.timedOut, "The server did not answer within \(limit)."))
+            } else {
+                watchForAnswer()
+            }
+        case .new, .closed: break
+        }
+    }
+}

@@ -1,0 +1,85 @@
+import ArgumentParser
+import FetchJobs
+import FetchStorage
+
+struct KeysCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keys",
+        abstract: "Makes, lists and revokes API keys.",
+        subcommands: [Create.self, List.self, Revoke.self]
+    )
+
+    struct Create: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Makes a key and prints it, this once.",
+            discussion: "Only the key itself goes to standard output."
+        )
+
+        @Option(help: "What to call it.")
+        var name = "default"
+
+        @Option(help: "The tenant it belongs to; made when there is none of this name.")
+        var tenant = "default"
+
+        @OptionGroup var options: SettingsOptions
+
+        func run() async throws {
+            try await KeysCommand.withStore(options) { store in
+                let (key, token) = try await store.create(name: name, tenant: tenant)
+                print(token.revealed)
+                printError("\(key.id) of tenant \(tenant). Keep it: it cannot be shown again.")
+            }
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Lists the keys, without their secrets.")
+
+        @OptionGroup var options: SettingsOptions
+
+        func run() async throws {
+            try await KeysCommand.withStore(options) { store in
+                for (key, tenant) in try await store.keys() {
+                    let end = key.revokedAt.map { "revoked \($0)" } ?? "valid"
+                    print("\(key.id)  \(tenant.name)  \(key.name)  made \(key.createdAt)  \(end)")
+                }
+            }
+        }
+    }
+
+    struct Revoke: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Ends a key; running nodes refuse it within five seconds."
+        )
+
+        @Argument(help: "The key's id (key_…).")
+        var id: String
+
+        @OptionGroup var options: SettingsOptions
+
+        func run() async throws {
+            guard let id = APIKey.ID(id) else { throw ValidationError("\(id) is not the id of a key (key_…).") }
+            try await KeysCommand.withStore(options) { store in
+                guard try await store.revoke(id) else {
+                    printError("There is no valid key \(id).")
+                    throw ExitCode.failure
+                }
+                print("revoked \(id)")
+            }
+        }
+    }
+
+    private static func withStore(
+        _ options: SettingsOptions,
+        _ body: (PostgresKeyStore) async throws -> Void
+    ) async throws {
+        try await ExitError.reporting {
+            let settings = try options.settings()
+            try await Database.with(settings, logger: .make(settings.logLevel)) { database in
+                _ = try await database.migrate()
+                let ring = try MasterKeys.ring(settings)
+                try await body(PostgresKeyStore(client: database.client, ring: ring))
+            }
+        }
+    }
+}

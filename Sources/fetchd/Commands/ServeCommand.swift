@@ -1,0 +1,66 @@
+import ArgumentParser
+import Configuration
+import Logging
+import ServiceLifecycle
+import UnixSignals
+
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Runs the service: API, workers, webhooks and dashboard.",
+        discussion: """
+            Further settings, by environment variable:
+
+              GUARD_ALLOW                          addresses that jobs and webhooks may reach although they are not
+                                                   public: "127.0.0.1:9000, 10.0.0.0/8, *.internal.example"
+              WORKER_CONCURRENCY                   jobs a node runs at once (512)
+              WORKER_MAXIMUM_CONNECTIONS_PER_HOST  HTTP/1.1 connections of a tenant to one host (6)
+              WORKER_DRAIN_SECONDS                 time for running jobs to finish at a stop (20)
+              WORKER_LEASE_SECONDS                 time after which a silent node's jobs are given to others (15)
+              WEBHOOKS_CONCURRENCY                 webhooks sent at once (32)
+              WEBHOOKS_TIMEOUT_SECONDS             time for a receiver to answer (15)
+              SERVER_MAXIMUM_CONNECTIONS           connections to the API (10000)
+              DATABASE_MIGRATE                     false: leave the schema to "fetchd migrate" (true)
+              FETCHD_MASTER_KEYS                   what secrets in the database are sealed with, as 1:BASE64 of
+                                                   32 bytes, a new key before older ones; required with DATABASE_URL,
+                                                   otherwise made once and kept in the data directory
+
+            The first signal to stop lets running jobs finish; a second one ends the program at once.
+
+            Exit codes: 0 stopped as asked, 64 wrong usage, 69 the database cannot be reached, 78 a setting is wrong.
+            """
+    )
+
+    @Option(help: "The address to listen at (SERVER_HOST, 127.0.0.1).")
+    var host: String?
+
+    @Option(help: "The port to listen at (SERVER_PORT, 8080).")
+    var port: Int?
+
+    @OptionGroup var options: SettingsOptions
+
+    func run() async throws {
+        try await ExitError.reporting {
+            var values: [AbsoluteConfigKey: ConfigValue] = [:]
+            values["server.host"] = host.map { ConfigValue(.string($0), isSecret: false) }
+            values["server.port"] = port.map { ConfigValue(.int($0), isSecret: false) }
+            let settings = try options.settings(values)
+            let logger = Logger.make(settings.logLevel)
+            let database = try await Database(settings, logger: logger)
+            var services: [ServiceGroupConfiguration.ServiceConfiguration] = []
+            if let cluster = database.cluster {
+                services.append(.init(service: cluster, failureTerminationBehavior: .gracefullyShutdownGroup))
+            }
+            services.append(
+                .init(
+                    service: NodeService(settings: settings, database: database, logger: logger),
+                    successTerminationBehavior: .gracefullyShutdownGroup,
+                    failureTerminationBehavior: .gracefullyShutdownGroup
+                )
+            )
+            var configuration = ServiceGroupConfiguration(services: services, logger: logger)
+            configuration.gracefulShutdownSignals = [.sigterm, .sigint]
+            try await ServiceGroup(configuration: configuration).run()
+        }
+    }
+}

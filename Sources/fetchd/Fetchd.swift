@@ -1,0 +1,43 @@
+import ArgumentParser
+
+@main
+struct Fetchd: AsyncParsableCommand {
+    static let version = "0.1.0"
+
+    static let configuration = CommandConfiguration(
+        commandName: "fetchd",
+        abstract: "Fetches URLs for other services, durably.",
+        discussion: """
+            fetchd serve runs the service: a REST API that takes jobs, workers that run them, and webhooks that tell
+            of them. Without DATABASE_URL it keeps a PostgreSQL of its own in its data directory.
+
+            fetchd get fetches one URL without any of that.
+
+            Every setting has a flag or an environment variable; fetchd serve --help lists them.
+            """,
+        version: version,
+        subcommands: [
+            ServeCommand.self, GetCommand.self, MigrateCommand.self, KeysCommand.self, DatabaseCommand.self,
+            SupervisePostgresCommand.self,
+        ]
+    )
+
+    /// Wrong usage of `get` exits with 2, as with other tools that fetch; the other commands keep to `sysexits.h`.
+    static func main() async {
+        do {
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch  where exitCode(for: error) == .validationFailure && isGet {
+            printError(fullMessage(for: error))
+            exit(withError: ExitCode(GetExitCode.usage.rawValue))
+        } catch {
+            exit(withError: error)
+        }
+    }
+
+    private static var isGet: Bool { CommandLine.arguments.dropFirst().first == GetCommand.configuration.commandName }
+}

@@ -1,0 +1,37 @@
+import Glibc
+
+/// The line of the terminal that a progress bar is drawn on.
+enum Terminal {
+    static func draw(_ line: String) { write("\r\(line)\u{1B}[K") }
+
+    static func erase() { write("\r\u{1B}[K") }
+
+    /// A failure to write here has nobody left to be told.
+    private static func write(_ text: String) {
+        let bytes = Array(text.utf8)
+        _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)
+    }
+}
+
+extension ProgressBar.Style {
+    /// How to draw on this process's terminal, or `nil` when there is none or the body would run into the bar.
+    init?(bodyGoesTo destination: BodyDestination) {
+        let bodyIsElsewhere: Bool
+        switch destination {
+        case .file, .remoteName, .nowhere: bodyIsElsewhere = true
+        case .standardOutput: bodyIsElsewhere = Self.isRegularFile(STDOUT_FILENO)
+        }
+        guard bodyIsElsewhere, isatty(STDERR_FILENO) == 1, Self.environment("TERM") != "dumb" else { return nil }
+        var size = winsize()
+        let isKnown = ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
+        // https://no-color.org: present and not empty.
+        self.init(columns: isKnown ? Int(size.ws_col) : 80, hasColor: Self.environment("NO_COLOR")?.isEmpty ?? true)
+    }
+
+    private static func isRegularFile(_ descriptor: CInt) -> Bool {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
+    private static func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+}

@@ -1,0 +1,109 @@
+import Configuration
+import FetchAPI
+import FetchEngine
+import FetchStorage
+import FetchWorker
+import Glibc
+import HTTPTypes
+import Logging
+
+/// Everything an operator can set: from flags, then the environment, then the defaults of what is set.
+///
+/// This is the one place that reads either. A key, its property and its environment variable are one word:
+/// `worker.concurrency` is `WORKER_CONCURRENCY`.
+struct Settings: CustomStringConvertible {
+    /// An external PostgreSQL; nil for the service's own.
+    var databaseURL: String?
+    /// Whether the schema is brought up to date at start.
+    var migratesDatabase = true
+    /// Blobs, the private PostgreSQL and, unless they are given, the master keys.
+    var dataDirectory = Self.defaultDataDirectory
+    /// Where `initdb` and `postgres` are, when not in a usual place.
+    var postgresBinaryDirectory: String?
+    /// Who runs the private PostgreSQL, when the service is started by root.
+    var databaseUser: String?
+    /// What secrets in the database are sealed with; nil when they are kept in the data directory.
+    var masterKeys: String?
+    /// Which addresses jobs and webhooks may reach.
+    var targetPolicy = TargetPolicy.publicOnly
+    var server = Server.Configuration()
+    var dispatcher = Dispatcher.Configuration()
+    var courier = WebhookCourier.Configuration()
+    var session = SessionConfiguration.default
+    var logLevel = Logger.Level.notice
+
+    /// Settings hold secrets: they never print themselves.
+    var description: String { "<settings>" }
+
+    /// What is wrong with a setting, and where it came from.
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// - Parameter reader: Asks the flags first, then the environment.
+    init(reader: ConfigReader) throws(Failure) {
+        databaseURL = reader.string(forKey: "database.url", isSecret: true)
+        migratesDatabase = reader.bool(forKey: "database.migrate", default: migratesDatabase)
+        databaseUser = reader.string(forKey: "database.user")
+        postgresBinaryDirectory = reader.string(forKey: "postgres.binaryDirectory")
+        dataDirectory = reader.string(forKey: "data.directory", default: dataDirectory)
+        masterKeys = reader.string(forKey: "fetchd.masterKeys", isSecret: true)
+        server.read(reader.scoped(to: "server"))
+        dispatcher.read(reader.scoped(to: "worker"))
+        courier.read(reader.scoped(to: "webhooks"))
+        session.httpMaximumConnectionsPerHost = reader.int(
+            forKey: "worker.maximumConnectionsPerHost",
+            default: session.httpMaximumConnectionsPerHost
+        )
+        // The platform's week is for a person's device; a service's default is an hour (SES-9).
+        session.timeoutIntervalForResource = .seconds(3600)
+        for rule in reader.string(forKey: "guard.allow", default: "").split(whereSeparator: { $0 == "," || $0 == " " })
+        {
+            do { try targetPolicy.allow(String(rule)) } catch {
+                throw Failure(description: "GUARD_ALLOW: \"\(rule)\" is not a rule: \(error)")
+            }
+        }
+        session.targetPolicy = targetPolicy
+        session.httpAdditionalHeaders[.userAgent] = "fetchd/\(Fetchd.version)"
+        session.httpAdditionalHeaders[.accept] = "*/*"
+        let level = reader.string(forKey: "log.level", default: logLevel.rawValue)
+        guard let logLevel = Logger.Level(rawValue: level) else {
+            let known = Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")
+            throw Failure(description: "LOG_LEVEL: \"\(level)\" is not one of \(known)")
+        }
+        self.logLevel = logLevel
+        guard dataDirectory.hasPrefix("/") else {
+            throw Failure(description: "DATA_DIRECTORY: \"\(dataDirectory)\" is not an absolute path")
+        }
+    }
+
+    /// `/var/lib/fetchd` for root and system services, else where the user's programs keep their data.
+    private static var defaultDataDirectory: String {
+        let environment = { (name: String) in getenv(name).map { String(cString: $0) } }
+        guard getuid() != 0, let home = environment("HOME") else { return "/var/lib/fetchd" }
+        return (environment("XDG_DATA_HOME") ?? home + "/.local/share") + "/fetchd"
+    }
+}
+
+extension Server.Configuration {
+    fileprivate mutating func read(_ reader: ConfigReader) {
+        host = reader.string(forKey: "host", default: host)
+        port = reader.int(forKey: "port", default: port)
+        maximumConnections = reader.int(forKey: "maximumConnections", default: maximumConnections)
+    }
+}
+
+extension Dispatcher.Configuration {
+    fileprivate mutating func read(_ reader: ConfigReader) {
+        concurrency = max(1, reader.int(forKey: "concurrency", default: concurrency))
+        if let seconds = reader.double(forKey: "drainSeconds") { drainTimeout = .seconds(seconds) }
+        if let seconds = reader.double(forKey: "leaseSeconds") { lease = .seconds(max(1, seconds)) }
+    }
+}
+
+extension WebhookCourier.Configuration {
+    fileprivate mutating func read(_ reader: ConfigReader) {
+        concurrency = max(1, reader.int(forKey: "concurrency", default: concurrency))
+        if let seconds = reader.double(forKey: "timeoutSeconds") { timeout = .seconds(seconds) }
+    }
+}

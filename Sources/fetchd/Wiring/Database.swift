@@ -1,0 +1,93 @@
+import EventLoop
+import FetchStorage
+import Foundation
+import Logging
+import Postgres
+import ServiceLifecycle
+
+/// The database of this process: the private cluster, when it is ours, and the connections to it.
+struct Database: Sendable {
+    /// Nil when the database is an external one.
+    let cluster: PrivateCluster?
+    let client: Client
+    let loop: EventLoop
+
+    init(_ settings: Settings, logger: Logger) async throws {
+        loop = EventLoop(name: "fetchd-db")
+        let connectionString: String
+        if let url = settings.databaseURL {
+            cluster = nil
+            connectionString = url
+        } else {
+            var configuration = PrivateCluster.Configuration(directory: "\(settings.dataDirectory)/postgres")
+            configuration.databaseUser = settings.databaseUser
+            configuration.binaryDirectory = settings.postgresBinaryDirectory
+            do {
+                let cluster = try await PrivateCluster(configuration, loop: loop, logger: logger)
+                connectionString = cluster.connectionString
+                self.cluster = cluster
+            } catch {
+                throw ExitError(.unavailable, "\(error)")
+            }
+        }
+        client = Client(Client.Configuration(connectionString: connectionString), loop: loop, logger: logger)
+    }
+
+    /// Returns when the database answers.
+    ///
+    /// - Throws: An error that says why it does not.
+    func waitUntilReady() async throws {
+        do {
+            try await cluster?.waitUntilReady()
+            try await client.query("SELECT 1")
+        } catch {
+            throw ExitError(.unavailable, "the database cannot be reached: \(error)")
+        }
+    }
+
+    /// Applies what is missing of the schema; the names of the steps that were.
+    func migrate() async throws -> [String] {
+        do {
+            return try await client.withConnection { try await Migrations(Schema.migrations).apply(on: $0) }
+        } catch {
+            throw ExitError(.unavailable, "the schema cannot be brought up to date: \(error)")
+        }
+    }
+
+    func migrationStatus() async throws -> [String] {
+        try await client.withConnection { connection in
+            try await Migrations(Schema.migrations).status(on: connection).map { "\($0)" }
+        }
+    }
+
+    /// Runs a command's work on the database, and lets go of it then.
+    static func with(_ settings: Settings, logger: Logger, _ body: (Database) async throws -> Void) async throws {
+        let database = try await Database(settings, logger: logger)
+        guard let cluster = database.cluster else { return try await database.run(body) }
+        let keeper = ServiceGroup(services: [cluster], logger: logger)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await keeper.run() }
+            let result = await Result { try await database.run(body) }
+            await keeper.triggerGracefulShutdown()
+            try await group.waitForAll()
+            try result.get()
+        }
+    }
+
+    private func run(_ body: (Database) async throws -> Void) async throws {
+        try await waitUntilReady()
+        let result = await Result { try await body(self) }
+        await client.close()
+        try result.get()
+    }
+}
+
+extension Result where Failure == any Error, Success: ~Copyable {
+    /// What an asynchronous body came to.
+    fileprivate init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}
+
+/// Prints a line on standard error.
+func printError(_ line: String) { FileHandle.standardError.write(Data((line + "\n").utf8)) }

@@ -1,0 +1,146 @@
+import EventLoop
+import FetchAPI
+import FetchEngine
+import FetchJobs
+import FetchStorage
+import FetchWorker
+import Logging
+import Postgres
+import ServiceLifecycle
+
+/// One node: brings the schema up to date, then runs the dispatcher, the courier and the server over it.
+struct NodeService: Service {
+    let settings: Settings
+    let database: Database
+    let logger: Logger
+
+    func run() async throws {
+        try await database.waitUntilReady()
+        if settings.migratesDatabase {
+            for name in try await database.migrate() { logger.notice("migrated", metadata: ["migration": "\(name)"]) }
+        }
+        let ring = try MasterKeys.ring(settings)
+        try await refuseOpenDoor(PostgresKeyStore(client: database.client, ring: ring))
+        let node = try await RunningNode(settings: settings, database: database, ring: ring, logger: logger)
+        try await node.run()
+    }
+
+    /// Without a key nobody but this machine may reach the service.
+    private func refuseOpenDoor(_ keys: PostgresKeyStore) async throws {
+        guard !["127.0.0.1", "::1", "localhost"].contains(settings.server.host) else { return }
+        guard try await keys.hasKeys() else {
+            throw ExitError(
+                .configuration,
+                """
+                without an API key the service listens on this machine only, not at \(settings.server.host): make a key \
+                with "fetchd keys create", or leave --host out
+                """
+            )
+        }
+    }
+}
+
+/// The parts of a running node, put together.
+private struct RunningNode {
+    private let services: [any Service]
+    private let logger: Logger
+
+    init(settings: Settings, database: Database, ring: KeyRing, logger: Logger) async throws {
+        self.logger = logger
+        let id = Node.ID()
+        let finished = FinishedJobs()
+        let metrics = MetricsRegistry()
+        let blobs = try await FileBlobStore(directory: "\(settings.dataDirectory)/blobs")
+        let webhooks = PostgresWebhookStore(client: database.client, ring: ring)
+        let loop = TransferLoop(EventLoop(name: "fetchd-engine"))
+
+        let courierJobs = PostgresJobStore(
+            client: database.client, node: id, dispatch: nil, finished: finished, announce: {}
+        )
+        let courier = WebhookCourier(
+            configuration: settings.courier,
+            webhooks: webhooks,
+            jobs: courierJobs,
+            session: Session(configuration: settings.session, transferLoop: loop),
+            logger: logger
+        )
+        let dispatcher = Dispatcher(
+            configuration: settings.dispatcher,
+            queue: PostgresWorkQueue(
+                client: database.client, node: id, lease: settings.dispatcher.lease, finished: finished
+            ),
+            runner: JobRunner(executor: loop.eventLoop, configuration: settings.session, blobs: blobs) {
+                Session(configuration: $0, transferLoop: loop)
+            },
+            courier: courier,
+            metrics: metrics,
+            logger: logger
+        )
+        let notices = Notices(client: database.client) { await dispatcher.look() }
+        let jobs = PostgresJobStore(
+            client: database.client,
+            node: id,
+            dispatch: dispatcher,
+            finished: finished,
+            announce: { if dispatcher.hasOtherNodes { notices.announce() } }
+        )
+        let server = Server(
+            configuration: settings.server,
+            ports: Server.Ports(
+                jobs: jobs,
+                webhooks: webhooks,
+                keys: PostgresKeyStore(client: database.client, ring: ring),
+                blobs: blobs,
+                finished: finished,
+                readiness: NodeReadiness(client: database.client, dispatcher: dispatcher),
+                metrics: metrics,
+                checkWebhookURL: WebhookTargets(policy: settings.targetPolicy).check
+            ),
+            logger: logger,
+            onListening: { port in
+                logger.notice("listening", metadata: ["url": "http://\(settings.server.host):\(port)"])
+            }
+        )
+        // The first to start is the last to stop.
+        services = [database.client, dispatcher, courier, notices, server]
+    }
+
+    func run() async throws {
+        try await ServiceGroup(services: services, logger: logger).run()
+    }
+}
+
+/// Ready is a node whose database answers and whose worker lives.
+private struct NodeReadiness: FetchJobs.Readiness {
+    let client: Client
+    let dispatcher: Dispatcher
+
+    func obstacles() async -> [String] {
+        var obstacles: [String] = []
+        if case .unavailable = client.state { obstacles.append("The database cannot be reached.") }
+        if !dispatcher.isAlive { obstacles.append("No worker lives.") }
+        return obstacles
+    }
+}
+
+/// Which addresses webhooks may be sent to: those that jobs may reach, by https (SEC-35).
+///
+/// Plain http is for addresses that the operator has opened by name: those of this machine, mostly.
+private struct WebhookTargets: Sendable {
+    let policy: TargetPolicy
+
+    func check(_ url: URLRecord) async -> String? {
+        do throws(TargetRefusal) {
+            try TargetGuard(policy: policy).judge(url)
+        } catch {
+            return "\(error.message) (webhookURLForbidden)"
+        }
+        guard url.scheme != "https" else { return nil }
+        do throws(TargetRefusal) {
+            try TargetGuard(policy: .publicOnly).judge(url)
+            return "must be an https URL (webhookURLForbidden)"
+        } catch {
+            return nil
+        }
+    }
+}

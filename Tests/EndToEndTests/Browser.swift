@@ -1,0 +1,97 @@
+import FetchEngine
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// A real, headless Chromium, driven by the W3C WebDriver protocol.
+final class Browser: Sendable {
+    private let driver: Program
+    private let base: String
+    private let session = Session()
+
+    private init(_ driver: Program, base: String) {
+        self.driver = driver
+        self.base = base
+    }
+
+    /// Runs a test in a browser with a fresh profile.
+    static func with(width: Int = 1000, _ body: (Browser) async throws -> Void) async throws {
+        let port = try Origin.freePort()
+        let driver = try Program(["/usr/bin/chromedriver", "--port=\(port)"])
+        defer {
+            driver.send(SIGTERM)
+            _ = driver.waitForEnd()
+        }
+        let address = "http://127.0.0.1:\(port)"
+        let start = Browser(driver, base: address)
+        try await start.waitUntilItListens()
+        let arguments = #"["--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=\#(width),900"]"#
+        let capabilities =
+            #"{"capabilities": {"alwaysMatch": {"goog:chromeOptions": {"binary": "/usr/bin/chromium", "args": \#(arguments)}}}}"#
+        let created = try await start.post("/session", capabilities)
+        let id = try #require(member(created, "value", "sessionId", as: String.self))
+        let browser = Browser(driver, base: "\(address)/session/\(id)")
+        do { try await body(browser) } catch {
+            try await browser.quit()
+            throw error
+        }
+        try await browser.quit()
+    }
+
+    func open(_ url: String) async throws { _ = try await post("/url", #"{"url": "\#(url)"}"#) }
+
+    func type(_ text: String, into selector: String) async throws {
+        _ = try await post("/element/\(try await element(selector))/value", #"{"text": "\#(text)"}"#)
+    }
+
+    func click(_ selector: String) async throws {
+        _ = try await post("/element/\(try await element(selector))/click", "{}")
+    }
+
+    /// What the page shows at a place.
+    func text(_ selector: String) async throws -> String {
+        try await string("/element/\(try await element(selector))/text")
+    }
+
+    var title: String { get async throws { try await string("/title") } }
+    var url: String { get async throws { try await string("/url") } }
+
+    /// The page as a PNG.
+    var screenshot: Data {
+        get async throws { Data(base64Encoded: try await string("/screenshot")) ?? Data() }
+    }
+
+    private func element(_ selector: String) async throws -> String {
+        let escaped = selector.replacing("\"", with: "\\\"")
+        let found = try await post("/element", #"{"using": "css selector", "value": "\#(escaped)"}"#)
+        let value = try #require(member(found, "value", as: [String: String].self), "\(selector): \(found)")
+        return try #require(value.values.first)
+    }
+
+    private func string(_ path: String) async throws -> String {
+        try #require(member(try await send(.get, path), "value", as: String.self))
+    }
+
+    private func post(_ path: String, _ body: String) async throws -> [String: Any] {
+        try await send(.post, path, body)
+    }
+
+    private func quit() async throws { _ = try await send(.delete, "") }
+
+    private func send(_ method: HTTPRequest.Method, _ path: String, _ body: String? = nil) async throws -> [String: Any]
+    {
+        var request = Request(url: try URLRecord(base + path), method: method)
+        request.body = body.map { .bytes(Array($0.utf8)) }
+        let (bytes, _) = try await session.data(for: request)
+        return try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any] ?? [:]
+    }
+
+    private func waitUntilItListens() async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while (try? await send(.get, "/status")) == nil {
+            try #require(ContinuousClock.now < deadline, "chromedriver does not listen")
+            await Task.yield()
+        }
+    }
+}

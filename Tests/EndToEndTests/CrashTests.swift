@@ -1,0 +1,99 @@
+import Foundation
+import Glibc
+import HTTPTypes
+import Postgres
+import TestSupport
+import Testing
+
+/// What is left when a service is killed in the middle of its work.
+@Suite struct CrashTests {
+    private func submit(_ count: Int, _ method: String, _ origin: WireOrigin, _ service: ServiceProcess) async throws {
+        let line =
+            #"{"request":{"url":"\#(origin.url())","method":"\#(method)"},"#
+            + #""configuration":{"connections":{"maximumPerHost":500}}}"#
+        let lines = Array(repeating: line, count: count).joined(separator: "\n")
+        let answer = try await service.request(
+            .post,
+            "/v1/jobs/batch",
+            body: lines,
+            headers: [.contentType: "application/x-ndjson"]
+        )
+        #expect(answer.text.split(separator: "\n").filter { $0.contains("job_") }.count == count)
+    }
+
+    /// How many jobs are in which final state, once all are.
+    private func states(of count: Int, in database: TestDatabase) async throws -> [String: Int64] {
+        while true {
+            let rows = try await database.client.query("SELECT state, count(*) FROM results GROUP BY state")
+            let states = try Dictionary(
+                rows.map { (try $0.decode(String.self, at: 0), try $0.decode(Int64.self, at: 1)) },
+                uniquingKeysWith: +
+            )
+            if states.values.reduce(0, +) >= count { return states }
+            try Task.checkCancellation()
+        }
+    }
+
+    /// REL-1, REL-6: GETs are repeated, POSTs that may have left are not; every job ends in one final state.
+    @Test(.timeLimit(.minutes(2)))
+    func `every acknowledged job ends once, and no POST is sent twice`() async throws {
+        let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
+        let gate = Gate()
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                arrival.yield()
+                try gate.wait()
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+        let settings = ["WORKER_LEASE_SECONDS": "1", "WORKER_CONCURRENCY": "100"]
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
+            let key = try await place.run("keys", "create")
+            let first = try await ServiceProcess.start(place, key: key)
+            try await submit(150, "GET", origin, first)
+            try await submit(150, "POST", origin, first)
+            var arrived = arrivals.makeAsyncIterator()
+            for _ in 0..<50 { await arrived.next() }
+            first.send(SIGKILL)
+            #expect(try await first.waitForEnd() == -SIGKILL)
+            gate.open()
+
+            let second = try await ServiceProcess.start(place, key: key)
+            let states = try await states(of: 300, in: place.database)
+            #expect(states.values.reduce(0, +) == 300)
+            let posts = origin.connections.indices.reduce(0) { sum, index in
+                sum + origin.received(on: index).split(separator: "POST / ").count - 1
+            }
+            let rows = try await place.database.client.query(
+                "SELECT count(*) FROM results WHERE state = 'failed' AND error_name = 'networkConnectionLost'"
+            )
+            let lost = try #require(try rows.first?.decode(Int64.self, at: 0))
+            #expect(states["failed", default: 0] == lost)
+            #expect(posts <= 150)
+            let left = try await place.database.client.query("SELECT count(*) FROM queue")
+            #expect(try left.first?.decode(Int64.self, at: 0) == 0)
+            #expect(try await second.stop() == 0)
+        }
+    }
+
+    /// REL-13.
+    @Test func `a service that is asked to stop finishes what it runs`() async throws {
+        let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
+        let gate = Gate()
+        let origin = try WireOrigin { connection in
+            _ = try connection.receiveHead()
+            arrival.yield()
+            try gate.wait()
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        }
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            try await submit(1, "GET", origin, service)
+            for await _ in arrivals { break }
+            service.send(SIGTERM)
+            gate.open()
+            #expect(try await service.waitForEnd() == 0)
+            #expect(try await states(of: 1, in: place.database) == ["succeeded": 1])
+        }
+    }
+}

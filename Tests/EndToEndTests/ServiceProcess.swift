@@ -1,0 +1,202 @@
+import FetchEngine
+import FetchJobs
+import FetchStorage
+import Foundation
+import HTTPTypes
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+/// The program built beside these tests, running as a service over a database of its own.
+final class ServiceProcess: Sendable {
+    static let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+        .deletingLastPathComponent().appending(path: "fetchd").path
+
+    /// The same for all processes over one database.
+    struct Place: Sendable {
+        let database: TestDatabase
+        let directory: String
+        let environment: [String: String]
+
+        /// - Parameters:
+        ///   - rules: What the address guard opens.
+        ///   - settings: Further environment variables.
+        static func with(
+            allowing rules: [String],
+            settings: [String: String] = [:],
+            _ body: (Place) async throws -> Void
+        ) async throws {
+            let directory = FileManager.default.temporaryDirectory.appending(path: "fetchd-\(UUID())").path
+            defer { try? FileManager.default.removeItem(atPath: directory) }
+            try await TestDatabase.with(Schema.migrations) { database in
+                var environment = ProcessInfo.processInfo.environment
+                environment["DATABASE_URL"] = database.connectionString
+                environment["DATA_DIRECTORY"] = directory
+                environment["FETCHD_MASTER_KEYS"] = KeyRing.generate()
+                environment["GUARD_ALLOW"] = rules.joined(separator: ",")
+                environment["SERVER_PORT"] = "0"
+                environment.merge(settings) { $1 }
+                try await body(Place(database: database, directory: directory, environment: environment))
+            }
+        }
+
+        /// What a command prints, once it has ended well.
+        func run(_ arguments: String...) async throws -> String {
+            let end = try await ProgramEnd.of(arguments, environment)
+            try #require(end.status == 0, "\(end.errors)")
+            return end.output.trimmingCharacters(in: .newlines)
+        }
+    }
+
+    private let process: Program
+    private let log: Mutex<String>
+    private let key: String
+    private let session = Session()
+    let base: String
+
+    /// Starts a service and waits until it listens.
+    static func start(_ place: Place, key: String) async throws -> ServiceProcess {
+        let service = try await onThread { try ServiceProcess(place, key: key) }
+        Thread { service.follow() }.start()
+        return service
+    }
+
+    private init(_ place: Place, key: String) throws {
+        self.key = key
+        process = try Program([Self.program, "serve"], environment: place.environment, readsErrors: true)
+        var text = ""
+        while !text.contains("listening") {
+            let more = process.nextErrors()
+            try #require(!more.isEmpty, "the service ended: \(text)")
+            text += more
+        }
+        base = try #require(text.firstMatch(of: /url=(http:\S+)/)).output.1.description
+        log = Mutex(text)
+    }
+
+    /// Reads its log to the end, so that it never waits for a reader.
+    private func follow() {
+        while case let more = process.nextErrors(), !more.isEmpty { log.withLock { $0 += more } }
+    }
+
+    /// Runs a test over one service.
+    static func with(
+        allowing rules: [String],
+        settings: [String: String] = [:],
+        _ body: (ServiceProcess) async throws -> Void
+    ) async throws {
+        try await Place.with(allowing: rules, settings: settings) { place in
+            let service = try await start(place, key: try await place.run("keys", "create"))
+            do { try await body(service) } catch {
+                try await service.stop()
+                throw error
+            }
+            #expect(try await service.stop() == 0, "\(service.logged)")
+        }
+    }
+
+    /// Everything it wrote to its log.
+    var logged: String { log.withLock { $0 } }
+
+    func send(_ signal: Int32) { process.send(signal) }
+
+    /// Stops it in an orderly way.
+    ///
+    /// - Returns: Its exit status, or minus the number of the signal that ended it.
+    @discardableResult
+    func stop() async throws -> Int32 {
+        send(SIGTERM)
+        return try await waitForEnd()
+    }
+
+    func waitForEnd() async throws -> Int32 {
+        try await onThread { [process] in process.waitForEnd() }
+    }
+
+    // MARK: Requests
+
+    struct Answer {
+        let status: Int
+        let headers: HTTPFields
+        let body: [UInt8]
+
+        /// The body as JSON; empty when it is none.
+        var json: [String: Any] {
+            (try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any]) ?? [:]
+        }
+
+        var text: String { String(decoding: body, as: UTF8.self) }
+    }
+
+    func request(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        body: String? = nil,
+        headers: HTTPFields = [:]
+    ) async throws -> Answer {
+        var request = Request(url: try URLRecord(base + path), method: method)
+        request.headerFields = headers
+        request.headerFields[.authorization] = "Bearer \(key)"
+        if let body {
+            request.body = .bytes(Array(body.utf8))
+            if headers[.contentType] == nil { request.headerFields[.contentType] = "application/json" }
+        }
+        let (bytes, response) = try await session.data(for: request)
+        return Answer(status: response.status.code, headers: response.headerFields, body: bytes)
+    }
+
+    /// Submits a job for a URL and waits until it is final.
+    func fetch(_ url: String, request: String = "", more: String = "") async throws -> [String: Any] {
+        let body = #"{"request": {"url": "\#(url)"\#(request)}\#(more)}"#
+        let answer = try await self.request(.post, "/v1/jobs", body: body, headers: [.prefer: "wait=30"])
+        try #require(answer.status == 201, "\(answer.text)")
+        return answer.json
+    }
+
+    /// The job as soon as `condition` holds of it.
+    func job(_ id: String, until condition: ([String: Any]) -> Bool) async throws -> [String: Any] {
+        while true {
+            let job = try await request(.get, "/v1/jobs/\(id)").json
+            if condition(job) { return job }
+            try Task.checkCancellation()
+        }
+    }
+}
+
+extension HTTPField.Name {
+    static let prefer = Self("Prefer")!
+    static let idempotencyKey = Self("Idempotency-Key")!
+}
+
+/// How a program ended, and what it said.
+struct ProgramEnd: Sendable {
+    let status: Int32
+    let output: String
+    let errors: String
+
+    /// Runs fetchd to its end.
+    static func of(_ arguments: [String], _ environment: [String: String]? = nil) async throws -> ProgramEnd {
+        try await onThread {
+            let command = [ServiceProcess.program] + arguments
+            let program = try Program(command, environment: environment, readsOutput: true, readsErrors: true)
+            let output = program.output()
+            var errors = ""
+            while case let more = program.nextErrors(), !more.isEmpty { errors += more }
+            return ProgramEnd(status: program.waitForEnd(), output: output, errors: errors)
+        }
+    }
+}
+
+/// One member of a JSON tree, by its path.
+func member<Value>(_ json: [String: Any], _ path: String..., as type: Value.Type = Value.self) -> Value? {
+    var value: Any? = json
+    for name in path {
+        if let index = Int(name), let array = value as? [Any] {
+            value = array.indices.contains(index) ? array[index] : nil
+        } else {
+            value = (value as? [String: Any])?[name]
+        }
+    }
+    return value as? Value
+}

@@ -1,0 +1,66 @@
+import FetchEngine
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// What the service says of itself, and when it cannot start.
+@Suite struct StartTests {
+    @Test func `a database that cannot be reached is an error with its own exit code`() async throws {
+        try await ServiceProcess.Place.with(
+            allowing: [],
+            settings: ["DATABASE_URL": "host=127.0.0.1 port=9 user=nobody"]
+        ) { place in
+            let end = try await ProgramEnd.of(["serve"], place.environment)
+            #expect(end.status == 69)
+            #expect(end.errors.contains("the database cannot be reached"))
+        }
+    }
+
+    @Test(arguments: [
+        (["GUARD_ALLOW": "nonsense/99"], "GUARD_ALLOW"), (["LOG_LEVEL": "loud"], "LOG_LEVEL"),
+        (["FETCHD_MASTER_KEYS": "1:c2hvcnQ="], "FETCHD_MASTER_KEYS"), (["DATA_DIRECTORY": "x"], "DATA_DIRECTORY"),
+    ])
+    func `a wrong setting is named`(setting: [String: String], name: String) async throws {
+        try await ServiceProcess.Place.with(allowing: [], settings: setting) { place in
+            let end = try await ProgramEnd.of(["serve"], place.environment)
+            #expect(end.status == 78)
+            #expect(end.errors.contains(name))
+            #expect(!end.errors.contains("c2hvcnQ="))
+        }
+    }
+
+    @Test func `without a key the service listens on this machine only`() async throws {
+        try await ServiceProcess.Place.with(allowing: []) { place in
+            let end = try await ProgramEnd.of(["serve", "--host", "0.0.0.0"], place.environment)
+            #expect(end.status == 78)
+            #expect(end.errors.contains("fetchd keys create"))
+        }
+    }
+
+    @Test func `the service tells of its health, metrics and description`() async throws {
+        try await ServiceProcess.with(allowing: []) { service in
+            for path in ["/healthz", "/readyz", "/metrics", "/openapi.yaml", "/docs", "/dashboard"] {
+                let answer = try await service.request(.get, path)
+                #expect(answer.status < 400, "\(path)")
+            }
+        }
+    }
+
+    /// SEC-43.
+    @Test func `without a valid key nothing is told`() async throws {
+        try await ServiceProcess.with(allowing: []) { service in
+            let session = Session()
+            var bodies: Set<String> = []
+            for authorization in [nil, "Bearer fk_nonsense", "Basic eDp5"] {
+                var request = Request(url: try URLRecord(service.base + "/v1/jobs"))
+                request.headerFields[.authorization] = authorization
+                let (bytes, response) = try await session.data(for: request)
+                #expect(response.status.code == 401)
+                #expect(response.headerFields[.contentType] == "application/problem+json")
+                bodies.insert(String(decoding: bytes, as: UTF8.self).replacing(/urn:request:\w+/, with: ""))
+            }
+            #expect(bodies.count == 1)
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import EventLoop
+import Glibc
+import Synchronization
+import Testing
+
+/// An actor that lives on a loop, as the owners of libcurl and libpq handles do.
+private actor Resident {
+    let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    init(_ loop: EventLoop) { self.loop = loop }
+
+    func isOnLoop() -> Bool { loop.isOnLoop }
+
+    /// How long a timer set for `duration` took, in nanoseconds.
+    func elapsed(after duration: Duration) async -> Int64 {
+        let start = MonotonicTime.now
+        await withCheckedContinuation { continuation in
+            loop.set(LoopTimer { continuation.resume() }, for: start.advanced(by: duration))
+        }
+        return MonotonicTime.now.nanoseconds(since: start)
+    }
+
+    func timersFiredInOrder() async -> [Int] {
+        let order = Mutex<[Int]>([])
+        let now = MonotonicTime.now
+        let cleared = LoopTimer { order.withLock { $0.append(0) } }
+        loop.set(cleared, for: now.advanced(by: .milliseconds(1)))
+        loop.set(cleared, for: nil)
+        loop.set(LoopTimer { order.withLock { $0.append(2) } }, for: now.advanced(by: .milliseconds(4)))
+        loop.set(LoopTimer { order.withLock { $0.append(1) } }, for: now.advanced(by: .milliseconds(2)))
+        _ = await elapsed(after: .milliseconds(6))
+        return order.withLock { $0 }
+    }
+
+    func bytesThroughPipe(_ bytes: [UInt8]) async -> [UInt8] {
+        var ends: [Int32] = [0, 0]
+        pipe(&ends)
+        defer { ends.forEach { close($0) } }
+        let reader = Reader(loop: loop)
+        return await withCheckedContinuation { continuation in
+            reader.continuation = continuation
+            loop.watch(ends[0], for: .readable, handler: reader)
+            write(ends[1], bytes, bytes.count)
+        }
+    }
+}
+
+private final class Reader: DescriptorHandler {
+    let loop: EventLoop
+    var continuation: CheckedContinuation<[UInt8], Never>?
+
+    init(loop: EventLoop) { self.loop = loop }
+
+    func descriptor(_ descriptor: Int32, isReady readiness: Readiness) {
+        var buffer = [UInt8](repeating: 0, count: 64)
+        let count = read(descriptor, &buffer, buffer.count)
+        loop.unwatch(descriptor)
+        continuation?.resume(returning: Array(buffer.prefix(count)))
+    }
+}
+
+@Suite struct EventLoopTests {
+    @Test func `an actor on the loop runs on its thread, others do not`() async {
+        let loop = EventLoop(name: "test")
+        defer { loop.stop() }
+        #expect(await Resident(loop).isOnLoop())
+        #expect(!loop.isOnLoop)
+    }
+
+    @Test func `a task that prefers the loop runs there before and after it suspends`() async {
+        let loop = EventLoop(name: "test")
+        defer { loop.stop() }
+        let resident = Resident(loop)
+        let places = await withTaskExecutorPreference(loop) {
+            let before = loop.isOnLoop
+            let inside = await resident.isOnLoop()
+            await Task.yield()
+            return [before, inside, loop.isOnLoop]
+        }
+        #expect(places == [true, true, true])
+    }
+
+    @Test func `a timer fires at its time and not before`() async {
+        let loop = EventLoop(name: "test")
+        defer { loop.stop() }
+        #expect(await Resident(loop).elapsed(after: .milliseconds(5)) >= 5_000_000)
+    }
+
+    @Test func `timers fire in the order of their deadlines and a cleared one never`() async {
+        let loop = EventLoop(name: "test")
+        defer { loop.stop() }
+        #expect(await Resident(loop).timersFiredInOrder() == [1, 2])
+    }
+
+    @Test func `a watched descriptor tells its handler`() async {
+        let loop = EventLoop(name: "test")
+        defer { loop.stop() }
+        #expect(await Resident(loop).bytesThroughPipe([1, 2, 3]) == [1, 2, 3])
+    }
+
+    @Test func `a hundred thousand hops from many tasks all arrive`() async {
+        let loop = EventLoop(name: "test")
+        defer { loop.stop() }
+        let resident = Resident(loop)
+        let count = await withTaskGroup(of: Int.self) { group in
+            for _ in 0..<100 {
+                group.addTask {
+                    var arrived = 0
+                    for _ in 0..<1000 where await resident.isOnLoop() { arrived += 1 }
+                    return arrived
+                }
+            }
+            return await group.reduce(0, +)
+        }
+        #expect(count == 100_000)
+    }
+}

@@ -1,0 +1,207 @@
+import FetchJobs
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import FetchAPI
+
+@Suite struct DashboardTests {
+    /// Requests as a browser makes them that has signed in.
+    private struct Browser {
+        let call: TestCalls
+        var cookie: String?
+
+        func get(_ path: String) async throws -> TestAnswer {
+            try await call(.get, path, headers: [.authorization: "", .cookie: cookie ?? ""])
+        }
+
+        func post(_ path: String, _ form: String, site: String = "same-origin") async throws -> TestAnswer {
+            try await call(
+                .post,
+                path,
+                headers: [
+                    .authorization: "", .cookie: cookie ?? "", .secFetchSite: site,
+                    .contentType: "application/x-www-form-urlencoded",
+                ],
+                body: form
+            )
+        }
+
+        mutating func signIn(_ token: String) async throws -> TestAnswer {
+            let answer = try await post("/dashboard/sign-in", "key=\(token)&next=%2Fdashboard%2Fjobs")
+            cookie = answer.headers[.setCookie].map { String($0.prefix { $0 != ";" }) }
+            return answer
+        }
+
+        /// The token in the forms of a page, as it is sent back.
+        static func token(in page: TestAnswer) throws -> String {
+            let start = try #require(page.text.range(of: "name=\"token\" value=\""))
+            let token = String(page.text[start.upperBound...].prefix { $0 != "\"" })
+            return token.replacing("+", with: "%2B").replacing("=", with: "%3D")
+        }
+    }
+
+    private static func test(
+        _ server: TestServer,
+        _ body: @escaping @Sendable (inout Browser, TestServer) async throws -> Void
+    ) async throws {
+        try await server.test { call async throws in
+            var browser = Browser(call: call, cookie: nil)
+            _ = try await browser.signIn(server.token.revealed)
+            try await body(&browser, server)
+        }
+    }
+
+    @Test func `who has not signed in is sent to do so and comes back`() async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            var browser = Browser(call: call, cookie: nil)
+            let answer = try await browser.get("/dashboard/jobs?state=failed")
+            #expect(answer.status == .seeOther)
+            #expect(answer.headers[.location] == "/dashboard/sign-in?next=/dashboard/jobs%3Fstate=failed")
+            let form = try await browser.get("/dashboard/sign-in?next=/dashboard/jobs%3Fstate=failed")
+            #expect(form.text.contains(#"value="/dashboard/jobs?state=failed""#))
+            let wrong = try await browser.signIn("fk_wrong")
+            #expect(wrong.status == .unauthorized)
+            #expect(wrong.headers[.setCookie] == nil)
+            let right = try await browser.signIn(server.token.revealed)
+            #expect(right.status == .seeOther)
+            #expect(right.headers[.location] == "/dashboard/jobs")
+        }
+    }
+
+    @Test func `the cookie is out of reach of scripts and other sites (SEC-70)`() async throws {
+        try await Self.test(try await TestServer()) { browser, server in
+            let answer = try await browser.signIn(server.token.revealed)
+            let field = try #require(answer.headers[.setCookie])
+            // The test's authority is this machine, so the name is without its prefix.
+            #expect(field.hasPrefix("fetchd="))
+            #expect(field.hasSuffix("; Path=/; HttpOnly; SameSite=Strict"))
+            #expect(!field.contains(server.token.revealed))
+        }
+    }
+
+    @Test func `every page is a small one that loads nothing from elsewhere (SEC-72)`() async throws {
+        try await Self.test(try await TestServer()) { browser, server in
+            for _ in 0..<120 {
+                let spec = try JobSpec(json: JSONParser.parse(#"{"request":{"url":"https://a.example/"}}"#.utf8))
+                _ = try await server.jobs.enqueue([NewJob(tenant: server.key.tenant, spec: spec)])
+            }
+            for path in ["/dashboard", "/dashboard/jobs", "/dashboard/sign-in", "/dashboard/jobs/x", "/docs"] {
+                let page = try await browser.get(path)
+                #expect(page.bytes.count <= 100_000, "\(path)")
+                let policy = try #require(page.headers[.contentSecurityPolicy])
+                #expect(policy.hasPrefix("default-src 'none'"))
+                #expect(policy.contains("frame-ancestors 'none'"))
+                #expect(page.headers[.referrerPolicy] == "no-referrer")
+                #expect(page.headers[.cacheControl] == "no-store")
+                #expect(!page.text.contains("<script"))
+                #expect(!page.text.contains(" style="))
+            }
+        }
+    }
+
+    @Test func `the overview counts by state and leads to the lists`() async throws {
+        try await Self.test(try await TestServer()) { browser, server in
+            let spec = try JobSpec(json: JSONParser.parse(#"{"request":{"url":"https://a.example/"}}"#.utf8))
+            let failed = NewJob(tenant: server.key.tenant, spec: spec)
+            _ = try await server.jobs.enqueue([failed, NewJob(tenant: server.key.tenant, spec: spec)])
+            server.jobs.finish(failed.id, .failed)
+            let page = try await browser.get("/dashboard")
+            #expect(page.text.contains(#"<a href="/dashboard/jobs?state=failed"><span class="number">1</span>"#))
+            #expect(page.text.contains("/dashboard/jobs/\(failed.id)"))
+            let list = try await browser.get("/dashboard/jobs?state=queued")
+            #expect(!list.text.contains(failed.id.description))
+            #expect(list.text.contains(#"<a href="/dashboard/jobs?state=queued" aria-current="page">queued</a>"#))
+        }
+    }
+
+    @Test func `whatever an origin sends is text (SEC-72)`() async throws {
+        try await Self.test(try await TestServer()) { browser, server in
+            // A quote with a combining mark is one character to Swift and a quote to a browser.
+            let canary = "\"\u{301}'<b>canary</b>&\u{202E}"
+            var writer = JSONWriter()
+            writer.value(canary)
+            let quoted = writer.text
+            let spec = try JobSpec(
+                json: JSONParser.parse(
+                    #"{"request":{"url":"https://a.example/"},"labels":{\#(quoted):\#(quoted)}}"#.utf8
+                )
+            )
+            let job = NewJob(tenant: server.key.tenant, spec: spec)
+            _ = try await server.jobs.enqueue([job])
+            let facts = #"{"url":\#(quoted),"status":200,"headers":[{"name":\#(quoted),"value":\#(quoted)}]}"#
+            server.jobs.change(job.id) { job in
+                job.response = RawJSON(Array(facts.utf8))
+                job.error = RawJSON(Array(#"{"name":\#(quoted),"message":\#(quoted)}"#.utf8))
+                job.attempts = [
+                    Job.Attempt(
+                        number: 1,
+                        startedAt: .now,
+                        finishedAt: .now,
+                        state: .failed,
+                        errorName: canary,
+                        metrics: RawJSON(
+                            Array(#"[{"url":\#(quoted),"networkProtocolName":\#(quoted),"duration":1}]"#.utf8)
+                        )
+                    )
+                ]
+            }
+            let body = Array(canary.utf8)
+            server.jobs.finish(
+                job.id,
+                .failed,
+                body: StoredBody(
+                    location: .inline(body),
+                    bytes: Int64(body.count),
+                    digest: SHA256Digest(of: body),
+                    contentType: "text/html"
+                )
+            )
+            let page = try await browser.get("/dashboard/jobs/\(job.id)")
+            #expect(page.status == .ok)
+            #expect(page.text.contains("canary"))
+            #expect(!page.text.contains("<b>"))
+            #expect(!page.text.unicodeScalars.contains("\u{202E}"))
+            #expect(page.text.contains("&quot;\u{301}&#39;&lt;b&gt;canary"))
+            #expect(page.text.components(separatedBy: "canary").count >= 9)
+        }
+    }
+
+    @Test func `a job is cancelled by its own page and by no other (SEC-71)`() async throws {
+        try await Self.test(try await TestServer()) { browser, server in
+            let spec = try JobSpec(json: JSONParser.parse(#"{"request":{"url":"https://a.example/"}}"#.utf8))
+            let job = NewJob(tenant: server.key.tenant, spec: spec)
+            _ = try await server.jobs.enqueue([job])
+            let path = "/dashboard/jobs/\(job.id)"
+            let token = try Browser.token(in: try await browser.get(path))
+            for (form, site) in [("", "same-origin"), ("token=x", "same-origin"), ("token=\(token)", "cross-site")] {
+                #expect(try await browser.post("\(path)/cancel", form, site: site).status == .forbidden)
+            }
+            #expect(try await server.jobs.job(job.id, of: server.key.tenant)?.state == .queued)
+            #expect(try await browser.get("\(path)/cancel").status == .methodNotAllowed)
+            #expect(try await browser.post("\(path)/cancel", "token=\(token)").status == .seeOther)
+            #expect(try await server.jobs.job(job.id, of: server.key.tenant)?.state == .cancelled)
+        }
+    }
+
+    @Test func `signing out ends the session, though its cookie is kept`() async throws {
+        try await Self.test(try await TestServer()) { browser, _ in
+            let token = try Browser.token(in: try await browser.get("/dashboard"))
+            let answer = try await browser.post("/dashboard/sign-out", "token=\(token)")
+            #expect(answer.headers[.setCookie]?.contains("Max-Age=0") == true)
+            #expect(try await browser.get("/dashboard").status == .seeOther)
+        }
+    }
+
+    @Test func `another tenant's job is not there`() async throws {
+        try await Self.test(try await TestServer()) { browser, server in
+            let (other, _) = try await server.keys.create(name: "other", tenant: "other")
+            let spec = try JobSpec(json: JSONParser.parse(#"{"request":{"url":"https://a.example/"}}"#.utf8))
+            let job = NewJob(tenant: other.tenant, spec: spec)
+            _ = try await server.jobs.enqueue([job])
+            #expect(try await browser.get("/dashboard/jobs/\(job.id)").status == .notFound)
+        }
+    }
+}

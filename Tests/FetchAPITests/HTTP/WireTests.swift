@@ -1,0 +1,135 @@
+import FetchJobs
+import Foundation
+import HTTPTypes
+import NIOCore
+import NIOPosix
+import TestSupport
+import Testing
+
+@testable import FetchAPI
+
+/// What goes over the wire when a client does not speak HTTP as it should.
+@Suite struct WireTests {
+    /// Sends bytes on a new connection and returns what comes back until the server closes it.
+    private static func exchange(_ request: String, port: Int) async throws -> String {
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connect(host: "127.0.0.1", port: port) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
+                }
+            }
+        return try await channel.executeThenClose { inbound, outbound in
+            try await outbound.write(ByteBuffer(string: request))
+            var answer = ""
+            for try await part in inbound { answer += String(buffer: part) }
+            return answer
+        }
+    }
+
+    private static func answer(
+        to request: String,
+        connection: ConnectionGuard.Limits = ConnectionGuard.Limits()
+    ) async throws -> String {
+        let server = try await TestServer()
+        return try await server.listen(connection: connection) { port, _ in
+            try await exchange(request.replacing("KEY", with: server.authorization), port: port)
+        }
+    }
+
+    @Test(arguments: [
+        ("nonsense\r\n\r\n", "400 Bad Request", ProblemCode.malformedRequest),
+        ("GET / HTTP/1.1\r\nHost: a\r\nBad Header: x\r\n\r\n", "400 Bad Request", .malformedRequest),
+        (
+            "GET / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "x", count: 40_000))\r\n\r\n",
+            "431 Request Header Fields Too Large", .headersTooLarge
+        ),
+        (
+            "GET / HTTP/1.1\r\nHost: a\r\n"
+                + (0..<150).map { "X-\($0): x\r\n" }.joined() + "\r\n",
+            "431 Request Header Fields Too Large", .headersTooLarge
+        ),
+        (
+            "POST /v1/jobs HTTP/1.1\r\nHost: a\r\nAuthorization: KEY\r\nContent-Type: application/json\r\n"
+                + "Transfer-Encoding: chunked\r\n\r\nzz\r\n",
+            "400 Bad Request", .malformedRequest
+        ),
+        (
+            "POST /v1/jobs HTTP/1.1\r\nHost: a\r\nAuthorization: KEY\r\nContent-Type: application/json\r\n"
+                + "Content-Length: 9999999\r\n\r\n{",
+            "413 Payload Too Large", .contentTooLarge
+        ),
+    ])
+    func `what is broken is answered with a problem and the connection is closed`(
+        request: String,
+        status: String,
+        code: ProblemCode
+    ) async throws {
+        let answer = try await Self.answer(to: request)
+        #expect(answer.hasPrefix("HTTP/1.1 \(status)\r\n"))
+        #expect(answer.contains("application/problem+json"))
+        #expect(answer.lowercased().contains("\r\nrequest-id: "))
+        #expect(answer.contains("\"code\":\"\(code.rawValue)\""))
+        #expect(answer.components(separatedBy: "HTTP/1.1").count == 2, "one answer and no other")
+    }
+
+    @Test func `a client that asks before it sends is told to continue`() async throws {
+        let body = #"{"request":{"url":"https://origin.example/"}}"#
+        let answer = try await Self.answer(
+            to: "POST /v1/jobs HTTP/1.1\r\nHost: a\r\nAuthorization: KEY\r\nContent-Type: application/json\r\n"
+                + "Expect: 100-continue\r\nConnection: close\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+        )
+        #expect(answer.hasPrefix("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 202 Accepted\r\n"))
+    }
+
+    @Test func `another expectation fails`() async throws {
+        let answer = try await Self.answer(
+            to: "GET /healthz HTTP/1.1\r\nHost: a\r\nExpect: more\r\nConnection: close\r\n\r\n"
+        )
+        #expect(answer.hasPrefix("HTTP/1.1 417 "))
+    }
+
+    @Test func `methods that no resource has are 405 with those it has`() async throws {
+        for method in ["TRACE", "DELETE", "PROPFIND", "PATCH"] {
+            let answer = try await Self.answer(
+                to: "\(method) /v1/jobs HTTP/1.1\r\nHost: a\r\nAuthorization: KEY\r\nConnection: close\r\n\r\n"
+            )
+            #expect(answer.hasPrefix("HTTP/1.1 405 "), "\(method)")
+            #expect(answer.contains("\r\nAllow: GET, HEAD, OPTIONS, POST\r\n"))
+        }
+    }
+
+    @Test func `a request that does not go on is given up with 408 (SEC-44)`() async throws {
+        var limits = ConnectionGuard.Limits()
+        limits.head = .milliseconds(50)
+        limits.body = .milliseconds(50)
+        let head = try await Self.answer(to: "GET / HT", connection: limits)
+        #expect(head.hasPrefix("HTTP/1.1 408 "))
+        let body = try await Self.answer(
+            to: "POST /v1/jobs HTTP/1.1\r\nHost: a\r\nAuthorization: KEY\r\nContent-Type: application/json\r\n"
+                + "Content-Length: 10\r\n\r\n{",
+            connection: limits
+        )
+        #expect(body.hasPrefix("HTTP/1.1 408 "))
+        #expect(body.contains("\"code\":\"requestTimeout\""))
+    }
+
+    @Test func `stopping ends the wait for a job and answers that it goes on`() async throws {
+        let (stored, tell) = AsyncStream<Void>.makeStream()
+        let jobs = MemoryJobStore { _ in
+            tell.yield()
+            return nil
+        }
+        let server = try await TestServer(jobs: jobs)
+        let body = #"{"request":{"url":"https://origin.example/"}}"#
+        let request =
+            "POST /v1/jobs HTTP/1.1\r\nHost: a\r\nAuthorization: \(server.authorization)\r\nPrefer: wait=60\r\n"
+            + "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+        let answer = try await server.listen { port, stop in
+            async let answer = Self.exchange(request, port: port)
+            _ = await stored.first { _ in true }
+            await stop()
+            return try await answer
+        }
+        #expect(answer.hasPrefix("HTTP/1.1 202 "))
+    }
+}

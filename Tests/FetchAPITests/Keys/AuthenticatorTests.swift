@@ -1,0 +1,76 @@
+import FetchJobs
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import FetchAPI
+
+@Suite struct AuthenticatorTests {
+    @Test func `whatever is wrong with a key, the answer is the same (SEC-43)`() async throws {
+        let server = try await TestServer()
+        let stranger = APIKeyToken(id: APIKey.ID()).revealed
+        try await server.test { call async throws in
+            var bodies: Set<String> = []
+            for field in ["", "Basic abc", "Bearer ", "Bearer fk_x", "Bearer \(stranger)"] {
+                let answer = try await call(
+                    .get,
+                    "/v1/jobs",
+                    headers: [.authorization: field, .requestID: "same"]
+                )
+                #expect(answer.problem == .unauthorized)
+                #expect(answer.headers[.wwwAuthenticate]?.hasPrefix("Bearer") == true)
+                bodies.insert(answer.text)
+            }
+            #expect(bodies.count == 1)
+        }
+    }
+
+    @Test func `keys are not accepted in URLs (SEC-43)`() async throws {
+        let server = try await TestServer()
+        let token = server.token.revealed
+        try await server.test { call async throws in
+            let answer = try await call(.get, "/v1/jobs?access_token=\(token)", headers: [.authorization: ""])
+            #expect(answer.problem == .unauthorized)
+        }
+    }
+
+    @Test func `an address that guesses is stopped, and its valid key goes on (SEC-43)`() async throws {
+        let server = try await TestServer()
+        let (_, fresh) = try await server.keys.create(name: "fresh", tenant: "test")
+        try await server.test { call async throws in
+            #expect(try await call(.get, "/v1/jobs").status == .ok)
+            for _ in 0..<10 {
+                let wrong = APIKeyToken(id: APIKey.ID()).revealed
+                #expect(
+                    try await call(.get, "/v1/jobs", headers: [.authorization: "Bearer \(wrong)"]).problem
+                        == .unauthorized
+                )
+            }
+            let stopped = try await call(.get, "/v1/jobs", headers: [.authorization: "Bearer \(fresh.revealed)"])
+            #expect(stopped.problem == .tooManyFailures)
+            #expect(stopped.headers[.retryAfter].flatMap { Int($0) }.map { (1...60).contains($0) } == true)
+            #expect(try await call(.get, "/v1/jobs").status == .ok)
+        }
+    }
+
+    @Test func `a key is looked up once for many requests`() async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            for _ in 0..<20 { _ = try await call(.get, "/v1/jobs") }
+        }
+        #expect(server.keys.lookups == 1)
+    }
+
+    @Test func `failures are forgotten after a minute`() {
+        let limiter = FailureLimiter(limit: 2, totalLimit: 3)
+        let start = ContinuousClock.now
+        limiter.fail("a", now: start)
+        #expect(limiter.wait(for: "a", now: start) == nil)
+        limiter.fail("a", now: start)
+        #expect(limiter.wait(for: "a", now: start + .seconds(20)) == 40)
+        #expect(limiter.wait(for: "b", now: start) == nil)
+        limiter.fail("b", now: start)
+        #expect(limiter.wait(for: "c", now: start) == 60, "all addresses together have a limit too")
+        #expect(limiter.wait(for: "a", now: start + .seconds(60)) == nil)
+    }
+}

@@ -1,0 +1,94 @@
+import FetchJobs
+import HTTPTypes
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import FetchAPI
+
+@Suite struct BatchRouteTests {
+    private static let type: HTTPFields = [.contentType: "application/x-ndjson"]
+
+    private static func line(_ number: Int) -> String { #"{"request":{"url":"https://origin.example/\#(number)"}}"# }
+
+    private static func results(_ answer: TestAnswer) throws -> [JSONValue] {
+        try answer.bytes.split(separator: UInt8(ascii: "\n")).map { try JSONParser.parse($0) }
+    }
+
+    @Test func `each line is answered for itself, in order`() async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            let body = [Self.line(1), "{", "", Self.line(3) + "\r", #"{"request":{}}"#].joined(separator: "\n")
+            let answer = try await call(.post, "/v1/jobs/batch", headers: Self.type, body: body)
+            #expect(answer.status == .ok)
+            #expect(answer.headers[.contentType] == "application/x-ndjson")
+            let results = try Self.results(answer)
+            #expect(results.map { $0["line"]?.integer } == [1, 2, 3, 4])
+            #expect(results.map { $0["state"]?.string } == ["queued", nil, "queued", nil])
+            #expect(results[1]["problem"]?["code"]?.string == "malformedJSON")
+            #expect(results[3]["problem"]?["errors"]?[0]?["pointer"]?.string == "/request/url")
+        }
+        #expect(server.jobs.count == 2)
+    }
+
+    @Test func `ten thousand lines are stored in groups, one more is refused (SEC-44)`() async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            let body = (1...10_001).map { Self.line($0) }.joined(separator: "\n")
+            let answer = try await call(.post, "/v1/jobs/batch", headers: Self.type, body: body)
+            let results = try Self.results(answer)
+            #expect(results.count == 10_001)
+            #expect(results.last?["problem"]?["code"]?.string == "contentTooLarge")
+        }
+        #expect(server.jobs.count == 10_000)
+        #expect(server.jobs.largestEnqueue == 500)
+    }
+
+    @Test func `an idempotency key counts for each line`() async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            let fields: HTTPFields = [.contentType: "application/jsonl", .idempotencyKey: "b"]
+            let body = Self.line(1) + "\n" + Self.line(2)
+            let first = try Self.results(try await call(.post, "/v1/jobs/batch", headers: fields, body: body))
+            let again = try Self.results(try await call(.post, "/v1/jobs/batch", headers: fields, body: body))
+            #expect(again.map { $0["id"]?.string } == first.map { $0["id"]?.string })
+            #expect(again.allSatisfy { $0["replayed"]?.bool == true })
+        }
+        #expect(server.jobs.count == 2)
+    }
+
+    @Test func `a store that fails at the first group refuses the request`() async throws {
+        let server = try await TestServer()
+        server.jobs.fail(with: .init(.unavailable, "gone"))
+        try await server.test { call async throws in
+            let answer = try await call(.post, "/v1/jobs/batch", headers: Self.type, body: Self.line(1))
+            #expect(answer.problem == .databaseUnavailable)
+        }
+    }
+
+    @Test func `no lines make no results`() async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            let answer = try await call(.post, "/v1/jobs/batch", headers: Self.type, body: "\n \n")
+            #expect(answer.status == .ok)
+            #expect(answer.bytes.isEmpty)
+        }
+    }
+
+    @Test(arguments: [1, 2, 3, 7, 100])
+    func `lines are the same however the stream is cut`(size: Int) {
+        let bytes = Array("one\ntwo\r\n\nlonger than eight\n  \nlast".utf8)
+        var lines = NDJSONLines(maximumLength: 8)
+        var read: [NDJSONLines.Line] = []
+        for start in stride(from: 0, to: bytes.count, by: size) {
+            lines.append(ByteBuffer(bytes: bytes[start..<min(start + size, bytes.count)]))
+            while let line = lines.next() { read.append(line) }
+        }
+        if let line = lines.last() { read.append(line) }
+        let expected: [NDJSONLines.Line] = [
+            .text(ByteBuffer(string: "one")), .text(ByteBuffer(string: "two")), .tooLong,
+            .text(ByteBuffer(string: "last")),
+        ]
+        #expect(read == expected)
+    }
+}

@@ -1,0 +1,115 @@
+import FetchJobs
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import FetchAPI
+
+@Suite struct BodyRouteTests {
+    /// A server with one job that has a body, and the path of that body.
+    private static func serve(
+        _ bytes: [UInt8],
+        inBlob: Bool = false,
+        type: String? = "text/html"
+    ) async throws -> (TestServer, path: String) {
+        let server = try await TestServer()
+        let id = Job.ID()
+        let spec = try JobSpec(json: JSONParser.parse(#"{"request":{"url":"https://origin.example/"}}"#.utf8))
+        _ = try await server.jobs.enqueue([NewJob(id: id, tenant: server.key.tenant, spec: spec)])
+        var location = StoredBody.Location.inline(bytes)
+        if inBlob {
+            let writer = try await server.blobs.create()
+            try await writer.write(bytes)
+            try await writer.finish()
+            location = .blob(writer.id)
+        }
+        let body = StoredBody(
+            location: location,
+            bytes: Int64(bytes.count),
+            digest: SHA256Digest(of: bytes),
+            contentType: type
+        )
+        server.jobs.finish(id, body: body)
+        return (server, "/v1/jobs/\(id)/body")
+    }
+
+    @Test(arguments: [false, true])
+    func `the whole body comes with its type, digest and no way to be rendered (SEC-47)`(inBlob: Bool) async throws {
+        let bytes = (0..<5000).map { UInt8(truncatingIfNeeded: $0) }
+        let (server, path) = try await Self.serve(bytes, inBlob: inBlob)
+        try await server.test { call async throws in
+            let answer = try await call(.get, path)
+            #expect(answer.status == .ok)
+            #expect(answer.bytes == bytes)
+            #expect(answer.headers[.contentType] == "text/html")
+            #expect(answer.headers[.contentDisposition] == "attachment")
+            #expect(answer.headers[.xContentTypeOptions] == "nosniff")
+            #expect(answer.headers[.contentSecurityPolicy]?.hasPrefix("sandbox") == true)
+            #expect(answer.headers[.reprDigest] == SHA256Digest(of: bytes).field)
+            let head = try await call(.head, path)
+            #expect(head.status == .ok)
+            #expect(head.headers[.contentLength] == "5000")
+            #expect(head.bytes.isEmpty)
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a range is answered with its part`(inBlob: Bool) async throws {
+        let bytes = (0..<5000).map { UInt8(truncatingIfNeeded: $0 / 10) }
+        let (server, path) = try await Self.serve(bytes, inBlob: inBlob)
+        try await server.test { call async throws in
+            let answer = try await call(.get, path, headers: [.range: "bytes=1000-3999"])
+            #expect(answer.status == .partialContent)
+            #expect(answer.headers[.contentRange] == "bytes 1000-3999/5000")
+            #expect(answer.bytes == Array(bytes[1000..<4000]))
+            let beyond = try await call(.get, path, headers: [.range: "bytes=5000-"])
+            #expect(beyond.problem == .rangeNotSatisfiable)
+            #expect(beyond.headers[.contentRange] == "bytes */5000")
+        }
+    }
+
+    @Test func `tags decide whether the body or the range is sent`() async throws {
+        let (server, path) = try await Self.serve(Array("hello".utf8))
+        try await server.test { call async throws in
+            let tag = try #require(try await call(.get, path).headers[.eTag])
+            #expect(try await call(.get, path, headers: [.ifNoneMatch: "\"x\", W/\(tag)"]).status == .notModified)
+            #expect(try await call(.get, path, headers: [.ifNoneMatch: "\"x\""]).status == .ok)
+            let same: HTTPFields = [.range: "bytes=0-0", .ifRange: tag]
+            #expect(try await call(.get, path, headers: same).status == .partialContent)
+            let changed: HTTPFields = [.range: "bytes=0-0", .ifRange: "\"x\""]
+            #expect(try await call(.get, path, headers: changed).status == .ok)
+        }
+    }
+
+    @Test func `a body that is not there yet is a conflict, one that never was is not found`() async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            let spec = #"{"request":{"url":"https://origin.example/"}}"#
+            let id = try #require(try await call(.post, "/v1/jobs", body: spec).json?["id"]?.string)
+            #expect(try await call(.get, "/v1/jobs/\(id)/body").problem == .jobNotFinal)
+            _ = try await call(.post, "/v1/jobs/\(id)/cancel")
+            #expect(try await call(.get, "/v1/jobs/\(id)/body").problem == .notFound)
+        }
+    }
+
+    @Test func `a type that is not one field value is not passed on`() async throws {
+        let (server, path) = try await Self.serve([1], type: "text/html\r\nX: y")
+        try await server.test { call async throws in
+            #expect(try await call(.get, path).headers[.contentType] == "application/octet-stream")
+        }
+    }
+
+    @Test(
+        arguments: [
+            (nil, 10, .whole), ("bytes=0-4", 10, .part(0..<5)), ("bytes=5-", 10, .part(5..<10)),
+            ("bytes=-3", 10, .part(7..<10)), ("bytes=-30", 10, .part(0..<10)), ("bytes=9-99", 10, .part(9..<10)),
+            ("bytes=10-", 10, .unsatisfiable), ("bytes=-0", 10, .unsatisfiable), ("bytes=0-", 0, .unsatisfiable),
+            ("bytes=4-3", 10, .whole), ("bytes=a-b", 10, .whole), ("bytes=1-2,4-5", 10, .whole),
+            ("items=0-4", 10, .whole),
+            ("bytes=-", 10, .whole), ("bytes=+1-2", 10, .whole), ("bytes=99999999999999999999-", 10, .unsatisfiable),
+            ("bytes=0-99999999999999999999", 10, .part(0..<10)), ("Bytes= 0-4", 10, .part(0..<5)),
+        ] as [(String?, Int64, ByteRange)])
+    func `ranges are read as RFC 9110 §14 writes them`(field: String?, size: Int64, range: ByteRange) {
+        #expect(ByteRange(field: field, size: size) == range)
+    }
+}

@@ -1,0 +1,155 @@
+import FetchEngine
+import FetchJobs
+import Foundation
+import HTTPTypes
+import HummingbirdTesting
+import Logging
+import NIOCore
+import ServiceLifecycle
+import TestSupport
+import Testing
+
+@testable import FetchAPI
+
+/// A server on memory ports, and a tenant with a key.
+struct TestServer {
+    let jobs: MemoryJobStore
+    let keys = MemoryKeyStore()
+    let webhooks = MemoryWebhookStore()
+    let blobs = MemoryBlobStore()
+    let readiness = MemoryReadiness()
+    let metrics = MetricsRegistry()
+    let key: APIKey
+    let token: APIKeyToken
+
+    init(jobs: MemoryJobStore = MemoryJobStore()) async throws {
+        self.jobs = jobs
+        (key, token) = try await keys.create(name: "test", tenant: "test")
+    }
+
+    var server: Server {
+        Server(
+            configuration: configuration, ports: ports, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    var configuration: Server.Configuration {
+        var configuration = Server.Configuration()
+        configuration.port = 0
+        return configuration
+    }
+
+    var ports: Server.Ports {
+        Server.Ports(
+            jobs: jobs,
+            webhooks: webhooks,
+            keys: keys,
+            blobs: blobs,
+            finished: jobs.finished,
+            readiness: readiness,
+            metrics: metrics,
+            checkWebhookURL: { url in url.description.contains("127.0.0.1") ? "must be public (addressForbidden)" : nil
+            }
+        )
+    }
+
+    /// Runs a test against a listening server, and stops it.
+    ///
+    /// The test is given the port and what stops the server before the test is over.
+    func listen<Value: Sendable>(
+        connection: ConnectionGuard.Limits = ConnectionGuard.Limits(),
+        _ body: @Sendable (_ port: Int, _ stop: @Sendable () async -> Void) async throws -> Value
+    ) async throws -> Value {
+        var configuration = configuration
+        configuration.connection = connection
+        let (ports, told) = AsyncStream<Int>.makeStream()
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let server = Server(configuration: configuration, ports: self.ports, logger: logger) { told.yield($0) }
+        let group = ServiceGroup(configuration: ServiceGroupConfiguration(services: [server], logger: logger))
+        return try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask {
+                defer { told.finish() }
+                try await group.run()
+            }
+            let port = try #require(await ports.first { _ in true })
+            do {
+                let value = try await body(port) { await group.triggerGracefulShutdown() }
+                await group.triggerGracefulShutdown()
+                try await tasks.waitForAll()
+                return value
+            } catch {
+                await group.triggerGracefulShutdown()
+                throw error
+            }
+        }
+    }
+
+    var authorization: String { "Bearer \(token.revealed)" }
+
+    /// Runs a test against the routes.
+    func test(_ body: @escaping @Sendable (TestCalls) async throws -> Void) async throws {
+        try await server.application.test(.router) { client in
+            try await body(TestCalls(client: client, authorization: authorization))
+        }
+    }
+}
+
+/// Requests with the tenant's key.
+struct TestCalls: Sendable {
+    let client: any TestClientProtocol
+    let authorization: String
+
+    func callAsFunction(
+        _ method: HTTPRequest.Method,
+        _ uri: String,
+        headers: HTTPFields = [:],
+        body: String? = nil
+    ) async throws -> TestAnswer {
+        var fields: HTTPFields = [.authorization: authorization]
+        if body != nil { fields[.contentType] = "application/json" }
+        for field in headers { fields[field.name] = field.value }
+        if fields[.authorization] == "" { fields[.authorization] = nil }
+        let response = try await client.executeRequest(
+            uri: uri,
+            method: method,
+            headers: fields,
+            body: body.map { ByteBuffer(string: $0) }
+        )
+        return TestAnswer(
+            status: response.status,
+            headers: response.headers,
+            bytes: Array(response.body.readableBytesView)
+        )
+    }
+}
+
+struct TestAnswer: Sendable {
+    let status: HTTPResponse.Status
+    let headers: HTTPFields
+    let bytes: [UInt8]
+
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+    var json: JSONValue? { try? JSONParser.parse(bytes) }
+
+    /// The code of a problem document, when it is one.
+    var problem: ProblemCode? {
+        guard headers[.contentType] == "application/problem+json", let code = json?["code"]?.string else { return nil }
+        return ProblemCode(rawValue: code)
+    }
+}
+
+extension JSONValue {
+    subscript(name: String) -> JSONValue? {
+        guard case .object(let members) = self else { return nil }
+        return members.first { $0.name == name }?.value
+    }
+
+    subscript(index: Int) -> JSONValue? {
+        guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
+        return elements[index]
+    }
+
+    var string: String? { if case .string(let string) = self { string } else { nil } }
+    var integer: Int64? { if case .number(let number) = self { number.integer } else { nil } }
+    var bool: Bool? { if case .bool(let bool) = self { bool } else { nil } }
+    var count: Int? { if case .array(let elements) = self { elements.count } else { nil } }
+}

@@ -1,0 +1,114 @@
+import FetchEngine
+import Testing
+
+// SEC-7
+@Suite struct TargetPolicyTests {
+    private func policy(_ rules: String...) throws -> TargetPolicy {
+        var policy = TargetPolicy.publicOnly
+        for rule in rules { try policy.allow(rule) }
+        return policy
+    }
+
+    @Test func `an address and port open nothing else`() throws {
+        let policy = try policy("127.0.0.1:8081", "[::1]:6379")
+        #expect(code("http://127.0.0.1:8081/", policy) == nil)
+        #expect(code("http://127.0.0.1:8082/", policy) == .addressForbidden)
+        #expect(code("http://127.0.0.2:8081/", policy) == .addressForbidden)
+        #expect(code("http://localhost:8081/", policy) == .hostForbidden)
+        #expect(code("http://[::1]:6379/", policy) == nil)
+        #expect(code("http://[::1]/", policy) == .addressForbidden)
+        #expect(code("http://[::ffff:127.0.0.1]:8081/", policy) == .addressForbidden)
+        #expect(try code(address: "127.0.0.1", port: 8081, policy) == nil)
+        #expect(try code(address: "::ffff:127.0.0.1", port: 8081, policy) == .addressForbidden)
+    }
+
+    @Test func `a block opens its addresses on all ports but forbidden ones`() throws {
+        let policy = try policy("10.0.0.0/8", "fd00::/8", "192.168.1.7")
+        #expect(code("http://10.0.0.0/", policy) == nil)
+        #expect(code("http://10.255.255.255:9999/", policy) == nil)
+        #expect(code("http://10.0.0.1:6379/", policy) == .portForbidden)
+        #expect(code("http://11.0.0.0/", policy) == nil)
+        #expect(code("http://[fd12::1]/", policy) == nil)
+        #expect(code("http://[fc00::1]/", policy) == .addressForbidden)
+        #expect(code("http://192.168.1.7/", policy) == nil)
+        #expect(code("http://192.168.1.8/", policy) == .addressForbidden)
+        #expect(try code(address: "::ffff:10.0.0.1", policy) == .addressForbidden)
+    }
+
+    @Test(arguments: [
+        "127.0.0.1", "0.0.0.0", "::1", "::", "169.254.169.254", "168.63.129.16", "100.100.100.200", "fd00:ec2::254",
+        "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::a00:1", "2002:a00:1::",
+    ])
+    func `no block opens loopback, metadata or mapped addresses`(text: String) throws {
+        let policy = try policy("0.0.0.0/0", "::/0")
+        #expect(try code(address: text, policy) == .addressForbidden)
+        #expect(try code(address: "10.0.0.1", policy) == nil)
+        #expect(try code(address: "169.254.1.1", policy) == nil)
+    }
+
+    @Test func `loopback and metadata have switches of their own`() throws {
+        var policy = TargetPolicy.publicOnly
+        policy.opensLoopback = true
+        #expect(try code(address: "127.0.0.1", policy) == nil)
+        #expect(try code(address: "::1", policy) == nil)
+        #expect(try code(address: "169.254.169.254", policy) == .addressForbidden)
+        policy.opensMetadata = true
+        #expect(try code(address: "169.254.169.254", policy) == nil)
+        #expect(try code(address: "169.254.169.253", policy) == .addressForbidden)
+    }
+
+    @Test func `a name opens no address, and a pattern matches below only`() throws {
+        let policy = try policy("localhost", "*.Svc", "bücher.test")
+        #expect(code("http://localhost:8081/", policy) == nil)
+        #expect(code("http://a.localhost:8081/", policy) == .hostForbidden)
+        #expect(code("http://a.b.svc/", policy) == nil)
+        #expect(code("http://svc/", policy) == .hostForbidden)
+        #expect(code("http://xn--bcher-kva.test/", policy) == nil)
+        #expect(code("http://localhost:6379/", policy) == .portForbidden)
+        #expect(try code(address: "127.0.0.1", port: 8081, policy) == .addressForbidden)
+    }
+
+    @Test func `an allow list refuses what no rule names`() throws {
+        var policy = try policy("*.example.com", "8.8.8.8:80", "9.9.9.0/24")
+        policy.isAllowList = true
+        #expect(code("http://a.example.com/", policy) == nil)
+        #expect(code("http://example.com/", policy) == .hostForbidden)
+        #expect(code("http://8.8.8.8/", policy) == nil)
+        #expect(code("http://8.8.8.8:81/", policy) == .hostForbidden)
+        #expect(code("http://9.9.9.9/", policy) == nil)
+        #expect(code("http://1.1.1.1/", policy) == .hostForbidden)
+    }
+
+    @Test(arguments: [
+        ("2001:db8::/32", "2001:db8:c000:221::"), ("2001:db8:100::/40", "2001:db8:1c0:2:21::"),
+        ("2001:db8:122::/48", "2001:db8:122:c000:2:2100::"), ("2001:db8:122:300::/56", "2001:db8:122:3c0:0:221::"),
+        ("2001:db8:122:344::/64", "2001:db8:122:344:c0:2:2100::"), ("64:ff9b::/96", "64:ff9b::c000:221"),
+        ("2001:db8:122:344::/96", "2001:db8:122:344::192.0.2.33"),
+    ])
+    func `a translated address is judged by the IPv4 address inside`(prefix: String, address: String) throws {
+        // RFC 6052 §2.4: 192.0.2.33 in each prefix.
+        var policy = TargetPolicy.publicOnly
+        try policy.translate(nat64: prefix)
+        #expect(try code(address: address, policy) == .addressForbidden)
+        try policy.allow("192.0.2.33:80")
+        #expect(try code(address: address, policy) == nil)
+        #expect(try code(address: address, port: 81, policy) == .addressForbidden)
+    }
+
+    @Test func `the node's own public address is refused`() throws {
+        var policy = TargetPolicy.publicOnly
+        policy.nodeAddresses = [try #require(IPAddress("8.8.4.4"))]
+        #expect(try code(address: "8.8.4.4", policy) == .addressForbidden)
+        #expect(try code(address: "8.8.8.8", policy) == nil)
+    }
+
+    @Test(arguments: [
+        "", "10.0.0.0/33", "10.0.0.1/8", "10.0.0.0/-1", "http://x", "a b", "*.", "*", "a.*", "127.1", "[::1", "::1/129",
+        "127.0.0.1:65536", "x:80", "[::1]", "10.0.0.0/8/8", "1.2.3.4.",
+    ])
+    func `a rule that means nothing is refused`(rule: String) {
+        var policy = TargetPolicy.publicOnly
+        #expect(throws: TargetPolicy.RuleError.self) { try policy.allow(rule) }
+        #expect(policy == .publicOnly)
+    }
+}

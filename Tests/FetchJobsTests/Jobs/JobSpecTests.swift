@@ -1,0 +1,102 @@
+import FetchEngine
+import FetchJobs
+import HTTPTypes
+import Testing
+
+@Suite struct JobSpecTests {
+    private func spec(_ text: String) throws -> JobSpec { try JobSpec(json: try JSONParser.parse(text.utf8)) }
+
+    private func violations(_ text: String) throws -> [Violation] {
+        do {
+            _ = try spec(text)
+            return []
+        } catch let error as InvalidInput {
+            return error.violations
+        }
+    }
+
+    @Test func `a URL alone is a job, with the defaults for the rest`() throws {
+        let spec = try spec(#"{"request": {"url": "https://origin.example/a?b=c"}}"#)
+        #expect(spec.request.url.description == "https://origin.example/a?b=c")
+        #expect(spec.request.method == .get)
+        #expect(spec.priority == 0.5)
+        #expect(spec.configuration == JobConfiguration())
+    }
+
+    @Test func `a spec reads back from what it writes`() throws {
+        let spec = try spec(
+            #"""
+            {
+              "kind": "data",
+              "request": {
+                "url": "http://origin.example/", "method": "POST",
+                "headers": [{"name": "X-A", "value": "1"}, {"name": "x-b", "value": ""}, {"name": "X-A", "value": "2"}],
+                "body": {"json": {"z": 1, "a": [true, null]}}
+              },
+              "configuration": {
+                "redirects": {"policy": "return", "maximum": 3, "allowedHosts": ["a.example"]},
+                "timeouts": {"connect": 2.5}, "connections": {"maximumPerHost": 2, "httpVersion": "1.1"},
+                "response": {"maximumBytes": 10}
+              },
+              "priority": 1, "labels": {"customer": "42"}, "webhook": {"endpoint": "whe_00000000000000000000000001"}
+            }
+            """#
+        )
+        #expect(try JobSpec(json: try JSONParser.parse(spec.json)) == spec)
+        #expect(spec.request.headers.map(\.name.rawName) == ["X-A", "x-b", "X-A"])
+        #expect(spec.request.body?.bytes == Array(#"{"z":1,"a":[true,null]}"#.utf8))
+    }
+
+    @Test(arguments: [
+        ("[]", "", "must be an object, not an array"),
+        ("{}", "/request", "is required"),
+        (#"{"request": {}}"#, "/request/url", "is required"),
+        (#"{"request": {"url": 1}}"#, "/request/url", "must be a string, not a number"),
+        (#"{"request": {"url": "http://a.example"}, "prio": 1}"#, "/prio", "is not a member that is known here"),
+        (#"{"request": {"url": "http://a.example"}, "kind": "ftp"}"#, "/kind", "must be one of \"data\""),
+        (#"{"request": {"url": "http://a.example"}, "priority": 1.5}"#, "/priority", "must be from 0 to 1"),
+        (#"{"request": {"url": "http://a.example", "method": "TRACE"}}"#, "/request/method", "methodInvalid"),
+        (
+            #"{"request": {"url": "http://a.example", "headers": [{"name": "Host", "value": "b"}]}}"#,
+            "/request/headers/0/name", "headerForbidden"
+        ),
+        (
+            #"{"request": {"url": "http://a.example", "headers": [{"name": "X", "value": "a\r\nb"}]}}"#,
+            "/request/headers/0/value", "headerInvalid"
+        ),
+        (
+            #"{"request": {"url": "http://a.example", "body": {"text": "", "json": 1}}}"#,
+            "/request/body", "exactly one of"
+        ),
+        (
+            #"{"request": {"url": "http://a.example"}, "configuration": {"timeouts": {"connect": 0}}}"#,
+            "/configuration/timeouts/connect", "must be from"
+        ),
+        (#"{"request": {"url": "http://user:pass@a.example"}}"#, "/request/url", "user name or password"),
+        (#"{"request": {"url": "nonsense"}}"#, "/request/url", "urlInvalid"),
+        (#"{"request": {"url": "http://a.example"}, "a/b~c": 1}"#, "/a~1b~0c", "is not a member"),
+    ])
+    func `bad input is named by its pointer and the rule`(text: String, pointer: String, rule: String) throws {
+        let violations = try violations(text)
+        #expect(violations.contains { $0.pointer == pointer && $0.message.contains(rule) }, "\(violations)")
+    }
+
+    @Test func `all that is wrong is said at once`() throws {
+        let text = #"{"request": {"url": "http://a.example", "method": 1}, "priority": "high", "kind": 3}"#
+        #expect(try Set(violations(text).map(\.pointer)) == ["/request/method", "/priority", "/kind"])
+    }
+
+    /// ENC-5.
+    @Test func `form fields are joined and escaped as the URL Standard says`() throws {
+        let spec = try spec(
+            #"{"request": {"url": "http://a.example", "body": {"form": {"a b": "1&2=3", "é": "*-._~"}}}}"#
+        )
+        #expect(spec.request.body.map { String(decoding: $0.bytes, as: UTF8.self) } == "a+b=1%262%3D3&%C3%A9=*-._%7E")
+    }
+
+    @Test(arguments: [("GET", true), ("PUT", true), ("DELETE", true), ("POST", false), ("PATCH", false), ("X", false)])
+    func `only methods known to be idempotent count as such`(method: String, isIdempotent: Bool) throws {
+        let spec = try spec(#"{"request": {"url": "http://a.example", "method": "\#(method)"}}"#)
+        #expect(spec.request.isIdempotent == isIdempotent)
+    }
+}

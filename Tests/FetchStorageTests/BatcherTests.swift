@@ -1,0 +1,59 @@
+import Synchronization
+import Testing
+
+@testable import FetchStorage
+
+@Suite struct BatcherTests {
+    private struct Failure: Error {}
+
+    @Test func `a caller alone runs at once, with what it brought`() async throws {
+        let batcher = Batcher<Int, Int>(maximumItems: 10) { items in items.map { $0 * 2 } }
+        #expect(try await batcher.submit([1, 2]) == [2, 4])
+        #expect(try await batcher.submit([3]) == [6])
+    }
+
+    @Test func `what arrives while a statement is under way shares the next one`() async throws {
+        let sizes = Mutex<[Int]>([])
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let batcher = Batcher<Int, Int>(maximumItems: 100) { items in
+            let isFirst = sizes.withLock { sizes in
+                sizes.append(items.count)
+                return sizes.count == 1
+            }
+            if isFirst { for await _ in gate { break } }
+            return items
+        }
+        try await withThrowingTaskGroup(of: [Int].self) { group in
+            group.addTask { try await batcher.submit([0]) }
+            while sizes.withLock({ $0.isEmpty }) { await Task.yield() }
+            for number in 1...20 { group.addTask { try await batcher.submit([number]) } }
+            while batcher.waitingCount < 20 { await Task.yield() }
+            open.yield()
+            var outcomes: [Int] = []
+            for try await outcome in group { outcomes += outcome }
+            #expect(outcomes.sorted() == Array(0...20))
+        }
+        #expect(sizes.withLock { $0 } == [1, 20])
+    }
+
+    @Test func `a failed statement fails all it carried, and the next one runs`() async throws {
+        let batcher = Batcher<Int, Int>(maximumItems: 10) { items in
+            guard !items.contains(13) else { throw Failure() }
+            return items
+        }
+        await #expect(throws: Failure.self) { try await batcher.submit([13]) }
+        #expect(try await batcher.submit([1]) == [1])
+    }
+
+    @Test func `ten thousand callers each get their own outcome`() async throws {
+        let batcher = Batcher<Int, Int>(maximumItems: 500, maximumLeaders: 2) { items in
+            await Task.yield()
+            return items.map { -$0 }
+        }
+        let wrong = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for number in 0..<10_000 { group.addTask { try await batcher.submit([number]) != [-number] } }
+            return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(wrong == 0)
+    }
+}

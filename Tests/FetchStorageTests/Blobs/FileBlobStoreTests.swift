@@ -1,0 +1,52 @@
+import FetchJobs
+import FetchStorage
+import Foundation
+import Testing
+
+@Suite struct FileBlobStoreTests {
+    private func with(_ body: (FileBlobStore, URL) async throws -> Void) async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "blobs-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: directory) }
+        try await body(try await FileBlobStore(directory: directory.path()), directory)
+    }
+
+    private func read(_ reader: any BlobReader) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while let chunk = try await reader.next() { bytes += chunk }
+        return bytes
+    }
+
+    @Test func `what was written reads back, whole and in ranges`() async throws {
+        try await with { store, _ in
+            let content = (0..<700_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+            let writer = try await store.create()
+            try await writer.write(Array(content[..<300_000]))
+            try await writer.write(Array(content[300_000...]))
+            try await writer.finish()
+            #expect(try await read(store.open(writer.id, range: 0..<700_000)) == content)
+            #expect(
+                try await read(store.open(writer.id, range: 299_990..<300_010)) == Array(content[299_990..<300_010]))
+        }
+    }
+
+    @Test func `a blob exists only when it is finished`() async throws {
+        try await with { store, directory in
+            let writer = try await store.create()
+            try await writer.write([1, 2, 3])
+            await #expect(throws: StoreError.self) { try await store.open(writer.id, range: 0..<3) }
+            await writer.abandon()
+            let left = try FileManager.default.contentsOfDirectory(atPath: directory.appending(path: "new").path())
+            #expect(left.isEmpty)
+        }
+    }
+
+    @Test func `a second store opens the same directory`() async throws {
+        try await with { store, directory in
+            let writer = try await store.create()
+            try await writer.finish()
+            let other = try await FileBlobStore(directory: directory.path())
+            #expect(try await read(other.open(writer.id, range: 0..<0)).isEmpty)
+            try await other.delete(writer.id)
+        }
+    }
+}

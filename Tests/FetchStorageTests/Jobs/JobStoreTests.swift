@@ -1,0 +1,227 @@
+import FetchJobs
+import FetchStorage
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+/// Two nodes over one database.
+struct StoreFixture {
+    let database: TestDatabase
+    let finished = FinishedJobs()
+    let nodes = [Node.ID(), Node.ID()]
+    let tenant = Tenant.ID(rawValue: 1)
+
+    func store(_ node: Int = 0, dispatch: (any DirectDispatch)? = nil) -> PostgresJobStore {
+        PostgresJobStore(
+            client: database.client,
+            node: nodes[node],
+            dispatch: dispatch,
+            finished: finished,
+            announce: {}
+        )
+    }
+
+    func queue(_ node: Int = 0) -> PostgresWorkQueue {
+        PostgresWorkQueue(client: database.client, node: nodes[node], finished: finished)
+    }
+
+    func count(_ table: Query) async throws -> Int64 {
+        try await database.client.query("SELECT count(*) FROM \(table)").first?.decode(Int64.self, at: 0) ?? -1
+    }
+
+    static func with(_ body: (StoreFixture) async throws -> Void) async throws {
+        try await TestDatabase.with(Schema.migrations) { try await body(StoreFixture(database: $0)) }
+    }
+}
+
+@Suite struct JobStoreTests {
+    @Test func `a job goes from submission to result`() async throws {
+        try await StoreFixture.with { fixture in
+            let (store, queue) = (fixture.store(), fixture.queue())
+            let job = try NewJob.make(more: #", "labels": {"z": "1", "a": "2"}"#)
+            #expect(try await store.enqueue([job]) == [.accepted(job.id)])
+            #expect(try await store.job(job.id, of: fixture.tenant)?.state == .queued)
+
+            let claimed = try #require(try await queue.claim(limit: 10).first)
+            #expect(claimed.spec == job.spec)
+            #expect(claimed.claim == 1)
+            #expect(try await store.job(job.id, of: fixture.tenant)?.state == .running)
+
+            #expect(try await queue.settle(claimed, .make(body: .inline(Array("hello".utf8)))))
+            let done = try #require(try await store.job(job.id, of: fixture.tenant))
+            #expect(done.state == .succeeded)
+            #expect(done.body?.bytes == 5)
+            #expect(done.attempts.map(\.number) == [1])
+            #expect(done.spec.text == RawJSON(job.spec.json).text)
+            let body = try #require(try await store.body(of: job.id, tenant: fixture.tenant))
+            guard case .inline(let bytes) = body.location else { throw StoreError(.failed, "not inline") }
+            #expect(bytes == Array("hello".utf8))
+            #expect(body.contentType == "text/plain")
+            #expect(try await fixture.count("queue") == 0)
+        }
+    }
+
+    @Test func `another tenant sees nothing of it`() async throws {
+        try await StoreFixture.with { fixture in
+            let store = fixture.store()
+            let job = try NewJob.make()
+            _ = try await store.enqueue([job])
+            let other = Tenant.ID(rawValue: 2)
+            #expect(try await store.job(job.id, of: other) == nil)
+            #expect(try await store.cancel(job.id, of: other) == nil)
+            #expect(try await store.body(of: job.id, tenant: other) == nil)
+            #expect(try await store.jobs(of: other, state: nil, page: JobPage(limit: 10)).isEmpty)
+            #expect(try await store.job(job.id, of: fixture.tenant)?.state == .queued)
+        }
+    }
+
+    @Test func `jobs of higher priority are claimed first, then the older`() async throws {
+        try await StoreFixture.with { fixture in
+            let jobs = try [0.5, 1, 0, 0.5].map { try NewJob.make(more: #", "priority": \#($0)"#) }
+            for job in jobs { _ = try await fixture.store().enqueue([job]) }
+            let claimed = try await fixture.queue().claim(limit: 10).map(\.id)
+            #expect(claimed == [jobs[1].id, jobs[0].id, jobs[3].id, jobs[2].id])
+        }
+    }
+
+    @Test func `two nodes never claim the same job`() async throws {
+        try await StoreFixture.with { fixture in
+            let jobs = try (0..<200).map { _ in try NewJob.make() }
+            _ = try await fixture.store().enqueue(jobs)
+            async let first = fixture.queue(0).claim(limit: 100)
+            async let second = fixture.queue(1).claim(limit: 200)
+            let claimed = try await first.map(\.id) + second.map(\.id)
+            #expect(Set(claimed).count == claimed.count)
+            let rest = try await fixture.queue(0).claim(limit: 200).map(\.id)
+            #expect(Set(claimed + rest) == Set(jobs.map(\.id)))
+        }
+    }
+
+    // MARK: Idempotency
+
+    @Test func `the same key and request is the same job, another request a conflict`() async throws {
+        try await StoreFixture.with { fixture in
+            let first = try NewJob.make(key: "k", fingerprint: 1)
+            #expect(try await fixture.store(0).enqueue([first]) == [.accepted(first.id)])
+            let again = try NewJob.make(key: "k", fingerprint: 1)
+            #expect(try await fixture.store(1).enqueue([again]) == [.replayed(first.id)])
+            #expect(try await fixture.store(1).enqueue([try .make(key: "k", fingerprint: 2)]) == [.conflict])
+            #expect(try await fixture.count("jobs") == 1)
+        }
+    }
+
+    @Test func `concurrent duplicates on two nodes make one job`() async throws {
+        try await StoreFixture.with { fixture in
+            let stores = [fixture.store(0), fixture.store(1)]
+            let outcomes = try await withThrowingTaskGroup(of: [Enqueued].self) { group in
+                for number in 0..<40 {
+                    let job = try NewJob.make(key: "k\(number % 4)", fingerprint: 1)
+                    group.addTask { try await stores[number % 2].enqueue([job]) }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            let accepted = outcomes.filter { if case .accepted = $0 { true } else { false } }
+            #expect(accepted.count == 4)
+            #expect(!outcomes.contains(.conflict))
+            #expect(try await fixture.count("jobs") == 4)
+        }
+    }
+
+    // MARK: Direct dispatch
+
+    @Test func `a worker with room gets the jobs as they are stored`() async throws {
+        try await StoreFixture.with { fixture in
+            let worker = RoomFor(3)
+            let jobs = try (0..<5).map { _ in try NewJob.make() }
+            _ = try await fixture.store(dispatch: worker).enqueue(jobs)
+            #expect(worker.started.map(\.id) == jobs.prefix(3).map(\.id))
+            #expect(worker.wakes == 1)
+            for job in worker.started { #expect(try await fixture.queue().settle(job, .make())) }
+            #expect(try await Set(fixture.queue().claim(limit: 10).map(\.id)) == Set(jobs.suffix(2).map(\.id)))
+        }
+    }
+
+    // MARK: Cancelling
+
+    @Test func `a queued job is cancelled at once`() async throws {
+        try await StoreFixture.with { fixture in
+            let job = try NewJob.make()
+            _ = try await fixture.store().enqueue([job])
+            #expect(try await fixture.store().cancel(job.id, of: fixture.tenant)?.state == .cancelled)
+            #expect(try await fixture.queue().claim(limit: 1).isEmpty)
+            #expect(try await fixture.store().cancel(job.id, of: fixture.tenant)?.state == .cancelled)
+        }
+    }
+
+    @Test func `a running job is told by its node's pulse`() async throws {
+        try await StoreFixture.with { fixture in
+            let job = try NewJob.make()
+            _ = try await fixture.store().enqueue([job])
+            let claimed = try #require(try await fixture.queue(1).claim(limit: 1).first)
+            let asked = try #require(try await fixture.store(0).cancel(job.id, of: fixture.tenant))
+            #expect(asked.state == .running && asked.isCancelling)
+            #expect(try await fixture.queue(0).pulse().cancelled.isEmpty)
+            #expect(try await fixture.queue(1).pulse().cancelled == [job.id])
+            #expect(try await fixture.queue(1).settle(claimed, .make(.cancelled)))
+        }
+    }
+
+    // MARK: Lists
+
+    @Test func `pages of a list meet without gap or repeat`() async throws {
+        try await StoreFixture.with { fixture in
+            let jobs = try (0..<25).map { _ in try NewJob.make() }
+            _ = try await fixture.store().enqueue(jobs)
+            var pages: [[JobSummary]] = []
+            repeat {
+                let page = JobPage(limit: 10, after: pages.last?.last?.id)
+                pages.append(try await fixture.store().jobs(of: fixture.tenant, state: nil, page: page))
+            } while pages.last?.isEmpty == false
+            #expect(pages.map(\.count) == [10, 10, 5, 0])
+            #expect(pages.joined().map(\.id) == jobs.map(\.id).sorted().reversed())
+            #expect(pages[0].allSatisfy { $0.url == "http://origin.example/a" })
+        }
+    }
+
+    @Test func `a list can be of one state, and the overview counts them all`() async throws {
+        try await StoreFixture.with { fixture in
+            _ = try await fixture.store().enqueue(try (0..<5).map { _ in try NewJob.make() })
+            let claimed = try await fixture.queue().claim(limit: 4)
+            for (job, state) in zip(claimed, [JobState.succeeded, .failed, .cancelled]) {
+                #expect(try await fixture.queue().settle(job, .make(state)))
+            }
+            for state in JobState.allCases {
+                let jobs = try await fixture.store().jobs(of: fixture.tenant, state: state, page: JobPage(limit: 9))
+                #expect(jobs.map(\.state) == [state])
+            }
+            let overview = try await fixture.store().overview(of: fixture.tenant)
+            #expect(JobState.allCases.allSatisfy { overview.counts[$0] == 1 })
+            #expect(overview.oldestQueuedAt != nil)
+            #expect(overview.failures.map(\.errorName) == ["timedOut"])
+        }
+    }
+}
+
+/// A worker with room for so many jobs; it starts none.
+private final class RoomFor: DirectDispatch {
+    private let state: Mutex<(room: Int, started: [ClaimedJob], wakes: Int)>
+
+    init(_ room: Int) { state = Mutex((room, [], 0)) }
+
+    var started: [ClaimedJob] { state.withLock { $0.started } }
+    var wakes: Int { state.withLock { $0.wakes } }
+
+    func reserve(_ count: Int) -> Int {
+        state.withLock { state in
+            let reserved = min(count, state.room)
+            state.room -= reserved
+            return reserved
+        }
+    }
+
+    func start(_ jobs: [ClaimedJob]) { state.withLock { $0.started += jobs } }
+    func release(_ count: Int) { state.withLock { $0.room += count } }
+    func wake() { state.withLock { $0.wakes += 1 } }
+    func cancel(_ id: Job.ID) {}
+}

@@ -1,0 +1,101 @@
+import FetchJobs
+import FetchStorage
+import Postgres
+import TestSupport
+import Testing
+
+/// What happens to the jobs of a node that is gone, or was away for longer than its lease (REL-2, REL-3, REL-6).
+@Suite struct LeaseTests {
+    /// A job that node 1 has claimed, after which node 1's lease ran out.
+    private func lostJob(
+        _ fixture: StoreFixture,
+        method: String = "GET",
+        begins: Bool = false
+    ) async throws -> ClaimedJob {
+        _ = try await fixture.store().enqueue([try .make(method: method)])
+        _ = try await fixture.queue(1).pulse()
+        let job = try #require(try await fixture.queue(1).claim(limit: 1).first)
+        if begins { #expect(try await fixture.queue(1).begin(job)) }
+        try await fixture.database.client.query(
+            "UPDATE nodes SET lease_until = now() - interval '1 second' WHERE id = \(fixture.nodes[1])"
+        )
+        return job
+    }
+
+    @Test func `a lost job is claimed again under the next number`() async throws {
+        try await StoreFixture.with { fixture in
+            let lost = try await lostJob(fixture)
+            #expect(try await fixture.queue(0).pulse().hasQueuedJobs)
+            let claimed = try #require(try await fixture.queue(0).claim(limit: 1).first)
+            #expect(claimed.id == lost.id)
+            #expect(claimed.claim == 2)
+            #expect(try await fixture.queue(0).settle(claimed, .make()))
+            let job = try #require(try await fixture.store().job(lost.id, of: fixture.tenant))
+            #expect(job.attempts.map(\.errorName) == ["networkConnectionLost", nil])
+        }
+    }
+
+    @Test func `a node that comes back after its lease writes nothing`() async throws {
+        try await StoreFixture.with { fixture in
+            let lost = try await lostJob(fixture)
+            _ = try await fixture.queue(0).pulse()
+            #expect(try await fixture.queue(1).settle(lost, .make()) == false)
+            #expect(try await fixture.queue(1).begin(lost) == false)
+            let claimed = try #require(try await fixture.queue(0).claim(limit: 1).first)
+            #expect(try await fixture.queue(1).settle(lost, .make()) == false)
+            #expect(try await fixture.queue(0).settle(claimed, .make()))
+            #expect(try await fixture.queue(1).settle(lost, .make(.failed)) == false)
+            #expect(try await fixture.count("results") == 1)
+            #expect(try await fixture.queue(1).pulse().leaseWasLost)
+        }
+    }
+
+    @Test func `a request that must not be repeated fails when it may have left`() async throws {
+        try await StoreFixture.with { fixture in
+            let lost = try await lostJob(fixture, method: "POST", begins: true)
+            _ = try await fixture.queue(0).pulse()
+            let job = try #require(try await fixture.store().job(lost.id, of: fixture.tenant))
+            #expect(job.state == .failed)
+            #expect(job.error?.text.contains("networkConnectionLost") == true)
+            #expect(try await fixture.queue(0).claim(limit: 1).isEmpty)
+        }
+    }
+
+    @Test func `a request that had not begun is repeated whatever its method`() async throws {
+        try await StoreFixture.with { fixture in
+            let lost = try await lostJob(fixture, method: "POST")
+            _ = try await fixture.queue(0).pulse()
+            #expect(try await fixture.queue(0).claim(limit: 1).map(\.id) == [lost.id])
+        }
+    }
+
+    @Test func `a lost job that was being cancelled is cancelled`() async throws {
+        try await StoreFixture.with { fixture in
+            let lost = try await lostJob(fixture)
+            _ = try await fixture.store().cancel(lost.id, of: fixture.tenant)
+            _ = try await fixture.queue(0).pulse()
+            #expect(try await fixture.store().job(lost.id, of: fixture.tenant)?.state == .cancelled)
+        }
+    }
+
+    @Test func `released jobs wait again, unless they had begun`() async throws {
+        try await StoreFixture.with { fixture in
+            _ = try await fixture.store().enqueue([try .make(), try .make(method: "POST")])
+            let jobs = try await fixture.queue(1).claim(limit: 2)
+            let begun = try #require(jobs.first { !$0.spec.request.isIdempotent })
+            #expect(try await fixture.queue(1).begin(begun))
+            try await fixture.queue(1).release(jobs)
+            #expect(try await fixture.queue(0).claim(limit: 2).map(\.id) == jobs.map(\.id).filter { $0 != begun.id })
+        }
+    }
+
+    @Test func `a node with a lease keeps its jobs`() async throws {
+        try await StoreFixture.with { fixture in
+            _ = try await fixture.store().enqueue([try .make()])
+            #expect(try await fixture.queue(1).pulse().leaseWasLost)
+            _ = try await fixture.queue(1).claim(limit: 1)
+            #expect(try await fixture.queue(1).pulse().leaseWasLost == false)
+            #expect(try await fixture.queue(0).pulse().hasQueuedJobs == false)
+        }
+    }
+}

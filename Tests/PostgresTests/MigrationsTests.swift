@@ -1,0 +1,79 @@
+import Postgres
+import TestSupport
+import Testing
+
+@Suite struct MigrationsTests {
+    private let first = Migration(name: "0001_a.sql", sql: "CREATE TABLE a (n int); CREATE TABLE b (n int);")
+    private let second = Migration(name: "0002_b.sql", sql: "ALTER TABLE a ADD COLUMN m int")
+
+    private func expect(
+        _ code: MigrationError.Code, from list: [Migration], after earlier: [Migration],
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await TestDatabase.with(earlier) { database in
+            let connection = try await database.connect()
+            await #expect(sourceLocation: sourceLocation) {
+                try await Migrations(list).apply(on: connection)
+            } throws: { ($0 as? MigrationError)?.code == code }
+            await connection.close()
+        }
+    }
+
+    @Test func `each is applied once, in the order of names`() async throws {
+        try await TestDatabase.with { database in
+            let connection = try await database.connect()
+            #expect(try await Migrations([second, first]).status(on: connection).map(\.appliedAt) == [nil, nil])
+            #expect(try await Migrations([second, first]).apply(on: connection) == ["0001_a.sql", "0002_b.sql"])
+            #expect(try await Migrations([first, second]).apply(on: connection) == [])
+            #expect(try await Migrations([first, second]).status(on: connection).allSatisfy { $0.appliedAt != nil })
+            await connection.close()
+        }
+    }
+
+    @Test func `several processes at once apply each once`() async throws {
+        try await TestDatabase.with { database in
+            let applied = try await withThrowingTaskGroup(of: [String].self) { group in
+                for _ in 0..<5 {
+                    group.addTask {
+                        let connection = try await database.connect()
+                        let applied = try await Migrations([first, second]).apply(on: connection)
+                        await connection.close()
+                        return applied
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(applied == ["0001_a.sql", "0002_b.sql"])
+        }
+    }
+
+    @Test func `one that fails leaves nothing of itself, and those before it stay`() async throws {
+        let broken = Migration(name: "0002_b.sql", sql: "CREATE TABLE c (n int); SELECT nonsense;")
+        try await TestDatabase.with { database in
+            let connection = try await database.connect()
+            await #expect {
+                try await Migrations([first, broken]).apply(on: connection)
+            } throws: { error in
+                let error = error as? MigrationError
+                return error?.code == .failed && error?.underlying?.sqlState == "42703"
+            }
+            let row = try await connection.query("SELECT to_regclass('a') IS NULL, to_regclass('c') IS NULL").first
+            #expect(try row?.decode(Bool.self, at: 0) == false)
+            #expect(try row?.decode(Bool.self, at: 1) == true)
+            await connection.close()
+        }
+    }
+
+    @Test func `an edited file is refused`() async throws {
+        try await expect(.edited, from: [Migration(name: first.name, sql: first.sql + " ")], after: [first])
+    }
+
+    @Test func `a ledger that knows more than the program is refused`() async throws {
+        try await expect(.newerSchema, from: [first], after: [first, second])
+    }
+
+    @Test func `one that comes before what was applied is refused`() async throws {
+        let later = Migration(name: "0003_c.sql", sql: "CREATE TABLE c (n int)")
+        try await expect(.outOfOrder, from: [first, later], after: [later])
+    }
+}

@@ -1,0 +1,162 @@
+import FetchEngine
+package import FetchJobs
+import HTTPTypes
+import Synchronization
+
+/// The jobs of a test, in memory: the second form of ``JobStore``.
+///
+/// Nothing runs them; a test says how they end.
+package final class MemoryJobStore: JobStore {
+    private struct State {
+        var jobs: [Job.ID: Job] = [:]
+        var specs: [Job.ID: JobSpec] = [:]
+        var bodies: [Job.ID: StoredBody] = [:]
+        var keys: [String: (fingerprint: SHA256Digest, id: Job.ID)] = [:]
+        var failure: StoreError?
+        var largestEnqueue = 0
+    }
+
+    private let state = Mutex(State())
+    /// Told of jobs that end.
+    package let finished = FinishedJobs()
+    /// Ends jobs as they are stored, when set.
+    private let ending: (@Sendable (NewJob) -> JobState?)?
+
+    /// - Parameter ending: The state that a new job has at once, or nil to leave it queued.
+    package init(ending: (@Sendable (NewJob) -> JobState?)? = nil) { self.ending = ending }
+
+    // MARK: What a test says and asks
+
+    /// Lets every call fail with this error, or with none.
+    package func fail(with error: StoreError?) { state.withLock { $0.failure = error } }
+
+    package var count: Int { state.withLock { $0.jobs.count } }
+
+    /// The most jobs that one call of `enqueue` stored.
+    package var largestEnqueue: Int { state.withLock { $0.largestEnqueue } }
+
+    package func change(_ id: Job.ID, _ change: (inout Job) -> Void) {
+        state.withLock { state in
+            if var job = state.jobs[id] {
+                change(&job)
+                state.jobs[id] = job
+            }
+        }
+    }
+
+    /// Brings a job to a final state.
+    package func finish(_ id: Job.ID, _ final: JobState = .succeeded, body: StoredBody? = nil) {
+        state.withLock { state in
+            guard let old = state.jobs[id] else { return }
+            var job = Job(id: id, tenant: old.tenant, state: final, spec: old.spec, createdAt: old.createdAt)
+            job.startedAt = .now
+            job.finishedAt = .now
+            job.attempts = old.attempts
+            job.response = old.response
+            job.error = old.error
+            if let body {
+                state.bodies[id] = body
+                job.body = Job.BodySummary(bytes: body.bytes, digest: body.digest)
+            }
+            state.jobs[id] = job
+        }
+        finished.finish([id])
+    }
+
+    // MARK: JobStore
+
+    package func enqueue(_ jobs: [NewJob]) async throws(StoreError) -> [Enqueued] {
+        try check()
+        let results = state.withLock { state in
+            state.largestEnqueue = max(state.largestEnqueue, jobs.count)
+            return jobs.map { Self.enqueue($0, in: &state) }
+        }
+        for job in jobs { if let final = ending?(job) { finish(job.id, final) } }
+        return results
+    }
+
+    private static func enqueue(_ new: NewJob, in state: inout State) -> Enqueued {
+        if let idempotency = new.idempotency {
+            let key = "\(new.tenant) \(idempotency.key)"
+            if let first = state.keys[key] {
+                return first.fingerprint == idempotency.fingerprint ? .replayed(first.id) : .conflict
+            }
+            state.keys[key] = (idempotency.fingerprint, new.id)
+        }
+        state.jobs[new.id] = Job(
+            id: new.id,
+            tenant: new.tenant,
+            state: .queued,
+            spec: RawJSON(new.spec.json),
+            createdAt: .now
+        )
+        state.specs[new.id] = new.spec
+        return .accepted(new.id)
+    }
+
+    package func job(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job? {
+        try check()
+        return state.withLock { state in state.jobs[id].flatMap { $0.tenant == tenant ? $0 : nil } }
+    }
+
+    package func jobs(
+        of tenant: Tenant.ID,
+        state filter: JobState?,
+        page: JobPage
+    ) async throws(StoreError) -> [JobSummary] {
+        try check()
+        return state.withLock { state in
+            state.jobs.values
+                .filter { $0.tenant == tenant && (filter == nil || $0.state == filter) }
+                .filter { job in page.after.map { job.id < $0 } ?? true }
+                .sorted { $0.id > $1.id }
+                .prefix(page.limit)
+                .map { Self.summary($0, state.specs[$0.id]) }
+        }
+    }
+
+    package func cancel(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job? {
+        guard let job = try await job(id, of: tenant) else { return nil }
+        switch job.state {
+        case .queued: finish(id, .cancelled)
+        case .running: change(id) { $0.isCancelling = true }
+        case .succeeded, .failed, .cancelled: break
+        }
+        return try await self.job(id, of: tenant)
+    }
+
+    package func body(of id: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> StoredBody? {
+        guard try await job(id, of: tenant) != nil else { return nil }
+        return state.withLock { $0.bodies[id] }
+    }
+
+    package func overview(of tenant: Tenant.ID) async throws(StoreError) -> Overview {
+        try check()
+        return state.withLock { state in
+            let jobs = state.jobs.values.filter { $0.tenant == tenant }
+            return Overview(
+                counts: Dictionary(jobs.map { ($0.state, 1) }, uniquingKeysWith: +),
+                oldestQueuedAt: jobs.filter { $0.state == .queued }.map(\.createdAt).min(),
+                failures: jobs.filter { $0.state == .failed }.sorted { $0.id > $1.id }.prefix(10)
+                    .map { Self.summary($0, state.specs[$0.id]) }
+            )
+        }
+    }
+
+    private func check() throws(StoreError) {
+        if let failure = state.withLock({ $0.failure }) { throw failure }
+    }
+
+    private static func summary(_ job: Job, _ spec: JobSpec?) -> JobSummary {
+        JobSummary(
+            id: job.id,
+            state: job.state,
+            createdAt: job.createdAt,
+            finishedAt: job.finishedAt,
+            method: spec?.request.method.rawValue ?? "GET",
+            url: spec.map { String($0.request.url.description.prefix { $0 != "?" && $0 != "#" }) } ?? "",
+            status: nil,
+            errorName: nil
+        )
+    }
+}

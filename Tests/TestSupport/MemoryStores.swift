@@ -1,0 +1,173 @@
+package import FetchJobs
+import Synchronization
+
+/// The keys of a test, in memory: the second form of ``KeyStore``.
+package final class MemoryKeyStore: KeyStore {
+    private struct Stored {
+        var key: APIKey
+        let secret: [UInt8]
+    }
+
+    private struct State {
+        var tenants: [String: Tenant] = [:]
+        var keys: [APIKey.ID: Stored] = [:]
+        var lookups = 0
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    /// How often a token was looked up.
+    package var lookups: Int { state.withLock { $0.lookups } }
+
+    package func authenticate(_ token: APIKeyToken) async throws(StoreError) -> APIKey? {
+        state.withLock { state in
+            state.lookups += 1
+            guard let stored = state.keys[token.id], stored.secret == token.secret else { return nil }
+            return stored.key.revokedAt == nil ? stored.key : nil
+        }
+    }
+
+    package func create(name: String, tenant: String) async throws(StoreError) -> (APIKey, APIKeyToken) {
+        state.withLock { state in
+            let owner =
+                state.tenants[tenant]
+                ?? Tenant(id: Tenant.ID(rawValue: Int64(state.tenants.count + 1)), name: tenant)
+            state.tenants[tenant] = owner
+            let key = APIKey(id: APIKey.ID(), tenant: owner.id, name: name, createdAt: .now)
+            let token = APIKeyToken(id: key.id)
+            state.keys[key.id] = Stored(key: key, secret: token.secret)
+            return (key, token)
+        }
+    }
+
+    package func keys() async throws(StoreError) -> [(key: APIKey, tenant: Tenant)] {
+        state.withLock { state in
+            state.keys.values.compactMap { stored in
+                state.tenants.values.first { $0.id == stored.key.tenant }.map { (stored.key, $0) }
+            }
+        }
+    }
+
+    package func revoke(_ id: APIKey.ID) async throws(StoreError) -> Bool {
+        state.withLock { state in
+            guard let stored = state.keys[id], stored.key.revokedAt == nil else { return false }
+            state.keys[id]?.key = APIKey(
+                id: id,
+                tenant: stored.key.tenant,
+                name: stored.key.name,
+                createdAt: stored.key.createdAt,
+                revokedAt: .now
+            )
+            return true
+        }
+    }
+
+    package func hasKeys() async throws(StoreError) -> Bool {
+        state.withLock { $0.keys.values.contains { $0.key.revokedAt == nil } }
+    }
+}
+
+/// The webhook endpoints of a test, in memory; deliveries are not kept.
+package final class MemoryWebhookStore: WebhookStore {
+    private let endpoints = Mutex<[WebhookEndpoint]>([])
+
+    package init() {}
+
+    package func add(_ endpoint: WebhookEndpoint) async throws(StoreError) {
+        endpoints.withLock { $0.append(endpoint) }
+    }
+
+    package func endpoint(
+        _ id: WebhookEndpoint.ID,
+        of tenant: Tenant.ID
+    ) async throws(StoreError) -> WebhookEndpoint? {
+        endpoints.withLock { $0.first { $0.id == id && $0.tenant == tenant } }
+    }
+
+    package func endpoints(of tenant: Tenant.ID) async throws(StoreError) -> [WebhookEndpoint] {
+        endpoints.withLock { $0.filter { $0.tenant == tenant } }
+    }
+
+    package func remove(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
+        endpoints.withLock { endpoints in
+            let count = endpoints.count
+            endpoints.removeAll { $0.id == id && $0.tenant == tenant }
+            return endpoints.count < count
+        }
+    }
+
+    package func claimDeliveries(limit: Int) async throws(StoreError) -> [WebhookDelivery] { [] }
+
+    package func settle(
+        _ delivery: WebhookDelivery,
+        _ verdict: DeliveryVerdict,
+        status: Int?
+    ) async throws(StoreError) {}
+
+    package func nextDelivery() async throws(StoreError) -> Timestamp? { nil }
+}
+
+/// The blobs of a test, in memory: the second form of ``BlobStore``.
+package final class MemoryBlobStore: BlobStore {
+    private let blobs = Mutex<[Blob.ID: [UInt8]]>([:])
+
+    package init() {}
+
+    package func create() async throws(StoreError) -> any BlobWriter { Writer(store: self) }
+
+    package func open(_ id: Blob.ID, range: Range<Int64>) async throws(StoreError) -> any BlobReader {
+        guard let bytes = blobs.withLock({ $0[id] }), range.upperBound <= bytes.count else {
+            throw StoreError(.blob, "there is no such blob")
+        }
+        return Reader(bytes[Int(range.lowerBound)..<Int(range.upperBound)])
+    }
+
+    package func delete(_ id: Blob.ID) async throws(StoreError) {
+        blobs.withLock { _ = $0.removeValue(forKey: id) }
+    }
+
+    private final class Writer: BlobWriter {
+        let id = Blob.ID()
+        private let store: MemoryBlobStore
+        private let bytes = Mutex<[UInt8]>([])
+
+        init(store: MemoryBlobStore) { self.store = store }
+
+        func write(_ more: [UInt8]) async throws(StoreError) { bytes.withLock { $0 += more } }
+
+        func finish() async throws(StoreError) {
+            let whole = bytes.withLock { $0 }
+            store.blobs.withLock { $0[id] = whole }
+        }
+
+        func abandon() async {}
+    }
+
+    /// Gives a thousand bytes at a time.
+    private final class Reader: BlobReader {
+        private let rest: Mutex<ArraySlice<UInt8>>
+
+        init(_ bytes: ArraySlice<UInt8>) { rest = Mutex(bytes) }
+
+        func next() async throws(StoreError) -> [UInt8]? {
+            rest.withLock { rest in
+                guard !rest.isEmpty else { return nil }
+                defer { rest = rest.dropFirst(1000) }
+                return Array(rest.prefix(1000))
+            }
+        }
+    }
+}
+
+/// Ready until a test says otherwise.
+package final class MemoryReadiness: Readiness {
+    private let current = Mutex<[String]>([])
+
+    package init() {}
+
+    package func set(_ obstacles: [String]) { current.withLock { $0 = obstacles } }
+
+    package func obstacles() async -> [String] { current.withLock { $0 } }
+}

@@ -1,0 +1,135 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// A program running beside the tests.
+///
+/// Foundation's `Process` needs a run loop to see that its child has ended and spins without one; here a thread waits.
+package final class Program: Sendable {
+    package struct CannotStart: Error {
+        package let path: String
+        package let code: Int32
+    }
+
+    private let pid: Int32
+    private let standardError: Int32?
+    private let standardOutput: Int32?
+    private let status = Mutex<Int32?>(nil)
+
+    /// One program is started at a time: between its making and its marking a pipe could leak into another program,
+    /// which would then keep it open.
+    private static let starting = Mutex(())
+
+    /// Starts a program with no input.
+    ///
+    /// - Parameters:
+    ///   - readsOutput: Whether ``output()`` is going to be asked for; else output goes nowhere.
+    ///   - readsErrors: The same for standard error, read with ``nextErrors()``.
+    package convenience init(
+        _ command: [String],
+        environment: [String: String]? = nil,
+        readsOutput: Bool = false,
+        readsErrors: Bool = false
+    ) throws {
+        let parts = try Self.starting.withLock { _ in
+            try Self.start(command, environment, readsOutput: readsOutput, readsErrors: readsErrors)
+        }
+        self.init(pid: parts.pid, standardOutput: parts.output, standardError: parts.errors)
+    }
+
+    private init(pid: Int32, standardOutput: Int32?, standardError: Int32?) {
+        self.pid = pid
+        self.standardOutput = standardOutput
+        self.standardError = standardError
+    }
+
+    private static func start(
+        _ command: [String],
+        _ environment: [String: String]?,
+        readsOutput: Bool,
+        readsErrors: Bool
+    ) throws -> (pid: Int32, output: Int32?, errors: Int32?) {
+        let output = readsOutput ? Self.pipe() : nil
+        let errors = readsErrors ? Self.pipe() : nil
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        for (descriptor, pipe) in [(Int32(1), output), (2, errors)] {
+            if let pipe {
+                posix_spawn_file_actions_adddup2(&actions, pipe.write, descriptor)
+            } else {
+                posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_WRONLY, 0)
+            }
+        }
+        // The threads that tests run on block signals, and a child inherits that: it would not hear SIGTERM.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var noSignals = sigset_t()
+        sigemptyset(&noSignals)
+        posix_spawnattr_setsigmask(&attributes, &noSignals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        var arguments = command.map { strdup($0) } + [nil]
+        var variables = (environment ?? ProcessInfo.processInfo.environment).map { strdup("\($0)=\($1)") } + [nil]
+        defer { (arguments + variables).forEach { free($0) } }
+        var pid: pid_t = 0
+        let code = posix_spawn(&pid, command[0], &actions, &attributes, &arguments, &variables)
+        for pipe in [output, errors] { if let pipe { close(pipe.write) } }
+        guard code == 0 else { throw CannotStart(path: command[0], code: code) }
+        return (pid, output?.read, errors?.read)
+    }
+
+    deinit {
+        for descriptor in [standardOutput, standardError] { if let descriptor { close(descriptor) } }
+    }
+
+    package func send(_ signal: Int32) { kill(pid, signal) }
+
+    /// The next piece of standard output, empty at its end; blocks.
+    package func nextOutput() -> String { standardOutput.map { Self.read($0) } ?? "" }
+
+    /// The next piece of standard error, empty at its end; blocks.
+    package func nextErrors() -> String { standardError.map { Self.read($0) } ?? "" }
+
+    /// All of standard output; blocks until the program closes it.
+    package func output() -> String {
+        var text = ""
+        while let piece = standardOutput.map({ Self.read($0) }), !piece.isEmpty { text += piece }
+        return text
+    }
+
+    /// Waits for the end; blocks.
+    ///
+    /// - Returns: The exit status, or minus the number of the signal that ended it.
+    package func waitForEnd() -> Int32 {
+        status.withLock { status in
+            if let status { return status }
+            var raw: Int32 = 0
+            while waitpid(pid, &raw, 0) < 0, errno == EINTR {}
+            let ended = raw & 0x7F == 0 ? raw >> 8 & 0xFF : -(raw & 0x7F)
+            status = ended
+            return ended
+        }
+    }
+
+    private static func pipe() -> (read: Int32, write: Int32) {
+        var ends: [Int32] = [-1, -1]
+        precondition(Glibc.pipe(&ends) == 0, "no descriptor is left for a pipe")
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (ends[0], ends[1])
+    }
+
+    private static func read(_ descriptor: Int32) -> String {
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        let count = Glibc.read(descriptor, &buffer, buffer.count)
+        return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+    }
+}
+
+/// Runs what blocks on a thread of its own: the tests' tasks share a few.
+package func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        startThread { continuation.resume(with: Result { try body() }) }
+    }
+}

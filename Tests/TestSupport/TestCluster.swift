@@ -1,0 +1,140 @@
+import Foundation
+import Postgres
+
+/// The PostgreSQL server of a test process.
+///
+/// It is made when first asked for and goes with the process, even a killed one.
+actor TestCluster {
+    static let shared = TestCluster()
+
+    private enum Template {
+        case making([CheckedContinuation<Void, Never>])
+        case made
+    }
+
+    nonisolated private let socketDirectory: String
+    /// Keeps the watching shell's standard input open; its end is the server's end.
+    private let lifeline: Pipe
+    nonisolated private let administrator: Client
+    private var templates: [String: Template] = [:]
+
+    private init() {
+        let shell = Process()
+        let output = Pipe()
+        lifeline = Pipe()
+        shell.executableURL = URL(filePath: "/bin/sh")
+        shell.arguments = ["-c", Self.script]
+        shell.standardInput = lifeline
+        shell.standardOutput = output
+        do {
+            try shell.run()
+        } catch {
+            fatalError("no shell for the test server: \(error)")
+        }
+        let firstLine = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        guard firstLine.hasPrefix("/"), firstLine.hasSuffix("\n") else {
+            fatalError("the test server did not start; PostgreSQL's server package must be installed")
+        }
+        socketDirectory = String(firstLine.dropLast())
+        var configuration = Client.Configuration(
+            connectionString: Self.connectionString(socketDirectory: socketDirectory, database: "postgres"))
+        configuration.maximumConnections = 4
+        configuration.acquireTimeout = .seconds(60)
+        administrator = Client(configuration, loop: TestDatabase.loop, logger: TestDatabase.logger)
+    }
+
+    /// Runs until its input ends, then stops the server and removes what it made.
+    ///
+    /// PostgreSQL refuses to run as root, so root hands the server to the user that its package made.
+    private static let script = #"""
+        set -eu
+        trap '' INT HUP TERM
+        bin=$(pg_config --bindir 2>/dev/null || true)
+        [ -x "$bin/initdb" ] || bin=$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -1)
+        dir=$(mktemp -d /tmp/fetchd-test.XXXXXX)
+        as=
+        if [ "$(id -u)" = 0 ]; then
+            chown postgres "$dir"
+            as="setpriv --reuid=postgres --regid=postgres --init-groups"
+        fi
+        cd "$dir"
+        { $as "$bin/initdb" -D "$dir/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 -N; } >"$dir/log" 2>&1 ||
+            { cat "$dir/log" >&2; rm -rf "$dir"; exit 1; }
+        $as "$bin/postgres" -D "$dir/data" -k "$dir" -c listen_addresses= -c fsync=off -c full_page_writes=off \
+            -c max_connections=200 -c shared_buffers=64MB -c jit=off -c autovacuum_naptime=5min \
+            </dev/null >>"$dir/log" 2>&1 &
+        server=$!
+        until "$bin/pg_isready" -q -h "$dir" -U postgres; do
+            kill -0 "$server" 2>/dev/null || { cat "$dir/log" >&2; rm -rf "$dir"; exit 1; }
+            sleep 0.02
+        done
+        echo "$dir"
+        exec >/dev/null
+        cat >/dev/null
+        kill -INT "$server"
+        wait "$server" || true
+        rm -rf "$dir"
+        """#
+
+    nonisolated func connectionString(database: String) -> String {
+        Self.connectionString(socketDirectory: socketDirectory, database: database)
+    }
+
+    private static func connectionString(socketDirectory: String, database: String) -> String {
+        "host=\(socketDirectory) user=postgres dbname=\(database)"
+    }
+
+    nonisolated func administrate(_ statement: Query) async throws { try await administrator.query(statement) }
+
+    /// The name of a database that has had these migrations.
+    func template(for migrations: [Migration]) async throws -> String {
+        let name = "template_" + String(Self.fingerprint(of: migrations), radix: 36)
+        switch templates[name] {
+        case .made: return name
+        case .making(let waiting):
+            await withCheckedContinuation { templates[name] = .making(waiting + [$0]) }
+            return try await template(for: migrations)
+        case nil:
+            templates[name] = .making([])
+            do {
+                try await make(name, migrations)
+                settle(name, as: .made)
+                return name
+            } catch {
+                settle(name, as: nil)
+                throw error
+            }
+        }
+    }
+
+    private func settle(_ name: String, as template: Template?) {
+        guard case .making(let waiting) = templates[name] else { return }
+        templates[name] = template
+        waiting.forEach { $0.resume() }
+    }
+
+    private func make(_ name: String, _ migrations: [Migration]) async throws {
+        try await administrate("DROP DATABASE IF EXISTS \(.identifier(name))")
+        try await administrate("CREATE DATABASE \(.identifier(name))")
+        guard !migrations.isEmpty else { return }
+        let configuration = Connection.Configuration(connectionString: connectionString(database: name))
+        let connection = try await Connection.open(configuration, on: TestDatabase.loop)
+        do {
+            try await Migrations(migrations).apply(on: connection)
+            await connection.close()
+        } catch {
+            await connection.close()
+            throw error
+        }
+    }
+
+    /// Equal within a process for equal migrations, which is all a name needs.
+    private static func fingerprint(of migrations: [Migration]) -> UInt {
+        var hasher = Hasher()
+        for migration in migrations {
+            hasher.combine(migration.name)
+            hasher.combine(migration.sql)
+        }
+        return UInt(bitPattern: hasher.finalize())
+    }
+}

@@ -1,0 +1,60 @@
+package import EventLoop
+import Foundation
+package import Logging
+package import Postgres
+
+/// A database of its own for one test, on a private server that lives as long as the test process.
+///
+/// It is cloned from a template that had the migrations applied once.
+package struct TestDatabase: Sendable {
+    /// The loop that clients of tests may share.
+    package static let loop = EventLoop(name: "test-postgres")
+
+    /// A logger that says nothing.
+    package static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    package let name: String
+    package let connectionString: String
+    package let client: Client
+
+    /// Runs `body` with a fresh database, and drops it whatever happens.
+    package static func with<R: Sendable>(
+        _ migrations: [Migration] = [],
+        configure: (inout Client.Configuration) -> Void = { _ in },
+        _ body: (TestDatabase) async throws -> R
+    ) async throws -> R {
+        let cluster = TestCluster.shared
+        let template = try await cluster.template(for: migrations)
+        let name = "test_" + UUID().uuidString.lowercased()
+        try await cluster.administrate("CREATE DATABASE \(.identifier(name)) TEMPLATE \(.identifier(template))")
+        let database = TestDatabase(name: name, configure: configure)
+        do {
+            let value = try await body(database)
+            try await database.drop()
+            return value
+        } catch {
+            try await database.drop()
+            throw error
+        }
+    }
+
+    private init(name: String, configure: (inout Client.Configuration) -> Void) {
+        self.name = name
+        connectionString = TestCluster.shared.connectionString(database: name)
+        var configuration = Client.Configuration(connectionString: connectionString)
+        configure(&configuration)
+        client = Client(configuration, loop: Self.loop, logger: Self.logger)
+    }
+
+    private func drop() async throws {
+        await client.close()
+        try await TestCluster.shared.administrate("DROP DATABASE \(.identifier(name)) WITH (FORCE)")
+    }
+
+    /// A further connection, outside the client's pool.
+    ///
+    /// The caller closes it.
+    package func connect() async throws -> Connection {
+        try await Connection.open(Connection.Configuration(connectionString: connectionString), on: Self.loop)
+    }
+}

@@ -1,0 +1,339 @@
+"""Measures fetchd beside the C limits of the same work, and writes bench.json.
+
+    scripts/bench [--quick] [--rounds N] [--only engine,e2e,bulk] [--limits-only] [--output FILE]
+
+Limit and ours alternate, round by round, on the same machine with everything (origin, PostgreSQL, client) on it; the
+figures are medians. Ratios are what to compare between machines. Everything stays on loopback and is bounded in count
+and time. docs/PERFORMANCE.md explains each figure.
+"""
+import argparse
+import base64
+import json
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from database import Database
+from origin import Origin
+from processes import ROOT, Failed, raise_descriptor_limit, run, say, stop_in_order
+from service import Service
+
+BUILT = ROOT / ".build/bench"
+JOB = {"request": {"method": "GET", "headers": [{"name": "Accept", "value": "*/*"},
+                                                {"name": "User-Agent", "value": "bench/1.0"}]}}
+
+
+class Plan:
+    """How much is measured."""
+
+    def __init__(self, quick):
+        self.fetches = 20_000 if quick else 60_000
+        self.idle_transfers = 300 if quick else 1_000
+        self.idle_seconds = 3 if quick else 6
+        self.batch_jobs = 10_000 if quick else 40_000
+        self.single_jobs = 5_000 if quick else 20_000
+        self.idle_jobs = 60 if quick else 200
+        self.patience = 2 if quick else 20
+        self.big_bytes = (256 if quick else 1024) << 20
+
+
+class Figures:
+    """Samples by name; the report is their medians."""
+
+    def __init__(self):
+        self.samples = {}
+
+    def add(self, **figures):
+        for name, value in figures.items():
+            self.samples.setdefault(name.replace("_", ".", 1), []).append(value)
+
+    def median(self, name):
+        return statistics.median(self.samples[name]) if self.samples.get(name) else None
+
+    def ratio(self, name, ours, limit):
+        over, under = self.median(ours), self.median(limit)
+        if over is not None and under:
+            self.samples[name] = [over / under]
+
+    def flat(self):
+        return {name: round(statistics.median(values), 4) for name, values in self.samples.items()}
+
+
+def pairs(line):
+    """The key=value words of a program's report."""
+    return {key: float(value) for key, value in re.findall(r"(\w+)=(-?[\d.]+)", line)}
+
+
+def measure(command, **options):
+    """Runs a program that reports key=value on its last line; its work must have had no failure."""
+    command = [str(word) for word in command]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **options)
+    lines = done.stdout.strip().splitlines()
+    if done.returncode != 0 or not lines:
+        raise Failed(f"{' '.join(command)}\nended with {done.returncode}: {done.stdout[-500:]} {done.stderr[-500:]}")
+    figures = pairs(lines[-1])
+    if figures.get("failed"):
+        raise Failed(f"{' '.join(command)}\nhad failures: {lines[-1]}")
+    return figures
+
+
+def build_limits():
+    BUILT.mkdir(parents=True, exist_ok=True)
+    limits, pg = ROOT / "Benchmarks/Limits", run(["pg_config", "--includedir"]).strip()
+    run(["gcc", "-O2", "-o", BUILT / "curlbench", limits / "curlbench.c", "-lcurl"])
+    run(["gcc", "-O2", "-o", BUILT / "e2e", limits / "e2e.c", f"-I{pg}", "-lpq", "-lcurl"])
+    run(["gcc", "-O2", "-Wall", "-Wextra", "-o", BUILT / "load", ROOT / "Benchmarks/Load/load.c"])
+
+
+def build_ours():
+    """Paths of fetchd and engine-bench, both built for release; FETCHD names ones that are built already."""
+    if given := os.environ.get("FETCHD"):
+        return pathlib.Path(given).resolve(), pathlib.Path(given).resolve().with_name("engine-bench")
+    say("Building fetchd and engine-bench for release …")
+    fetchd = pathlib.Path(run([ROOT / "scripts/build-release"]).strip().splitlines()[-1])
+    run(["swift", "build", "-c", "release", "--static-swift-stdlib", "--product", "engine-bench"], cwd=ROOT)
+    return fetchd, fetchd.with_name("engine-bench")
+
+
+def idle_share(seconds=0.5):
+    """The idle share of the machine's processors right now."""
+    def times():
+        return [int(word) for word in pathlib.Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
+    before = times()
+    time.sleep(seconds)
+    delta = [b - a for a, b in zip(before, times(), strict=True)]
+    return (delta[3] + delta[4]) / max(1, sum(delta))
+
+
+def settle_down(plan, figures):
+    """Waits a little for a quiet machine; records how quiet it was."""
+    for _ in range(plan.patience):
+        share = idle_share()
+        if share > 0.9:
+            break
+    figures.add(machine_idlePercent=share * 100)
+
+
+def engine(plan, figures, origin, ours):
+    fetch = [BUILT / "curlbench", "-1", "-n", plan.fetches, "-c", 64, f"{origin.url}/1k"]
+    idle = [BUILT / "curlbench", "-1", "-c", plan.idle_transfers, "-i", plan.idle_seconds, origin.slow_url]
+    settle_down(plan, figures)
+    limit = measure(fetch)
+    figures.add(engine_limitRate=limit["rate"], engine_limitCpuUs=limit["cpu_us_per"],
+                engine_limitP99Ms=limit["p99_ms"])
+    figures.add(engine_limitIdleTransferKB=measure(idle)["per_transfer_kb"])
+    if ours:
+        settle_down(plan, figures)
+        # On the transfers' loop, where the worker runs its jobs.
+        mine = measure(["env", "ENGINE_BENCH_PREFER_LOOP=1", ours[1], "fetch", f"{origin.url}/1k", plan.fetches, 64])
+        figures.add(engine_rate=mine["rate"], engine_cpuUs=mine["cpu_us"])
+        held = measure([ours[1], "idle", origin.slow_url, plan.idle_transfers, plan.idle_seconds])
+        figures.add(engine_idleTransferKB=held.get("per_transfer_kb", held["rss_kb"] / plan.idle_transfers))
+
+
+def limit_e2e(plan, figures, origin, database):
+    def go(*options):
+        database.psql("bench", "-v", "v=s3", "-f", ROOT / "Benchmarks/Limits/queue.sql")
+        settle_down(plan, figures)
+        return measure([BUILT / "e2e", "-v", "s3", "-C", database.conninfo("bench"), "-c", 64, *options,
+                        f"{origin.url}/1k"])
+    batch = go("-M", "own", "-n", plan.batch_jobs, "-b", 100)
+    claimed = go("-M", "claim", "-n", plan.batch_jobs, "-b", 100)
+    single = go("-M", "own", "-n", plan.single_jobs, "-b", 1, "-p", 16)
+    idle = go("-M", "own", "-n", plan.idle_jobs, "-b", 1, "-r", 20)
+    figures.add(e2e_limitBatchRate=batch["rate"], e2e_limitClaimedBatchRate=claimed["rate"],
+                e2e_limitSingleRate=single["rate"], e2e_limitIdleP50Ms=idle["p50_ms"],
+                e2e_limitIdleP99Ms=idle["p99_ms"])
+
+
+def finish_rate(database, jobs, load):
+    """Jobs a second from the first submission until the last is durably finished, by the database's own clock."""
+    def ask(query):
+        return float(database.psql("fetchd", "-c", query).strip())
+
+    begin = ask("SELECT extract(epoch FROM clock_timestamp())")
+    waiting = "SELECT count(*) FROM (SELECT FROM queue LIMIT 1) AS waiting"
+    stored = f"SELECT count(*) FROM results WHERE finished_at >= to_timestamp({begin})"
+    report = measure(load)
+    deadline = time.monotonic() + 120
+    while ask(waiting) > 0:
+        if time.monotonic() > deadline:
+            raise Failed(f"{ask(stored):.0f} of {jobs} jobs finished")
+        time.sleep(0.1)
+    if ask(stored) != jobs:
+        raise Failed(f"{ask(stored):.0f} of {jobs} jobs finished, and none waits")
+    end = ask("SELECT extract(epoch FROM max(finished_at)) FROM results")
+    return jobs / (end - begin), report
+
+
+def our_e2e(plan, figures, origin, database, service, key, scratch):
+    job = {**JOB, "request": {"url": f"{origin.url}/1k", **JOB["request"]}}
+    one, hundred = scratch / "job.json", scratch / "jobs.ndjson"
+    one.write_text(json.dumps(job))
+    hundred.write_text((json.dumps(job) + "\n") * 100)
+    post = [BUILT / "load", "-m", "POST", "-t", 150, "-H", f"Authorization: Bearer {key}"]
+    batch = [*post, "-n", plan.batch_jobs // 100, "-c", 4, "-b", hundred,
+             "-H", "Content-Type: application/x-ndjson", f"{service.url}/v1/jobs/batch"]
+    single = [*post, "-n", plan.single_jobs, "-c", 64, "-b", one,
+              "-H", "Content-Type: application/json", f"{service.url}/v1/jobs"]
+    waiting = [*post, "-n", plan.idle_jobs, "-c", 1, "-r", 20, "-b", one, "-H", "Content-Type: application/json",
+               "-H", "Prefer: wait=10", f"{service.url}/v1/jobs"]
+    settle_down(plan, figures)
+    figures.add(e2e_batchRate=finish_rate(database, plan.batch_jobs, batch)[0])
+    settle_down(plan, figures)
+    rate, report = finish_rate(database, plan.single_jobs, single)
+    figures.add(e2e_singleRate=rate, e2e_singleSubmitP99Ms=report["p99_ms"])
+    settle_down(plan, figures)
+    idle = measure(waiting)
+    figures.add(e2e_idleP50Ms=idle["p50_ms"], e2e_idleP99Ms=idle["p99_ms"])
+
+
+def timed(command):
+    """Wall seconds, CPU seconds and the largest resident set of one command."""
+    begin = time.monotonic()
+    child = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        raise Failed(f"{' '.join(map(str, command))} ended with status {child.returncode}")
+    return time.monotonic() - begin, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+def bulk(plan, figures, origin, ours, scratch):
+    target = scratch / "download"
+
+    def go(command):
+        settle_down(plan, figures)
+        os.sync()
+        result = timed(command)
+        if target.stat().st_size != plan.big_bytes:
+            raise Failed(f"{command[0]}: {target.stat().st_size} bytes instead of {plan.big_bytes}")
+        target.unlink()
+        return result
+    wall, cpu, rss = go(["curl", "-s", "-o", target, f"{origin.url}/big.bin"])
+    figures.add(bulk_curlWallSeconds=wall, bulk_curlCpuSeconds=cpu, bulk_curlRSSMB=rss)
+    if ours:
+        wall, cpu, rss = go([ours[0], "get", "-o", target, f"{origin.url}/big.bin"])
+        figures.add(bulk_downloadWallSeconds=wall, bulk_downloadCpuSeconds=cpu, bulk_downloadRSSMB=rss)
+
+
+RATIOS = [
+    ("engine.rateRatio", "engine.rate", "engine.limitRate"),
+    ("engine.cpuRatio", "engine.cpuUs", "engine.limitCpuUs"),
+    ("engine.idleTransferRatio", "engine.idleTransferKB", "engine.limitIdleTransferKB"),
+    ("e2e.batchRatio", "e2e.batchRate", "e2e.limitBatchRate"),
+    ("e2e.singleRatio", "e2e.singleRate", "e2e.limitSingleRate"),
+    ("e2e.idleP50Ratio", "e2e.idleP50Ms", "e2e.limitIdleP50Ms"),
+    ("bulk.downloadWallRatio", "bulk.downloadWallSeconds", "bulk.curlWallSeconds"),
+    ("bulk.downloadCpuRatio", "bulk.downloadCpuSeconds", "bulk.curlCpuSeconds"),
+]
+ROWS = [
+    ("fetches/s, 1 KB, 64 in flight", "engine.rate", "engine.limitRate", "engine.rateRatio"),
+    ("CPU per fetch, µs", "engine.cpuUs", "engine.limitCpuUs", "engine.cpuRatio"),
+    ("memory per idle transfer, KB", "engine.idleTransferKB", "engine.limitIdleTransferKB",
+     "engine.idleTransferRatio"),
+    ("jobs/s, durable, batches of 100", "e2e.batchRate", "e2e.limitBatchRate", "e2e.batchRatio"),
+    ("jobs/s, durable, one by one", "e2e.singleRate", "e2e.limitSingleRate", "e2e.singleRatio"),
+    ("idle latency p50, ms", "e2e.idleP50Ms", "e2e.limitIdleP50Ms", "e2e.idleP50Ratio"),
+    ("idle latency p99, ms", "e2e.idleP99Ms", "e2e.limitIdleP99Ms", None),
+    ("download, wall s (limit: curl)", "bulk.downloadWallSeconds", "bulk.curlWallSeconds",
+     "bulk.downloadWallRatio"),
+    ("download, CPU s", "bulk.downloadCpuSeconds", "bulk.curlCpuSeconds", "bulk.downloadCpuRatio"),
+    ("download, largest memory, MB", "bulk.downloadRSSMB", "bulk.curlRSSMB", None),
+]
+
+
+def table(figures):
+    def cell(name):
+        value = figures.median(name) if name else None
+        return "-" if value is None else f"{value:,.2f}" if value < 1000 else f"{value:,.0f}"
+    print(f"{'':36}{'ours':>12}{'limit':>12}{'ratio':>8}")
+    for title, ours, limit, ratio in ROWS:
+        if figures.median(ours) is not None or figures.median(limit) is not None:
+            print(f"{title:36}{cell(ours):>12}{cell(limit):>12}{cell(ratio):>8}")
+    idle = min(figures.samples.get("machine.idlePercent", [100]))
+    if idle < 80:
+        print(f"The machine was busy (only {idle:.0f} % idle before a run): compare ratios, not figures.")
+
+
+def serve(stack, origin, database, scratch, fetchd):
+    """A running service over the benchmark's database, and a key for it."""
+    log = open(scratch / "fetchd.log", "w", encoding="utf-8")
+    database.psql("postgres", "-c", "CREATE DATABASE fetchd")
+    # As many connections to the origin as the limit has.
+    settings = {"WORKER_MAXIMUM_CONNECTIONS_PER_HOST": "64",
+                "FETCHD_MASTER_KEYS": "1:" + base64.b64encode(os.urandom(32)).decode()}
+    service = Service(fetchd, scratch / "data", [f"127.0.0.1:{origin.port}"], database.url("fetchd"), log=log,
+                      settings=settings)
+    stack.append(service)
+    service.start()
+    return service, service.create_key()
+
+
+def rounds(options, plan, figures, ours, scratch):
+    parts = options.only.split(",")
+    services = []
+    with Origin(scratch / "origin", plan.big_bytes) as origin, Database(scratch / "pg") as database:
+        try:
+            database.psql("postgres", "-c", "CREATE DATABASE bench")
+            if ours and "e2e" in parts:
+                service, key = serve(services, origin, database, scratch, ours[0])
+            for number in range(options.rounds):
+                say(f"Round {number + 1} of {options.rounds} …")
+                if "engine" in parts:
+                    engine(plan, figures, origin, ours)
+                if "e2e" in parts:
+                    limit_e2e(plan, figures, origin, database)
+                    if ours:
+                        our_e2e(plan, figures, origin, database, service, key, scratch)
+                if "bulk" in parts:
+                    bulk(plan, figures, origin, ours, scratch)
+        except BaseException:
+            log = scratch / "fetchd.log"
+            if log.exists():
+                say("The end of the service's log:\n" + "\n".join(log.read_text().splitlines()[-20:]))
+            raise
+        finally:
+            for service in services:
+                service.stop()
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="one short round, for a first look or a smoke test")
+    parser.add_argument("--rounds", type=int, help="default 3, quick 1")
+    parser.add_argument("--only", default="engine,e2e,bulk", help="parts, comma separated")
+    parser.add_argument("--limits-only", action="store_true", help="the C programs alone; builds no Swift")
+    parser.add_argument("--output", default=ROOT / "bench.json")
+    options = parser.parse_args()
+    options.rounds = options.rounds or (1 if options.quick else 3)
+    stop_in_order()
+    raise_descriptor_limit()
+    build_limits()
+    ours = None if options.limits_only else build_ours()
+    figures, scratch, begin = Figures(), pathlib.Path(tempfile.mkdtemp(prefix="fetchd-bench-")), time.monotonic()
+    scratch.chmod(0o755)
+    try:
+        rounds(options, Plan(options.quick), figures, ours, scratch)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    for name, over, under in RATIOS:
+        figures.ratio(name, over, under)
+    figures.add(bench_rounds=options.rounds, bench_seconds=time.monotonic() - begin, machine_processors=os.cpu_count())
+    table(figures)
+    pathlib.Path(options.output).write_text(json.dumps(figures.flat(), indent=2, sort_keys=True) + "\n")
+    say(f"Wrote {options.output}.")
+
+
+try:
+    main()
+except (Failed, subprocess.TimeoutExpired) as failure:
+    sys.exit(f"bench: {failure}")
+except KeyboardInterrupt:
+    sys.exit(130)

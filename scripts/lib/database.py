@@ -1,0 +1,61 @@
+"""A PostgreSQL of the benchmarks' own, durable and tuned, reached over a Unix socket only."""
+import glob
+import os
+import pathlib
+import signal
+import subprocess
+
+from processes import Failed, run, stop, wait_until
+
+SETTINGS = {
+    "listen_addresses": "", "fsync": "on", "synchronous_commit": "on", "full_page_writes": "on",
+    "shared_buffers": "1GB", "max_wal_size": "4GB", "checkpoint_timeout": "10min", "jit": "off",
+    "max_connections": "100", "log_min_messages": "error",
+}
+
+
+def bindir():
+    """The newest server Debian has installed."""
+    found = sorted(glob.glob("/usr/lib/postgresql/*/bin/postgres"), key=lambda path: int(path.split("/")[4]))
+    if not found:
+        raise Failed("no PostgreSQL server; scripts/install-dependencies installs it")
+    return os.path.dirname(found[-1])
+
+
+class Database:
+    """Runs as user `postgres` when we are root (PostgreSQL refuses root), otherwise as ourselves."""
+
+    def __init__(self, directory):
+        self.directory = pathlib.Path(directory)
+        self.process = None
+
+    def conninfo(self, name):
+        return f"host={self.directory} user=postgres dbname={name}"
+
+    def url(self, name):
+        return f"postgresql://postgres@/{name}?host={self.directory}"
+
+    def psql(self, name, *arguments):
+        return run([f"{bindir()}/psql", "-qXAt", "-v", "ON_ERROR_STOP=1", "-d", self.conninfo(name), *arguments])
+
+    def __enter__(self):
+        self.directory.mkdir(mode=0o700)
+        drop = []
+        if os.geteuid() == 0:
+            run(["chown", "postgres:", self.directory])
+            drop = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"]
+        data = self.directory / "data"
+        # The directory is 0700, so `trust` means this user and root.
+        run([*drop, f"{bindir()}/initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8",
+             "--locale=C.UTF-8", "--no-instructions"], cwd="/")
+        settings = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
+        with open(f"{self.directory}.log", "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                [*drop, f"{bindir()}/postgres", "-D", data, "-k", self.directory, *settings], cwd="/", stderr=log)
+        ready = [f"{bindir()}/pg_isready", "-q", "-U", "postgres", "-h", str(self.directory)]
+        wait_until(lambda: subprocess.run(ready, check=False).returncode == 0, 30, "PostgreSQL", self.process)
+        return self
+
+    def __exit__(self, *_):
+        # SIGINT is PostgreSQL's fast shutdown.
+        stop(self.process, 60, signal.SIGINT)

@@ -1,0 +1,51 @@
+"""The benchmarks' origin: nginx on loopback with one worker, serving from a directory of its own."""
+import os
+import pathlib
+import random
+import subprocess
+
+from processes import ROOT, free_ports, is_listening, program, stop, wait_until
+
+
+class Origin:
+    """Serves /1k, /big.bin, /json and /slow (1 KB/s) on a free port."""
+
+    def __init__(self, directory, big_bytes):
+        self.directory = pathlib.Path(directory)
+        self.big_bytes = big_bytes
+        self.port, self.slow_port = free_ports(2)
+        self.process = None
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def slow_url(self):
+        return f"http://127.0.0.1:{self.slow_port}/slow"
+
+    def __enter__(self):
+        www = self.directory / "www"
+        for folder in (www, self.directory / "tmp"):
+            folder.mkdir(parents=True, exist_ok=True)
+        generator = random.Random(1)
+        (www / "1k").write_bytes(bytes(generator.choices(b"abcdefghijklmnopqrstuvwxyz", k=1024)))
+        block = generator.randbytes(1 << 20)
+        (www / "1m").write_bytes(block)
+        with open(www / "big.bin", "wb") as big:
+            for _ in range(self.big_bytes >> 20):
+                big.write(block)
+        template = (ROOT / "Benchmarks/origin.nginx.conf").read_text()
+        user = "user www-data;" if os.geteuid() == 0 else ""
+        for word, value in {"@USER@": user, "@DIRECTORY@": str(self.directory), "@PORT@": str(self.port),
+                            "@SLOW_PORT@": str(self.slow_port)}.items():
+            template = template.replace(word, value)
+        configuration = self.directory / "nginx.conf"
+        configuration.write_text(template)
+        self.process = subprocess.Popen([program("nginx", "/usr/sbin"), "-c", configuration,
+                                         "-e", self.directory / "error.log", "-g", "daemon off;"])
+        wait_until(lambda: is_listening(self.port), 10, "nginx", self.process)
+        return self
+
+    def __exit__(self, *_):
+        stop(self.process)

@@ -1,0 +1,94 @@
+"""Child processes and addresses that the scripts need: started, waited for with a bound, stopped by their own pid."""
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+class Failed(Exception):
+    """A step that cannot go on; the message is for the person at the terminal."""
+
+
+def say(message):
+    print(message, file=sys.stderr, flush=True)
+
+
+def stop_in_order():
+    """Makes SIGTERM and a closed terminal do what Ctrl-C does, so that `finally` stops what was started."""
+    for sign in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(sign, signal.default_int_handler)
+
+
+def raise_descriptor_limit():
+    """Lets us, and what we start, open as many descriptors as the administrator allows."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def free_ports(count):
+    """Loopback ports nobody listens on; all are held until the last is known, so they differ."""
+    held = [socket.socket() for _ in range(count)]
+    for one in held:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in held]
+    for one in held:
+        one.close()
+    return ports
+
+
+def is_listening(port):
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        return True
+    except OSError:
+        return False
+
+
+def wait_until(condition, seconds, what, process=None):
+    """Polls until `condition` holds. A process that ended meanwhile ends the wait."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if process is not None and process.poll() is not None:
+            raise Failed(f"{what}: the process ended with status {process.returncode}")
+        if time.monotonic() > deadline:
+            raise Failed(f"{what}: not within {seconds} s")
+        time.sleep(0.05)
+
+
+def stop(process, seconds=20, sign=signal.SIGTERM):
+    """Asks the process to stop, and makes it after the bound."""
+    if process is None or process.poll() is not None:
+        return
+    process.send_signal(sign)
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        say(f"process {process.pid} did not stop within {seconds} s; killing it")
+        process.kill()
+        process.wait()
+
+
+def program(name, *places):
+    """The path of a program on the PATH or in one of the places Debian keeps it."""
+    found = shutil.which(name)
+    for place in places:
+        if found is None and os.access(f"{place}/{name}", os.X_OK):
+            found = f"{place}/{name}"
+    if found is None:
+        raise Failed(f"'{name}' is missing; scripts/install-dependencies installs it")
+    return found
+
+
+def run(command, **options):
+    """Runs to the end and returns what it printed; a failure shows the command and its output."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
+    if done.returncode != 0:
+        raise Failed(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}".strip())
+    return done.stdout
