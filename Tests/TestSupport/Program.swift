@@ -14,54 +14,49 @@ package final class Program: Sendable {
     private let pid: Int32
     private let standardError: Int32?
     private let standardOutput: Int32?
+    private let standardInput: Int32?
     private let status = Mutex<Int32?>(nil)
 
-    /// One program is started at a time: between its making and its marking a pipe could leak into another program,
-    /// which would then keep it open.
-    private static let starting = Mutex(())
-
-    /// Starts a program with no input.
+    /// Starts a program.
     ///
     /// - Parameters:
+    ///   - holdsInput: Whether its input stays open and empty as long as this object lives; else it has none.
     ///   - readsOutput: Whether ``output()`` is going to be asked for; else output goes nowhere.
     ///   - readsErrors: The same for standard error, read with ``nextErrors()``.
-    package convenience init(
+    package init(
         _ command: [String],
         environment: [String: String]? = nil,
+        holdsInput: Bool = false,
         readsOutput: Bool = false,
         readsErrors: Bool = false
     ) throws {
-        let parts = try Self.starting.withLock { _ in
-            try Self.start(command, environment, readsOutput: readsOutput, readsErrors: readsErrors)
-        }
-        self.init(pid: parts.pid, standardOutput: parts.output, standardError: parts.errors)
-    }
-
-    private init(pid: Int32, standardOutput: Int32?, standardError: Int32?) {
-        self.pid = pid
-        self.standardOutput = standardOutput
-        self.standardError = standardError
-    }
-
-    private static func start(
-        _ command: [String],
-        _ environment: [String: String]?,
-        readsOutput: Bool,
-        readsErrors: Bool
-    ) throws -> (pid: Int32, output: Int32?, errors: Int32?) {
+        let input = holdsInput ? Self.pipe() : nil
         let output = readsOutput ? Self.pipe() : nil
         let errors = readsErrors ? Self.pipe() : nil
+        standardInput = input?.write
+        standardOutput = output?.read
+        standardError = errors?.read
+        let ends = [input?.read, output?.write, errors?.write]
+        defer { for end in ends { if let end { close(end) } } }
+        pid = try Self.start(command, environment, ends)
+    }
+
+    /// - Parameter ends: What becomes its input, output and errors; nil is nothing.
+    private static func start(
+        _ command: [String], _ environment: [String: String]?, _ ends: [Int32?]
+    ) throws -> Int32 {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        for (descriptor, pipe) in [(Int32(1), output), (2, errors)] {
-            if let pipe {
-                posix_spawn_file_actions_adddup2(&actions, pipe.write, descriptor)
+        for (descriptor, end) in zip(Int32(0)..., ends) {
+            if let end {
+                posix_spawn_file_actions_adddup2(&actions, end, descriptor)
             } else {
-                posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_WRONLY, 0)
+                posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
             }
         }
+        // It gets nothing else of ours: a browser's helper that outlives its test would keep any pipe open for ever.
+        _ = Self.closeFrom?(&actions, 3)
         // The threads that tests run on block signals, and a child inherits that: it would not hear SIGTERM.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
@@ -75,13 +70,12 @@ package final class Program: Sendable {
         defer { (arguments + variables).forEach { free($0) } }
         var pid: pid_t = 0
         let code = posix_spawn(&pid, command[0], &actions, &attributes, &arguments, &variables)
-        for pipe in [output, errors] { if let pipe { close(pipe.write) } }
         guard code == 0 else { throw CannotStart(path: command[0], code: code) }
-        return (pid, output?.read, errors?.read)
+        return pid
     }
 
     deinit {
-        for descriptor in [standardOutput, standardError] { if let descriptor { close(descriptor) } }
+        for descriptor in [standardInput, standardOutput, standardError] { if let descriptor { close(descriptor) } }
     }
 
     package func send(_ signal: Int32) { kill(pid, signal) }
@@ -112,6 +106,12 @@ package final class Program: Sendable {
             return ended
         }
     }
+
+    /// `posix_spawn_file_actions_addclosefrom_np`, which Swift's view of glibc leaves out.
+    private static let closeFrom: CloseFrom? =
+        dlsym(nil, "posix_spawn_file_actions_addclosefrom_np").map { unsafeBitCast($0, to: CloseFrom.self) }
+    private typealias CloseFrom =
+        @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
 
     private static func pipe() -> (read: Int32, write: Int32) {
         var ends: [Int32] = [-1, -1]

@@ -13,27 +13,20 @@ actor TestCluster {
     }
 
     nonisolated private let socketDirectory: String
-    /// Keeps the watching shell's standard input open; its end is the server's end.
-    private let lifeline: Pipe
+    /// Watches the server: the end of this program's input, which is the end of this process, is the server's end.
+    private let watcher: Program
     nonisolated private let administrator: Client
     private var templates: [String: Template] = [:]
 
     private init() {
-        let shell = Process()
-        let output = Pipe()
-        lifeline = Pipe()
-        shell.executableURL = URL(filePath: "/bin/sh")
-        shell.arguments = ["-c", Self.script]
-        shell.standardInput = lifeline
-        shell.standardOutput = output
         do {
-            try shell.run()
+            watcher = try Program(["/bin/sh", "-c", Self.script], holdsInput: true, readsOutput: true)
         } catch {
             fatalError("no shell for the test server: \(error)")
         }
-        let firstLine = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        let firstLine = watcher.nextOutput()
         guard firstLine.hasPrefix("/"), firstLine.hasSuffix("\n") else {
-            fatalError("the test server did not start; PostgreSQL's server package must be installed")
+            fatalError("the test server did not start; PostgreSQL's server package must be installed. \(firstLine)")
         }
         socketDirectory = String(firstLine.dropLast())
         var configuration = Client.Configuration(
@@ -59,13 +52,13 @@ actor TestCluster {
         fi
         cd "$dir"
         { $as "$bin/initdb" -D "$dir/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 -N; } >"$dir/log" 2>&1 ||
-            { cat "$dir/log" >&2; rm -rf "$dir"; exit 1; }
+            { cat "$dir/log"; rm -rf "$dir"; exit 1; }
         $as "$bin/postgres" -D "$dir/data" -k "$dir" -c listen_addresses= -c fsync=off -c full_page_writes=off \
             -c max_connections=200 -c shared_buffers=64MB -c jit=off -c autovacuum_naptime=5min \
             </dev/null >>"$dir/log" 2>&1 &
         server=$!
         until "$bin/pg_isready" -q -h "$dir" -U postgres; do
-            kill -0 "$server" 2>/dev/null || { cat "$dir/log" >&2; rm -rf "$dir"; exit 1; }
+            kill -0 "$server" 2>/dev/null || { cat "$dir/log"; rm -rf "$dir"; exit 1; }
             sleep 0.02
         done
         echo "$dir"
