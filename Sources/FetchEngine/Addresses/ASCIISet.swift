@@ -26,6 +26,8 @@ extension ASCIISet {
     static let query = Self(controls, adding: " \"#<>")
     static let specialQuery = Self(query.members, adding: "'")
     static let path = Self(query.members, adding: "?^`{}")
+    /// What is not an `attr-char` (RFC 8187 §3.2.1).
+    static let extendedValue = Self(controls, adding: " \"%'()*,/:;<=>?@[\\]{}")
     static let userinfo = Self(path.members, adding: "/:;=@[\\]|")
 }
 

@@ -8,6 +8,8 @@ public struct ProtectionSpace: Sendable, Hashable {
         case httpBasic
         /// RFC 7616.
         case httpDigest
+        /// RFC 6750.
+        case httpBearer
         /// NTLM.
         case ntlm
         /// SPNEGO, Kerberos beneath it.
@@ -23,7 +25,7 @@ public struct ProtectionSpace: Sendable, Hashable {
         public var isSessionLevel: Bool {
             switch self {
             case .ntlm, .negotiate, .clientCertificate, .serverTrust: true
-            case .default, .httpBasic, .httpDigest, .htmlForm: false
+            case .default, .httpBasic, .httpDigest, .httpBearer, .htmlForm: false
             }
         }
     }
@@ -54,39 +56,6 @@ public struct ProtectionSpace: Sendable, Hashable {
     }
 }
 
-/// What convinces a server.
-///
-/// It does not print.
-public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
-    /// How long it is kept.
-    public enum Persistence: String, Sendable, Hashable, Codable, CaseIterable {
-        /// For one request.
-        case none
-        /// As long as the session.
-        case forSession
-        /// In the persistent store.
-        case permanent
-    }
-
-    /// The user name.
-    public let user: String
-    /// How long it is kept.
-    public let persistence: Persistence
-    let password: String
-
-    /// Makes a credential of a user name and a password.
-    public init(user: String, password: String, persistence: Persistence = .none) {
-        self.user = user
-        self.password = password
-        self.persistence = persistence
-    }
-
-    /// Always the same text.
-    public var description: String { "<redacted>" }
-    /// Nothing.
-    public var customMirror: Mirror { Mirror(self, children: [:]) }
-}
-
 /// A question about authentication or trust.
 public struct Challenge: Sendable {
     /// The answer to a challenge.
@@ -105,12 +74,14 @@ public struct Challenge: Sendable {
 
     /// What the credential has to answer for.
     public var protectionSpace: ProtectionSpace
-    /// What was tried or found, if anything.
+    /// What was tried last in this space and failed, if anything.
     public var proposedCredential: Credential?
-    /// How often authentication has failed in this task.
+    /// How often authentication has failed in this task, in all spaces together.
     public var previousFailureCount: Int
     /// The answer that asks, if there is one.
     public var failureResponse: Response?
+    /// Every space that was offered together with this one, strongest first.
+    public var offeredSpaces: [ProtectionSpace] = []
     /// The certificates the server presented, DER, its own first; empty unless the method is `serverTrust`.
     public var certificateChain: [[UInt8]] = []
 

@@ -1,0 +1,211 @@
+/// Decides about the challenges of one task.
+///
+/// Owns no connection, no store and no delegate. The order is: the user name and password of the URL, what the store
+/// holds, the delegate.
+struct AuthenticationMachine {
+    /// What is to be done next.
+    enum Action: Equatable {
+        /// Look for the default credential of a space; ``found(_:)`` takes it.
+        case lookUp(ProtectionSpace)
+        /// Ask the delegates; ``answered(_:)`` takes the answer.
+        case ask(Question)
+        /// Make the request again with this.
+        case retry(Attempt)
+        /// The response at hand is the result.
+        case deliver
+        /// End the load with `userCancelledAuthentication`.
+        case cancel
+    }
+
+    /// What the delegates are asked.
+    struct Question: Equatable {
+        var space: ProtectionSpace
+        var proposedCredential: Credential?
+        var previousFailureCount: Int
+        var offeredSpaces: [ProtectionSpace]
+    }
+
+    /// A credential on its way to convince.
+    struct Attempt: Equatable {
+        /// Where the credential came from.
+        enum Source { case url, store, delegate }
+
+        var space: ProtectionSpace
+        var credential: Credential
+        var source: Source
+        /// Whether nobody had asked for it.
+        var isUnasked = false
+    }
+
+    /// A server that calls each new nonce stale is taken to refuse, at the latest after so many.
+    private static let maximumStaleAnswers = 4
+
+    private(set) var failureCount = 0
+    /// What the requests carry now, to the server and to the proxy.
+    private(set) var attempts: [Attempt] = []
+    /// What has convinced in this task; it needs no second question.
+    private var accepted: [ProtectionSpace: Credential] = [:]
+    private var failed: [ProtectionSpace: Credential] = [:]
+    private var rejected: Set<ProtectionSpace> = []
+    private var staleAnswers = 0
+    private var ofURL: (server: AuthenticationOffer.Party, credential: Credential)?
+    /// The offers of the response at hand, and those whose default credential was not looked for yet.
+    private var offers: [AuthenticationOffer] = []
+    private var toLookUp: [AuthenticationOffer] = []
+
+    /// Begins a task.
+    ///
+    /// - Parameter url: The URL it was made with, whose user name and password are good for its server alone.
+    init(url: URLRecord) {
+        ofURL = Credential(userinfoOf: url).map { (AuthenticationOffer.Party(server: url), $0) }
+    }
+
+    // MARK: Before a request
+
+    /// A hop begins: nothing is carried over from the one before.
+    mutating func began() { attempts = [] }
+
+    /// What has convinced in a space during this task.
+    func known(for space: ProtectionSpace) -> Credential? { accepted[space] }
+
+    /// Sends a credential before anyone asks for it, inside a space that is known.
+    mutating func volunteer(_ credential: Credential, for space: ProtectionSpace) {
+        guard credential.fits(space.method), !rejected.contains(space), failed[space] != credential else { return }
+        note(Attempt(space: space, credential: credential, source: .store, isUnasked: true))
+    }
+
+    // MARK: After a response
+
+    /// A response came that asks, with at least one offer, or none when it is an ordinary one.
+    mutating func challenged(by offers: [AuthenticationOffer]) -> Action {
+        guard let first = offers.first else { return .deliver }
+        let isProxy = first.space.isProxy
+        if let attempt = attempts.first(where: { $0.space.isProxy == isProxy }) {
+            if let again = staleAttempt(attempt, offers) { return again }
+            attempts.removeAll { $0.space.isProxy == isProxy }
+            // Beside the space it was meant for, an unasked credential has proved nothing.
+            if !attempt.isUnasked || offers.contains(where: { $0.space == attempt.space }) { fail(attempt) }
+        }
+        self.offers = offers.filter { !rejected.contains($0.space) }
+        toLookUp = self.offers
+        return usingURL() ?? usingAccepted() ?? next()
+    }
+
+    /// The default credential of the space that ``Action/lookUp(_:)`` named.
+    mutating func found(_ credential: Credential?) -> Action {
+        let offer = toLookUp.removeFirst()
+        guard let credential, credential.fits(offer.space.method), credential != failed[offer.space] else {
+            return next()
+        }
+        return retry(Attempt(space: offer.space, credential: credential, source: .store))
+    }
+
+    /// The answer to ``Action/ask(_:)``.
+    ///
+    /// A credential that cannot be said in the scheme rejects the space.
+    mutating func answered(_ disposition: Challenge.Disposition) -> Action {
+        guard let offer = offers.first else { return .deliver }
+        switch disposition {
+        case .useCredential(let credential) where credential.fits(offer.space.method):
+            return retry(Attempt(space: offer.space, credential: credential, source: .delegate))
+        case .useCredential, .rejectProtectionSpace:
+            rejected.insert(offer.space)
+            offers.removeFirst()
+            return next()
+        case .performDefaultHandling, .continueWithoutCredential: return .deliver
+        case .cancelAuthenticationChallenge: return .cancel
+        }
+    }
+
+    /// The attempt could not even be made: its scheme is passed over from now on, and nothing has failed.
+    mutating func couldNotBegin(_ attempt: Attempt) -> Action {
+        attempts.removeAll { $0 == attempt }
+        rejected.insert(attempt.space)
+        offers.removeAll { $0.space == attempt.space }
+        toLookUp.removeAll { $0.space == attempt.space }
+        return next()
+    }
+
+    /// A response came that does not ask: what the request carried has convinced.
+    ///
+    /// Returns what is to be kept by its persistence. An error of the server's own proves nothing.
+    mutating func convinced(status: Int) -> [Attempt] {
+        defer { attempts = [] }
+        staleAnswers = 0
+        guard status < 500 else { return [] }
+        // A 401 that nobody could answer has at least passed the proxy.
+        let proven = attempts.filter { status == 401 ? $0.space.isProxy : status != 407 }
+        for attempt in proven {
+            accepted[attempt.space] = attempt.credential
+            failed[attempt.space] = nil
+        }
+        return proven.filter { $0.source == .delegate && $0.credential.persistence != .none }
+    }
+
+    /// A request carries one credential for the server and one for the proxy.
+    private mutating func note(_ attempt: Attempt) {
+        attempts.removeAll { $0.space.isProxy == attempt.space.isProxy }
+        attempts.append(attempt)
+    }
+
+    private mutating func retry(_ attempt: Attempt) -> Action {
+        note(attempt)
+        return .retry(attempt)
+    }
+
+    /// The same credential once more, when only the nonce was too old (RFC 7616 §3.3).
+    private mutating func staleAttempt(_ attempt: Attempt, _ offers: [AuthenticationOffer]) -> Action? {
+        guard let offer = offers.first(where: { $0.space == attempt.space }), let digest = offer.digest else {
+            return nil
+        }
+        // An unasked answer used a nonce of an earlier task; not every server says that it is stale.
+        guard digest.isStale || attempt.isUnasked, staleAnswers < Self.maximumStaleAnswers else { return nil }
+        staleAnswers += 1
+        var again = attempt
+        again.isUnasked = false
+        return retry(again)
+    }
+
+    private mutating func fail(_ attempt: Attempt) {
+        failureCount += 1
+        staleAnswers = 0
+        failed[attempt.space] = attempt.credential
+        if accepted[attempt.space] == attempt.credential { accepted[attempt.space] = nil }
+        if attempt.source == .url { ofURL = nil }
+    }
+
+    private mutating func usingURL() -> Action? {
+        guard let ofURL else { return nil }
+        let offer = offers.first { offer in
+            // Tickets for a password of a URL would have to be fetched from a realm that nobody named.
+            offer.space.method != .negotiate && ofURL.server == .init(space: offer.space)
+                && ofURL.credential.fits(offer.space.method)
+        }
+        guard let offer else { return nil }
+        return retry(Attempt(space: offer.space, credential: ofURL.credential, source: .url))
+    }
+
+    private mutating func usingAccepted() -> Action? {
+        for offer in offers {
+            if let credential = accepted[offer.space] {
+                return retry(Attempt(space: offer.space, credential: credential, source: .store))
+            }
+        }
+        return nil
+    }
+
+    private func next() -> Action {
+        if let offer = toLookUp.first { return .lookUp(offer.space) }
+        guard let offer = offers.first else { return .deliver }
+        return .ask(
+            Question(
+                space: offer.space, proposedCredential: failed[offer.space], previousFailureCount: failureCount,
+                offeredSpaces: offers.map(\.space)))
+    }
+}
+
+extension AuthenticationOffer.Party {
+    fileprivate init(space: ProtectionSpace) {
+        self.init(host: space.host, port: space.port, scheme: space.scheme, isProxy: space.isProxy)
+    }
+}

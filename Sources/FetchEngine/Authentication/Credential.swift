@@ -1,0 +1,100 @@
+/// What convinces a server.
+///
+/// It does not print.
+public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
+    /// How long it is kept.
+    public enum Persistence: String, Sendable, Hashable, Codable, CaseIterable {
+        /// For one request.
+        case none
+        /// As long as the session.
+        case forSession
+        /// In the persistent store.
+        case permanent
+    }
+
+    /// What makes it convincing.
+    enum Secret: Sendable, Hashable {
+        case password(String)
+        case bearerToken(String)
+    }
+
+    /// The user name; empty for a kind that names no user.
+    ///
+    /// For NTLM it may be `DOMAIN\user`, for Negotiate `user@REALM`.
+    public let user: String
+    /// How long it is kept.
+    public let persistence: Persistence
+    let secret: Secret
+
+    /// Makes a credential of a user name and a password.
+    public init(user: String, password: String, persistence: Persistence = .none) {
+        self.user = user
+        self.persistence = persistence
+        secret = .password(password)
+    }
+
+    /// Makes a credential of a bearer token (RFC 6750).
+    public init(bearerToken: String, persistence: Persistence = .none) {
+        user = ""
+        self.persistence = persistence
+        secret = .bearerToken(bearerToken)
+    }
+
+    /// Always the same text.
+    public var description: String { "<redacted>" }
+    /// Nothing.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}
+
+extension Credential {
+    var password: String? {
+        if case .password(let password) = secret { password } else { nil }
+    }
+
+    var bearerToken: String? {
+        if case .bearerToken(let token) = secret { token } else { nil }
+    }
+
+    /// The user name and password of a URL, for one request, or nil when it has none or they are not UTF-8.
+    init?(userinfoOf url: URLRecord) {
+        guard url.hasCredentials,
+            let user = String(validating: percentDecoded(Array(url.username.utf8)[...]), as: UTF8.self),
+            let password = String(validating: percentDecoded(Array(url.password.utf8)[...]), as: UTF8.self)
+        else { return nil }
+        self.init(user: user, password: password)
+    }
+
+    /// Whether this can be said in a scheme at all.
+    ///
+    /// No text may have control characters, and the user name no colon where a colon ends it (RFC 7617 §2).
+    func fits(_ method: ProtectionSpace.Method) -> Bool {
+        switch (method, secret) {
+        case (.httpBasic, .password(let password)):
+            Self.isPrintable(user) && Self.isPrintable(password) && !user.utf8.contains(UInt8(ascii: ":"))
+        case (.default, .password(let password)), (.httpDigest, .password(let password)),
+            (.ntlm, .password(let password)), (.negotiate, .password(let password)):
+            Self.isPrintable(user) && Self.isPrintable(password)
+        case (.httpBearer, .bearerToken(let token)): Self.isToken68(token)
+        default: false
+        }
+    }
+
+    private static func isPrintable(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
+
+    private static func isToken68(_ text: String) -> Bool {
+        let body = text.utf8.reversed().drop { $0 == UInt8(ascii: "=") }
+        return !body.isEmpty && body.allSatisfy(\.isToken68)
+    }
+}
+
+extension UInt8 {
+    /// Whether it may be in a `token68` (RFC 9110 §11.2), the padding at its end aside.
+    var isToken68: Bool {
+        switch self {
+        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: "+"),
+            UInt8(ascii: "/"):
+            true
+        default: isASCIILetter || isASCIIDigit
+        }
+    }
+}

@@ -1,0 +1,43 @@
+/// Keeps credentials, by protection space and user, with one default per space.
+///
+/// Reading gives nothing and writing does nothing where a form cannot reach what lies beneath it; it reports that
+/// itself, for no load fails because of its store.
+public protocol CredentialStorage: Sendable {
+    /// The credentials of a space, by user name.
+    func credentials(for space: ProtectionSpace) async -> [String: Credential]
+
+    /// All credentials.
+    func allCredentials() async -> [ProtectionSpace: [String: Credential]]
+
+    /// The credential that loads use without asking.
+    func defaultCredential(for space: ProtectionSpace) async -> Credential?
+
+    /// Keeps a credential, in place of one of the same user.
+    ///
+    /// The first of a space becomes its default. One whose persistence is `none` is not kept.
+    func set(_ credential: Credential, for space: ProtectionSpace) async
+
+    /// Keeps a credential and makes it the default of the space.
+    ///
+    /// One whose persistence is `none` is not kept.
+    func setDefault(_ credential: Credential, for space: ProtectionSpace) async
+
+    /// Removes the credential of this user; if it was the default, the space has none then.
+    func remove(_ credential: Credential, for space: ProtectionSpace) async
+
+    /// Removes everything.
+    func removeAll() async
+
+    /// A stored credential was refused; it stays until it is removed or replaced.
+    func noteFailure(of credential: Credential, for space: ProtectionSpace) async
+
+    /// Tells each space whose credentials have changed since the call.
+    ///
+    /// Removing everything tells every space there was. A reader that falls far behind misses the oldest ones.
+    func changes() -> AsyncStream<ProtectionSpace>
+}
+
+extension CredentialStorage {
+    /// Ignores it.
+    public func noteFailure(of credential: Credential, for space: ProtectionSpace) async {}
+}
