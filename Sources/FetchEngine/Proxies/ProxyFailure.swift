@@ -1,0 +1,72 @@
+extension LoadError.Code {
+    /// The configuration names a proxy that cannot be one.
+    public static let proxyInvalid = Self("proxyInvalid", -1000)
+    /// The target policy does not allow the proxy, or not for this target.
+    public static let proxyForbidden = Self("proxyForbidden", -1004)
+    /// The name of the proxy did not resolve.
+    public static let cannotFindProxy = Self("cannotFindProxy", -1003)
+    /// No connection to the proxy could be made, TLS with it included.
+    public static let cannotConnectToProxy = Self("cannotConnectToProxy", -1004)
+    /// The proxy does not connect to the target: it refused, or could not.
+    public static let proxyRefusedConnection = Self("proxyRefusedConnection", -1004)
+    /// The proxy wants a credential, or another than the one it was shown.
+    public static let proxyAuthenticationRequired = Self("proxyAuthenticationRequired", -1013)
+    /// The proxy does not speak its protocol.
+    public static let badProxyResponse = Self("badProxyResponse", -1011)
+}
+
+/// What went wrong between us, a proxy and the target it was to reach.
+enum ProxyFailure: Equatable {
+    /// The proxy's name did not resolve.
+    case proxyNotFound
+    /// The target's name did not resolve, where that was on our side.
+    case targetNotFound
+    /// The proxy was not reached, or broke off before it had answered.
+    case notReached
+    /// The proxy answered what its protocol does not know.
+    case badAnswer
+    /// The proxy wants a credential, or another one.
+    case wantsCredential
+    /// The proxy did not reach the target in time.
+    case tooLate
+    /// The proxy answered that it does not connect to the target.
+    case refused
+
+    /// What a status other than 2xx in answer to CONNECT means.
+    init(connectStatus status: Int) {
+        switch status {
+        case 407: self = .wantsCredential
+        case 504: self = .tooLate
+        default: self = .refused
+        }
+    }
+
+    /// The error it is.
+    var code: LoadError.Code {
+        switch self {
+        case .proxyNotFound: .cannotFindProxy
+        case .targetNotFound: .cannotFindHost
+        case .notReached: .cannotConnectToProxy
+        case .badAnswer: .badProxyResponse
+        case .wantsCredential: .proxyAuthenticationRequired
+        case .tooLate: .timedOut
+        case .refused: .proxyRefusedConnection
+        }
+    }
+
+    /// The error in a sentence.
+    var message: String {
+        switch self {
+        case .proxyNotFound: "The name of the proxy did not resolve."
+        case .targetNotFound: "The host name did not resolve."
+        case .notReached: "No connection to the proxy could be made."
+        case .badAnswer: "The proxy does not speak its protocol as it should."
+        case .wantsCredential: "The proxy wants a credential, or another one."
+        case .tooLate: "The proxy did not reach the target in time."
+        case .refused: "The proxy does not connect to the target."
+        }
+    }
+
+    /// Whether the next route may be tried: nobody has heard of the target yet.
+    var allowsNextRoute: Bool { self == .proxyNotFound || self == .notReached }
+}

@@ -1,0 +1,30 @@
+extension TargetGuard {
+    /// Judges a proxy, and whether a target can still be judged when it is reached through it.
+    ///
+    /// The proxy is judged as a target is, and the address it is dialled at again. What the target's name resolves to
+    /// nobody sees where the proxy resolves it, so its name rules are all there is; where it is resolved here and only
+    /// handed on, no address of it is ever dialled and judged, so such a proxy is refused for names.
+    func judge(_ proxy: Proxy, for target: URLRecord) throws(TargetRefusal) {
+        guard policy.isRestricted else { return }
+        do throws(TargetRefusal) {
+            let parsed = try? URLRecord("http://\(proxy.host):\(proxy.port)/")
+            guard let parsed else { throw .proxy }
+            try judge(parsed)
+        } catch {
+            throw .proxy
+        }
+        guard !proxy.kind.resolvesHere || target.host.flatMap(IPAddress.init(host:)) != nil else {
+            throw TargetRefusal(
+                .proxyForbidden, "Names are resolved on this side of the proxy, where nobody judges them.")
+        }
+    }
+}
+
+extension TargetRefusal {
+    static let proxy = Self(.proxyForbidden, "The proxy is not at a public address.")
+}
+
+extension TargetRefusal.Code {
+    /// The proxy may not be used, or not for this target.
+    public static let proxyForbidden = Self("proxyForbidden")
+}

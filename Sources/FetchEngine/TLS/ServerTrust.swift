@@ -1,0 +1,47 @@
+/// What a server showed to prove who it is, and what the engine makes of it.
+public struct ServerTrust: Sendable, Hashable {
+    /// What verification found.
+    public enum Verdict: Sendable, Hashable {
+        /// A known authority vouches for the certificate and its host.
+        case trusted
+        /// It does not hold: the error the load ends with unless somebody accepts the chain, and the rule it broke.
+        case rejected(LoadError.Code, reason: String)
+    }
+
+    /// The host that was meant to be reached.
+    public let host: String
+    /// Its port.
+    public let port: UInt16
+    /// The certificates as the server sent them, DER, its own first.
+    public let certificates: [[UInt8]]
+    /// What the engine makes of them.
+    public let verdict: Verdict
+    /// The TLS version, such as `TLSv1.3`.
+    public let protocolVersion: String
+    /// The cipher suite, such as `TLS_AES_256_GCM_SHA384`.
+    public let cipherSuite: String
+
+    /// Makes a trust, for example in a test of code that judges one.
+    public init(
+        host: String, port: UInt16, certificates: [[UInt8]], verdict: Verdict, protocolVersion: String = "",
+        cipherSuite: String = ""
+    ) {
+        self.host = host
+        self.port = port
+        self.certificates = certificates
+        self.verdict = verdict
+        self.protocolVersion = protocolVersion
+        self.cipherSuite = cipherSuite
+    }
+
+    /// The digest of the server's own certificate: what ``TLSConfiguration/acceptedCertificates`` compares with.
+    public var fingerprint: Fingerprint { Fingerprint(of: certificates.first ?? []) }
+
+    /// The digest of the public key of the server's own certificate: what ``PublicKeyPin`` compares with.
+    public var publicKeyFingerprint: Fingerprint? {
+        certificates.first.flatMap(CertificateCoding.publicKeyFingerprint)
+    }
+
+    /// What an accepted chain is known again by: every certificate in it, in its order.
+    var chainFingerprint: Fingerprint { Fingerprint(ofAll: certificates) }
+}

@@ -1,0 +1,147 @@
+import Testing
+
+@testable import FetchEngine
+
+@Suite struct ProxyTests {
+    /// A text, and what it names: kind, host and port.
+    static let texts: [(String, String)] = [
+        ("proxy.example:3128", "http://proxy.example:3128"), ("proxy.example", "http://proxy.example:80"),
+        ("http://proxy.example:80", "http://proxy.example:80"), ("https://proxy.example", "https://proxy.example:443"),
+        ("https://proxy.example:80", "https://proxy.example:80"),
+        ("socks://proxy.example", "socks5://proxy.example:1080"),
+        ("SOCKS5H://Proxy.Example:9", "socks5h://proxy.example:9"),
+        ("socks4://127.0.0.1", "socks4://127.0.0.1:1080"), ("socks4a://[::1]:1", "socks4a://[::1]:1"),
+        ("http://u:p@proxy.example:3128/", "http://proxy.example:3128"),
+        ("socks5://u@[::1]", "socks5://[::1]:1080"), ("socks5://[::1]:80", "socks5://[::1]:80"),
+    ]
+
+    // NET-6, NET-7
+    @Test(arguments: texts)
+    func `a proxy is read from a text`(_ text: String, _ description: String) throws {
+        #expect(try #require(Proxy(text)).description == description)
+    }
+
+    @Test(arguments: ["", "http://", "ftp://proxy.example", "proxy.example/path", "proxy.example?q", "a b", "a:99999"])
+    func `a text that names no proxy is none`(_ text: String) { #expect(Proxy(text) == nil) }
+
+    @Test func `the credential in a text is decoded and does not print`() throws {
+        let proxy = try #require(Proxy("http://us%65r:p%40ss@proxy.example:1"))
+        #expect(proxy.credential == Credential(user: "user", password: "p@ss", persistence: .forSession))
+        var dumped = ""
+        dump(proxy, to: &dumped)
+        #expect(!dumped.contains("p@ss"))
+        #expect(!"\(proxy)".contains("user"))
+    }
+
+    @Test(arguments: ["", "a b", "a/b", "u@a", "a:80"])
+    func `a host that is none makes no proxy`(_ host: String) { #expect(Proxy(.http, host: host) == nil) }
+}
+
+/// Which proxies a load goes through (NET-5, NET-7, BEY-18).
+@Suite struct ProxyConfigurationTests {
+    private static let (http, socks) = (Proxy("http://web.example:3128")!, Proxy("socks5h://socks.example")!)
+
+    private static func routes(_ configuration: ProxyConfiguration, _ url: String) throws -> [ProxyConfiguration.Route]
+    {
+        configuration.routes(to: try URLRecord(url))
+    }
+
+    @Test func `without rules everything goes direct`() throws {
+        #expect(try Self.routes(.none, "http://a.example/") == [.direct])
+    }
+
+    // The dictionary of NET-7: squid for http, dante for https in one session.
+    @Test func `each scheme has its proxy, and SOCKS is for the rest`() throws {
+        let configuration = ProxyConfiguration(http: Self.http, socks: Self.socks)
+        #expect(try Self.routes(configuration, "http://a.example/") == [.proxy(Self.http)])
+        #expect(try Self.routes(configuration, "https://a.example/") == [.proxy(Self.socks)])
+        #expect(try Self.routes(configuration, "ftp://a.example/") == [.proxy(Self.socks)])
+        #expect(try Self.routes(ProxyConfiguration(ftp: Self.http), "ftps://a.example/") == [.proxy(Self.http)])
+        #expect(try Self.routes(ProxyConfiguration(https: Self.http), "http://a.example/") == [.direct])
+    }
+
+    @Test func `excluded hosts go direct`() throws {
+        let exclusions = ["<local>", "*.inside.example", "127.0.0.0/8"].compactMap(HostPattern.init)
+        let configuration = ProxyConfiguration(socks: Self.socks, exclusions: exclusions)
+        for url in ["http://printer/", "http://a.inside.example/", "https://127.0.0.1:8443/"] {
+            #expect(try Self.routes(configuration, url) == [.direct])
+        }
+        #expect(try Self.routes(configuration, "http://inside.example/") == [.proxy(Self.socks)])
+    }
+
+    @Test func `the first rule for a host counts, with its routes in their order`() throws {
+        let configuration = ProxyConfiguration(rules: [
+            .init(
+                hosts: [HostPattern("*.a.example")!], excludedHosts: [HostPattern("c.a.example")!],
+                routes: [.proxy(Self.http), .proxy(Self.socks), .direct]),
+            .init(schemes: ["https"], routes: [.proxy(Self.socks)]),
+        ])
+        #expect(
+            try Self.routes(configuration, "https://b.a.example/") == [.proxy(Self.http), .proxy(Self.socks), .direct])
+        #expect(try Self.routes(configuration, "https://c.a.example/") == [.proxy(Self.socks)])
+        #expect(try Self.routes(configuration, "http://c.a.example/") == [.direct])
+    }
+
+    @Test func `the environment names proxies and what goes without them`() throws {
+        let configuration = try ProxyConfiguration.environment([
+            "http_proxy": "web.example:3128", "ALL_PROXY": "socks5h://socks.example", "https_proxy": "",
+            "no_proxy": "inside.example, .dotted.example,10.0.0.0/8", "NO_PROXY": "a.example",
+        ])
+        #expect(try Self.routes(configuration, "http://a.example/") == [.proxy(Self.http)])
+        #expect(try Self.routes(configuration, "https://a.example/") == [.proxy(Self.socks)])
+        for host in ["inside.example", "b.inside.example", "dotted.example", "b.dotted.example", "10.1.1.1"] {
+            #expect(try Self.routes(configuration, "http://\(host)/") == [.direct], "\(host)")
+        }
+    }
+
+    // A request header Proxy: becomes HTTP_PROXY in a CGI program.
+    @Test func `HTTP_PROXY in upper case is not trusted`() throws {
+        let configuration = try ProxyConfiguration.environment(["HTTP_PROXY": "evil.example:1"])
+        #expect(configuration == .none)
+    }
+
+    @Test(arguments: [["http_proxy": "a b"], ["no_proxy": "a b/c"], ["all_proxy": "gopher://a.example"]])
+    func `an environment that cannot be read is an error, not a load without the proxy`(_ variables: [String: String]) {
+        do throws(LoadError) {
+            _ = try ProxyConfiguration.environment(variables)
+            if variables["no_proxy"] == nil { Issue.record("it was read") }
+        } catch {
+            #expect(error.code == .proxyInvalid)
+        }
+    }
+}
+
+/// Proxies under a restricting target policy (SEC-34).
+@Suite struct ProxyGuardTests {
+    private static func verdict(
+        _ proxy: String, _ url: String, allowing rules: [String] = []
+    ) throws -> TargetRefusal.Code? {
+        var policy = TargetPolicy.publicOnly
+        for rule in rules { try policy.allow(rule) }
+        let (relay, target) = (try #require(Proxy(proxy)), try URLRecord(url))
+        do throws(TargetRefusal) {
+            try TargetGuard(policy: policy).judge(relay, for: target)
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+
+    @Test func `a proxy is judged as a target is`() throws {
+        #expect(try Self.verdict("http://127.0.0.1:3128", "http://a.example/") == .proxyForbidden)
+        #expect(try Self.verdict("http://127.0.0.1:3128", "http://a.example/", allowing: ["127.0.0.1:3128"]) == nil)
+        #expect(try Self.verdict("http://proxy", "http://a.example/") == .proxyForbidden)
+        #expect(try Self.verdict("socks5h://proxy.example", "http://a.example/") == nil)
+    }
+
+    @Test func `a name may not be resolved here and handed on, where no address of it is judged`() throws {
+        #expect(try Self.verdict("socks5://proxy.example", "http://a.example/") == .proxyForbidden)
+        #expect(try Self.verdict("socks4://proxy.example", "http://a.example/") == .proxyForbidden)
+        #expect(try Self.verdict("socks5://proxy.example", "http://192.0.2.1/") == nil)
+    }
+
+    @Test func `without a restriction every proxy will do`() throws {
+        let guardian = TargetGuard(policy: .unrestricted)
+        try guardian.judge(#require(Proxy("socks4://127.0.0.1")), for: URLRecord("http://a.example/"))
+    }
+}

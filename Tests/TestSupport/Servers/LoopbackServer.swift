@@ -1,0 +1,87 @@
+import Glibc
+
+/// A server program on a loopback port of its own, with a directory of its own; killed with the value that holds it.
+package final class LoopbackServer: Sendable {
+    package struct DoesNotListen: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    package let port: UInt16
+    package let directory: TemporaryDirectory
+    private let program: Program
+
+    /// Starts a program and waits until its port can be connected to.
+    ///
+    /// - Parameters:
+    ///   - directory: Where its files are; goes with the server.
+    ///   - port: Where it listens on 127.0.0.1.
+    ///   - log: A file in the directory that tells why it did not start.
+    package init(
+        in directory: TemporaryDirectory, port: UInt16, log: String? = nil, environment: [String: String]? = nil,
+        _ command: [String]
+    ) async throws {
+        self.port = port
+        self.directory = directory
+        program = try Program(command, environment: environment)
+        let listens = try await onThread { Self.waitForListener(port) }
+        guard listens else {
+            let reason = log.map { directory.text(of: $0) } ?? ""
+            throw DoesNotListen(description: "\(command[0]) does not listen. \(reason.suffix(2000))")
+        }
+    }
+
+    deinit {
+        program.send(SIGKILL)
+        _ = program.waitForEnd()
+    }
+
+    /// A port on 127.0.0.1 that was free a moment ago.
+    package static func freePort() throws -> UInt16 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        defer { close(descriptor) }
+        var address = loopback(0)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                bind(descriptor, pointer, length) == 0 && getsockname(descriptor, pointer, &length) == 0
+            }
+        }
+        guard isBound else { throw DoesNotListen(description: "no port is free") }
+        return UInt16(bigEndian: address.sin_port)
+    }
+
+    /// The path of an installed program, or nil.
+    package static func installed(_ name: String) -> String? {
+        ["/usr/sbin/", "/usr/bin/", "/usr/lib/squid/", "/usr/local/bin/"].map { $0 + name }.first {
+            access($0, X_OK) == 0
+        }
+    }
+
+    /// Asks until somebody accepts, for 20 s: there is no other way to know.
+    private static func waitForListener(_ port: UInt16) -> Bool {
+        for _ in 0..<1000 {
+            if accepts(port) { return true }
+            poll(nil, 0, 20)
+        }
+        return false
+    }
+
+    private static func accepts(_ port: UInt16) -> Bool {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        defer { close(descriptor) }
+        var address = loopback(port)
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+    }
+
+    private static func loopback(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        address.sin_port = port.bigEndian
+        return address
+    }
+}
