@@ -10,8 +10,22 @@ struct ASCIISet {
         self.members = members
     }
 
+    private init(_ members: UInt128) { self.members = members }
+
     func contains(_ byte: UInt8) -> Bool {
         byte < 0x80 && members & (1 << UInt128(byte)) != 0
+    }
+
+    /// This set and the ASCII characters of a text.
+    func union(_ characters: String) -> Self {
+        Self(characters.utf8.reduce(members) { $1 < 0x80 ? $0 | 1 << UInt128($1) : $0 })
+    }
+
+    /// All of ASCII but these characters, letters and digits.
+    private static func allBut(lettersDigitsAnd characters: StaticString) -> Self {
+        let others = (0..<0x80 as Range<UInt8>).filter { !$0.isASCIILetter && !$0.isASCIIDigit }
+        let members: UInt128 = others.reduce(0) { $0 | 1 << UInt128($1) }
+        return Self(members & ~Self(0, adding: characters).members)
     }
 }
 
@@ -29,6 +43,16 @@ extension ASCIISet {
     /// What is not an `attr-char` (RFC 8187 §3.2.1).
     static let extendedValue = Self(controls, adding: " \"%'()*,/:;<=>?@[\\]{}")
     static let userinfo = Self(path.members, adding: "/:;=@[\\]|")
+    /// The standard's application/x-www-form-urlencoded set, and the space, which is a plus sign there.
+    static let form = allBut(lettersDigitsAnd: "*-._")
+}
+
+extension ASCIISet {
+    static let none = Self(0)
+    /// What no part of a URL may have as it is (RFC 3986 §2), and the sign of the escapes themselves.
+    static let neverInURLs = Self(controls, adding: " %\"<>\\^`{|}")
+    /// All but the unreserved characters (RFC 3986 §2.3).
+    static let component = allBut(lettersDigitsAnd: "-._~")
 }
 
 extension ASCIISet {

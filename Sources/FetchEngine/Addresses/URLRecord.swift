@@ -108,6 +108,9 @@ extension URLRecord {
         slice(0, layout.schemeEnd + 1) + (layout.hasHost ? "//" : "") + slice(layout.hostStart, layout.queryStart)
     }
 
+    /// The text before the query.
+    var withoutQuery: String { slice(0, layout.queryStart) }
+
     /// The same URL with no fragment.
     public func withoutFragment() -> URLRecord {
         guard Int(layout.fragmentStart) < text.utf8.count else { return self }
