@@ -45,6 +45,12 @@ extension LoadError.Code {
     public static let unknown = Self("unknown", -1)
     /// The task was cancelled.
     public static let cancelled = Self("cancelled", -999)
+    /// A background session needs a container that it can share.
+    public static let backgroundSessionRequiresSharedContainer = Self("backgroundSessionRequiresSharedContainer", -995)
+    /// A background session with this identifier is alive already.
+    public static let backgroundSessionInUseByAnotherProcess = Self("backgroundSessionInUseByAnotherProcess", -996)
+    /// The process that carried the background session is gone.
+    public static let backgroundSessionWasDisconnected = Self("backgroundSessionWasDisconnected", -997)
     /// The URL cannot be read.
     public static let badURL = Self("badURL", -1000)
     /// No byte moved for the idle interval, or the resource took longer than it may.
@@ -83,11 +89,11 @@ extension LoadError.Code {
     public static let cannotParseResponse = Self("cannotParseResponse", -1017)
     /// The body has to be sent again and no new stream was given.
     public static let requestBodyStreamExhausted = Self("requestBodyStreamExhausted", -1021)
-    /// The file to send does not exist.
+    /// The file does not exist: one to send, or the one that a file or ftp URL names.
     public static let fileDoesNotExist = Self("fileDoesNotExist", -1100)
-    /// The file to send is a directory.
+    /// The file to send, or to load, is a directory.
     public static let fileIsDirectory = Self("fileIsDirectory", -1101)
-    /// The file to send may not be read.
+    /// The file to send, or to load, may not be read.
     public static let noPermissionsToReadFile = Self("noPermissionsToReadFile", -1102)
     /// The content, or the header section, is larger than it may be.
     public static let dataLengthExceedsMaximum = Self("dataLengthExceedsMaximum", -1103)

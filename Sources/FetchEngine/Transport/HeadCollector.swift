@@ -48,7 +48,7 @@ struct HeadCollector {
         guard words.count >= 2, let code = Self.number(words[1]), (100...999).contains(code) else {
             throw Self.malformed("Its status line cannot be read.")
         }
-        let reason = words.count > 2 ? String(decoding: words[2], as: UTF8.self) : ""
+        let reason = words.count > 2 ? Self.text(words[2]) : ""
         let fields = try fields(from: 1)
         var head = Head(
             status: .init(code: Int(code), reasonPhrase: reason),
@@ -89,6 +89,14 @@ struct HeadCollector {
             number = number * 10 + Int64(digit - 0x30)
         }
         return number
+    }
+
+    /// Text of a server: UTF-8, or Latin-1 where it is not.
+    private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        var text = ""
+        text.unicodeScalars.append(contentsOf: bytes.lazy.map { Unicode.Scalar($0) })
+        return text
     }
 
     private static func version(_ word: ArraySlice<UInt8>) -> String {
