@@ -32,6 +32,15 @@ public struct Request: Sendable {
     /// The document that the resource is part of, for the cookie policy.
     public var mainDocumentURL: URLRecord?
 
+    /// What a protocol of the program's own wants to know besides; HTTP looks at none of it.
+    public var properties = Properties()
+
+    /// A property of ``properties``.
+    public subscript<Value>(key: PropertyKey<Value>) -> Value? {
+        get { properties[key] }
+        set { properties[key] = newValue }
+    }
+
     /// Makes a request.
     public init(
         url: URLRecord,

@@ -1,30 +1,138 @@
-/// A `Content-Type` value: type, subtype and the charset parameter (RFC 9110 §8.3).
+/// A media type with its parameters, read as browsers do (https://mimesniff.spec.whatwg.org/#parsing-a-mime-type).
 struct MediaType: Equatable {
+    struct Parameter: Equatable {
+        /// In lower case.
+        let name: String
+        /// Without quotes and backslashes.
+        let value: String
+    }
+
     /// `type/subtype` in lower case.
     let essence: String
-    /// The charset parameter as it was written, without quotes.
-    let charset: String?
+    /// In the order they were written; of two with one name the first.
+    private(set) var parameters: [Parameter] = []
+
+    /// The charset parameter as it was written, without quotes; nil when it is empty.
+    var charset: String? { self["charset"].flatMap { $0.isEmpty ? nil : $0 } }
+
+    /// The value of the parameter with this name in lower case.
+    subscript(name: String) -> String? { parameters.first { $0.name == name }?.value }
+
+    /// Makes a type; both are in lower case.
+    init(essence: String, charset: String? = nil) {
+        self.essence = essence
+        if let charset { parameters = [Parameter(name: "charset", value: charset)] }
+    }
 
     /// Reads a field value; `nil` when it has no `type/subtype`.
     init?(_ value: String) {
-        let parts = value.split(separator: ";", omittingEmptySubsequences: false)
-        let essence = MediaType.trimmed(parts[0]).lowercased()
-        let halves = essence.split(separator: "/", omittingEmptySubsequences: false)
-        guard halves.count == 2, halves.allSatisfy({ !$0.isEmpty && !$0.contains(" ") }) else { return nil }
-        self.essence = essence
-        charset = parts.dropFirst().lazy.compactMap(MediaType.charset).first
+        let bytes = Self.trimmed(Array(value.utf8)[...])
+        guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")) else { return nil }
+        let end = bytes[slash...].firstIndex(of: UInt8(ascii: ";")) ?? bytes.endIndex
+        let (type, subtype) = (bytes[..<slash], Self.trimmed(bytes[(slash + 1)..<end]))
+        guard Self.isToken(type), Self.isToken(subtype) else { return nil }
+        essence = Self.lowercased(type) + "/" + Self.lowercased(subtype)
+        var reader = Reader(bytes: bytes, position: end)
+        while let parameter = reader.next() {
+            if self[parameter.name] == nil { parameters.append(parameter) }
+        }
+    }
+}
+
+extension MediaType: CustomStringConvertible {
+    /// The type as a field value, parameters quoted where they must be.
+    var description: String {
+        parameters.reduce(into: essence) { text, parameter in
+            let isBare = Self.isToken(Array(parameter.value.utf8)[...])
+            text += ";" + parameter.name + "=" + (isBare ? parameter.value : Self.quoted(parameter.value))
+        }
     }
 
-    private static func charset(_ parameter: Substring) -> String? {
-        let halves = parameter.split(separator: "=", maxSplits: 1)
-        guard halves.count == 2, trimmed(halves[0]).lowercased() == "charset" else { return nil }
-        var value = trimmed(halves[1])
-        if value.count >= 2, value.first == "\"", value.last == "\"" { value = value.dropFirst().dropLast() }
-        return value.isEmpty ? nil : String(value)
+    private static func quoted(_ value: String) -> String {
+        "\"" + value.reduce(into: "") { $0 += $1 == "\"" || $1 == "\\" ? "\\\($1)" : "\($1)" } + "\""
+    }
+}
+
+extension MediaType {
+    /// Reads parameters one after another.
+    private struct Reader {
+        let bytes: ArraySlice<UInt8>
+        /// At a semicolon, or at the end.
+        var position: Int
+
+        private var current: UInt8? { position < bytes.endIndex ? bytes[position] : nil }
+
+        /// The next parameter that can be read; those that cannot are skipped.
+        mutating func next() -> Parameter? {
+            while current != nil {
+                position += 1
+                while let byte = current, MediaType.isWhiteSpace(byte) { position += 1 }
+                let name = take { $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: "=") }
+                guard current == UInt8(ascii: "=") else { continue }
+                position += 1
+                guard let value = value() else { continue }
+                guard MediaType.isToken(name), value.allSatisfy(MediaType.isQuotable) else { continue }
+                return Parameter(name: MediaType.lowercased(name), value: String(decoding: value, as: UTF8.self))
+            }
+            return nil
+        }
+
+        /// A value up to the next semicolon, or nil for an empty one without quotes.
+        private mutating func value() -> [UInt8]? {
+            guard current == UInt8(ascii: "\"") else {
+                let value = MediaType.withoutTrailingSpace(take { $0 == UInt8(ascii: ";") })
+                return value.isEmpty ? nil : Array(value)
+            }
+            let value = quotedString()
+            _ = take { $0 == UInt8(ascii: ";") }
+            return value
+        }
+
+        /// The standard's "HTTP quoted string": one without its closing quote ends with the text.
+        private mutating func quotedString() -> [UInt8] {
+            position += 1
+            var value: [UInt8] = []
+            while let byte = current {
+                position += 1
+                if byte == UInt8(ascii: "\"") { break }
+                guard byte == UInt8(ascii: "\\") else {
+                    value.append(byte)
+                    continue
+                }
+                value.append(current ?? byte)
+                if current != nil { position += 1 }
+            }
+            return value
+        }
+
+        private mutating func take(until isEnd: (UInt8) -> Bool) -> ArraySlice<UInt8> {
+            let start = position
+            while let byte = current, !isEnd(byte) { position += 1 }
+            return bytes[start..<position]
+        }
     }
 
-    private static func trimmed(_ text: Substring) -> Substring {
-        let start = text.drop { $0 == " " || $0 == "\t" }
-        return start.lastIndex { $0 != " " && $0 != "\t" }.map { start[...$0] } ?? ""
+    private static func isWhiteSpace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
+    }
+
+    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        withoutTrailingSpace(bytes.drop(while: isWhiteSpace))
+    }
+
+    private static func withoutTrailingSpace(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        bytes.lastIndex { !isWhiteSpace($0) }.map { bytes[...$0] } ?? []
+    }
+
+    /// RFC 9110 §5.6.2.
+    private static func isToken(_ bytes: ArraySlice<UInt8>) -> Bool {
+        !bytes.isEmpty
+            && bytes.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "!#$%&'*+-.^_`|~".utf8.contains($0) }
+    }
+
+    private static func isQuotable(_ byte: UInt8) -> Bool { byte == 0x09 || byte >= 0x20 && byte != 0x7F }
+
+    private static func lowercased(_ bytes: ArraySlice<UInt8>) -> String {
+        String(decoding: bytes.map(\.asciiLowercased), as: UTF8.self)
     }
 }

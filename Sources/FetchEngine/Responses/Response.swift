@@ -11,11 +11,19 @@ public struct Response: Sendable {
     /// The header fields in the order they came, repeats kept.
     public let headerFields: HTTPFields
 
-    /// The protocol the response came by: `http/1.0`, `http/1.1` or `h2`.
+    /// The protocol the response came by: `http/1.0`, `http/1.1` or `h2`; for others the scheme, such as `data`.
+    ///
+    /// Protocols without a status of their own answer 200 when they have the resource.
     public let httpVersion: String
 
     /// The length of the body in bytes, or `nil` when the server did not tell.
     public let expectedContentLength: Int64?
+
+    /// What a protocol of the program's own tells besides.
+    public let properties: Properties
+
+    /// A property of ``properties``.
+    public subscript<Value>(key: PropertyKey<Value>) -> Value? { properties[key] }
 
     /// The media type in lower case without its parameters, or `nil` when the server named none.
     public var mimeType: String? { mediaType?.essence }
@@ -37,12 +45,14 @@ public struct Response: Sendable {
         status: HTTPResponse.Status,
         headerFields: HTTPFields = [:],
         httpVersion: String = "http/1.1",
-        expectedContentLength: Int64? = nil
+        expectedContentLength: Int64? = nil,
+        properties: Properties = Properties()
     ) {
         self.url = url
         self.status = status
         self.headerFields = headerFields
         self.httpVersion = httpVersion
         self.expectedContentLength = expectedContentLength
+        self.properties = properties
     }
 }

@@ -1,0 +1,85 @@
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import FetchEngine
+
+/// What every handler has to keep, tried on each built-in one (PRT-5).
+@Suite struct HandlerContractTests {
+    /// A handler with a request that it serves and one that it takes and cannot serve.
+    struct Case: Sendable, CustomTestStringConvertible {
+        let name: String
+        let handler: any ProtocolHandler
+        let good: URLRecord
+        let bad: URLRecord
+        let file: TemporaryFile?
+
+        var testDescription: String { name }
+    }
+
+    static func cases() throws -> [Case] {
+        [
+            Case(
+                name: "data", handler: DataHandler(), good: try URLRecord("data:,hello"),
+                bad: try URLRecord("data:hello"), file: nil),
+        ]
+    }
+
+    @Test(arguments: try cases())
+    func `it takes its scheme alone (PRT-5)`(_ entry: Case) throws {
+        #expect(entry.handler.canHandle(Request(url: entry.good)))
+        for other in ["http://h/", "https://h/", "x:y", "ftp://h/"] {
+            #expect(!entry.handler.canHandle(Request(url: try URLRecord(other))))
+        }
+    }
+
+    @Test(arguments: try cases())
+    func `its standard form is stable and equivalent to the request (PRT-5)`(_ entry: Case) throws {
+        let request = Request(url: entry.good)
+        let canonical = entry.handler.canonicalRequest(for: request)
+        #expect(entry.handler.canonicalRequest(for: canonical).url == canonical.url)
+        #expect(entry.handler.isEquivalent(canonical, canonical))
+        #expect(!entry.handler.isEquivalent(canonical, Request(url: entry.bad)))
+    }
+
+    @Test(arguments: try cases())
+    func `it tells one response, then its data, and returns (PRT-7)`(_ entry: Case) async throws {
+        let client = RecordingClient()
+        try await entry.handler.load(Request(url: entry.good), client: client)
+        let record = client.record
+        #expect(record.events.first == "response 200")
+        #expect(record.events.dropFirst().allSatisfy { $0 == "data" })
+        #expect(record.response?.url == entry.good)
+        #expect(record.response?.expectedContentLength == Int64(record.body.count))
+        #expect(record.response?.mimeType != nil)
+    }
+
+    @Test(arguments: try cases())
+    func `it throws for what it cannot load, with no response (ERR-1)`(_ entry: Case) async throws {
+        let client = RecordingClient()
+        do throws(LoadError) {
+            try await entry.handler.load(Request(url: entry.bad), client: client)
+            Issue.record("it did not fail")
+        } catch {
+            #expect(error.code != .unknown)
+        }
+        #expect(client.record.events == [])
+    }
+
+    @Test(arguments: try cases())
+    func `it stops at once when the load is over (PRT-5)`(_ entry: Case) async throws {
+        for limit in 0..<2 {
+            let client = RecordingClient(limit: limit)
+            await expect(.cancelled) { try await entry.handler.load(Request(url: entry.good), client: client) }
+            #expect(client.record.events.count == limit)
+        }
+    }
+
+    @Test(arguments: try cases())
+    func `it refuses methods that would change something`(_ entry: Case) async throws {
+        for method in [HTTPRequest.Method.post, .put, .delete] {
+            let request = Request(url: entry.good, method: method)
+            await expect(.methodInvalid) { try await entry.handler.load(request, client: RecordingClient()) }
+        }
+    }
+}
