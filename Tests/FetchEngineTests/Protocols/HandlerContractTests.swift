@@ -21,7 +21,7 @@ import Testing
         [
             Case(
                 name: "data", handler: DataHandler(), good: try URLRecord("data:,hello"),
-                bad: try URLRecord("data:hello"), file: nil),
+                bad: try URLRecord("data:hello"), file: nil)
         ]
     }
 
