@@ -35,6 +35,7 @@ let package = Package(
         .plugin(name: "EmbedFiles", capability: .buildTool()),
         .systemLibrary(name: "CEpoll"),
         .systemLibrary(name: "CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
+        .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "COpenSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
@@ -46,7 +47,7 @@ let package = Package(
         .target(
             name: "FetchEngine",
             dependencies: [
-                "CCurl", "CIDN2", "COpenSSL", "EventLoop",
+                "CCurl", "CIDN2", "COpenSSL", "CPSL", "EventLoop",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),

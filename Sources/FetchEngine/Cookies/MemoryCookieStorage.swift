@@ -1,0 +1,120 @@
+import Synchronization
+
+/// Cookies in memory, gone with the process.
+public final class MemoryCookieStorage: CookieStorage {
+    private let jar: Mutex<CookieJar>
+    private let cookieReaders = Broadcast<Void>()
+    private let policyReaders = Broadcast<CookieAcceptPolicy>()
+
+    /// Makes an empty storage.
+    public init(acceptPolicy: CookieAcceptPolicy = .always) { jar = Mutex(CookieJar(acceptPolicy: acceptPolicy)) }
+
+    /// The cookies that a request carries, in the order of its field.
+    public nonisolated(nonsending) func cookies(for context: CookieContext, at now: UnixTime) async -> [Cookie] {
+        jar.withLock { $0.cookies(for: context, at: now) }
+    }
+
+    /// Takes the cookies of one answer, in order; tells for each why it was not taken.
+    public nonisolated(nonsending) func store(
+        _ cookies: [Cookie], from context: CookieContext, at now: UnixTime
+    ) async -> [CookieRejection?] {
+        let reasons = jar.withLock { jar in
+            cookies.map { cookie -> CookieRejection? in
+                do throws(CookieRejection) {
+                    try jar.store(cookie, from: context, at: now)
+                    return nil
+                } catch {
+                    return error
+                }
+            }
+        }
+        if reasons.contains(nil) { cookieReaders.send(()) }
+        return reasons
+    }
+
+    /// All cookies that have not expired, in the order they were first set.
+    public nonisolated(nonsending) func cookies(at now: UnixTime) async -> [Cookie] {
+        jar.withLock { $0.cookies(at: now) }
+    }
+
+    /// Takes a cookie that the program made; with the policy `never` nothing happens.
+    public nonisolated(nonsending) func setCookie(_ cookie: Cookie, at now: UnixTime) async {
+        let isSet = jar.withLock { jar in
+            do throws(CookieRejection) {
+                try jar.set(cookie, at: now)
+                return true
+            } catch {
+                // The policy refuses it, as documented.
+                return false
+            }
+        }
+        if isSet { cookieReaders.send(()) }
+    }
+
+    /// Removes the cookie with this name, domain and path.
+    public nonisolated(nonsending) func deleteCookie(_ cookie: Cookie) async {
+        if jar.withLock({ $0.remove(cookie) }) { cookieReaders.send(()) }
+    }
+
+    /// Removes the cookies that were first set at that time or later; `nil` removes all.
+    public nonisolated(nonsending) func removeCookies(since time: UnixTime?) async { removeAll(since: time) }
+
+    /// Which cookies that servers set are taken.
+    public nonisolated(nonsending) func cookieAcceptPolicy() async -> CookieAcceptPolicy {
+        jar.withLock { $0.acceptPolicy }
+    }
+
+    /// Changes which cookies are taken, from the next answer on, for all who share the storage.
+    public nonisolated(nonsending) func setCookieAcceptPolicy(_ policy: CookieAcceptPolicy) async {
+        let isNew = jar.withLock { jar in
+            defer { jar.acceptPolicy = policy }
+            return jar.acceptPolicy != policy
+        }
+        if isNew { policyReaders.send(policy) }
+    }
+
+    /// An element after cookies were set or removed; what its reader has not seen yet is one element.
+    public func cookiesChanged() -> AsyncStream<Void> { cookieReaders.stream() }
+
+    /// The policy, after it was changed; a reader that is late sees the newest only.
+    public func cookieAcceptPolicyChanged() -> AsyncStream<CookieAcceptPolicy> { policyReaders.stream() }
+
+    /// Removes cookies at once, where nobody can wait.
+    func removeAll(since time: UnixTime? = nil) {
+        if jar.withLock({ $0.removeCookies(since: time) }) { cookieReaders.send(()) }
+    }
+}
+
+/// Tells any number of readers the newest of what happens.
+///
+/// A reader that is late misses what came before the newest.
+final class Broadcast<Element: Sendable>: Sendable {
+    private struct State {
+        var readers: [UInt64: AsyncStream<Element>.Continuation] = [:]
+        var nextNumber: UInt64 = 0
+    }
+
+    private let state = Mutex(State())
+
+    deinit {
+        for reader in state.withLock({ $0.readers.values }) { reader.finish() }
+    }
+
+    /// A stream of what is sent from now on; it ends with the sender.
+    func stream() -> AsyncStream<Element> {
+        let (stream, reader) = AsyncStream.makeStream(of: Element.self, bufferingPolicy: .bufferingNewest(1))
+        let number = state.withLock { state in
+            state.nextNumber += 1
+            state.readers[state.nextNumber] = reader
+            return state.nextNumber
+        }
+        reader.onTermination = { [weak self] _ in
+            _ = self?.state.withLock { $0.readers.removeValue(forKey: number) }
+        }
+        return stream
+    }
+
+    func send(_ element: Element) {
+        for reader in state.withLock({ Array($0.readers.values) }) { reader.yield(element) }
+    }
+}
