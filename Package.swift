@@ -48,7 +48,7 @@ let package = Package(
             name: "FetchEngine",
             dependencies: [
                 "CCurl", "CIDN2", "COpenSSL", "CPSL", "EventLoop",
-                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HeapModule", package: "swift-collections"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],

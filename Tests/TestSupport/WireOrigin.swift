@@ -23,11 +23,19 @@ package final class WireOrigin: Sendable {
     private let serve: @Sendable (WireConnection) throws -> Void
     private let state = Mutex(State())
 
-    /// Starts to listen.
-    package init(_ serve: @escaping @Sendable (WireConnection) throws -> Void) throws {
+    /// Takes a port and starts to listen.
+    ///
+    /// - Parameter isOpen: False leaves connections refused until ``open()``.
+    package init(isOpen: Bool = true, _ serve: @escaping @Sendable (WireConnection) throws -> Void) throws {
         self.serve = serve
-        (listener, port) = try Self.listen()
+        (listener, port) = try Self.bound()
+        if isOpen { try open() }
+    }
+
+    /// Starts to listen.
+    package func open() throws {
         let listener = listener
+        guard listen(listener, 1024) == 0 else { throw WireConnection.Failure(number: errno) }
         startThread { [weak self] in
             while case let descriptor = accept(listener, nil, nil), descriptor >= 0 {
                 if let origin = self { origin.accepted(descriptor) } else { close(descriptor) }
@@ -95,7 +103,7 @@ package final class WireOrigin: Sendable {
         for watcher in met { watcher.continuation.resume() }
     }
 
-    private static func listen() throws -> (Int32, UInt16) {
+    private static func bound() throws -> (Int32, UInt16) {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -103,8 +111,7 @@ package final class WireOrigin: Sendable {
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let status = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(descriptor, address, size) | Glibc.listen(descriptor, 1024)
-                    | getsockname(descriptor, address, &size)
+                bind(descriptor, address, size) | getsockname(descriptor, address, &size)
             }
         }
         guard descriptor >= 0, status == 0 else { throw WireConnection.Failure(number: errno) }
@@ -119,14 +126,11 @@ func startThread(_ action: @escaping @Sendable () -> Void) {
         init(_ action: @escaping @Sendable () -> Void) { self.action = action }
     }
     var thread = pthread_t()
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
     pthread_create(
-        &thread, &attributes,
+        &thread, nil,
         { context in
             Unmanaged<Box>.fromOpaque(context!).takeRetainedValue().action()
             return nil
         }, Unmanaged.passRetained(Box(action)).toOpaque())
-    pthread_attr_destroy(&attributes)
+    pthread_detach(thread)
 }

@@ -41,6 +41,22 @@ public struct Request: Sendable {
         set { properties[key] = newValue }
     }
 
+    /// The URL as it was written, when parsing changed it.
+    private var writtenURL: String?
+
+    /// Whether the URL was written otherwise than in its standard form.
+    var isChangedByParsing: Bool { writtenURL != nil }
+
+    /// Makes a request for a URL as somebody wrote it.
+    ///
+    /// When its standard form is another text, delegates hear of that before the first byte is sent.
+    ///
+    /// - Throws: `URLRecord.Failure` naming the broken rule.
+    public init(_ url: String) throws(URLRecord.Failure) {
+        self.init(url: try URLRecord(url))
+        if self.url.description != url { writtenURL = url }
+    }
+
     /// Makes a request.
     public init(
         url: URLRecord,

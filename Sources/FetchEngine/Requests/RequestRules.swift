@@ -18,6 +18,9 @@ enum RequestRules {
 
     private static func check(_ field: HTTPField) throws(LoadError) {
         let name = field.name.canonicalName
+        guard name != "expect" || field.value.lowercased() == "100-continue" else {
+            throw LoadError(.headerForbidden, "Of expectations there is only 100-continue.")
+        }
         guard !forbiddenFields.contains(name), !name.hasPrefix("proxy-"), !name.hasPrefix(":") else {
             throw LoadError(.headerForbidden, "The header field \(name) belongs to the engine.")
         }
@@ -29,6 +32,6 @@ enum RequestRules {
     private static let forbiddenMethods: Set<String> = ["CONNECT", "TRACE", "TRACK"]
 
     private static let forbiddenFields: Set<String> = [
-        "host", "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer", "expect",
+        "host", "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer",
     ]
 }

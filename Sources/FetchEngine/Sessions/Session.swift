@@ -8,12 +8,13 @@ public final class Session: Sendable {
     private struct State {
         var delegate: (any SessionDelegate)?
         var isInvalidated = false
-        var count = 0
+        var isOver = false
+        var count: UInt64 = 0
         var tasks: [UInt64: WeakTask] = [:]
     }
 
     private struct WeakTask {
-        weak var load: Load?
+        weak var task: SessionTask?
     }
 
     private static let identifiers = Atomic<UInt64>(0)
@@ -22,8 +23,11 @@ public final class Session: Sendable {
     ///
     /// Cannot be changed; a task may be given a configuration of its own.
     public let configuration: SessionConfiguration
+    /// What the program calls the session, for its own use.
+    public let sessionDescription: String?
     let transferLoop: TransferLoop
     let identifier: UInt64
+    private let background: BackgroundIdentifier?
     private let state: Mutex<State>
 
     /// Makes a session.
@@ -31,64 +35,121 @@ public final class Session: Sendable {
     /// - Parameters:
     ///   - configuration: How its loads behave.
     ///   - delegate: Who is asked and told; kept until the session is invalidated.
+    ///   - description: What the program calls it.
     ///   - transferLoop: The loop its transfers run on.
-    public init(
+    public convenience init(
         configuration: SessionConfiguration = .default,
         delegate: (any SessionDelegate)? = nil,
+        description: String? = nil,
         transferLoop: TransferLoop = .shared
+    ) {
+        self.init(configuration, delegate, description, transferLoop, background: nil)
+    }
+
+    /// Makes a background session: uploads and downloads over http and https, redirects always followed.
+    ///
+    /// - Parameters:
+    ///   - identifier: Names the session; one at a time may have a name. It is free again once the session was
+    ///     invalidated and its last task is over.
+    ///   - configuration: How its loads behave; its kind becomes `background`.
+    ///   - delegate: Who is told of the ends.
+    ///   - transferLoop: The loop its transfers run on.
+    /// - Throws: `backgroundSessionInUseByAnotherProcess` when a live session has the identifier.
+    public convenience init(
+        background identifier: String,
+        configuration: SessionConfiguration = .background,
+        delegate: any SessionDelegate,
+        transferLoop: TransferLoop = .shared
+    ) throws(LoadError) {
+        let background = try BackgroundIdentifier(identifier)
+        var configuration = configuration
+        configuration.kind = .background
+        self.init(configuration, delegate, identifier, transferLoop, background: background)
+    }
+
+    private init(
+        _ configuration: SessionConfiguration, _ delegate: (any SessionDelegate)?, _ description: String?,
+        _ transferLoop: TransferLoop, background: BackgroundIdentifier?
     ) {
         self.configuration = configuration
         self.transferLoop = transferLoop
+        self.background = background
+        sessionDescription = description
         identifier = Self.identifiers.add(1, ordering: .relaxed).newValue
         state = Mutex(State(delegate: delegate))
     }
 
-    deinit { closeConnections() }
+    deinit {
+        background?.release()
+        closeConnections()
+    }
 
     /// Who is asked and told; nil after invalidation.
     public var delegate: (any SessionDelegate)? { state.withLock { $0.delegate } }
 
-    /// Makes a task.
-    ///
-    /// Nothing is sent before the task is asked for its response or run.
-    ///
-    /// - Parameters:
-    ///   - request: What to load.
-    ///   - configuration: Replaces the session's for this task.
-    ///   - delegate: Is asked before the session's delegate.
-    public func dataTask(
-        with request: Request, configuration: SessionConfiguration? = nil, delegate: (any TaskDelegate)? = nil
-    ) -> DataTask {
-        let load = Load(loop: transferLoop.eventLoop)
+    // MARK: Tasks
+
+    /// What a new task is made of; a task of an invalidated session fails when it is started.
+    func creation(
+        of request: Request, _ configuration: SessionConfiguration?, _ delegate: (any TaskDelegate)?,
+        notBefore earliestBegin: ContinuousClock.Instant? = nil
+    ) -> SessionTask.Creation {
+        let configuration = configuration ?? self.configuration
+        let load = Load(loop: transferLoop.eventLoop, redirects: configuration.redirects)
         let (identifier, isRefused) = state.withLock { state in
             state.count += 1
-            let identifier = UInt64(state.count)
-            if !state.isInvalidated { state.tasks[identifier] = WeakTask(load: load) }
-            return (identifier, state.isInvalidated)
+            return (state.count, state.isInvalidated)
         }
         if isRefused { load.cancellation = LoadError(.sessionInvalidated, "The session was invalidated.") }
-        return DataTask(
-            identifier: identifier, request: request, configuration: configuration ?? self.configuration,
-            session: self, load: load, delegate: delegate)
+        return SessionTask.Creation(
+            identifier: identifier, request: request, configuration: configuration, session: self, load: load,
+            delegate: delegate, earliestBegin: earliestBegin)
     }
 
-    /// Loads a whole body into memory.
-    ///
-    /// Cancelling the calling task cancels the load.
-    public func data(
-        for request: Request, configuration: SessionConfiguration? = nil, delegate: (any TaskDelegate)? = nil
-    ) async throws(LoadError) -> ([UInt8], Response) {
-        let task = dataTask(with: request, configuration: configuration, delegate: delegate)
-        let response = try await task.response(bufferingUpTo: Transfer.highWater)
-        if let body = task.completeBody { return (body, response) }
-        var body: [UInt8] = []
-        for try await chunk in task.body { body.append(contentsOf: chunk) }
-        return (body, response)
+    /// Remembers a task until its end.
+    func made<Made: SessionTask>(_ task: Made) -> Made {
+        state.withLock { state in
+            if !state.isInvalidated { state.tasks[task.identifier] = WeakTask(task: task) }
+        }
+        return task
     }
+
+    /// The tasks that are not over, in the order they were made.
+    public var allTasks: [SessionTask] {
+        let tasks = state.withLock { $0.tasks.values.compactMap(\.task) }
+        return tasks.sorted { $0.identifier < $1.identifier }
+    }
+
+    /// A task is over, or gone before it began.
+    func ended(_ identifier: UInt64) {
+        let (isEmpty, isInvalidated) = state.withLock { state in
+            state.tasks[identifier] = nil
+            return (state.tasks.isEmpty, state.isInvalidated)
+        }
+        guard isEmpty else { return }
+        if isInvalidated { letGo() }
+    }
+
+    /// Whether the session's kind has such tasks (BKG-4).
+    func allows(_ task: SessionTask) -> Bool {
+        guard task.configuration.kind == .background else { return true }
+        if case .stream = task.originalRequest.body { return false }
+        return task is UploadTask || !(task is DataTask)
+    }
+
+    /// Tells a background session's delegate that nothing is left to tell.
+    ///
+    /// Called after the last call of a task.
+    func noteEndOfEvents() async {
+        guard background != nil, let delegate, state.withLock({ $0.tasks.isEmpty }) else { return }
+        await delegate.sessionDidFinishEventsForBackgroundSession(self)
+    }
+
+    // MARK: The end
 
     /// Refuses new tasks; those there are finish.
     ///
-    /// Then the delegate is let go.
+    /// Then the delegate is told for the last time and let go.
     public func finishTasksAndInvalidate() {
         let isDone = state.withLock { state in
             state.isInvalidated = true
@@ -99,29 +160,33 @@ public final class Session: Sendable {
 
     /// Refuses new tasks and cancels those there are.
     ///
-    /// Then the delegate is let go.
+    /// Then the delegate is told for the last time and let go.
     public func invalidateAndCancel() {
-        let loads = state.withLock { state in
+        let tasks = state.withLock { state in
             state.isInvalidated = true
-            return state.tasks.values.compactMap(\.load)
+            return state.tasks.values.compactMap(\.task)
         }
-        for load in loads { load.end(with: LoadError(.cancelled, "The session was invalidated.")) }
-        if loads.isEmpty { letGo() }
-    }
-
-    /// A task is over, or gone before it began.
-    func ended(_ identifier: UInt64) {
-        let isDone = state.withLock { state in
-            state.tasks[identifier] = nil
-            return state.isInvalidated && state.tasks.isEmpty
-        }
-        if isDone { letGo() }
+        for task in tasks { task.cancel() }
+        if tasks.isEmpty { letGo() }
     }
 
     private func letGo() {
-        state.withLock { $0.delegate = nil }
+        let isFirst = state.withLock { state in
+            defer { state.isOver = true }
+            return !state.isOver
+        }
+        guard isFirst else { return }
         closeConnections()
+        background?.release()
+        guard let delegate else { return }
+        transferLoop.eventLoop.start { [self] in
+            await delegate.session(self, didBecomeInvalidWith: nil)
+            state.withLock { $0.delegate = nil }
+        }
     }
+
+    /// Gives up the connections that are idle, so that the next loads make new ones.
+    public func flush() { closeConnections() }
 
     private func closeConnections() {
         let (loop, identifier) = (transferLoop, identifier)

@@ -28,6 +28,11 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var timeoutIntervalForResource: Duration? = .seconds(604_800)
     /// How long making a connection may take, TLS included; 15 s.
     public var connectTimeout: Duration = .seconds(15)
+    /// Whether a task that finds no connection waits for one instead of failing, as long as the resource may take;
+    /// false.
+    public var waitsForConnectivity = false
+    /// Whether the request waits for the server's word before its body.
+    public var expectContinue = ExpectContinuePolicy.automatic
     /// How many HTTP/1.1 connections a session keeps to one origin at a time; 6.
     ///
     /// What is more waits in order.
@@ -56,6 +61,19 @@ public struct SessionConfiguration: Sendable, Hashable {
     public static let ephemeral = SessionConfiguration(kind: .ephemeral)
     /// The defaults for background transfers.
     public static let background = SessionConfiguration(kind: .background)
+}
+
+/// When a request with a body carries `Expect: 100-continue` (RFC 9110 §10.1.1, UPL-10).
+///
+/// It then waits up to a second for the server to ask for the body; a server that refuses at once spares the sending.
+/// Only HTTP/1.1 has it. A server that does not know it (417) gets the request again without.
+public enum ExpectContinuePolicy: String, Sendable, Hashable, Codable, CaseIterable {
+    /// With a body of a mebibyte or more, or when the request sets the field itself.
+    case automatic
+    /// With every body.
+    case always
+    /// Only when the request sets the field itself.
+    case never
 }
 
 /// The HTTP versions that may be used.

@@ -4,7 +4,7 @@ public protocol SessionDelegate: TaskDelegate {
     func session(_ session: Session, didReceive challenge: Challenge) async -> Challenge.Disposition
 
     /// A task was made.
-    func session(_ session: Session, didCreate task: DataTask) async
+    func session(_ session: Session, didCreate task: SessionTask) async
 
     /// All events of a background session have been delivered.
     func sessionDidFinishEventsForBackgroundSession(_ session: Session) async
@@ -20,7 +20,7 @@ extension SessionDelegate {
     }
 
     /// Ignores it.
-    public func session(_ session: Session, didCreate task: DataTask) async {}
+    public func session(_ session: Session, didCreate task: SessionTask) async {}
 
     /// Ignores it.
     public func sessionDidFinishEventsForBackgroundSession(_ session: Session) async {}

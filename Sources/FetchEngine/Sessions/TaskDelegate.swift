@@ -4,58 +4,59 @@ public import HTTPTypes
 ///
 /// Every method has a default; a task waits for each answer.
 ///
-/// Calls of one task come one at a time and in order: challenges, redirects, response, data, cache decision, metrics,
-/// completion. The task's delegate is asked first; where it answers `performDefaultHandling`, the session's is.
+/// Calls of one task come one at a time and in order: delayed start, body stream, progress of sending, challenges,
+/// redirects, response, data, cache decision, metrics, completion. Cancelling a task does not wait for an answer that is
+/// still out. The task's delegate is asked first; where it answers `performDefaultHandling`, the session's is.
 /// What only tells goes to the task's delegate, or to the session's where the task has none.
 ///
-/// This version calls `willPerformHTTPRedirection`, `didReceive(response:)`, `didReceive(data:)` (of a task that is
-/// run with ``DataTask/run()``), `didFinishCollecting` and `didComplete`. The others are called by what comes later.
+/// Data is told of a task that runs by itself (``SessionTask/resume()``); who awaits a task reads its body.
 public protocol TaskDelegate: Sendable {
     /// A server redirects, or (with no response) the request was put into its standard form.
     func task(
-        _ task: DataTask, willPerformHTTPRedirection response: Response?, newRequest: Request
+        _ task: SessionTask, willPerformHTTPRedirection response: Response?, newRequest: Request
     ) async -> RedirectDisposition
 
     /// A server or proxy asks for authentication, or the session's delegate passed on a question of its level.
-    func task(_ task: DataTask, didReceive challenge: Challenge) async -> Challenge.Disposition
+    func task(_ task: SessionTask, didReceive challenge: Challenge) async -> Challenge.Disposition
 
     /// The final head has come.
     ///
     /// Called before any data.
-    func task(_ task: DataTask, didReceive response: Response) async -> ResponseDisposition
+    func task(_ task: SessionTask, didReceive response: Response) async -> ResponseDisposition
 
     /// An answer may be kept; `nil` keeps nothing.
-    func task(_ task: DataTask, willCache response: CachedResponse) async -> CachedResponse?
+    func task(_ task: SessionTask, willCache response: CachedResponse) async -> CachedResponse?
 
     /// The body has to be sent, again or for the first time, and the request has no stream for it.
-    func taskNeedsNewBodyStream(_ task: DataTask) async -> BodyPipe?
+    func taskNeedsNewBodyStream(_ task: SessionTask) async -> BodyPipe?
 
     /// A task with a begin date is about to start.
-    func task(_ task: DataTask, willBeginDelayedRequest request: Request) async -> DelayedRequestDisposition
+    func task(_ task: SessionTask, willBeginDelayedRequest request: Request) async -> DelayedRequestDisposition
 
     /// An informational answer (1xx) came.
-    func task(_ task: DataTask, didReceiveInformationalResponse status: HTTPResponse.Status, headerFields: HTTPFields)
+    func task(
+        _ task: SessionTask, didReceiveInformationalResponse status: HTTPResponse.Status, headerFields: HTTPFields)
         async
 
     /// Bytes of the body have been sent.
-    func task(_ task: DataTask, didSendBodyData sent: Int64, totalSent: Int64, totalExpected: Int64?) async
+    func task(_ task: SessionTask, didSendBodyData sent: Int64, totalSent: Int64, totalExpected: Int64?) async
 
     /// Bytes of the body have come.
-    func task(_ task: DataTask, didReceive data: [UInt8]) async
+    func task(_ task: SessionTask, didReceive data: [UInt8]) async
 
     /// The task waits for a network.
-    func taskIsWaitingForConnectivity(_ task: DataTask) async
+    func taskIsWaitingForConnectivity(_ task: SessionTask) async
 
     /// The task goes on as a download and tells nothing more.
-    func taskDidBecomeDownload(_ task: DataTask) async
+    func taskDidBecomeDownload(_ task: SessionTask) async
 
     /// The task is over and this is how it went.
     ///
     /// Comes right before the completion.
-    func task(_ task: DataTask, didFinishCollecting metrics: TaskMetrics) async
+    func task(_ task: SessionTask, didFinishCollecting metrics: TaskMetrics) async
 
     /// The last call of every task: without an error when the load is complete.
-    func task(_ task: DataTask, didCompleteWith error: LoadError?) async
+    func task(_ task: SessionTask, didCompleteWith error: LoadError?) async
 }
 
 /// The answer to a redirect.
@@ -95,48 +96,48 @@ public enum DelayedRequestDisposition: Sendable {
 extension TaskDelegate {
     /// Follows the configuration.
     public func task(
-        _ task: DataTask, willPerformHTTPRedirection response: Response?, newRequest: Request
+        _ task: SessionTask, willPerformHTTPRedirection response: Response?, newRequest: Request
     ) async -> RedirectDisposition { .performDefaultHandling }
 
     /// Does as though there were no delegate.
-    public func task(_ task: DataTask, didReceive challenge: Challenge) async -> Challenge.Disposition {
+    public func task(_ task: SessionTask, didReceive challenge: Challenge) async -> Challenge.Disposition {
         .performDefaultHandling
     }
 
     /// Goes on.
-    public func task(_ task: DataTask, didReceive response: Response) async -> ResponseDisposition { .allow }
+    public func task(_ task: SessionTask, didReceive response: Response) async -> ResponseDisposition { .allow }
 
     /// Keeps it as proposed.
-    public func task(_ task: DataTask, willCache response: CachedResponse) async -> CachedResponse? { response }
+    public func task(_ task: SessionTask, willCache response: CachedResponse) async -> CachedResponse? { response }
 
     /// Has none.
-    public func taskNeedsNewBodyStream(_ task: DataTask) async -> BodyPipe? { nil }
+    public func taskNeedsNewBodyStream(_ task: SessionTask) async -> BodyPipe? { nil }
 
     /// Loads it as it is.
     public func task(
-        _ task: DataTask, willBeginDelayedRequest request: Request
+        _ task: SessionTask, willBeginDelayedRequest request: Request
     ) async -> DelayedRequestDisposition { .continueLoading }
 
     /// Ignores it.
     public func task(
-        _ task: DataTask, didReceiveInformationalResponse status: HTTPResponse.Status, headerFields: HTTPFields
+        _ task: SessionTask, didReceiveInformationalResponse status: HTTPResponse.Status, headerFields: HTTPFields
     ) async {}
 
     /// Ignores it.
-    public func task(_ task: DataTask, didSendBodyData sent: Int64, totalSent: Int64, totalExpected: Int64?) async {}
+    public func task(_ task: SessionTask, didSendBodyData sent: Int64, totalSent: Int64, totalExpected: Int64?) async {}
 
     /// Ignores it.
-    public func task(_ task: DataTask, didReceive data: [UInt8]) async {}
+    public func task(_ task: SessionTask, didReceive data: [UInt8]) async {}
 
     /// Ignores it.
-    public func taskIsWaitingForConnectivity(_ task: DataTask) async {}
+    public func taskIsWaitingForConnectivity(_ task: SessionTask) async {}
 
     /// Ignores it.
-    public func taskDidBecomeDownload(_ task: DataTask) async {}
+    public func taskDidBecomeDownload(_ task: SessionTask) async {}
 
     /// Ignores it.
-    public func task(_ task: DataTask, didFinishCollecting metrics: TaskMetrics) async {}
+    public func task(_ task: SessionTask, didFinishCollecting metrics: TaskMetrics) async {}
 
     /// Ignores it.
-    public func task(_ task: DataTask, didCompleteWith error: LoadError?) async {}
+    public func task(_ task: SessionTask, didCompleteWith error: LoadError?) async {}
 }

@@ -1,6 +1,6 @@
 import CCurl
-import DequeModule
 import EventLoop
+import HeapModule
 
 /// A multi handle and the transfers that may share its connections (SEC-21).
 ///
@@ -19,7 +19,25 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
     /// The transfers of one origin.
     private final class Line {
         var running = 0
-        var waiting: Deque<Transfer> = []
+        /// Those that wait, and places that were given up since.
+        var queue = Heap<Place>()
+        var waiting = 0
+    }
+
+    /// A transfer's place in line: the highest priority first, and of equals who came first.
+    private struct Place: Comparable {
+        let priority: Float
+        let ticket: UInt64
+        let transfer: Transfer
+
+        /// Whether the transfer still stands there.
+        var isTaken: Bool { transfer.stage == .queued && transfer.ticket == ticket }
+
+        static func < (left: Place, right: Place) -> Bool {
+            left.priority != right.priority ? left.priority < right.priority : left.ticket > right.ticket
+        }
+
+        static func == (left: Place, right: Place) -> Bool { left.ticket == right.ticket }
     }
 
     /// Large enough for a fast body; pages that no byte reaches cost an idle transfer nothing.
@@ -42,6 +60,7 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
     private var multiplexing: Set<URLRecord.Origin> = []
     private var confirmed: Set<URLRecord.Origin> = []
     private var changed: [Transfer] = []
+    private var lastTicket: UInt64 = 0
     private var timer: CurlTimer?
 
     init(key: Key, loop: EventLoop, sweep: DeadlineSweep) {
@@ -77,8 +96,21 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
         count += 1
         sweep.add(transfer)
         let line = line(for: transfer.origin)
-        line.waiting.append(transfer)
+        line.waiting += 1
+        queue(transfer, in: line)
         startWaiting(in: line)
+    }
+
+    /// Gives a waiting transfer the place of its priority; the one it had is void.
+    func requeue(_ transfer: Transfer) {
+        guard transfer.stage == .queued, let line = lines[transfer.origin] else { return }
+        queue(transfer, in: line)
+    }
+
+    private func queue(_ transfer: Transfer, in line: Line) {
+        lastTicket += 1
+        transfer.ticket = lastTicket
+        line.queue.insert(Place(priority: transfer.priority, ticket: lastTicket, transfer: transfer))
     }
 
     private func line(for origin: URLRecord.Origin) -> Line {
@@ -89,10 +121,16 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
     }
 
     private func startWaiting(in line: Line) {
-        while let next = line.waiting.first, line.running < limit(for: next) {
-            line.waiting.removeFirst()
+        while let next = line.queue.max {
+            guard next.isTaken else {
+                line.queue.removeMax()
+                continue
+            }
+            guard line.running < limit(for: next.transfer) else { return }
+            line.queue.removeMax()
+            line.waiting -= 1
             line.running += 1
-            start(next)
+            start(next.transfer)
         }
     }
 
@@ -136,10 +174,10 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
         if wasRunning {
             line.running -= 1
             startWaiting(in: line)
-        } else if let place = line.waiting.firstIndex(where: { $0 === transfer }) {
-            line.waiting.remove(at: place)
+        } else {
+            line.waiting -= 1
         }
-        if line.running == 0, line.waiting.isEmpty { lines[origin] = nil }
+        if line.running == 0, line.waiting == 0 { lines[origin] = nil }
     }
 
     // MARK: What transfers report

@@ -89,7 +89,11 @@ extension Transfer {
             case .tls13: CURL_SSLVERSION_MAX_TLSv1_3
             }
         ccurl_set_long(easy, CURLOPT_SSLVERSION, minimum | maximum)
-        if configuration.httpVersion != .http1 { ccurl_set_long(easy, CURLOPT_PIPEWAIT, 1) }
+        if configuration.httpVersion != .http1 {
+            ccurl_set_long(easy, CURLOPT_PIPEWAIT, 1)
+            // HTTP/2 knows weights from 1 to 256.
+            ccurl_set_long(easy, CURLOPT_STREAM_WEIGHT, 1 + Int(priority * 255))
+        }
         if case .pem(let bytes) = configuration.tls.anchors {
             ccurl_set_string(easy, CURLOPT_CAINFO, nil)
             bytes.withUnsafeBytes { bytes in
@@ -115,13 +119,26 @@ extension Transfer {
 
     private func setFields(_ easy: CurlHandle) {
         var cookies: [String] = []
-        for field in request.headerFields {
+        for field in request.headerFields where field.name != .expect {
             if field.name == .cookie { cookies.append(field.value) } else { append(field) }
         }
         // HTTP/1.1 allows one Cookie line only (RFC 6265 §5.4).
         if !cookies.isEmpty { append("Cookie: " + cookies.joined(separator: "; ")) }
-        if source != nil { append("Expect:") }
+        if let source {
+            expectsContinue = expectsContinue(length: source.length)
+            // libcurl adds the field by itself, and leaves it out when it repeats the request after a 417.
+            if !expectsContinue { append("Expect:") }
+        }
         if let fieldList { ccurl_set_headers(easy, fieldList) }
+    }
+
+    private func expectsContinue(length: Int64) -> Bool {
+        guard length != 0 else { return false }
+        switch configuration.expectContinue {
+        case .always: return true
+        case .automatic where length >= 1024 * 1024: return true
+        case .automatic, .never: return request.headerFields.contains(.expect)
+        }
     }
 
     private func append(_ field: HTTPField) {

@@ -7,29 +7,12 @@ typealias CurlHandle = UnsafeMutableRawPointer
 
 /// One request and its answer on one easy handle, which no other transfer ever uses (SEC-20).
 ///
-/// libcurl's callbacks arrive here. They only note what came; decisions are made by the task that waits in
-/// ``arrival(_:)``, after libcurl has returned.
+/// libcurl's callbacks arrive here.
 // @unchecked: everything here is touched on the loop's thread alone.
-final class Transfer: @unchecked Sendable {
-    /// What the waiting task wants to see.
-    enum Wish {
-        /// The final head, and the end or more than this many bytes of the body.
-        case head(bufferingUpTo: Int)
-        /// Bytes of the body, or its end.
-        case data
-    }
-
+final class Transfer: Exchange, @unchecked Sendable {
     enum Stage { case queued, running, over }
 
-    /// A body is received ahead of its reader up to this much; then the connection has to wait.
-    static let highWater = 512 * 1024
-    /// A redirect's body up to this size is read to its end, to keep the connection.
-    static let redirectBodyLimit = 64 * 1024
-
-    let request: Request
     let origin: URLRecord.Origin
-    let configuration: SessionConfiguration
-    let load: Load
     let partition: Partition
     let source: UploadSource?
 
@@ -39,29 +22,19 @@ final class Transfer: @unchecked Sendable {
     var errorText: UnsafeMutablePointer<CChar>?
     /// Where the sweep keeps it.
     var sweepIndex = -1
+    /// Its place among those that wait for a connection.
+    var ticket: UInt64 = 0
     var lastActivity: MonotonicTime
     var started: MonotonicTime?
-    /// When a redirect's body has taken long enough.
-    var redirectDeadline: MonotonicTime?
-
-    /// Our own reason to fail; it goes before libcurl's.
-    var failure: LoadError?
-    /// Set when it is over: nil inside for success.
-    var outcome: LoadError??
     var collector = HeadCollector()
-    var response: Response?
-    var trailers = HTTPFields()
     var headerBytes = 0
-    var body: [UInt8] = []
-    var bodyBytes: Int64 = 0
-    var metrics: TransactionMetrics
     /// How often libcurl was about to send the request.
     var requestCount = 0
-
-    var isReceivingPaused = false
     var isSendingPaused = false
-    private var wish: Wish?
-    private var waiter: CheckedContinuation<Void, Never>?
+    /// Whether the request waits for the server's word before its body, and has not been refused that yet.
+    var expectsContinue = false
+
+    var priority: Float { load.record.withLock { $0.priority } }
 
     /// Whether the request goes over TLS.
     var isSecure: Bool { origin.scheme == "https" }
@@ -69,56 +42,14 @@ final class Transfer: @unchecked Sendable {
     init(
         request: Request, configuration: SessionConfiguration, load: Load, partition: Partition, source: UploadSource?
     ) {
-        self.request = request
         origin = request.url.origin
-        self.configuration = configuration
-        self.load = load
         self.partition = partition
         self.source = source
         lastActivity = .now
-        metrics = TransactionMetrics(url: request.url.withoutCredentials())
+        super.init(request: request, configuration: configuration, load: load)
     }
 
     deinit { releaseHandle() }
-
-    // MARK: Waiting
-
-    /// Suspends until the wish is met or the transfer is over.
-    ///
-    /// One task at a time.
-    func arrival(_ wish: Wish, isolation: isolated TransferLoop) async {
-        await withCheckedContinuation { continuation in
-            self.wish = wish
-            waiter = continuation
-            // The loop may have turned on the way here.
-            wakeIfMet()
-        }
-    }
-
-    func isMet(_ wish: Wish) -> Bool {
-        guard outcome == nil else { return true }
-        guard let response else { return false }
-        switch wish {
-        case .data: return !body.isEmpty
-        case .head(let limit):
-            guard RedirectMachine.isRedirect(response.status.code) else { return limit == 0 || body.count > limit }
-            return body.count > max(limit, Self.redirectBodyLimit) || redirectDeadline == nil
-        }
-    }
-
-    /// Wakes the waiting task when it has what it waits for.
-    ///
-    /// Never called from within libcurl.
-    func wakeIfMet() {
-        guard let wish, isMet(wish) else { return }
-        self.wish = nil
-        waiter.take()?.resume()
-    }
-
-    /// How much body may be held: enough for a task that waits for a whole one.
-    private var capacity: Int {
-        if case .head(let limit) = wish { max(Self.highWater, limit &+ 1) } else { Self.highWater }
-    }
 
     // MARK: What libcurl reports
 
@@ -143,7 +74,8 @@ final class Transfer: @unchecked Sendable {
     private func headEnded(_ ended: HeadCollector) throws(LoadError) {
         let head = try ended.head()
         // Informational answers are not the response; 101 is final, for we never ask to upgrade.
-        guard head.status.code >= 200 || head.status.code == 101 else { return }
+        guard head.status.code >= 200 || head.status.code == 101 else { return note(informational: head) }
+        guard !isRepeatedWithoutExpect(head) else { return }
         if head.isFramedTwice, let easy { ccurl_set_long(easy, CURLOPT_FORBID_REUSE, 1) }
         let response = Response(
             url: request.url.withoutCredentials(), status: head.status, headerFields: head.fields,
@@ -163,9 +95,25 @@ final class Transfer: @unchecked Sendable {
         partition.noteChange(of: self)
     }
 
+    private func note(informational head: HeadCollector.Head) {
+        guard load.isTold else { return }
+        informational.append(Informational(status: head.status, headerFields: head.fields))
+        partition.noteChange(of: self)
+    }
+
+    /// Whether libcurl is about to repeat the request without `Expect`, because the server does not know it
+    /// (RFC 9110 §10.1.1).
+    private func isRepeatedWithoutExpect(_ head: HeadCollector.Head) -> Bool {
+        guard head.status == .expectationFailed, expectsContinue else { return false }
+        expectsContinue = false
+        return true
+    }
+
     /// The count that libcurl expects for accepted bytes, or its word for waiting or failing.
     func received(body bytes: UnsafeRawBufferPointer) -> Int {
         lastActivity = partition.now
+        // The body of an answer that libcurl itself acts on.
+        guard response != nil else { return bytes.count }
         guard !load.isSuspended, body.count < capacity else {
             isReceivingPaused = true
             return Int(CURL_WRITEFUNC_PAUSE)
@@ -199,11 +147,19 @@ final class Transfer: @unchecked Sendable {
             loop.perform { transfer.resumeSending() }
         }
         if count == Int(CURL_READFUNC_PAUSE) { isSendingPaused = true }
-        if count >= 0, count <= buffer.count { load.countOfBytesSent.add(Int64(count), ordering: .relaxed) }
+        if count > 0, count <= buffer.count {
+            load.countOfBytesSent.add(Int64(count), ordering: .relaxed)
+            if load.isTold { partition.noteChange(of: self) }
+        }
         return count
     }
 
-    func rewindRequestBody(to offset: Int64) -> Bool { source?.seek(to: offset) ?? (offset == 0) }
+    func rewindRequestBody(to offset: Int64) -> Bool {
+        guard source?.seek(to: offset) ?? (offset == 0) else { return false }
+        // What is sent again is counted again, from the beginning (UPL-9).
+        load.countOfBytesSent.store(offset, ordering: .relaxed)
+        return true
+    }
 
     /// The last moment before the request leaves; false keeps it from leaving.
     func willSendRequest(to address: String, port: Int32, from localAddress: String, localPort: Int32) -> Bool {
@@ -234,22 +190,9 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
-    private func fail(_ code: LoadError.Code, _ message: String) -> Bool {
-        if failure == nil { failure = LoadError(code, message) }
-        return false
-    }
-
     // MARK: Back-pressure
 
-    /// Hands over what has come, and lets more come.
-    func takeBody() -> [UInt8] {
-        var taken: [UInt8] = []
-        swap(&taken, &body)
-        if isReceivingPaused { resumeReceiving() }
-        return taken
-    }
-
-    private func resumeReceiving() {
+    override func resumeReceiving() {
         guard stage == .running, !load.isSuspended else { return }
         isReceivingPaused = false
         applyPauses()
@@ -261,7 +204,7 @@ final class Transfer: @unchecked Sendable {
         applyPauses()
     }
 
-    func suspensionChanged() {
+    override func suspensionChanged() {
         guard stage == .running else { return }
         if !load.isSuspended {
             isReceivingPaused = false
@@ -278,6 +221,8 @@ final class Transfer: @unchecked Sendable {
         let sending = isSendingPaused || load.isSuspended ? CURLPAUSE_SEND : 0
         partition.perform { curl_easy_pause(easy, receiving | sending) }
     }
+
+    override func priorityChanged() { partition.requeue(self) }
 
     // MARK: Time
 
@@ -310,7 +255,7 @@ final class Transfer: @unchecked Sendable {
     // MARK: The end
 
     /// Ends the transfer from outside libcurl; its connection is closed unless it was idle.
-    func abort(_ error: LoadError) {
+    override func abort(_ error: LoadError) {
         guard stage != .over else { return }
         failure = error
         partition.finish(self, result: CURLE_ABORTED_BY_CALLBACK)

@@ -129,7 +129,7 @@ private struct Answer: TaskDelegate {
     init(_ answer: @escaping @Sendable (Request) -> RedirectDisposition) { self.answer = answer }
 
     func task(
-        _ task: DataTask, willPerformHTTPRedirection response: Response?, newRequest: Request
+        _ task: SessionTask, willPerformHTTPRedirection response: Response?, newRequest: Request
     ) async -> RedirectDisposition { answer(newRequest) }
 }
 

@@ -1,0 +1,37 @@
+import EventLoop
+
+/// Decides whether a load whose connection could not be made waits for the network (BEY-2).
+struct Connectivity {
+    private let waits: Bool
+    /// How often no connection could be made.
+    private(set) var attempts = 0
+
+    init(_ configuration: SessionConfiguration) { waits = configuration.waitsForConnectivity }
+
+    /// How long to wait before the next attempt; nil when the exchange went otherwise.
+    mutating func delay(after exchange: Exchange) -> Duration? {
+        guard waits, exchange.response == nil, case .some(.some(let error)) = exchange.outcome,
+            exchange.load.cancellation == nil, Self.codes.contains(error.code)
+        else { return nil }
+        attempts += 1
+        return min(.milliseconds(250) * (1 << min(attempts - 1, 10)), .seconds(30))
+    }
+
+    private static let codes: Set<LoadError.Code> = [
+        .cannotFindHost, .dnsLookupFailed, .cannotConnectToHost, .notConnectedToInternet,
+    ]
+}
+
+extension TransferLoop {
+    /// Waits before another attempt; tells so the first time.
+    func awaitConnectivity(for delay: Duration, isFirst: Bool, of task: SessionTask) async throws(LoadError) {
+        if isFirst { await task.teller?.taskIsWaitingForConnectivity(task) }
+        var moment = MonotonicTime.now.advanced(by: delay)
+        if let deadline = task.load.deadline { moment = min(moment, deadline) }
+        await task.load.pause(until: moment, isolation: self)
+        if let cancellation = task.load.cancellation { throw cancellation }
+        if let deadline = task.load.deadline, deadline <= .now {
+            throw LoadError(.timedOut, "There was no connection for as long as the resource may take.")
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import EventLoop
+import HTTPTypes
+import Synchronization
+
+/// How one load goes, from its request to its last byte.
+///
+/// Runs on the loop; the steps are in order of time, those of one subject in a file of their own. Each `await` may cost
+/// a turn of the loop, so a step awaits only when it has something to wait for.
+extension TransferLoop {
+    /// Takes the hops to the final response.
+    func response(of task: SessionTask, bufferingUpTo limit: Int) async throws(LoadError) -> Response {
+        do throws(LoadError) {
+            try begin(task)
+            var request = firstRequest(of: task)
+            if mustWait(task) { request = try await beginLater(task, with: request) }
+            if request.isChangedByParsing { request = try await canonical(request, of: task) }
+            while true {
+                let exchange = try await exchange(for: request, of: task, limit: limit)
+                let response = try head(of: exchange, limit: limit)
+                if let next = try await hop(after: response, to: request, of: task) {
+                    exchange.abort(LoadError(.cancelled, "The redirect was followed."))
+                    request = next
+                    continue
+                }
+                if task.hearsResponses, let teller = task.teller { try await offer(response, of: task, to: teller) }
+                let isComplete = try deliver(response, of: exchange, limit: limit, to: task)
+                if isComplete, complete(task) { await tell(task, nil) }
+                return response
+            }
+        } catch {
+            let located = error.at(task.currentRequest.url)
+            if complete(task, with: located) { await tell(task, located) }
+            throw located
+        }
+    }
+
+    // MARK: The head
+
+    /// Starts the exchange that the request asks for and waits for its head, again and again while there is no network
+    /// and the configuration says to wait for it.
+    private func exchange(
+        for request: Request, of task: SessionTask, limit: Int
+    ) async throws(LoadError) -> Exchange {
+        var connectivity = Connectivity(task.configuration)
+        while true {
+            let exchange = try await start(request, of: task)
+            let wish = Exchange.Wish.head(bufferingUpTo: limit)
+            while !exchange.isMet(wish) {
+                await exchange.arrival(wish, isolation: self)
+                if exchange.hasNews { await tellNews(of: exchange, to: task) }
+            }
+            if exchange.hasNews { await tellNews(of: exchange, to: task) }
+            guard let delay = connectivity.delay(after: exchange) else { return exchange }
+            try await awaitConnectivity(for: delay, isFirst: connectivity.attempts == 1, of: task)
+        }
+    }
+
+    private func head(of exchange: Exchange, limit: Int) throws(LoadError) -> Response {
+        if let cancellation = exchange.load.cancellation { throw cancellation }
+        // Who wants the head alone gets it, and the error behind the bytes that came.
+        if case .some(.some(let error)) = exchange.outcome, limit > 0 || exchange.response == nil { throw error }
+        guard let response = exchange.response else {
+            throw LoadError(.networkConnectionLost, "The connection was lost before an answer was complete.")
+        }
+        return response
+    }
+
+    /// Tells what happens before the head: informational answers, and how much of the body has been sent.
+    private func tellNews(of exchange: Exchange, to task: SessionTask) async {
+        guard let teller = task.teller else { return }
+        let answers = exchange.informational
+        exchange.informational = []
+        for answer in answers {
+            await teller.task(
+                task, didReceiveInformationalResponse: answer.status, headerFields: answer.headerFields)
+        }
+        if let (new, total) = exchange.takeSentBytes() {
+            await teller.task(
+                task, didSendBodyData: new, totalSent: total, totalExpected: task.countOfBytesExpectedToSend)
+        }
+    }
+
+    // MARK: The final response
+
+    private func offer(
+        _ response: Response, of task: SessionTask, to teller: any TaskDelegate
+    ) async throws(LoadError) {
+        let disposition = try await task.load.answer(isolation: self) { await teller.task(task, didReceive: response) }
+        if case .cancel = disposition { throw LoadError(.cancelled, "The response was answered with cancel.") }
+    }
+
+    /// Leaves the response, and the body if it is whole, with the task.
+    ///
+    /// Returns whether the load is complete.
+    private func deliver(
+        _ response: Response, of exchange: Exchange, limit: Int, to task: SessionTask
+    ) throws(LoadError) -> Bool {
+        let error = exchange.outcome ?? nil
+        if let error, limit > 0 { throw error }
+        let isComplete = exchange.outcome != nil && error == nil && exchange.body.count <= limit
+        let body = isComplete ? exchange.takeBody() : nil
+        task.load.record.withLock { record in
+            record.response = response
+            record.completeBody = body
+        }
+        return isComplete
+    }
+
+    /// The next bytes of the body, or nil at its end.
+    func nextBytes(of task: SessionTask) async throws(LoadError) -> [UInt8]? {
+        guard let exchange = task.load.exchange else { return nil }
+        while !exchange.isMet(.data) { await exchange.arrival(.data, isolation: self) }
+        let bytes = exchange.takeBody()
+        guard bytes.isEmpty else { return bytes }
+        guard case .some(let error) = exchange.outcome else { return bytes }
+        if complete(task, with: error) { await tell(task, error) }
+        if let error { throw error }
+        return nil
+    }
+
+    // MARK: The end
+
+    /// The last step of every load; the first call counts.
+    ///
+    /// Returns whether somebody is to be told, who is then told before the task is over.
+    private func complete(_ task: SessionTask, with error: LoadError? = nil) -> Bool {
+        if let error { task.load.exchange?.abort(error) }
+        task.load.exchange = nil
+        let isFirst = task.load.record.withLock { record in
+            defer { record.state = .completed }
+            if record.end == nil { record.end = .now }
+            if record.state != .completed { record.error = error }
+            return record.state != .completed
+        }
+        guard isFirst else { return false }
+        guard task.teller == nil else { return true }
+        task.session.ended(task.identifier)
+        return false
+    }
+
+    private func tell(_ task: SessionTask, _ error: LoadError?) async {
+        if let teller = task.teller {
+            await teller.task(task, didFinishCollecting: task.metrics)
+            if task.hearsResponses { await teller.task(task, didCompleteWith: error) }
+        }
+        task.session.ended(task.identifier)
+        await task.session.noteEndOfEvents()
+    }
+}

@@ -1,0 +1,41 @@
+import HTTPTypes
+import Synchronization
+
+// What comes after a response that is not the last one.
+extension TransferLoop {
+    /// The request to make next, or nil when this response is the final one.
+    func hop(
+        after response: Response, to request: Request, of task: SessionTask
+    ) async throws(LoadError) -> Request? {
+        guard RedirectMachine.isRedirect(response.status.code) else { return nil }
+        switch task.load.redirects.received(response, to: request) {
+        case .deliver: return nil
+        case .fail(let error): throw error
+        case .propose(let proposed, let redirect):
+            guard let next = try await decision(on: proposed, response, of: task) else { return nil }
+            task.load.record.withLock { $0.redirects.append(redirect) }
+            return next
+        }
+    }
+
+    /// What the delegates make of a proposed request; nil to leave it at the response.
+    ///
+    /// A background session asks nobody (BKG-5).
+    func decision(
+        on proposed: Request, _ response: Response?, of task: SessionTask
+    ) async throws(LoadError) -> Request? {
+        guard task.configuration.kind != .background else { return proposed }
+        for delegate in task.askable {
+            let answer = try await task.load.answer(isolation: self) {
+                await delegate.task(task, willPerformHTTPRedirection: response, newRequest: proposed)
+            }
+            switch answer {
+            case .performDefaultHandling: continue
+            case .follow(let request): return request
+            case .returnResponse: return nil
+            case .cancel: throw LoadError(.cancelled, "The redirect was answered with cancel.")
+            }
+        }
+        return proposed
+    }
+}

@@ -1,0 +1,35 @@
+import EventLoop
+import Synchronization
+
+/// How far a task is, at the moment it was asked.
+public struct TaskProgress: Sendable, Hashable {
+    /// Bytes sent and received so far.
+    public let completedUnitCount: Int64
+    /// Bytes to be sent and received; `nil` while that is unknown.
+    public let totalUnitCount: Int64?
+    /// Bytes sent and received per second since the start; 0 before it.
+    public let throughput: Double
+
+    /// From 0.0 to 1.0; `nil` while the total is unknown.
+    public var fractionCompleted: Double? {
+        totalUnitCount.map { $0 == 0 ? 1 : min(1, Double(completedUnitCount) / Double($0)) }
+    }
+
+    /// How long the rest takes at the throughput so far; `nil` while that is unknown.
+    public var estimatedTimeRemaining: Duration? {
+        guard let totalUnitCount, throughput > 0 else { return nil }
+        return .seconds(Double(max(0, totalUnitCount - completedUnitCount)) / throughput)
+    }
+
+    init(_ task: SessionTask) {
+        completedUnitCount = task.countOfBytesSent + task.countOfBytesReceived
+        if let sent = task.countOfBytesExpectedToSend, let received = task.countOfBytesExpectedToReceive {
+            totalUnitCount = sent + received
+        } else {
+            totalUnitCount = nil
+        }
+        let (start, end) = task.load.record.withLock { ($0.start, $0.end) }
+        let seconds = start.map { Double((end ?? .now).nanoseconds(since: $0)) / 1e9 } ?? 0
+        throughput = seconds > 0 ? Double(completedUnitCount) / seconds : 0
+    }
+}

@@ -1,0 +1,106 @@
+// The ways to make a task.
+extension Session {
+    /// Makes a data task.
+    ///
+    /// Nothing is sent before the task is resumed or asked for its response.
+    ///
+    /// - Parameters:
+    ///   - request: What to load.
+    ///   - configuration: Replaces the session's for this task.
+    ///   - delegate: Is asked before the session's delegate.
+    ///   - earliestBegin: When it may begin; at once by default.
+    public func dataTask(
+        with request: Request, configuration: SessionConfiguration? = nil, delegate: (any TaskDelegate)? = nil,
+        earliestBegin: ContinuousClock.Instant? = nil
+    ) -> DataTask {
+        made(DataTask(creation(of: request, configuration, delegate, notBefore: earliestBegin)))
+    }
+
+    /// Makes a data task for a URL with everything else as it is by default.
+    ///
+    /// - Parameters:
+    ///   - url: What to load, with GET.
+    ///   - delegate: Is asked before the session's delegate.
+    public func dataTask(with url: URLRecord, delegate: (any TaskDelegate)? = nil) -> DataTask {
+        dataTask(with: Request(url: url), delegate: delegate)
+    }
+
+    /// Makes a data task that tells its whole body, or why it failed, to a closure.
+    ///
+    /// The closure is called once, last. The delegates are told nothing of response and data; what they are asked
+    /// (redirects, challenges) they are asked.
+    ///
+    /// - Parameters:
+    ///   - request: What to load.
+    ///   - configuration: Replaces the session's for this task.
+    ///   - delegate: Is asked before the session's delegate.
+    ///   - completion: Gets the body and the response.
+    public func dataTask(
+        with request: Request, configuration: SessionConfiguration? = nil, delegate: (any TaskDelegate)? = nil,
+        completion: @escaping @Sendable (Result<([UInt8], Response), LoadError>) async -> Void
+    ) -> DataTask {
+        made(DataTask(creation(of: request, configuration, delegate), completion: completion))
+    }
+
+    /// Makes an upload task.
+    ///
+    /// - Parameters:
+    ///   - request: Where to and how; a body it has is replaced.
+    ///   - body: What to send.
+    ///   - configuration: Replaces the session's for this task.
+    ///   - delegate: Is asked before the session's delegate.
+    public func uploadTask(
+        with request: Request, from body: RequestBody, configuration: SessionConfiguration? = nil,
+        delegate: (any TaskDelegate)? = nil
+    ) -> UploadTask {
+        var request = request
+        request.body = body
+        return made(UploadTask(creation(of: request, configuration, delegate)))
+    }
+
+    /// Makes an upload task whose body the delegate gives when it is needed, with `taskNeedsNewBodyStream`.
+    ///
+    /// - Parameters:
+    ///   - request: Where to and how; a body it has is replaced.
+    ///   - length: How many bytes the body has; `nil` when nobody knows.
+    ///   - delegate: Is asked for the stream, before the session's delegate.
+    public func uploadTask(
+        withStreamedRequest request: Request, length: Int64? = nil, delegate: (any TaskDelegate)? = nil
+    ) -> UploadTask {
+        uploadTask(with: request, from: .stream(length: length, DelegatedStream()), delegate: delegate)
+    }
+
+    /// Loads a whole body into memory.
+    ///
+    /// Cancelling the calling task cancels the load.
+    public func data(
+        for request: Request, configuration: SessionConfiguration? = nil, delegate: (any TaskDelegate)? = nil
+    ) async throws(LoadError) -> ([UInt8], Response) {
+        try await dataTask(with: request, configuration: configuration, delegate: delegate).data()
+    }
+
+    /// Sends a body and loads the answer's whole body into memory.
+    ///
+    /// Cancelling the calling task cancels the load.
+    public func upload(
+        for request: Request, from body: RequestBody, delegate: (any TaskDelegate)? = nil
+    ) async throws(LoadError) -> ([UInt8], Response) {
+        try await uploadTask(with: request, from: body, delegate: delegate).data()
+    }
+
+    /// Loads a body piece by piece.
+    ///
+    /// Returns with the head. The connection waits for whoever reads too slowly.
+    public func bytes(
+        for request: Request, delegate: (any TaskDelegate)? = nil
+    ) async throws(LoadError) -> (ResponseBody, Response) {
+        let task = dataTask(with: request, delegate: delegate)
+        let response = try await task.response()
+        return (task.body, response)
+    }
+}
+
+/// A body that only a delegate has.
+private struct DelegatedStream: BodyStreamProvider {
+    func makeStream() async -> BodyPipe? { nil }
+}

@@ -1,0 +1,109 @@
+import FetchEngine
+import HTTPTypes
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct UploadTests {
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+
+    private static func put(_ origin: WireOrigin, expecting: Bool = false) throws -> Request {
+        var request = Request(url: try URLRecord(origin.url()), method: .put)
+        if expecting { request.headerFields[.expect] = "100-continue" }
+        return request
+    }
+
+    // UPL-10
+    @Test func `a body waits for the server's word when the request says so`() async throws {
+        let origin = try WireOrigin { connection in
+            try connection.receiveHead()
+            try connection.send("HTTP/1.1 100 Continue\r\n\r\n")
+            try connection.receive(4)
+            try connection.send(Self.ok)
+        }
+        _ = try await Session().upload(for: Self.put(origin, expecting: true), from: .bytes(Array("body".utf8)))
+        #expect(origin.received().contains("\r\nExpect: 100-continue\r\n"))
+    }
+
+    // UPL-10
+    @Test(arguments: [401, 413]) func `a body that the server refuses at once is not sent`(_ status: Int) async throws {
+        let origin = try WireOrigin { connection in
+            try connection.receiveHead()
+            try connection.send("HTTP/1.1 \(status) No\r\nContent-Length: 0\r\n\r\n")
+        }
+        let (_, response) = try await Session()
+            .upload(for: Self.put(origin, expecting: true), from: .bytes(Array("body".utf8)))
+        #expect(response.status.code == status)
+        #expect(!origin.received().contains("body"))
+    }
+
+    // UPL-10
+    @Test func `a server that knows no expectations gets the request again without`() async throws {
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                if head.contains("Expect:") {
+                    try connection.send("HTTP/1.1 417 Expectation Failed\r\nContent-Length: 4\r\n\r\noops")
+                } else {
+                    try connection.receive(4)
+                    try connection.send(Self.ok)
+                }
+            }
+        }
+        let (body, response) = try await Session()
+            .upload(for: Self.put(origin, expecting: true), from: .bytes(Array("body".utf8)))
+        #expect(response.status.code == 200 && body == Array("hi".utf8))
+    }
+
+    // UPL-6, UPL-11, FN-42
+    @Test func `a stream is asked for again when a redirect keeps the body`() async throws {
+        let origin = try WireOrigin { connection in
+            for answer in ["HTTP/1.1 307 Moved\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n", Self.ok] {
+                try connection.receiveHead()
+                try connection.receive(4)
+                try connection.send(answer)
+            }
+        }
+        var answers = DelegateLog.Answers()
+        answers.stream = {
+            let pipe = BodyPipe()
+            // What fits the pipe is written at once.
+            try? await pipe.write(Array("body".utf8))
+            pipe.finish()
+            return pipe
+        }
+        let log = DelegateLog(answers)
+        let session = Session(delegate: log)
+        session.uploadTask(withStreamedRequest: try Self.put(origin), length: 4).resume()
+        await log.happened("complete well")
+        #expect(log.events.filter { $0 == "stream" }.count == 2)
+        #expect(origin.received().ranges(of: "body").count == 2)
+    }
+
+    // UPL-8
+    @Test func `a body that nobody has fails the load`() async throws {
+        let origin = try WireOrigin(playing: Self.ok)
+        let task = Session().uploadTask(withStreamedRequest: try Self.put(origin))
+        await expect(.requestBodyStreamExhausted) { try await task.data() }
+    }
+
+    // UPL-9, LIF-9, CON-12
+    @Test func `what is sent is told before the response, and counted anew when it is sent again`() async throws {
+        let origin = try WireOrigin { connection in
+            for answer in ["HTTP/1.1 307 Moved\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n", Self.ok] {
+                try connection.receiveHead()
+                try connection.receive(300_000)
+                try connection.send(answer)
+            }
+        }
+        let log = DelegateLog()
+        let session = Session(delegate: log)
+        let task = session.uploadTask(
+            with: try Self.put(origin), from: .bytes([UInt8](repeating: 7, count: 300_000)))
+        task.resume()
+        await log.happened("complete well")
+        #expect(
+            log.events == [
+                "created", "sent", "redirect 307 /b", "sent", "response 200", "data", "metrics 2", "complete well",
+            ])
+        #expect(task.countOfBytesSent == 300_000)
+    }
+}

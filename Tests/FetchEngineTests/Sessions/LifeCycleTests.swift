@@ -1,0 +1,158 @@
+import FetchEngine
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// The order of the delegate's calls (LIF-1 to LIF-18) as an event log shows it.
+@Suite(.timeLimit(.minutes(1))) struct LifeCycleTests {
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+
+    private func run(
+        _ log: DelegateLog, _ request: Request, configuration: SessionConfiguration = .default
+    ) async -> [String] {
+        let session = Session(configuration: configuration, delegate: log)
+        session.dataTask(with: request).resume()
+        session.finishTasksAndInvalidate()
+        await log.happened("invalid")
+        return log.events
+    }
+
+    // LIF-4, LIF-6, LIF-10, LIF-13, LIF-17, LIF-18, BEY-1, BEY-10, SES-22, RSP-7, TSK-13
+    @Test func `a delegate hears everything once and in order, the session's end last`() async throws {
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                try connection.send(
+                    head.hasPrefix("GET /first ")
+                        ? "HTTP/1.1 302 Found\r\nLocation: /second\r\nContent-Length: 0\r\n\r\n" : Self.ok)
+            }
+        }
+        let events = await run(DelegateLog(), Request(url: try URLRecord(origin.url("/first"))))
+        #expect(
+            events == [
+                "created", "redirect 302 /second", "response 200", "data", "metrics 2", "complete well", "invalid",
+            ])
+    }
+
+    // BEY-11, FN-52
+    @Test func `informational answers are told, and not as the response`() async throws {
+        let origin = try WireOrigin(playing: "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + Self.ok)
+        let events = await run(DelegateLog(), Request(url: try URLRecord(origin.url())))
+        #expect(
+            events == ["created", "informational 103", "response 200", "data", "metrics 1", "complete well", "invalid"])
+    }
+
+    // LIF-13, ERR-1
+    @Test func `a failure completes the task once, with metrics before`() async throws {
+        let origin = try WireOrigin { _ in }
+        let events = await run(DelegateLog(), Request(url: try URLRecord(origin.url())))
+        #expect(events == ["created", "metrics 1", "complete networkConnectionLost", "invalid"])
+    }
+
+    // RED-7, RED-8
+    @Test func `the standard form of a URL is told before the first byte, as a redirect without a response`()
+        async throws
+    {
+        let origin = try WireOrigin(playing: Self.ok)
+        var answers = DelegateLog.Answers()
+        answers.redirect = { response, request in response == nil ? .follow(request) : .returnResponse }
+        let log = DelegateLog(answers)
+        let events = await run(log, try Request("http://127.0.0.1:\(origin.port)"))
+        #expect(events.prefix(3) == ["created", "redirect canonical /", "response 200"])
+    }
+
+    // RED-1, RED-2, RED-3, FN-33
+    @Test func `a delegate may send another request in place of the proposed one`() async throws {
+        let origin = try WireOrigin { connection in
+            try connection.receiveHead()
+            try connection.send("HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n")
+            try connection.receiveHead()
+            try connection.send(Self.ok)
+        }
+        var answers = DelegateLog.Answers()
+        let other = Request(url: try URLRecord(origin.url("/elsewhere")))
+        answers.redirect = { _, _ in .follow(other) }
+        _ = await run(DelegateLog(answers), Request(url: try URLRecord(origin.url())))
+        #expect(origin.received().contains("GET /elsewhere HTTP/1.1"))
+        #expect(!origin.received().contains("GET /there"))
+    }
+
+    // RED-4
+    @Test func `a redirect that is not followed is the response, with its body`() async throws {
+        let origin = try WireOrigin(playing: "HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 4\r\n\r\nbody")
+        var answers = DelegateLog.Answers()
+        answers.redirect = { _, _ in .returnResponse }
+        let session = Session(delegate: DelegateLog(answers))
+        let (body, response) = try await session.data(for: Request(url: try URLRecord(origin.url())))
+        #expect(response.status.code == 302)
+        #expect(body == Array("body".utf8))
+    }
+
+    // RED-5
+    @Test func `a redirect answered with cancel ends the load and reaches nothing`() async throws {
+        let origin = try WireOrigin(playing: "HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n")
+        var answers = DelegateLog.Answers()
+        answers.redirect = { _, _ in .cancel }
+        let events = await run(DelegateLog(answers), Request(url: try URLRecord(origin.url())))
+        #expect(events.suffix(3) == ["metrics 1", "complete cancelled", "invalid"])
+        #expect(!origin.received().contains("/b"))
+    }
+
+    // LIF-6, FN-30
+    @Test func `a response answered with cancel brings no data`() async throws {
+        let origin = try WireOrigin { connection in
+            try connection.receiveHead()
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n")
+            let chunk = String(repeating: "x", count: 65536)
+            while true { try connection.send(chunk) }
+        }
+        var answers = DelegateLog.Answers()
+        answers.response = { _ in .cancel }
+        let events = await run(DelegateLog(answers), Request(url: try URLRecord(origin.url())))
+        #expect(events == ["created", "response 200", "metrics 1", "complete cancelled", "invalid"])
+        await origin.ended()
+    }
+
+    // FN-33, BEY-8
+    @Test func `a task's own delegate hears in the session's place, with or without one there`() async throws {
+        let origin = try WireOrigin(playing: Self.ok)
+        let (own, sessions) = (DelegateLog(), DelegateLog())
+        for session in [Session(delegate: sessions), Session()] {
+            session.dataTask(with: Request(url: try URLRecord(origin.url())), delegate: own).resume()
+            session.finishTasksAndInvalidate()
+        }
+        await sessions.happened("invalid")
+        await own.happened("complete")
+        #expect(sessions.events == ["created", "invalid"])
+        #expect(own.events.contains("response 200") && own.events.contains("complete well"))
+    }
+
+    // TSK-8, AUT-32
+    @Test func `cancelling ends a task whose delegate never answers`() async throws {
+        let origin = try WireOrigin(playing: "HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n")
+        var answers = DelegateLog.Answers()
+        let (silence, end) = AsyncStream.makeStream(of: Never.self)
+        answers.redirect = { _, _ in
+            for await _ in silence {}
+            return .performDefaultHandling
+        }
+        let log = DelegateLog(answers)
+        let session = Session(delegate: log)
+        let task = session.dataTask(with: Request(url: try URLRecord(origin.url())))
+        task.resume()
+        await log.happened("redirect")
+        task.cancel()
+        await log.happened("complete cancelled")
+        end.finish()
+        #expect(task.state == .completed)
+    }
+
+    // TSK-8
+    @Test func `a task cancelled before it was resumed completes with cancelled`() async throws {
+        let log = DelegateLog()
+        let session = Session(delegate: log)
+        let task = session.dataTask(with: Request(url: try URLRecord("http://127.0.0.1:1/")))
+        task.cancel()
+        await log.happened("complete cancelled")
+        #expect(task.error?.code == .cancelled)
+    }
+}
