@@ -212,3 +212,16 @@ let package = Package(
         ),
     ]
 )
+
+// Only scripts/fuzz builds the fuzzers, in a folder of their own: everything in them is compiled for fuzzing.
+if Context.environment["FETCHD_FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(
+            name: "fuzz",
+            dependencies: ["FetchEngine"],
+            path: "Tests/Fuzz/Harness",
+            swiftSettings: settings,
+            linkerSettings: [.unsafeFlags(["-use-ld=lld"])]
+        )
+    )
+}

@@ -48,8 +48,14 @@ extension MediaType: CustomStringConvertible {
         }
     }
 
+    /// By scalars: a quote with an accent upon it is one character, and not equal to a quote.
     private static func quoted(_ value: String) -> String {
-        "\"" + value.reduce(into: "") { $0 += $1 == "\"" || $1 == "\\" ? "\\\($1)" : "\($1)" } + "\""
+        var text = "\""
+        for scalar in value.unicodeScalars {
+            if scalar == "\"" || scalar == "\\" { text += "\\" }
+            text.unicodeScalars.append(scalar)
+        }
+        return text + "\""
     }
 }
 

@@ -14,6 +14,7 @@ import Testing
         ("text/html;charset=\"a\\\"b\"", "text/html;charset=\"a\\\"b\""),
         ("text/html;charset=\"a", "text/html;charset=a"),
         ("text/html;charset=\"a\\", "text/html;charset=\"a\\\\\""),
+        ("text/html;a=\"\\\"\u{301}\"", "text/html;a=\"\\\"\u{301}\""),
         ("text/html;a=1;a=2;b=3", "text/html;a=1;b=3"),
         ("text/html;;;a=1; ;b=2;", "text/html;a=1;b=2"),
         ("text/html;a=;b=\"\"", "text/html;b=\"\""),

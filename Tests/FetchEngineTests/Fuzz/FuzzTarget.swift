@@ -1,0 +1,58 @@
+@testable import FetchEngine
+
+/// The readers of what strangers send, each as a function of bytes that must return whatever the bytes are.
+///
+/// The fuzzer runs them (scripts/fuzz) and the tests replay what it has found. What must hold of a result is checked
+/// with `precondition`, so that breaking it is a find as well.
+enum FuzzTarget: String, CaseIterable {
+    case url
+    case data
+    case mediaType
+    case responseHead
+
+    func run(_ bytes: [UInt8]) {
+        switch self {
+        case .url: Self.url(String(decoding: bytes, as: UTF8.self))
+        case .data: Self.data(String(decoding: bytes, as: UTF8.self))
+        case .mediaType: Self.mediaType(String(decoding: bytes, as: UTF8.self))
+        case .responseHead: Self.responseHead(bytes)
+        }
+    }
+
+    /// A parsed URL reads as itself, and so does what is made of it.
+    private static func url(_ text: String) {
+        guard let url = try? URLRecord(text) else { return }
+        precondition((try? URLRecord("\(url)")) == url)
+        _ = (url.username, url.password, url.host, url.path, url.query, url.fragment, url.origin, url.redacted)
+        precondition(!url.withoutCredentials().hasCredentials && url.withoutFragment().fragment == nil)
+        _ = try? url.queryItems
+        _ = try? url.formItems
+        if let resolved = try? url.resolve(text) { precondition((try? URLRecord("\(resolved)")) == resolved) }
+        if let base = try? URLRecord("http://host/a/b?c#d"), let resolved = try? base.resolve(text) {
+            precondition((try? URLRecord("\(resolved)")) == resolved)
+        }
+        if let decoded = try? PercentCodec.decode(text) {
+            precondition((try? PercentCodec.decode(PercentCodec.component(decoded))) == decoded)
+        }
+    }
+
+    private static func data(_ text: String) {
+        guard let url = try? URLRecord("data:" + text), let content = try? DataURL(url) else { return }
+        precondition(MediaType("\(content.mediaType)") == content.mediaType)
+    }
+
+    /// A media type reads as itself.
+    private static func mediaType(_ text: String) {
+        guard let type = MediaType(text) else { return }
+        precondition(MediaType("\(type)") == type)
+        _ = ByteRange([text], length: 100)
+    }
+
+    private static func responseHead(_ bytes: [UInt8]) {
+        var collector = HeadCollector()
+        for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
+            if line.withUnsafeBytes({ collector.append($0) }) { break }
+        }
+        _ = try? collector.head()
+    }
+}
