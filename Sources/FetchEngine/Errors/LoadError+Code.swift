@@ -146,6 +146,8 @@ extension LoadError.Code {
     public static let headerForbidden = Self("headerForbidden", -1000)
     /// The method is no token, too long or not allowed.
     public static let methodInvalid = Self("methodInvalid", -1000)
+    /// The content is not the one that its digest, or the caller's, names.
+    public static let contentDigestMismatch = Self("contentDigestMismatch", -1015)
     /// The session was invalidated before the task started.
     public static let sessionInvalidated = Self("sessionInvalidated", -999)
 }

@@ -31,13 +31,7 @@ public struct Response: Sendable {
     /// The charset the server named, or `nil`.
     public var textEncodingName: String? { mediaType?.charset }
 
-    /// A name for a file that holds the body: the last component of the URL's path, else the host.
-    public var suggestedFilename: String {
-        if let name = url.path.split(separator: "/").last { return String(name) }
-        return url.host ?? "Unknown"
-    }
-
-    private var mediaType: MediaType? { headerFields[.contentType].flatMap(MediaType.init) }
+    var mediaType: MediaType? { headerFields[.contentType].flatMap(MediaType.init) }
 
     /// Makes a response, for example in a test of code that reads one.
     public init(

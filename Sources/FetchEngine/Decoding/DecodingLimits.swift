@@ -1,0 +1,46 @@
+/// How much decoding may make of a little: the defence against bombs.
+///
+/// For HTTP content codings and for files that are decoded. What goes beyond fails the load with
+/// `dataLengthExceedsMaximum`.
+public struct DecodingLimits: Sendable, Hashable {
+    /// The most bytes that may come of one content; no limit by default.
+    public var maximumBytes: Int64?
+
+    /// How many bytes may come of each coded byte; 250 by default.
+    ///
+    /// Looked at only once more than ``ratioThreshold`` bytes have come: small content of one repeated byte is
+    /// common and does no harm.
+    public var maximumRatio: Int64?
+
+    /// From how many decoded bytes on the ratio counts; 32 MiB by default.
+    public var ratioThreshold: Int64
+
+    /// Makes limits.
+    public init(maximumBytes: Int64? = nil, maximumRatio: Int64? = 250, ratioThreshold: Int64 = 32 << 20) {
+        self.maximumBytes = maximumBytes
+        self.maximumRatio = maximumRatio
+        self.ratioThreshold = ratioThreshold
+    }
+}
+
+/// Counts one content against the limits.
+struct DecodingLimit {
+    let limits: DecodingLimits
+    private(set) var coded: Int64 = 0
+    private(set) var decoded: Int64 = 0
+
+    init(_ limits: DecodingLimits) { self.limits = limits }
+
+    mutating func received(_ count: Int) { coded += Int64(count) }
+
+    mutating func produced(_ count: Int) throws(LoadError) {
+        decoded += Int64(count)
+        if let maximum = limits.maximumBytes, decoded > maximum { throw Self.exceeded }
+        guard let ratio = limits.maximumRatio, decoded > limits.ratioThreshold else { return }
+        if decoded / max(1, ratio) > coded { throw Self.exceeded }
+    }
+
+    private static var exceeded: LoadError {
+        LoadError(.dataLengthExceedsMaximum, "The content becomes larger than it may when it is decoded.")
+    }
+}

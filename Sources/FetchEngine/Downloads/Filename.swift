@@ -1,0 +1,100 @@
+/// The name of a file: one path component that is safe to create.
+///
+/// Made from names that servers propose, so every rule here is about somebody who means harm: no directories, no
+/// `..`, no hidden files, no control or bidirectional characters, no device names, no name that a file system would
+/// refuse for its length (SEC-47).
+struct Filename: Equatable, CustomStringConvertible {
+    /// Shorter than what file systems allow (255), which leaves room for a number and for a temporary name.
+    static let maximumBytes = 200
+
+    /// The name.
+    let text: String
+
+    var description: String { text }
+
+    /// Makes a name safe; nil when nothing is left of it.
+    init?(sanitizing name: String) {
+        let component = name.unicodeScalars.split { $0 == "/" || $0 == "\\" }.last.map(Array.init) ?? []
+        var scalars = component.filter { !Self.isHarmful($0) }[...]
+        while let first = scalars.first, first == "." || first.properties.isWhitespace { scalars.removeFirst() }
+        // Windows drops these at the end, so two names would be one.
+        while let last = scalars.last, last == "." || last.properties.isWhitespace { scalars.removeLast() }
+        guard !scalars.isEmpty else { return nil }
+        var text = ""
+        text.unicodeScalars.append(contentsOf: scalars)
+        if Self.isDeviceName(text) { text = "_" + text }
+        self.text = Self.shortened(text)
+    }
+
+    private init(_ text: String) { self.text = text }
+
+    /// The name of last resort: `download`, with the extension for the media type.
+    static func unnamed(mediaType: String?) -> Filename {
+        Filename("download" + (mediaType.flatMap(FileExtension.preferred).map { "." + $0 } ?? ""))
+    }
+
+    /// The extension, without its dot; empty when there is none.
+    var fileExtension: Substring {
+        let split = Self.splitPoint(of: text)
+        return split < text.endIndex ? text[text.index(after: split)...] : ""
+    }
+
+    /// The name with a number before its extension: `index-1.html`, `archive-1.tar.gz` (DLD-2).
+    func numbered(_ number: Int) -> Filename { Filename(Self.numbered(text, number)) }
+
+    /// A file's name with a number before its extension.
+    static func numbered(_ text: String, _ number: Int) -> String {
+        let split = splitPoint(of: text)
+        return "\(text[..<split])-\(number)\(text[split...])"
+    }
+
+    /// The name without this extension, or nil when it has another one or would be empty.
+    func removing(extension removed: String, replacement: String = "") -> Filename? {
+        let lowercase = text.lowercased()
+        guard lowercase.hasSuffix("." + removed), text.utf8.count == lowercase.utf8.count else { return nil }
+        let stem = text.dropLast(removed.count + 1)
+        return Filename(sanitizing: replacement.isEmpty ? String(stem) : "\(stem).\(replacement)")
+    }
+
+    /// Where the extension's dot is; the end when there is none.
+    private static func splitPoint(of text: String) -> String.Index {
+        guard let dot = text.lastIndex(of: "."), dot > text.startIndex else { return text.endIndex }
+        let stem = text[..<dot]
+        // A compressed archive is known by both of its extensions.
+        if stem.lowercased().hasSuffix(".tar"), stem.count > 4 { return stem.index(stem.endIndex, offsetBy: -4) }
+        return dot
+    }
+
+    private static func shortened(_ text: String) -> String {
+        guard text.utf8.count > maximumBytes else { return text }
+        let split = splitPoint(of: text)
+        var ending = text[split...]
+        if ending.utf8.count > 32 { ending = "" }
+        var stem = text[..<(ending.isEmpty ? text.endIndex : split)].unicodeScalars
+        while stem.reduce(0, { $0 + $1.utf8.count }) + ending.utf8.count > maximumBytes { stem.removeLast() }
+        return String(stem) + ending
+    }
+
+    private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        // Marks that turn the direction of text, and invisible ones that hide what a name is.
+        case 0x061C, 0x200B, 0x200E, 0x200F, 0x202A...0x202E, 0x2060...0x206F, 0xFEFF, 0xFFF9...0xFFFB: return true
+        case 0xE0000...0xE007F: return true
+        default: break
+        }
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator, .surrogate: return true
+        default: return false
+        }
+    }
+
+    /// Names that Windows keeps for devices, whatever their extension.
+    private static func isDeviceName(_ text: String) -> Bool {
+        let stem = text.prefix { $0 != "." }.uppercased().reversed().drop { $0 == " " }.reversed()
+        return deviceNames.contains(String(stem))
+    }
+
+    private static let deviceNames: Set<String> = Set(
+        ["CON", "PRN", "AUX", "NUL", "CLOCK$", "CONIN$", "CONOUT$"]
+            + (0...9).flatMap { ["COM\($0)", "LPT\($0)"] } + ["¹", "²", "³"].flatMap { ["COM\($0)", "LPT\($0)"] })
+}

@@ -1,0 +1,75 @@
+import HTTPTypes
+
+/// Whether a download could go on later if it stopped now.
+enum Resumability: Equatable {
+    /// It could, and this tells whether the resource is still the same.
+    case resumable(ResumeData.Validator)
+    /// It could not, for this reason.
+    case notResumable(Reason)
+
+    /// Why a download cannot go on.
+    enum Reason: String, Sendable {
+        /// Only GET is repeated.
+        case method
+        /// Only a 200 or 206 response is a resource.
+        case status
+        /// There is no strong validator to ask with.
+        case validator
+        /// The server says that it does not serve ranges.
+        case ranges
+        /// The file is decoded while it comes, and the decoder cannot start in the middle.
+        case decoding
+    }
+
+    /// Judges a response and how its body is stored.
+    ///
+    /// - Parameter decoder: The decoder that the body goes through, if any.
+    init(request: Request, response: Response, decoder: (any BodyDecoder.Type)?) {
+        self =
+            if request.method != .get || request.body != nil {
+                .notResumable(.method)
+            } else if response.status.code != 200 && response.status.code != 206 {
+                .notResumable(.status)
+            } else if let decoder, !decoder.canResume {
+                .notResumable(.decoding)
+            } else if response.headerFields[.acceptRanges]?.lowercased() == "none" {
+                .notResumable(.ranges)
+            } else if let validator = ResumeData.Validator(response) {
+                .resumable(validator)
+            } else {
+                .notResumable(.validator)
+            }
+    }
+}
+
+extension ResumeData.Validator {
+    /// The strongest validator of a response; nil when it has none that `If-Range` may carry.
+    init?(_ response: Response) {
+        if let tag = response.headerFields[.eTag], tag.hasPrefix("\""), tag.hasSuffix("\""), tag.utf8.count > 2 {
+            self = .entityTag(tag)
+        } else if let date = response.headerFields[.lastModified], Self.isStrong(date, response) {
+            self = .lastModified(date)
+        } else {
+            return nil
+        }
+    }
+
+    /// A date is strong when the resource cannot have changed again within its second (RFC 9110 §8.8.2.2).
+    private static func isStrong(_ lastModified: String, _ response: Response) -> Bool {
+        guard let modified = CurlDate.seconds(lastModified), let date = response.headerFields[.date],
+            let sent = CurlDate.seconds(date)
+        else { return false }
+        return sent > modified
+    }
+}
+
+extension Response {
+    /// The content codings in the order they were applied, in lower case, `identity` left out; empty for none.
+    var contentCoding: String {
+        headerFields[values: .contentEncoding]
+            .flatMap { $0.split(separator: ",") }
+            .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
+            .filter { !$0.isEmpty && $0 != "identity" }
+            .joined(separator: ", ")
+    }
+}

@@ -1,0 +1,171 @@
+import HTTPTypes
+
+/// What a download needs to go on where it stopped, in this process or in another one.
+///
+/// An opaque, versioned piece of data: keep ``bytes`` and make it again from them. It names the partial file, so it
+/// is of use on the same machine only, and whoever stores it where others can write must sign it.
+public struct ResumeData: Sendable, Hashable {
+    /// What tells whether the resource is still the same one.
+    public enum Validator: Sendable, Hashable {
+        /// A strong entity tag, with its quotes.
+        case entityTag(String)
+        /// A `Last-Modified` value that is strong enough (RFC 9110 §8.8.2.2).
+        case lastModified(String)
+        /// The modification time and size that an FTP server tells, in seconds since 1970.
+        case fileTime(Int64)
+    }
+
+    /// The URL that the download was asked for, without credentials.
+    public var url: URLRecord
+    /// The URL that gave the bytes: the last one, after redirects.
+    public var finalURL: URLRecord
+    /// How many bytes of the file are there.
+    public var byteCount: Int64
+    /// The length of the whole resource, when it is known.
+    public var totalCount: Int64?
+    /// The resource's state.
+    public var validator: Validator
+    /// The content coding of the bytes that came, in lower case; empty for none.
+    ///
+    /// A coded response goes on only with the same coding.
+    public var contentCoding: String
+    /// The partial file.
+    public var path: String
+    /// A digest of what the request asked beside its URL, so that another request does not continue this file.
+    public var requestIdentity: [UInt8]
+
+    init(
+        url: URLRecord, finalURL: URLRecord, byteCount: Int64, totalCount: Int64?, validator: Validator,
+        contentCoding: String, path: String, requestIdentity: [UInt8]
+    ) {
+        self.url = url.withoutCredentials()
+        self.finalURL = finalURL.withoutCredentials()
+        self.byteCount = byteCount
+        self.totalCount = totalCount
+        self.validator = validator
+        self.contentCoding = contentCoding
+        self.path = path
+        self.requestIdentity = requestIdentity
+    }
+}
+
+extension ResumeData {
+    /// The version that is written; others are refused.
+    static let version: UInt8 = 1
+    private static let magic = Array("FRSM".utf8)
+
+    /// The data as bytes, to store.
+    public var bytes: [UInt8] {
+        var writer = FieldWriter(Self.magic + [Self.version])
+        writer.append("\(url)")
+        writer.append("\(finalURL)")
+        writer.append("\(byteCount)")
+        writer.append(totalCount.map { "\($0)" } ?? "")
+        switch validator {
+        case .entityTag(let tag): writer.append("e" + tag)
+        case .lastModified(let date): writer.append("m" + date)
+        case .fileTime(let time): writer.append("t\(time)")
+        }
+        writer.append(contentCoding)
+        writer.append(path)
+        writer.append(requestIdentity)
+        return writer.bytes + ContentDigest.sha256.digest(of: writer.bytes)
+    }
+
+    /// Reads stored bytes.
+    ///
+    /// - Throws: `cannotDecodeRawData` when they are damaged, or of a version this library does not know.
+    public init(bytes: [UInt8]) throws(LoadError) {
+        let content = bytes.dropLast(ContentDigest.sha256.byteCount)
+        let digest = bytes.suffix(ContentDigest.sha256.byteCount)
+        guard content.starts(with: Self.magic + [Self.version]),
+            ContentDigest.sha256.digest(of: content).elementsEqual(digest)
+        else { throw Self.unreadable }
+        var reader = FieldReader(content.dropFirst(Self.magic.count + 1))
+        let url = try reader.url()
+        let finalURL = try reader.url()
+        guard let byteCount = Int64(try reader.text()), byteCount >= 0 else { throw Self.unreadable }
+        let total = try reader.text()
+        guard total.isEmpty || Int64(total).map({ $0 >= byteCount }) == true else { throw Self.unreadable }
+        let validator = try Validator(stored: reader.text())
+        let contentCoding = try reader.text()
+        self.init(
+            url: url, finalURL: finalURL, byteCount: byteCount, totalCount: Int64(total), validator: validator,
+            contentCoding: contentCoding, path: try reader.text(), requestIdentity: try reader.bytes())
+    }
+
+    fileprivate static var unreadable: LoadError {
+        LoadError(.cannotDecodeRawData, "The resume data is damaged or of another version.")
+    }
+}
+
+extension ResumeData.Validator {
+    fileprivate init(stored text: String) throws(LoadError) {
+        let value = String(text.dropFirst())
+        switch text.first {
+        case "e": self = .entityTag(value)
+        case "m": self = .lastModified(value)
+        case "t":
+            guard let time = Int64(value) else { throw ResumeData.unreadable }
+            self = .fileTime(time)
+        default: throw ResumeData.unreadable
+        }
+    }
+}
+
+/// Fields with their lengths before them, four bytes each, most significant first.
+private struct FieldWriter {
+    var bytes: [UInt8]
+
+    init(_ head: [UInt8]) { bytes = head }
+
+    mutating func append(_ text: String) { append(Array(text.utf8)) }
+
+    mutating func append(_ field: [UInt8]) {
+        let count = UInt32(clamping: field.count)
+        bytes += [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: count >> $0) }
+        bytes += field
+    }
+}
+
+private struct FieldReader {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
+
+    mutating func bytes() throws(LoadError) -> [UInt8] {
+        guard rest.count >= 4 else { throw ResumeData.unreadable }
+        let count = rest.prefix(4).reduce(0) { $0 << 8 | Int($1) }
+        rest = rest.dropFirst(4)
+        guard rest.count >= count else { throw ResumeData.unreadable }
+        defer { rest = rest.dropFirst(count) }
+        return Array(rest.prefix(count))
+    }
+
+    mutating func text() throws(LoadError) -> String {
+        guard let text = String(validating: try bytes(), as: UTF8.self) else { throw ResumeData.unreadable }
+        return text
+    }
+
+    mutating func url() throws(LoadError) -> URLRecord {
+        do {
+            return try URLRecord(try text())
+        } catch {
+            throw ResumeData.unreadable
+        }
+    }
+}
+
+extension Request {
+    /// What the request asks beside its URL, as a digest.
+    ///
+    /// Credentials are left out, because they are renewed, and so are the fields that ask for the rest.
+    var resumeIdentity: [UInt8] {
+        let skipped: Set<HTTPField.Name> = [
+            .authorization, .proxyAuthorization, .cookie, .range, .ifRange, .acceptEncoding, .userAgent,
+        ]
+        let fields = headerFields.filter { !skipped.contains($0.name) }
+            .map { "\($0.name.canonicalName):\($0.value)" }
+        return ContentDigest.sha256.digest(of: ([method.rawValue] + fields.sorted()).joined(separator: "\n").utf8)
+    }
+}

@@ -1,0 +1,97 @@
+import HTTPTypes
+
+/// Decides what the response to the request for the rest of a download is good for.
+///
+/// The one rule above all: bytes of two different states of a resource never meet in one file. Whatever is not
+/// proven to be the rest of what is there starts from zero.
+struct ResumeMachine {
+    /// What to do with the response.
+    enum Action: Equatable {
+        /// Append its body to what is there; the length of the whole, when it is known.
+        case resume(offset: Int64, total: Int64?)
+        /// Drop what is there; this response is a whole one.
+        case startOver
+        /// Drop what is there and this response too; ask again, for the whole.
+        case askAgain
+        /// What is there is the whole already.
+        case complete
+    }
+
+    let data: ResumeData
+    /// Set once the rest was refused, so that it is asked for once only.
+    private var hasGivenUp = false
+
+    init(_ data: ResumeData) { self.data = data }
+
+    /// The request for the rest: `Range` and `If-Range`, and the coding that the first part came in.
+    ///
+    /// RFC 9110 §13.1.5 and §14.2. Nil for a resource that is not asked for by fields, as with FTP.
+    func request(_ original: Request) -> Request? {
+        guard !hasGivenUp, let condition = data.validator.condition else { return nil }
+        var request = original
+        request.headerFields[.range] = "bytes=\(data.byteCount)-"
+        request.headerFields[.ifRange] = condition
+        request.headerFields[.acceptEncoding] = data.contentCoding.isEmpty ? "identity" : data.contentCoding
+        return request
+    }
+
+    /// Decides about a response that is no redirect and no challenge.
+    mutating func received(_ response: Response) -> Action {
+        guard !hasGivenUp else { return .startOver }
+        switch response.status.code {
+        case 206: return partial(response)
+        case 416: return unsatisfiable(response)
+        case 412: return giveUp()
+        // A 200 means that the resource has changed, or that the server knows no ranges.
+        default: return .startOver
+        }
+    }
+
+    private mutating func partial(_ response: Response) -> Action {
+        guard let field = response.headerFields[.contentRange], let content = ContentRange(field),
+            let range = content.range, range.lowerBound == data.byteCount,
+            content.total == nil || data.totalCount == nil || content.total == data.totalCount,
+            content.total.map({ range.upperBound == $0 - 1 }) ?? true,
+            response.expectedContentLength.map({ $0 == Int64(range.count) }) ?? true,
+            isSameResource(response), response.contentCoding == data.contentCoding
+        else { return giveUp() }
+        return .resume(offset: data.byteCount, total: content.total ?? data.totalCount)
+    }
+
+    /// A range behind the end is no error when all is there already.
+    private mutating func unsatisfiable(_ response: Response) -> Action {
+        guard let field = response.headerFields[.contentRange], let content = ContentRange(field),
+            content.range == nil, content.total == data.byteCount, data.totalCount == data.byteCount,
+            isSameResource(response)
+        else { return giveUp() }
+        return .complete
+    }
+
+    private mutating func giveUp() -> Action {
+        hasGivenUp = true
+        return .askAgain
+    }
+
+    /// A redirect may lead elsewhere by now, where the same tag may mean something else.
+    private func isSameResource(_ response: Response) -> Bool {
+        let url = response.url
+        guard url.origin == data.finalURL.origin, url.path == data.finalURL.path else { return false }
+        switch data.validator {
+        // A 206 must repeat the tag (RFC 9110 §15.3.7). The date it may leave out, but a server that knows no If-Range
+        // could not be told from one that does; starting over is the smaller harm.
+        case .entityTag(let tag): return response.headerFields[.eTag] == tag
+        case .lastModified(let date): return response.headerFields[.lastModified] == date
+        case .fileTime: return true
+        }
+    }
+}
+
+extension ResumeData.Validator {
+    /// The value of `If-Range`.
+    fileprivate var condition: String? {
+        switch self {
+        case .entityTag(let value), .lastModified(let value): value
+        case .fileTime: nil
+        }
+    }
+}

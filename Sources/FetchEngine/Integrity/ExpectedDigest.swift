@@ -1,0 +1,45 @@
+import HTTPTypes
+
+/// A digest that content is to have.
+public struct ExpectedDigest: Sendable, Hashable {
+    /// How it is computed.
+    public let algorithm: ContentDigest
+    /// Its bytes.
+    public let bytes: [UInt8]
+
+    /// Makes an expectation; nil when the bytes have not the algorithm's length.
+    public init?(_ algorithm: ContentDigest, _ bytes: [UInt8]) {
+        guard bytes.count == algorithm.byteCount else { return nil }
+        self.algorithm = algorithm
+        self.bytes = bytes
+    }
+}
+
+extension ExpectedDigest {
+    /// The strongest digest of a `Content-Digest` or `Repr-Digest` field that we can check; nil for none.
+    ///
+    /// RFC 9530 §2 and §3: a dictionary of byte sequences, `sha-256=:base64:`. Members of other algorithms, or that
+    /// cannot be read, are skipped: a field that says nothing we understand protects nothing.
+    init?(field values: [String]) {
+        var best: ExpectedDigest?
+        for member in values.joined(separator: ",").split(separator: ",") {
+            let halves = member.split(separator: "=", maxSplits: 1)
+            guard halves.count == 2 else { continue }
+            let key = halves[0].filter { $0 != " " && $0 != "\t" }
+            let value = halves[1].split(separator: ";", omittingEmptySubsequences: false)[0]
+                .filter { $0 != " " && $0 != "\t" }
+            guard let algorithm = ContentDigest(rawValue: key), value.count > 2, value.hasPrefix(":"),
+                value.hasSuffix(":"), let bytes = Base64.decode(Array(value.dropFirst().dropLast().utf8)),
+                let digest = ExpectedDigest(algorithm, bytes)
+            else { continue }
+            if best == nil || algorithm == .sha512 { best = digest }
+        }
+        guard let best else { return nil }
+        self = best
+    }
+
+    /// What to throw when the content has another digest.
+    static var mismatch: LoadError {
+        LoadError(.contentDigestMismatch, "The content is not what its digest says: it was changed on the way.")
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import Testing
+
+@testable import FetchEngine
+
+@Suite struct DigestTests {
+    // BEY-26
+    @Test(arguments: [
+        ("sha-256=:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=:", ContentDigest.sha256),
+        ("md5=:xxx:, sha-256=:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=:;p=1", .sha256),
+    ])
+    func `the fields of RFC 9530 are read`(field: String, algorithm: ContentDigest) throws {
+        let digest = try #require(ExpectedDigest(field: [field]))
+        #expect(digest.algorithm == algorithm)
+        #expect(digest.bytes == ContentDigest.sha256.digest(of: "abc".utf8))
+    }
+
+    // BEY-26
+    @Test func `the strongest digest counts`() throws {
+        let strong = ContentDigest.sha512.digest(of: "abc".utf8)
+        let fields = [
+            "sha-512=:\(Data(strong).base64EncodedString()):",
+            "sha-256=:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=:",
+        ]
+        #expect(ExpectedDigest(field: fields) == ExpectedDigest(.sha512, strong))
+        #expect(ExpectedDigest(field: fields.reversed()) == ExpectedDigest(.sha512, strong))
+    }
+
+    // BEY-26
+    @Test(arguments: [
+        "", "sha-256", "sha-256=", "sha-256=abc", "sha-256=:abc:", "sha-256=::", "unixsum=:AAAA:", ":=::",
+        "SHA-256=:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=:",
+    ])
+    func `what cannot be read protects nothing`(field: String) {
+        #expect(ExpectedDigest(field: [field]) == nil)
+    }
+
+    // BEY-26
+    @Test func `a digest in pieces is the digest of the whole`() {
+        let stream = ContentDigestStream(.sha512)
+        for byte in "abc".utf8 { stream.update([byte]) }
+        #expect(stream.finish() == ContentDigest.sha512.digest(of: "abc".utf8))
+    }
+}
