@@ -80,10 +80,13 @@ final class ClusterDirectory {
         }
     }
 
-    var postmaster: pid_t {
+    var postmaster: pid_t { get throws { try #require(try startedPostmaster) } }
+
+    /// Nil while a starting server has not written its number yet.
+    var startedPostmaster: pid_t? {
         get throws {
             let text = try String(contentsOfFile: "\(try data)/postmaster.pid", encoding: .utf8)
-            return try #require(pid_t(text.prefix { $0.isNumber }))
+            return pid_t(text.prefix { $0.isNumber })
         }
     }
 
