@@ -57,6 +57,8 @@ struct Settings: CustomStringConvertible {
         )
         // The platform's week is for a person's device; a service's default is an hour (SES-9).
         session.timeoutIntervalForResource = .seconds(3600)
+        // One session serves all tenants: a cookie that one's job was given must not leave with another's.
+        session.httpCookieStorage = nil
         for rule in reader.string(forKey: "guard.allow", default: "").split(whereSeparator: { $0 == "," || $0 == " " })
         {
             do { try targetPolicy.allow(String(rule)) } catch {

@@ -6,8 +6,17 @@ public final class MemoryCookieStorage: CookieStorage {
     private let cookieReaders = Broadcast<Void>()
     private let policyReaders = Broadcast<CookieAcceptPolicy>()
 
+    private let endsWithSession: Bool
+
     /// Makes an empty storage.
-    public init(acceptPolicy: CookieAcceptPolicy = .always) { jar = Mutex(CookieJar(acceptPolicy: acceptPolicy)) }
+    public convenience init(acceptPolicy: CookieAcceptPolicy = .always) {
+        self.init(acceptPolicy: acceptPolicy, endsWithSession: false)
+    }
+
+    init(acceptPolicy: CookieAcceptPolicy = .always, endsWithSession: Bool) {
+        jar = Mutex(CookieJar(acceptPolicy: acceptPolicy))
+        self.endsWithSession = endsWithSession
+    }
 
     /// The cookies that a request carries, in the order of its field.
     public nonisolated(nonsending) func cookies(for context: CookieContext, at now: UnixTime) async -> [Cookie] {
@@ -57,7 +66,9 @@ public final class MemoryCookieStorage: CookieStorage {
     }
 
     /// Removes the cookies that were first set at that time or later; `nil` removes all.
-    public nonisolated(nonsending) func removeCookies(since time: UnixTime?) async { removeAll(since: time) }
+    public nonisolated(nonsending) func removeCookies(since time: UnixTime?) async {
+        if jar.withLock({ $0.removeCookies(since: time) }) { cookieReaders.send(()) }
+    }
 
     /// Which cookies that servers set are taken.
     public nonisolated(nonsending) func cookieAcceptPolicy() async -> CookieAcceptPolicy {
@@ -79,9 +90,9 @@ public final class MemoryCookieStorage: CookieStorage {
     /// The policy, after it was changed; a reader that is late sees the newest only.
     public func cookieAcceptPolicyChanged() -> AsyncStream<CookieAcceptPolicy> { policyReaders.stream() }
 
-    /// Removes cookies at once, where nobody can wait.
-    func removeAll(since time: UnixTime? = nil) {
-        if jar.withLock({ $0.removeCookies(since: time) }) { cookieReaders.send(()) }
+    /// The session is over: forgets everything if it was made for an ephemeral one.
+    func sessionEnded() {
+        if endsWithSession, jar.withLock({ $0.removeCookies() }) { cookieReaders.send(()) }
     }
 }
 

@@ -20,6 +20,7 @@ final class Load: @unchecked Sendable {
         var completeBody: [UInt8]?
         var error: LoadError?
         var redirects: [Redirect] = []
+        var cookieVerdicts: [CookieVerdict] = []
         var transactions: [TransactionMetrics] = []
         var start: MonotonicTime?
         var end: MonotonicTime?

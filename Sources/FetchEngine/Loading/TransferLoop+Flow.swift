@@ -17,6 +17,7 @@ extension TransferLoop {
             while true {
                 let exchange = try await exchange(for: request, of: task, limit: limit)
                 let response = try head(of: exchange, limit: limit)
+                try await keepCookies(of: response, to: request, of: task)
                 if let next = try await hop(after: response, to: request, of: task) {
                     exchange.abort(LoadError(.cancelled, "The redirect was followed."))
                     request = next

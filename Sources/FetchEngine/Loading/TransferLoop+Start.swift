@@ -69,6 +69,7 @@ extension TransferLoop {
     /// Makes the exchange for a request and starts it.
     func start(_ request: Request, of task: SessionTask) async throws(LoadError) -> Exchange {
         let partition = try admit(request, of: task)
+        let carrying = try await withCookies(request, of: task)
         let source =
             if case .stream(let length, let provider) = request.body {
                 try await stream(from: provider, length: length, of: task)
@@ -79,7 +80,7 @@ extension TransferLoop {
         if isHeld(load) { await load.pause(isolation: self) { load.isSuspended } }
         if let cancellation = load.cancellation { throw cancellation }
         let transfer = Transfer(
-            request: request, configuration: task.configuration, load: load, partition: partition, source: source)
+            request: carrying, configuration: task.configuration, load: load, partition: partition, source: source)
         load.exchange = transfer
         load.countOfBytesSent.store(0, ordering: .relaxed)
         load.record.withLock { $0.currentRequest = request }

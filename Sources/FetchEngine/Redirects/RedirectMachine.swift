@@ -87,6 +87,8 @@ struct RedirectMachine {
     ) -> Request {
         var next = request
         next.url = target
+        // A document that has moved is still the main one.
+        if request.mainDocumentURL == request.url { next.mainDocumentURL = target }
         if let method = rewrittenMethod(for: request.method, status: status, preserving: preserving) {
             next.method = method
             next.body = nil

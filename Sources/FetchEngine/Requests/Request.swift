@@ -29,8 +29,13 @@ public struct Request: Sendable {
     /// Nothing is cached yet.
     public var cachePolicy: CachePolicy
 
-    /// The document that the resource is part of, for the cookie policy.
+    /// The document that the resource is part of, for the cookie policy; `nil` when it is a document itself.
     public var mainDocumentURL: URLRecord?
+
+    /// Whether cookies of the storage are sent with the request and those of its answers kept.
+    ///
+    /// True by default; it says nothing about a `Cookie` field of its own.
+    public var httpShouldHandleCookies = true
 
     /// What a protocol of the program's own wants to know besides; HTTP looks at none of it.
     public var properties = Properties()

@@ -177,6 +177,7 @@ public final class Session: Sendable {
         }
         guard isFirst else { return }
         closeConnections()
+        configuration.forgetCookies()
         background?.release()
         guard let delegate else { return }
         transferLoop.eventLoop.start { [self] in

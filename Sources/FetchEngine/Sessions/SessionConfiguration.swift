@@ -52,15 +52,36 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// Which targets may be reached; all of them, unless the program narrows it.
     public var targetPolicy = TargetPolicy.unrestricted
 
+    /// Where cookies are kept; `nil`: nowhere, and none is sent.
+    ///
+    /// By default a storage in memory that is made with the configuration: copies of it share the storage. That of an
+    /// ephemeral configuration is emptied when the session is invalidated.
+    public var httpCookieStorage: (any CookieStorage)? {
+        get { cookieStorage.object }
+        set { cookieStorage.object = newValue }
+    }
+
+    private var cookieStorage: SharedObject<any CookieStorage>
+
+    /// Which cookies are taken, unless the storage's own policy is stricter; `onlyFromMainDocumentDomain`.
+    public var httpCookieAcceptPolicy = CookieAcceptPolicy.onlyFromMainDocumentDomain
+    /// Whether requests carry the cookies of the storage; true.
+    ///
+    /// Those of answers are kept all the same.
+    public var httpShouldSetCookies = true
+
     /// Makes the defaults of a kind.
-    public init(kind: Kind = .default) { self.kind = kind }
+    public init(kind: Kind = .default) {
+        self.kind = kind
+        cookieStorage = SharedObject(MemoryCookieStorage(endsWithSession: kind == .ephemeral))
+    }
 
     /// The defaults, with persistent stores.
-    public static let `default` = SessionConfiguration(kind: .default)
+    public static var `default`: SessionConfiguration { SessionConfiguration(kind: .default) }
     /// The defaults, with everything in memory.
-    public static let ephemeral = SessionConfiguration(kind: .ephemeral)
+    public static var ephemeral: SessionConfiguration { SessionConfiguration(kind: .ephemeral) }
     /// The defaults for background transfers.
-    public static let background = SessionConfiguration(kind: .background)
+    public static var background: SessionConfiguration { SessionConfiguration(kind: .background) }
 }
 
 /// When a request with a body carries `Expect: 100-continue` (RFC 9110 §10.1.1, UPL-10).

@@ -118,12 +118,12 @@ extension Transfer {
     }
 
     private func setFields(_ easy: CurlHandle) {
-        var cookies: [String] = []
-        for field in request.headerFields where field.name != .expect {
-            if field.name == .cookie { cookies.append(field.value) } else { append(field) }
-        }
+        for field in request.headerFields where field.name != .expect && field.name != .cookie { append(field) }
         // HTTP/1.1 allows one Cookie line only (RFC 6265 §5.4).
-        if !cookies.isEmpty { append("Cookie: " + cookies.joined(separator: "; ")) }
+        if request.headerFields.contains(.cookie) {
+            let cookies = CookieField(request.headerFields[fields: .cookie]).value
+            if !cookies.isEmpty { append(HTTPField(name: .cookie, lenientValue: cookies)) }
+        }
         if let source {
             expectsContinue = expectsContinue(length: source.length)
             // libcurl adds the field by itself, and leaves it out when it repeats the request after a 417.
