@@ -31,8 +31,9 @@ struct CookieDateVector: Decodable, CustomTestStringConvertible {
         return formatter.string(from: Date(timeIntervalSince1970: Double(time.seconds)))
     }
 
-    @Test("dates are read as the http-state vectors say: COK-2", arguments: try CookieDateVector.all())
-    func agreement(vector: CookieDateVector) {
+    // COK-2
+    @Test(arguments: try CookieDateVector.all())
+    func `dates are read as the http-state vectors say`(vector: CookieDateVector) {
         #expect(CookieDate.parse(Array(vector.test.utf8)[...]).map(Self.text) == vector.expected)
     }
 

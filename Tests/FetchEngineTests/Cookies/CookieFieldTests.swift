@@ -10,8 +10,8 @@ import Testing
         try lines.map { try Cookie(setCookie: Array($0.utf8), from: try URLRecord(Self.url)) }
     }
 
-    // FN-40, FN-41
-    @Test func `each field of an answer is one cookie, whatever the case of its name: COK-2`() throws {
+    // COK-2, FN-40, FN-41
+    @Test func `each field of an answer is one cookie, whatever the case of its name`() throws {
         var fields = HTTPFields()
         for (name, value) in [("set-cookie", "a=1, b=2"), ("SET-COOKIE", "c=3"), ("Set-Cookie", "Secure")] {
             fields.append(HTTPField(name: try #require(HTTPField.Name(name)), value: value))
@@ -21,7 +21,8 @@ import Testing
         #expect(cookies.map(\.value) == ["1, b=2", "3", "Secure"])
     }
 
-    @Test func `verdicts name what was refused and why, and fifty are taken: COK-4, SEC-33`() throws {
+    // COK-4, SEC-33
+    @Test func `verdicts name what was refused and why, and fifty are taken`() throws {
         var fields = HTTPFields()
         fields.append(HTTPField(name: .setCookie, value: "bad=1; Domain=org"))
         for number in 0..<60 { fields.append(HTTPField(name: .setCookie, value: "c\(number)=1")) }
@@ -34,24 +35,27 @@ import Testing
         #expect(verdicts.last?.name == "c59")
     }
 
-    @Test func `cookies become one field in the order given: COK-2`() throws {
+    // COK-2
+    @Test func `cookies become one field in the order given`() throws {
         let fields = Cookie.requestHeaderFields(with: try cookies("b=2", "a=1; Path=/x", "bare", "e="))
         #expect(fields[values: .cookie] == ["b=2; a=1; bare; e="])
         #expect(Cookie.requestHeaderFields(with: []).isEmpty)
     }
 
-    @Test func `the field has at most 8192 bytes: SEC-33`() throws {
+    // SEC-33
+    @Test func `the field has at most 8192 bytes`() throws {
         let value = String(repeating: "x", count: 4000)
         let fields = Cookie.requestHeaderFields(with: try cookies("a=\(value)", "b=\(value)", "c=\(value)", "d=1"))
         #expect(fields[.cookie] == "a=\(value); b=\(value)")
     }
 
+    // COK-12
     @Test(arguments: [
         (["a=caller"], "a=caller; b=2; bare"), (["x=1; a=caller;  b = 3 "], "x=1; a=caller;  b = 3; bare"),
         (["x=1", "y=2"], "x=1; y=2; a=1; b=2; bare"), (["mine"], "mine; a=1; b=2"), ([""], "a=1; b=2; bare"),
         ([], "a=1; b=2; bare"), (["x=1;"], "x=1;; a=1; b=2; bare"),
     ])
-    func `the caller's pairs come first and win by name: COK-12`(_ values: [String], _ expected: String) throws {
+    func `the caller's pairs come first and win by name`(_ values: [String], _ expected: String) throws {
         var field = CookieField(values.map { HTTPField(name: .cookie, value: $0) })
         field.append(try cookies("a=1", "b=2", "bare"))
         #expect(String(decoding: field.value, as: UTF8.self) == expected)

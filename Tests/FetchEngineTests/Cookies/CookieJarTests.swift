@@ -13,7 +13,7 @@ import Testing
         return jar
     }
 
-    // FN-37
+    // COK-3, FN-37
     @Test(arguments: [
         ("https://example.org/", "host domain"), ("http://example.org/", "host domain"),
         ("https://www.example.org/", "domain"), ("https://www.example.org/p", "path domain"),
@@ -21,15 +21,15 @@ import Testing
         ("http://www.example.org/p", "domain"), ("https://a.www.example.org/p", "domain"),
         ("https://example.org:8443/", "host domain"), ("https://notexample.org/", ""), ("https://example.com/", ""),
     ])
-    func `domain, host, path and Secure decide what is sent: COK-3`(_ url: String, _ names: String) throws {
+    func `domain, host, path and Secure decide what is sent`(_ url: String, _ names: String) throws {
         let jar = try jar(
             ("https://example.org/", "host=1"), ("https://www.example.org/", "domain=1; Domain=example.org"),
             ("https://www.example.org/", "path=1; Path=/p; Secure"))
         #expect(try jar.names(for: url, at: Self.second(9)) == names)
     }
 
-    // FN-41
-    @Test func `longer paths come first, then the earlier set, and replacing keeps the place: COK-3`() throws {
+    // COK-3, FN-41
+    @Test func `longer paths come first, then the earlier set, and replacing keeps the place`() throws {
         let url = "https://example.org/a/b/c"
         var jar = try jar(
             (url, "root=1; Path=/"), (url, "deep=1; Path=/a/b"), (url, "first=1; Path=/a"), (url, "second=1; Path=/a"),
@@ -41,8 +41,8 @@ import Testing
         #expect(jar.cookies(at: Self.second(9)).map(\.name) == ["root", "deep", "first", "second"])
     }
 
-    // FN-38
-    @Test func `expired cookies are not sent, and one that is set expired removes the other: COK-3`() throws {
+    // COK-3, FN-38
+    @Test func `expired cookies are not sent, and one that is set expired removes the other`() throws {
         let url = "https://example.org/"
         let jar = try jar((url, "a=1; Max-Age=10"), (url, "b=1"), (url, "c=1"), (url, "c=; Max-Age=0"))
         #expect(try jar.names(for: url, at: Self.second(9)) == "a b")
@@ -50,7 +50,8 @@ import Testing
         #expect(jar.count == 2)
     }
 
-    @Test func `cookies of one name live beside each other by domain, host and path: COK-5`() throws {
+    // COK-5
+    @Test func `cookies of one name live beside each other by domain, host and path`() throws {
         let url = "https://example.org/a/b"
         var jar = try jar(
             (url, "a=1"), (url, "a=2; Domain=example.org"), (url, "a=3; Path=/"), (url, "a=4; Path=/a/b"))
@@ -58,9 +59,8 @@ import Testing
         #expect(sent.map(\.value) == ["4", "1", "2", "3"])
     }
 
-    // FN-29
+    // COK-6, URL-9, FN-29
     @Test(
-        "the stricter of two policies counts: COK-6, URL-9",
         arguments: [
             (CookieAcceptPolicy.always, CookieAcceptPolicy.always, [nil, nil, nil]),
             (.always, .onlyFromMainDocumentDomain, [nil, nil, .thirdParty]),
@@ -69,7 +69,9 @@ import Testing
             (.always, .never, [.neverAccepted, .neverAccepted, .neverAccepted]),
             (.never, .onlyFromMainDocumentDomain, [.neverAccepted, .neverAccepted, .neverAccepted]),
         ] as [(CookieAcceptPolicy, CookieAcceptPolicy, [CookieRejection?])])
-    func policies(_ own: CookieAcceptPolicy, _ session: CookieAcceptPolicy, _ expected: [CookieRejection?]) throws {
+    func `the stricter of two policies counts`(
+        _ own: CookieAcceptPolicy, _ session: CookieAcceptPolicy, _ expected: [CookieRejection?]
+    ) throws {
         let documents = [nil, "http://b.example.org/", "https://example.com/"]
         let reasons = try documents.map { document in
             var jar = CookieJar(acceptPolicy: own)
@@ -78,7 +80,8 @@ import Testing
         #expect(reasons == expected)
     }
 
-    @Test func `SameSite cookies stay with their own site's documents: COK-7, BEY-20`() throws {
+    // COK-7, BEY-20
+    @Test func `SameSite cookies stay with their own site's documents`() throws {
         let url = "https://a.example.org/"
         let jar = try jar(
             (url, "strict=1; SameSite=Strict"), (url, "lax=1; SameSite=Lax"),
@@ -90,7 +93,8 @@ import Testing
         #expect(try jar.names(for: url, document: "http://a.example.org/", at: Self.second(9)) == "none unsaid")
     }
 
-    @Test func `partitioned cookies are sent under the top-level site they were set under: BEY-20`() throws {
+    // BEY-20
+    @Test func `partitioned cookies are sent under the top-level site they were set under`() throws {
         var jar = CookieJar()
         let url = "https://widget.example/"
         for (document, value) in [("https://a.example.org/", "1"), ("https://example.com/", "2")] {
@@ -105,6 +109,7 @@ import Testing
         #expect(try jar.names(for: url, at: Self.second(9)) == "")
     }
 
+    // COK-11
     @Test(arguments: [
         ("a=2", "http://www.example.org/login", true),
         ("a=2; Domain=example.org", "http://www.example.org/login/x", true),
@@ -112,7 +117,7 @@ import Testing
         ("b=2", "http://www.example.org/login", false), ("a=2", "http://other.example.org/login", false),
         ("a=2", "https://www.example.org/login", false),
     ])
-    func `http cannot replace or shadow a Secure cookie: COK-11`(
+    func `http cannot replace or shadow a Secure cookie`(
         _ line: String, _ url: String, _ isRefused: Bool
     ) throws {
         var jar = try jar(("https://www.example.org/", "a=1; Secure; Path=/login; Domain=www.example.org"))
@@ -121,7 +126,8 @@ import Testing
         #expect(reason == (isRefused ? .overwritesSecure : nil))
     }
 
-    @Test func `of a domain with too many the open and longest unused go first: COK-11, SEC-33`() throws {
+    // COK-11, SEC-33
+    @Test func `of a domain with too many the open and longest unused go first`() throws {
         var jar = CookieJar()
         let url = "https://example.org/"
         try jar.receive("secure=1; Secure", from: url, at: Self.second(0))
@@ -137,7 +143,8 @@ import Testing
         #expect(names.isDisjoint(with: ["c0", "c1", "c2"]))
     }
 
-    @Test func `expired cookies go before any other: COK-11`() throws {
+    // COK-11
+    @Test func `expired cookies go before any other`() throws {
         var jar = CookieJar()
         let url = "https://example.org/"
         for number in 0..<CookieJar.maximumPerDomain {
@@ -147,7 +154,8 @@ import Testing
         #expect(jar.count == CookieJar.maximumPerDomain / 2 + 1)
     }
 
-    @Test func `a full jar gives up a tenth, the longest unused: COK-11, SEC-33`() throws {
+    // COK-11, SEC-33
+    @Test func `a full jar gives up a tenth, the longest unused`() throws {
         var jar = CookieJar()
         for number in 0...CookieJar.maximumCount {
             try jar.receive("a=1", from: "https://h\(number).example.org/", at: Self.second(number))
@@ -157,7 +165,8 @@ import Testing
         #expect(try jar.names(for: "https://h3000.example.org/", at: Self.second(9999)) == "a")
     }
 
-    @Test func `cookies are removed one by one, since a time, by session and all: COK-5`() throws {
+    // COK-5
+    @Test func `cookies are removed one by one, since a time, by session and all`() throws {
         let url = "https://example.org/"
         var jar = try jar((url, "a=1"), (url, "b=1; Max-Age=99"), (url, "c=1; Max-Age=99"), (url, "d=1; Max-Age=99"))
         let last = try #require(jar.cookies(at: Self.second(9)).last)
@@ -176,8 +185,8 @@ import Testing
         #expect(jar.count == 0)
     }
 
-    // FN-39
-    @Test func `a program can make no cookie for a public suffix, and every other for any host: COK-5`() throws {
+    // COK-5, FN-39
+    @Test func `a program can make no cookie for a public suffix, and every other for any host`() throws {
         var jar = CookieJar()
         #expect(throws: CookieRejection.publicSuffix) { try Cookie(name: "a", value: "1", domain: ".com") }
         #expect(throws: CookieRejection.malformed) { try Cookie(name: "a=", value: "1", domain: "h") }

@@ -56,8 +56,9 @@ struct CookieVector: CustomTestStringConvertible {
         "optional-domain0042": "foo=bar",
     ]
 
-    @Test("a jar agrees with the http-state vectors: COK-2, COK-3, COK-11", arguments: try CookieVector.all())
-    func agreement(vector: CookieVector) throws {
+    // COK-2, COK-3, COK-11
+    @Test(arguments: try CookieVector.all())
+    func `a jar agrees with the http-state vectors`(vector: CookieVector) throws {
         #expect(try vector.sent() == Self.changed[vector.name] ?? vector.expected)
     }
 

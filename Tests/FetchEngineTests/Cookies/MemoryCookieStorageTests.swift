@@ -3,22 +3,23 @@ import TestSupport
 import Testing
 
 @Suite struct MemoryCookieStorageTests {
-    @Test(
-        "the memory form keeps the contract: COK-5, COK-6, COK-8, COK-9, FN-25",
-        arguments: 0..<CookieStorageContract.clauses.count)
-    func contract(_ index: Int) async throws {
+    // COK-5, COK-6, COK-8, COK-9, FN-25
+    @Test(arguments: CookieStorageContract.clauses.indices)
+    func `the memory form keeps the contract`(_ index: Int) async throws {
         let clause = CookieStorageContract.clauses[index]
         #expect(try await clause.differences(in: MemoryCookieStorage()) == [], "\(clause.sentence)")
     }
 
-    @Test func `storages share nothing: COK-10`() async throws {
+    // COK-10
+    @Test func `storages share nothing`() async throws {
         let storages = [MemoryCookieStorage(), MemoryCookieStorage()]
         await storages[0].setCookie(try Cookie(name: "a", value: "1", domain: "example.org"), at: .now)
         #expect(try await storages[0].cookies().count == 1)
         #expect(try await storages[1].cookies().isEmpty)
     }
 
-    @Test func `streams of changes end with the storage: COK-9`() async {
+    // COK-9
+    @Test func `streams of changes end with the storage`() async {
         var storage: MemoryCookieStorage? = MemoryCookieStorage()
         var cookies = storage?.cookiesChanged().makeAsyncIterator()
         var policies = storage?.cookieAcceptPolicyChanged().makeAsyncIterator()
@@ -27,7 +28,8 @@ import Testing
         #expect(await policies?.next() == nil)
     }
 
-    @Test func `many users at once leave every cookie in place: COK-10`() async throws {
+    // COK-10
+    @Test func `many users at once leave every cookie in place`() async throws {
         let storage = MemoryCookieStorage()
         let url = try URLRecord("https://example.org/")
         await withTaskGroup { group in

@@ -4,7 +4,8 @@ import Testing
 @Suite struct NetscapeCookieFileTests {
     private static let now = UnixTime(seconds: 1_800_000_000)
 
-    @Test func `a file is read line by line: COK-5`() {
+    // COK-5
+    @Test func `a file is read line by line`() {
         let text = """
             # Netscape HTTP Cookie File
             # a comment
@@ -32,18 +33,20 @@ import Testing
         #expect(file.cookies[5].expires == Self.now.advanced(by: .seconds(400 * 86400)))
     }
 
+    // COK-5
     @Test(arguments: [
         "too\tfew", ".com\tTRUE\t/\tFALSE\t0\ta\t1", "h\tMAYBE\t/\tFALSE\t0\ta\t1", "h\tFALSE\t/\tFALSE\tsoon\ta\t1",
         "h\tFALSE\tx\tFALSE\t0\ta\t1", "h\tFALSE\t/\tFALSE\t-1\ta\t1", "h/\tFALSE\t/\tFALSE\t0\ta\t1",
         "h\tFALSE\t/\tFALSE\t0\t__Secure-a\t1", "h\tFALSE\t/\tFALSE\t0\ta\t1;", "h\tFALSE\t/\tFALSE\t0\t\t", "\u{0}",
     ])
-    func `a line that holds no cookie is told by its number: COK-5`(_ line: String) {
+    func `a line that holds no cookie is told by its number`(_ line: String) {
         let file = NetscapeCookieFile(reading: Array("# \n\(line)\nh\tFALSE\t/\tFALSE\t0\ta\t1\n".utf8), at: Self.now)
         #expect(file.rejectedLines == [2])
         #expect(file.cookies.count == 1)
     }
 
-    @Test func `what is written is read again: COK-5`() throws {
+    // COK-5
+    @Test func `what is written is read again`() throws {
         let cookies = [
             try Cookie(name: "a", value: "1", domain: "example.org", creationTime: Self.now),
             try Cookie(
@@ -58,7 +61,8 @@ import Testing
         #expect(NetscapeCookieFile([unwritable]).bytes == NetscapeCookieFile([]).bytes)
     }
 
-    @Test func `a cookie that has ended never becomes a session cookie: COK-5`() throws {
+    // COK-5
+    @Test func `a cookie that has ended never becomes a session cookie`() throws {
         let ended = try Cookie(name: "a", value: "1", domain: "h", expires: UnixTime(seconds: 0))
         #expect(String(decoding: NetscapeCookieFile([ended]).bytes, as: UTF8.self).contains("\t1\ta\t1\n"))
     }

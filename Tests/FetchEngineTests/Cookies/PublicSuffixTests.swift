@@ -25,8 +25,9 @@ struct PublicSuffixVector: CustomTestStringConvertible {
 }
 
 @Suite struct PublicSuffixTests {
-    @Test("registrable domains are those of the list: COK-7", arguments: try PublicSuffixVector.all())
-    func agreement(vector: PublicSuffixVector) throws {
+    // COK-7
+    @Test(arguments: try PublicSuffixVector.all())
+    func `registrable domains are those of the list`(vector: PublicSuffixVector) throws {
         // A name that begins with a dot is none; it has no registrable domain in the list's test either.
         guard !vector.name.hasPrefix(".") else { return #expect(vector.expected == nil) }
         let host = try #require(PublicSuffixVector.host(vector.name))
@@ -34,8 +35,8 @@ struct PublicSuffixVector: CustomTestStringConvertible {
         #expect(PublicSuffixes.registrableDomain(of: host) == expected)
     }
 
+    // COK-7
     @Test(
-        "sites are schemes and registrable domains, or hosts where there is none: COK-7",
         arguments: [
             ("https://a.example.org/", "https://b.example.org:444/", true),
             ("https://a.example.org/", "http://a.example.org/", false),
@@ -46,7 +47,9 @@ struct PublicSuffixVector: CustomTestStringConvertible {
             ("http://localhost/", "http://localhost:81/", true),
             ("http://localhost/", "http://other/", false),
         ])
-    func sites(_ left: String, _ right: String, _ isSame: Bool) throws {
+    func `sites are schemes and registrable domains, or hosts where there is none`(
+        _ left: String, _ right: String, _ isSame: Bool
+    ) throws {
         #expect((Site(try URLRecord(left)) == Site(try URLRecord(right))) == isSame)
     }
 }

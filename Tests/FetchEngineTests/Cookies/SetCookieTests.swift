@@ -21,7 +21,8 @@ import Testing
         }
     }
 
-    @Test func `a cookie has the common attributes as accessors: COK-1`() throws {
+    // COK-1
+    @Test func `a cookie has the common attributes as accessors`() throws {
         let cookie = try cookie(
             "id=a=b; Domain=.Example.ORG; Path=/a; Max-Age=60; Secure; HttpOnly; SameSite=lax; Unknown=1")
         #expect(cookie.name == "id")
@@ -40,8 +41,8 @@ import Testing
         #expect(!cookie.isExpired(at: Self.now.advanced(by: .seconds(59))))
     }
 
-    // FN-41
-    @Test func `without attributes it is for the host, the directory and the session: COK-1`() throws {
+    // COK-1, FN-41
+    @Test func `without attributes it is for the host, the directory and the session`() throws {
         let cookie = try cookie("a=1")
         #expect(cookie.domain == "www.example.org")
         #expect(cookie.isHostOnly)
@@ -50,24 +51,24 @@ import Testing
         #expect(!cookie.isSecure && !cookie.isHTTPOnly && cookie.sameSite == nil)
     }
 
-    // FN-41
+    // COK-11, FN-41
     @Test(arguments: [
         ("https://h/", "/"), ("https://h/a", "/"), ("https://h/a/", "/a"), ("https://h/a/b", "/a"),
         ("https://h/a/b/?x=/y/", "/a/b"), ("https://h//", "/"),
     ])
-    func `the default path is the directory: COK-11`(_ url: String, _ path: String) throws {
+    func `the default path is the directory`(_ url: String, _ path: String) throws {
         #expect(try cookie("a=1", from: url).path == path)
         #expect(try cookie("a=1; Path=relative", from: url).path == path)
     }
 
-    // FN-38
+    // COK-2, FN-38
     @Test(arguments: [
         ("Max-Age=10", 10), ("Max-Age=0", nil), ("Max-Age=-5", nil), ("max-age=99999999999999999999", 34_560_000),
         ("Max-Age=34560001", 34_560_000), ("Expires=Fri, 31 Dec 9999 23:59:59 GMT", 34_560_000),
         ("Expires=Fri, 31 Dec 9999 23:59:59 GMT; Max-Age=7", 7), ("Max-Age=7; Expires=Thu, 1 Jan 1970 0:0:0 GMT", 7),
         ("Max-Age=7; Max-Age=8", 8), ("Max-Age=8; Max-Age=x", 8),
     ])
-    func `Max-Age goes before Expires, and 400 days are the most: COK-2`(_ text: String, _ seconds: Int?) throws {
+    func `Max-Age goes before Expires, and 400 days are the most`(_ text: String, _ seconds: Int?) throws {
         let cookie = try cookie("a=1; \(text)")
         if let seconds {
             #expect(cookie.expires == Self.now.advanced(by: .seconds(seconds)))
@@ -76,12 +77,13 @@ import Testing
         }
     }
 
+    // COK-2
     @Test(arguments: ["Max-Age=", "Max-Age=-", "Max-Age=+1", "Max-Age=1.5", "Max-Age=0x1", "Expires=never", "Expires"])
-    func `an attribute that cannot be read is as though it were not there: COK-2`(_ text: String) throws {
+    func `an attribute that cannot be read is as though it were not there`(_ text: String) throws {
         #expect(try cookie("a=1; \(text)").isSessionOnly)
     }
 
-    // FN-39
+    // COK-4, COK-11, FN-39
     @Test(arguments: [
         ("a=\u{1}", "https://example.org/", CookieRejection.controlCharacter),
         ("a=1; Path=/\u{7F}", "https://example.org/", .controlCharacter),
@@ -108,19 +110,20 @@ import Testing
         ("=__Host-a=1; Secure; Path=/", "https://example.org/", .prefix),
         ("__Secure-a; Secure", "https://example.org/", .prefix),
     ])
-    func `each rule refuses for its own reason: COK-4, COK-11`(
+    func `each rule refuses for its own reason`(
         _ line: String, _ url: String, _ reason: CookieRejection
     ) throws {
         #expect(try rejection(line, from: url) == reason)
         #expect(!reason.message.isEmpty)
     }
 
+    // COK-11
     @Test(arguments: [
         ("a=1; Domain=127.0.0.1", "http://127.0.0.1/"), ("a=1; Domain=.127.0.0.1", "http://127.0.0.1/"),
         ("a=1; Domain=[::1]", "http://[::1]/"), ("a=1; Domain=localhost", "http://localhost/"),
         ("a=1; Domain=github.io", "https://github.io/"), ("a=1; Domain=", "https://example.org/"),
     ])
-    func `addresses and public suffixes may have cookies for themselves alone: COK-11`(
+    func `addresses and public suffixes may have cookies for themselves alone`(
         _ line: String, _ url: String
     ) throws {
         let cookie = try cookie(line, from: url)
@@ -128,16 +131,18 @@ import Testing
         #expect(cookie.domain == (try URLRecord(url)).host)
     }
 
+    // COK-11
     @Test(arguments: [
         "__Secure-a=1; Secure", "__Secure-a=1; Secure; Domain=example.org", "__Host-a=1; Secure; Path=/", "a; Secure",
         "a=1; SameSite=None; Secure", "a=1; SameSite=whatever", "a=\t1", "a=" + String(repeating: "x", count: 4095),
     ])
-    func `what keeps the rules is taken: COK-11`(_ line: String) throws {
+    func `what keeps the rules is taken`(_ line: String) throws {
         #expect(try rejection(line, from: "https://www.example.org/") == nil)
     }
 
+    // COK-7, BEY-20
     @Test(arguments: ["Strict", "lax"])
-    func `SameSite cookies are not set for another site's document: COK-7, BEY-20`(_ value: String) throws {
+    func `SameSite cookies are not set for another site's document`(_ value: String) throws {
         let line = "a=1; SameSite=\(value)"
         #expect(try rejection(line, from: "https://a.example.org/", for: "https://b.example.org/") == nil)
         #expect(try rejection(line, from: "https://a.example.org/", for: "http://b.example.org/") == .crossSite)
@@ -145,13 +150,15 @@ import Testing
         #expect(try rejection("a=1", from: "https://a.example.org/", for: "https://example.com/") == nil)
     }
 
-    @Test func `an attribute of more than 1024 bytes is ignored: COK-2`() throws {
+    // COK-2
+    @Test func `an attribute of more than 1024 bytes is ignored`() throws {
         let path = "/" + String(repeating: "x", count: 1024)
         #expect(try cookie("a=1; Path=\(path)").path == "/a")
         #expect(try cookie("a=1; Path=\(path.dropLast())").path == path.dropLast())
     }
 
-    @Test func `bytes that are not UTF-8 are kept: COK-2`() throws {
+    // COK-2
+    @Test func `bytes that are not UTF-8 are kept`() throws {
         let url = try URLRecord("https://example.org/")
         let cookie = try Cookie(setCookie: [0x61, 0xE9, 0x3D, 0xFF, 0x22], from: url)
         #expect(cookie.nameBytes == [0x61, 0xE9])
@@ -160,7 +167,8 @@ import Testing
         #expect(field?.withUnsafeBytesOfValue { Array($0) } == [0x61, 0xE9, 0x3D, 0xFF, 0x22])
     }
 
-    @Test func `any bytes are judged without harm: ERR-7`() throws {
+    // ERR-7
+    @Test func `any bytes are judged without harm`() throws {
         let url = try URLRecord("https://www.example.org/")
         var generator = SystemRandomNumberGenerator()
         let alphabet = Array("=;,: \t\"/.-_aZ09\u{0}\u{7F}é".utf8) + [0xFF, 0x80]
@@ -175,7 +183,8 @@ import Testing
         }
     }
 
-    @Test func `the value of a cookie is in no description: SEC-60`() throws {
+    // SEC-60
+    @Test func `the value of a cookie is in no description`() throws {
         let cookie = try cookie("id=hidden; Path=/p; Domain=example.org")
         var dumped = ""
         dump(cookie, to: &dumped)
