@@ -1,0 +1,125 @@
+import EventLoop
+import Synchronization
+
+/// The loads under way whose answers others wait for: one for each cache and key, in the whole process.
+final class CacheFlights: Sendable {
+    static let shared = CacheFlights()
+
+    /// What a load does that wants something that is not stored.
+    enum Part {
+        /// Fetch it; whoever else wants it waits until the lease is gone.
+        case lead(CacheLease)
+        /// Wait for the one that fetches it.
+        case follow(CacheFlight)
+        /// Fetch it for itself: the last answer could not be stored, so waiting would be in vain.
+        case alone
+    }
+
+    fileprivate struct Key: Hashable {
+        let cache: ObjectIdentifier
+        let key: CacheKey
+    }
+
+    private struct State {
+        var flights: [Key: CacheFlight] = [:]
+        /// Until when answers are expected not to be stored.
+        var passes: [Key: MonotonicTime] = [:]
+    }
+
+    private static let passTime: Duration = .seconds(60)
+    private static let passLimit = 1000
+    private let state = Mutex(State())
+
+    func join(_ cache: any ResponseCache, _ key: CacheKey, now: MonotonicTime) -> Part {
+        let key = Key(cache: ObjectIdentifier(cache), key: key)
+        return state.withLock { state in
+            if let flight = state.flights[key] { return .follow(flight) }
+            if let end = state.passes[key] {
+                guard end < now else { return .alone }
+                state.passes[key] = nil
+            }
+            let flight = CacheFlight()
+            state.flights[key] = flight
+            return .lead(CacheLease(flight: flight, flights: self, key: key))
+        }
+    }
+
+    fileprivate func end(_ flight: CacheFlight, _ key: Key, passing time: MonotonicTime?) {
+        state.withLock { state in
+            state.flights[key] = nil
+            guard let time else { return }
+            if state.passes.count >= Self.passLimit { state.passes.removeAll() }
+            state.passes[key] = time.advanced(by: Self.passTime)
+        }
+        flight.end()
+    }
+
+    /// The duty to fetch something that others wait for; given back with the last reference.
+    final class CacheLease: Sendable {
+        let flight: CacheFlight
+        private let flights: CacheFlights
+        private let key: Key
+        private let passTime = Mutex<MonotonicTime?>(nil)
+
+        fileprivate init(flight: CacheFlight, flights: CacheFlights, key: Key) {
+            self.flight = flight
+            self.flights = flights
+            self.key = key
+        }
+
+        deinit { flights.end(flight, key, passing: passTime.withLock { $0 }) }
+
+        /// Notes that the answer cannot be stored, so that those who come next do not wait.
+        func noteUnstorable(at now: MonotonicTime) { passTime.withLock { $0 = now } }
+    }
+}
+
+/// A load that others wait for.
+final class CacheFlight: Sendable {
+    private struct State {
+        var isOver = false
+        /// When its answer last came nearer, once it has begun to come.
+        var lastProgress: MonotonicTime?
+        var watchers: [@Sendable () -> Void] = []
+    }
+
+    /// An answer that has begun to come and then stands still, for its reader is slow for example, is not waited for.
+    private static let patience: Duration = .seconds(2)
+    private let state = Mutex(State())
+
+    var isOver: Bool { state.withLock { $0.isOver } }
+
+    /// Until when to wait, as things are.
+    func limit(_ end: MonotonicTime) -> MonotonicTime {
+        guard let progress = state.withLock({ $0.lastProgress }) else { return end }
+        return min(end, progress.advanced(by: Self.patience))
+    }
+
+    /// Calls when it is over, at once if it is already; and when the time to wait becomes shorter.
+    func watch(_ watcher: @escaping @Sendable () -> Void) {
+        let isOver = state.withLock { state in
+            if !state.isOver { state.watchers.append(watcher) }
+            return state.isOver
+        }
+        if isOver { watcher() }
+    }
+
+    func noteProgress(at now: MonotonicTime) {
+        let watchers = state.withLock { state in
+            defer { state.lastProgress = now }
+            return state.lastProgress == nil ? state.watchers : []
+        }
+        for watcher in watchers { watcher() }
+    }
+
+    fileprivate func end() {
+        let watchers = state.withLock { state in
+            state.isOver = true
+            defer { state.watchers = [] }
+            return state.watchers
+        }
+        for watcher in watchers { watcher() }
+    }
+}
+
+typealias CacheLease = CacheFlights.CacheLease

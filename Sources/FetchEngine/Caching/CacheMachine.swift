@@ -1,0 +1,310 @@
+import HTTPTypes
+
+/// Decides what the cache means for one hop of a load (RFC 9111 §4).
+///
+/// Told what is stored and what the origin says, it answers with what to do; it owns no store, no connection and no
+/// clock.
+struct CacheMachine {
+    /// What to do about a request.
+    enum Answer {
+        /// Give the body of this entry with this response, without asking the origin.
+        case serve(CacheEntry, Response, refreshing: Bool)
+        /// Ask the origin, with these fields added to the request.
+        case send(adding: [HTTPField])
+        /// Give this response, which has no body.
+        case respond(Response)
+        case fail(LoadError)
+    }
+
+    /// What to do with an answer of the origin.
+    struct Reception {
+        enum Action {
+            /// Give it.
+            case deliver
+            /// Give it, and store it under this entry once its body is whole.
+            case deliverAndStore(CacheEntry)
+            /// Give the body of this entry with this response instead.
+            case serve(CacheEntry, Response)
+            /// It says nothing about what is stored: ask again, with nothing added to the request.
+            case sendAgain
+        }
+
+        var action = Action.deliver
+        /// Keys whose entries are to be forgotten.
+        var invalidated: [CacheKey] = []
+        /// An entry to be forgotten.
+        var removed: CacheEntry?
+        /// An entry whose fields are to be stored in place of those of the entry with the id.
+        var refreshed: (entry: CacheEntry, replacing: CacheEntry.ID)?
+    }
+
+    let request: Request
+    let policy: CachePolicy
+    let configuration: CachingConfiguration
+    let directives: CacheDirectives
+    let key: CacheKey
+    /// What was done so far.
+    private(set) var status: CacheStatus
+    private var requestTime: UnixTime
+    /// What a conditional request asks about.
+    private var validated: CacheEntry?
+    private var hasSentAgain = false
+
+    /// - Parameters:
+    ///   - request: As it would be sent without a cache.
+    ///   - policy: The request's own or the session's.
+    init(request: Request, policy: CachePolicy, configuration: CachingConfiguration, now: UnixTime) {
+        self.request = request
+        self.policy = policy
+        self.configuration = configuration
+        directives = CacheDirectives(request.headerFields)
+        key = CacheKey(request)
+        status = CacheStatus(forward: [.get, .head].contains(request.method) ? .bypass : .method)
+        requestTime = now
+    }
+
+    /// Whether what is stored is of any use.
+    ///
+    /// Requests for ranges and those with conditions of their own go to the origin as they are.
+    var looksUp: Bool {
+        switch policy {
+        case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: return false
+        case .useProtocolCachePolicy, .reloadRevalidatingCacheData, .returnCacheDataElseLoad, .returnCacheDataDontLoad:
+            break
+        }
+        return request.url.isHTTP && isPlain && (!directives.noStore || policy == .returnCacheDataDontLoad)
+    }
+
+    /// Whether a load of the same may be waited for, which will store what this one then takes.
+    var mayCoalesce: Bool {
+        configuration.coalescesRequests && policy == .useProtocolCachePolicy && request.method == .get && looksUp
+            && !directives.noCache && !directives.onlyIfCached
+    }
+
+    private var isPlain: Bool {
+        [.get, .head].contains(request.method) && request.body == nil
+            && !request.headerFields.contains { Self.conditions.contains($0.name) }
+    }
+
+    private static let conditions: Set<HTTPField.Name> = [
+        .range, .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince, .ifRange,
+    ]
+
+    // MARK: Before the request
+
+    /// What to do with nothing looked up.
+    mutating func start() -> Answer {
+        guard policy != .returnCacheDataDontLoad else { return .fail(Self.notCached) }
+        guard !directives.onlyIfCached else { return .respond(gatewayTimeout) }
+        guard policy == .reloadIgnoringLocalAndRemoteCacheData else { return .send(adding: []) }
+        return .send(adding: fields(asking: "no-cache", [.cacheControl, .pragma]))
+    }
+
+    /// What to do when these entries are stored for the key.
+    mutating func found(_ entries: [CacheEntry], now: UnixTime) -> Answer {
+        requestTime = now
+        let selected = entries.lazy.filter { [request] in $0.selection.matches(request.headerFields) }
+        guard let entry = selected.max(by: { ($0.date, $0.responseTime) < ($1.date, $1.responseTime) }) else {
+            status = CacheStatus(forward: entries.isEmpty ? .uriMiss : .varyMiss)
+            return start()
+        }
+        if let reason = reasonToForward(entry, now: now) { return validate(entry, because: reason) }
+        status = CacheStatus(forward: nil)
+        status.timeToLive = timeToLive(of: entry, at: now)
+        let refreshing = policy == .useProtocolCachePolicy && needsRefresh(entry, at: now)
+        if refreshing { status.detail = "stale-while-revalidate" }
+        return .serve(entry, entry.served(to: request, at: now), refreshing: refreshing)
+    }
+
+    /// What to do when the load has waited for another one, and these entries are stored now.
+    mutating func found(_ entries: [CacheEntry], afterWaiting reason: CacheStatus.Forward?, now: UnixTime) -> Answer {
+        let answer = found(entries, now: now)
+        status.isCollapsed = true
+        // It was not the cache alone that answered.
+        if case .serve = answer { status.forward = reason }
+        return answer
+    }
+
+    /// What to do when the body of the entry chosen is gone: all else is as though nothing were stored.
+    mutating func lostBody() -> Answer {
+        validated = nil
+        status = CacheStatus(forward: .uriMiss)
+        return start()
+    }
+
+    /// Notes that a response that could be stored will not be, as it is too large for example.
+    mutating func noteRefusal() { status.isStored = false }
+
+    /// Asks caches on the way for something, unless the request says itself what it wants of them.
+    private func fields(asking directive: String, _ names: [HTTPField.Name]) -> [HTTPField] {
+        guard !request.headerFields.contains(.cacheControl) else { return [] }
+        return names.filter { !request.headerFields.contains($0) }.map { HTTPField(name: $0, value: directive) }
+    }
+
+    private mutating func validate(_ entry: CacheEntry, because reason: CacheStatus.Forward) -> Answer {
+        status = CacheStatus(forward: reason)
+        guard !directives.onlyIfCached else { return .respond(gatewayTimeout) }
+        validated = entry
+        let asking =
+            policy == .reloadRevalidatingCacheData ? fields(asking: "max-age=0", [.cacheControl]) : []
+        return .send(adding: asking + (entry.preconditions ?? []))
+    }
+
+    // MARK: After the answer
+
+    /// What to do with the head of an answer to the request that was sent last.
+    mutating func received(_ response: Response, now: UnixTime) -> Reception {
+        let code = response.status.code
+        var reception = Reception()
+        if let entry = validated, code == 304 { return confirmed(entry, by: response, now: now) }
+        if let entry = validated, Self.isServerFailure(code), let served = stale(entry, now: now) {
+            status.forwardStatus = code
+            reception.action = .serve(entry, served)
+            return reception
+        }
+        if request.method == .head, let entry = validated { return receivedHead(response, for: entry, now: now) }
+        if !request.method.isSafe, (200..<400).contains(code) { reception.invalidated = keys(changedBy: response) }
+        let mayStore = Storability.allows(
+            response, to: request, directives: directives, configuration: configuration)
+        if mayStore, policy != .returnCacheDataDontLoad,
+            let entry = CacheEntry(for: response, to: request, sentAt: requestTime, receivedAt: now)
+        {
+            status.isStored = true
+            status.timeToLive = timeToLive(of: entry, at: now)
+            reception.action = .deliverAndStore(entry)
+        } else if let entry = validated, request.method == .get {
+            // The origin has another answer now, which may not be kept.
+            reception.removed = (200..<500).contains(code) ? entry : nil
+        }
+        return reception
+    }
+
+    /// What the answer to HEAD says about the entry that its GET would have used (§4.3.5).
+    private func receivedHead(_ response: Response, for entry: CacheEntry, now: UnixTime) -> Reception {
+        var reception = Reception()
+        guard response.status == .ok, entry.response.status == .ok else { return reception }
+        if entry.agrees(withHead: response) {
+            let refreshed = entry.refreshed(by: response, sentAt: requestTime, receivedAt: now)
+            reception.refreshed = (refreshed, entry.id)
+        } else {
+            reception.removed = entry
+        }
+        return reception
+    }
+
+    /// The entry to give in place of an error, when it may stand in (RFC 5861 §4).
+    mutating func failed(_ error: LoadError, now: UnixTime) -> (entry: CacheEntry, response: Response)? {
+        guard error.isTransient, let entry = validated, let served = stale(entry, now: now) else { return nil }
+        return (entry, served)
+    }
+
+    private mutating func confirmed(_ entry: CacheEntry, by response: Response, now: UnixTime) -> Reception {
+        var reception = Reception()
+        guard entry.preconditions != nil, entry.isConfirmed(by: response) else {
+            // A 304 to a plain request, or about something else, is a server's mistake that is met once.
+            reception.removed = entry
+            guard !hasSentAgain else { return reception }
+            hasSentAgain = true
+            validated = nil
+            reception.action = .sendAgain
+            return reception
+        }
+        let refreshed = entry.refreshed(by: response, sentAt: requestTime, receivedAt: now)
+        status.forwardStatus = 304
+        status.timeToLive = timeToLive(of: refreshed, at: now)
+        // The body is found by the version that is stored.
+        reception.action = .serve(entry, refreshed.served(to: request, at: now))
+        let control = CacheControl(refreshed.response.headerFields)
+        if Storability.mayKeep(refreshed.response.status, control, configuration), !directives.noStore {
+            status.isStored = true
+            reception.refreshed = (refreshed, entry.id)
+        } else {
+            reception.removed = entry
+        }
+        return reception
+    }
+
+    /// The keys that an unsafe request has changed: its own, and those the answer names at the same origin (§4.4).
+    private func keys(changedBy response: Response) -> [CacheKey] {
+        var keys = [CacheKey(url: request.url)]
+        for name in [HTTPField.Name.location, .contentLocation] {
+            guard let reference = response.headerFields[values: name].first,
+                let url = try? request.url.resolve(reference), url.origin == request.url.origin
+            else { continue }
+            let key = CacheKey(url: url)
+            if !keys.contains(key) { keys.append(key) }
+        }
+        return keys
+    }
+
+    // MARK: Reuse
+
+    /// Why an entry may not be used without asking, or nil when it may.
+    private func reasonToForward(_ entry: CacheEntry, now: UnixTime) -> CacheStatus.Forward? {
+        let age = entry.freshness.age(at: now)
+        let lifetime = entry.freshness.lifetime(configuration)
+        let isFresh = lifetime > age
+        switch policy {
+        case .returnCacheDataElseLoad, .returnCacheDataDontLoad: return nil
+        case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: return .request
+        case .reloadRevalidatingCacheData where isFresh && isUnchanging(entry): return nil
+        case .reloadRevalidatingCacheData: return isFresh ? .request : .stale
+        case .useProtocolCachePolicy: break
+        }
+        if entry.freshness.requiresValidation { return .stale }
+        if directives.noCache { return .request }
+        if let maxAge = directives.maxAge, age > maxAge || maxAge == .zero {
+            guard isFresh, maxAge == .zero, isUnchanging(entry) else { return isFresh ? .request : .stale }
+        }
+        if let minFresh = directives.minFresh, lifetime - age < minFresh { return isFresh ? .request : .stale }
+        guard !isFresh else { return nil }
+        return mayBeStale(entry, by: age - lifetime) ? nil : .stale
+    }
+
+    private func mayBeStale(_ entry: CacheEntry, by excess: Duration) -> Bool {
+        guard !entry.freshness.forbidsStale(configuration) else { return false }
+        if let maxStale = directives.maxStale, excess <= maxStale { return true }
+        return excess <= entry.freshness.staleWhileRevalidate && entry.freshness.staleWhileRevalidate > .zero
+    }
+
+    /// Served stale only because it is being confirmed meanwhile (RFC 5861 §3).
+    private func needsRefresh(_ entry: CacheEntry, at now: UnixTime) -> Bool {
+        let excess = entry.freshness.age(at: now) - entry.freshness.lifetime(configuration)
+        guard excess >= .zero else { return false }
+        return directives.maxStale.map { excess > $0 } ?? true
+    }
+
+    /// The origin promises not to change it while it is fresh, over a connection that could not be tampered with
+    /// (RFC 8246 §2 and §3).
+    private func isUnchanging(_ entry: CacheEntry) -> Bool {
+        entry.freshness.isImmutable && entry.freshness.hasExplicitLifetime(configuration)
+            && request.url.scheme == "https"
+    }
+
+    private mutating func stale(_ entry: CacheEntry, now: UnixTime) -> Response? {
+        let allowance = max(entry.freshness.staleIfError, directives.staleIfError)
+        let excess = entry.freshness.age(at: now) - entry.freshness.lifetime(configuration)
+        guard allowance > .zero, excess <= allowance, !entry.freshness.forbidsStale(configuration) else { return nil }
+        status.detail = "stale-if-error"
+        status.timeToLive = timeToLive(of: entry, at: now)
+        return entry.served(to: request, at: now)
+    }
+
+    private static func isServerFailure(_ code: Int) -> Bool { code == 500 || (502...504).contains(code) }
+
+    private func timeToLive(of entry: CacheEntry, at now: UnixTime) -> Int64 {
+        entry.freshness.lifetime(configuration).components.seconds - entry.freshness.age(at: now).components.seconds
+    }
+
+    private var gatewayTimeout: Response {
+        Response(url: request.url.withoutCredentials(), status: .gatewayTimeout, expectedContentLength: 0)
+    }
+
+    private static let notCached = LoadError(
+        .resourceUnavailable, "Nothing that may be used is in the cache, and the policy is not to load.")
+}
+
+extension HTTPRequest.Method {
+    /// Whether a request with it changes nothing at the origin (RFC 9110 §9.2.1); what is unknown may change things.
+    var isSafe: Bool { [.get, .head, .options, .trace].contains(self) }
+}

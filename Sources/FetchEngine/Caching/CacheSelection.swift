@@ -1,0 +1,61 @@
+import HTTPTypes
+
+/// For which requests an answer was chosen: the fields that its `Vary` names, and what the request had in them
+/// (RFC 9111 §4.1).
+///
+/// Of the values only a digest is kept, for `Cookie` and `Authorization` may be among them. A request with
+/// `Authorization` counts as though the answer had named that field: what one user was given, no other one gets.
+public struct CacheSelection: Sendable, Hashable {
+    /// The names in lower case, sorted.
+    public let names: [String]
+    /// The SHA-256 of their values in the request; empty when there are no names.
+    public let digest: [UInt8]
+
+    /// Any request selects the answer.
+    public static let any = CacheSelection(names: [], digest: [])
+
+    /// Makes a selection as it was stored.
+    public init(names: [String], digest: [UInt8]) {
+        self.names = names
+        self.digest = digest
+    }
+
+    /// What the answer to a request varies by, or nil when no other request can select it (`Vary: *`).
+    init?(of responseFields: HTTPFields, for request: HTTPFields) {
+        var names = request.contains(.authorization) ? ["authorization"] : []
+        for value in responseFields[values: .vary] {
+            for name in value.split(separator: ",") {
+                let trimmed = name.trimmed.lowercased()
+                if trimmed == "*" { return nil }
+                if !trimmed.isEmpty { names.append(trimmed) }
+            }
+        }
+        self.names = Set(names).sorted()
+        digest = Self.digest(of: self.names, in: request)
+    }
+
+    /// Whether a request with these fields is given the answer.
+    func matches(_ fields: HTTPFields) -> Bool { names.isEmpty || Self.digest(of: names, in: fields) == digest }
+
+    /// Values are compared with white space around them and the split into lines undone; an absent field differs from
+    /// an empty one.
+    private static func digest(of names: [String], in fields: HTTPFields) -> [UInt8] {
+        guard !names.isEmpty else { return [] }
+        var chosen = ByteWriter()
+        for name in names {
+            let values = HTTPField.Name(name).map { fields[values: $0] } ?? []
+            let value = values.isEmpty ? "" : "=" + values.map { String(Substring($0).trimmed) }.joined(separator: ", ")
+            chosen.append(name)
+            chosen.append(value)
+        }
+        return ContentDigest.sha256.digest(of: chosen.bytes)
+    }
+}
+
+extension Substring {
+    /// Without the spaces and tabs around it.
+    var trimmed: Substring {
+        let start = drop { $0 == " " || $0 == "\t" }
+        return start.lastIndex { $0 != " " && $0 != "\t" }.map { start[...$0] } ?? ""
+    }
+}

@@ -1,0 +1,36 @@
+/// What a session stores of the answers it gets, and when it uses them again.
+public struct CachingConfiguration: Sendable, Hashable {
+    /// For whom answers are stored (RFC 9111 §1.2.1).
+    public enum Audience: String, Sendable, Hashable, Codable, CaseIterable {
+        /// For one user.
+        case `private`
+        /// For many: answers marked `private`, and most of those to authenticated requests, are not stored.
+        case shared
+    }
+
+    /// Which statuses may be stored.
+    public enum CacheableStatuses: String, Sendable, Hashable, Codable, CaseIterable {
+        /// Those of RFC 9111: by default 200, 203, 204, 300, 301, 308, 404, 405, 410, 414 and 501, and others when the
+        /// answer says how long it stays fresh.
+        case rfc9111
+        /// 200 to 299.
+        case success
+    }
+
+    /// For whom answers are stored; `private` by default.
+    public var audience = Audience.private
+    /// Which statuses may be stored; `rfc9111` by default.
+    public var cacheableStatuses = CacheableStatuses.rfc9111
+    /// The longest an answer counts as fresh that does not say so itself; one day.
+    ///
+    /// Such an answer is fresh for a tenth of the time its content has not changed (RFC 9111 §4.2.2). Zero turns that
+    /// off.
+    public var maximumHeuristicLifetime: Duration = .seconds(86_400)
+    /// Whether a load waits for another one that is fetching the same thing already; true.
+    ///
+    /// What the other one stores, it then takes from the cache.
+    public var coalescesRequests = true
+
+    /// Makes the defaults.
+    public init() {}
+}

@@ -1,0 +1,61 @@
+/// Which files a disk cache has, and in which order they were used.
+struct CacheIndex {
+    var capacity: Int64
+    /// Whether the directory has been looked through.
+    var isComplete = false
+    private var recency = RecencyList<String>()
+    private var namesByPrefix: [Substring: [String]] = [:]
+
+    init(capacity: Int64) { self.capacity = max(0, capacity) }
+
+    /// How many bytes the files have.
+    var usage: Int64 { recency.cost }
+
+    var names: [String] { namesByPrefix.values.flatMap { $0 } }
+
+    /// The file to remove next, as long as there are more bytes than there may be.
+    var surplus: String? { usage > capacity ? recency.oldest : nil }
+
+    func names(for prefix: Substring) -> [String] { namesByPrefix[prefix] ?? [] }
+
+    mutating func use(_ name: String) { recency.use(name) }
+
+    mutating func set(_ name: String, size: Int64) {
+        if !recency.contains(name) { namesByPrefix[CacheFileName.prefix(of: name), default: []].append(name) }
+        recency.set(name, cost: size)
+    }
+
+    mutating func remove(_ name: String) {
+        recency.remove(name)
+        let prefix = CacheFileName.prefix(of: name)
+        namesByPrefix[prefix]?.removeAll { $0 == name }
+        if namesByPrefix[prefix]?.isEmpty == true { namesByPrefix[prefix] = nil }
+    }
+
+    mutating func removeAll() { self = CacheIndex(capacity: capacity) }
+}
+
+/// What the file of an entry is called: a digest of its key and one of the requests that select it.
+enum CacheFileName {
+    static func name(of entry: CacheEntry) -> String {
+        var writer = ByteWriter()
+        for name in entry.selection.names { writer.append(name) }
+        writer.append(entry.selection.digest)
+        return prefix(for: entry.key) + "-" + hex(ContentDigest.sha256.digest(of: writer.bytes).prefix(8))
+    }
+
+    /// What the names of all entries of a key begin with.
+    static func prefix(for key: CacheKey) -> Substring {
+        var writer = ByteWriter()
+        writer.append(key.method)
+        writer.append(key.url)
+        return Substring(hex(ContentDigest.sha256.digest(of: writer.bytes).prefix(16)))
+    }
+
+    static func prefix(of name: String) -> Substring { name.prefix(32) }
+
+    private static func hex(_ bytes: ArraySlice<UInt8>) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}
