@@ -38,7 +38,8 @@ struct CacheMachine {
         var refreshed: (entry: CacheEntry, replacing: CacheEntry.ID)?
     }
 
-    let request: Request
+    /// The request with everything that answers may vary by, as far as that is known.
+    private(set) var request: Request
     let policy: CachePolicy
     let configuration: CachingConfiguration
     let directives: CacheDirectives
@@ -115,6 +116,9 @@ struct CacheMachine {
         if refreshing { status.detail = "stale-while-revalidate" }
         return .serve(entry, entry.served(to: request, at: now), refreshing: refreshing)
     }
+
+    /// Notes the fields that the request carries: the engine adds cookies and credentials to those it was made with.
+    mutating func carries(_ fields: HTTPFields) { request.headerFields = fields }
 
     /// What to do when the load has waited for another one, and these entries are stored now.
     mutating func found(_ entries: [CacheEntry], afterWaiting reason: CacheStatus.Forward?, now: UnixTime) -> Answer {

@@ -37,6 +37,8 @@ final class Load: @unchecked Sendable {
     ///
     /// The two hold each other until the load is complete or abandoned.
     var exchange: Exchange?
+    /// What goes into the cache while it is delivered.
+    var storing: AnswerStoring?
     /// What the redirects so far allow next.
     var redirects: RedirectMachine
     /// Whether a delegate wants to hear of informational answers and of progress.
@@ -71,7 +73,10 @@ final class Load: @unchecked Sendable {
     /// Ends the load because nobody holds its task any more.
     func abandon() {
         end(with: LoadError(.cancelled, "The task was dropped."))
-        loop.perform { [self] in exchange = nil }
+        loop.perform { [self] in
+            exchange = nil
+            storing = nil
+        }
     }
 
     /// Brings the exchange in line with the task's count of suspensions.

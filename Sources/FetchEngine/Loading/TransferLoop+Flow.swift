@@ -15,16 +15,23 @@ extension TransferLoop {
             if mustWait(task) { request = try await beginLater(task, with: request) }
             if request.isChangedByParsing { request = try await canonical(request, of: task) }
             while true {
-                let exchange = try await exchange(for: request, of: task, limit: limit)
+                let exchange =
+                    task.concernsCache(request)
+                    ? try await cachedExchange(for: request, of: task, limit: limit)
+                    : try await exchange(for: request, of: task, limit: limit)
                 let response = try head(of: exchange, limit: limit)
                 try await keepCookies(of: response, to: request, of: task)
                 if let next = try await hop(after: response, to: request, of: task) {
+                    try await keepRedirect(exchange, of: task)
                     exchange.abort(LoadError(.cancelled, "The redirect was followed."))
                     request = next
                     continue
                 }
                 if task.hearsResponses, let teller = task.teller { try await offer(response, of: task, to: teller) }
                 let isComplete = try deliver(response, of: exchange, limit: limit, to: task)
+                if isComplete, task.load.storing != nil {
+                    try await keepAnswer(response, task.completeBytes, of: task)
+                }
                 if isComplete, complete(task) { await tell(task, nil) }
                 return response
             }
@@ -39,21 +46,26 @@ extension TransferLoop {
 
     /// Starts the exchange that the request asks for and waits for its head, again and again while there is no network
     /// and the configuration says to wait for it.
-    private func exchange(
+    func exchange(
         for request: Request, of task: SessionTask, limit: Int
     ) async throws(LoadError) -> Exchange {
         var connectivity = Connectivity(task.configuration)
         while true {
             let exchange = try await start(request, of: task)
-            let wish = Exchange.Wish.head(bufferingUpTo: limit)
-            while !exchange.isMet(wish) {
-                await exchange.arrival(wish, isolation: self)
-                if exchange.hasNews { await tellNews(of: exchange, to: task) }
-            }
-            if exchange.hasNews { await tellNews(of: exchange, to: task) }
+            await awaitHead(of: exchange, bufferingUpTo: limit, of: task)
             guard let delay = connectivity.delay(after: exchange) else { return exchange }
             try await awaitConnectivity(for: delay, isFirst: connectivity.attempts == 1, of: task)
         }
+    }
+
+    /// Waits for the head, and for the body when that may be had whole.
+    func awaitHead(of exchange: Exchange, bufferingUpTo limit: Int, of task: SessionTask) async {
+        let wish = Exchange.Wish.head(bufferingUpTo: limit)
+        while !exchange.isMet(wish) {
+            await exchange.arrival(wish, isolation: self)
+            if exchange.hasNews { await tellNews(of: exchange, to: task) }
+        }
+        if exchange.hasNews { await tellNews(of: exchange, to: task) }
     }
 
     private func head(of exchange: Exchange, limit: Int) throws(LoadError) -> Response {
@@ -112,8 +124,12 @@ extension TransferLoop {
         guard let exchange = task.load.exchange else { return nil }
         while !exchange.isMet(.data) { await exchange.arrival(.data, isolation: self) }
         let bytes = exchange.takeBody()
+        if task.load.storing != nil { await store(bytes, of: task) }
         guard bytes.isEmpty else { return bytes }
-        guard case .some(let error) = exchange.outcome else { return bytes }
+        guard case .some(var error) = exchange.outcome else { return bytes }
+        if error == nil, let response = exchange.response {
+            do throws(LoadError) { try await keepAnswer(response, of: task) } catch let refusal { error = refusal }
+        }
         if complete(task, with: error) { await tell(task, error) }
         if let error { throw error }
         return nil
@@ -127,6 +143,7 @@ extension TransferLoop {
     private func complete(_ task: SessionTask, with error: LoadError? = nil) -> Bool {
         if let error { task.load.exchange?.abort(error) }
         task.load.exchange = nil
+        task.load.storing = nil
         let isFirst = task.load.record.withLock { record in
             defer { record.state = .completed }
             if record.end == nil { record.end = .now }

@@ -89,7 +89,7 @@ extension TransferLoop {
     }
 
     /// Checks the request and finds the connections it may use.
-    private func admit(_ request: Request, of task: SessionTask) throws(LoadError) -> Partition {
+    func admit(_ request: Request, of task: SessionTask) throws(LoadError) -> Partition {
         if let cancellation = task.load.cancellation { throw cancellation }
         try RequestRules.check(request)
         let configuration = task.configuration
@@ -135,7 +135,7 @@ extension TransferLoop {
         }
     }
 
-    private func isHeld(_ load: Load) -> Bool {
+    func isHeld(_ load: Load) -> Bool {
         load.isSuspended = load.record.withLock { $0.suspensions > 0 }
         return load.isSuspended && load.cancellation == nil
     }

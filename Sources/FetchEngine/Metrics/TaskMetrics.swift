@@ -23,6 +23,8 @@ public struct TransactionMetrics: Sendable {
     public var url: URLRecord
     /// The status of the answer, or `nil` when none came.
     public var status: Int?
+    /// What answered.
+    public var resourceFetchType = ResourceFetchType.networkLoad
     /// When it started, after the start of the task.
     ///
     /// Waiting for a free connection comes before it.
@@ -76,4 +78,14 @@ public struct TransactionMetrics: Sendable {
 
     /// Makes an empty record for a URL.
     public init(url: URLRecord) { self.url = url }
+}
+
+/// What answered a request.
+public enum ResourceFetchType: String, Sendable, Hashable, Codable, CaseIterable {
+    /// A server.
+    case networkLoad
+    /// The session's cache.
+    ///
+    /// When a server confirmed what the cache had, a transaction of the network comes before it.
+    case localCache
 }

@@ -24,9 +24,7 @@ public struct Request: Sendable {
     /// How long no byte may move either way; `nil` takes the session's interval.
     public var timeoutInterval: Duration?
 
-    /// Which cached answers may be used.
-    ///
-    /// Nothing is cached yet.
+    /// Which cached answers may be used; by default those that the session's policy allows.
     public var cachePolicy: CachePolicy
 
     /// The document that the resource is part of, for the cookie policy; `nil` when it is a document itself.

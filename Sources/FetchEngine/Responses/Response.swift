@@ -22,6 +22,12 @@ public struct Response: Sendable {
     /// What a protocol of the program's own tells besides.
     public let properties: Properties
 
+    /// Where it came from.
+    public internal(set) var source = Source.network
+
+    /// What the cache did for it, which the `Cache-Status` field of RFC 9211 would say.
+    public internal(set) var cacheStatus = CacheStatus()
+
     /// A property of ``properties``.
     public subscript<Value>(key: PropertyKey<Value>) -> Value? { properties[key] }
 

@@ -49,6 +49,20 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var maximumResponseBytes: Int64?
     /// The most bytes of status lines, header fields and trailers one exchange may bring; 256 KiB.
     public var maximumHeaderBytes = 256 * 1024
+    /// Where answers are stored for later loads; `nil`, the default: nowhere.
+    ///
+    /// Whoever shares it shares what is in it.
+    public var urlCache: (any ResponseCache)? {
+        get { cache.object }
+        set { cache.object = newValue }
+    }
+
+    private var cache = SharedObject<any ResponseCache>()
+
+    /// Which stored answers are used for requests that do not choose themselves.
+    public var requestCachePolicy = CachePolicy.useProtocolCachePolicy
+    /// What is stored and when it is used again, as far as the protocol leaves that open.
+    public var caching = CachingConfiguration()
     /// Which targets may be reached; all of them, unless the program narrows it.
     public var targetPolicy = TargetPolicy.unrestricted
 

@@ -1,0 +1,303 @@
+import EventLoop
+import HTTPTypes
+import Synchronization
+
+/// What one hop has to do with the cache.
+private struct CacheVisit {
+    let request: Request
+    let task: SessionTask
+    let cache: (any ResponseCache)?
+    var machine: CacheMachine
+    /// What the request carries for the cache's sake.
+    var added: [HTTPField] = []
+    /// Others wait for what this load stores.
+    var lease: CacheLease?
+}
+
+// How a hop is answered from the cache, and how its answer gets there. What to do is decided by `CacheMachine`.
+extension TransferLoop {
+    /// The exchange for a request: with the cache, or as the origin is to be asked when the cache does not have it.
+    func cachedExchange(
+        for request: Request, of task: SessionTask, limit: Int
+    ) async throws(LoadError) -> Exchange {
+        task.load.storing = nil
+        var visit = CacheVisit(
+            request: request, task: task, cache: task.configuration.urlCache,
+            machine: CacheMachine(
+                request: request, policy: task.cachePolicy(of: request), configuration: task.configuration.caching,
+                now: .now))
+        if let stored = try await lookUp(&visit, limit: limit) { return stored }
+        while true {
+            var sent = request
+            for field in visit.added { sent.headerFields.append(field) }
+            let exchange = try await exchange(for: sent, of: task, limit: 0)
+            task.load.record.withLock { $0.currentRequest = request }
+            guard let exchange = try await judged(exchange, &visit, limit: limit) else {
+                visit.added = []
+                continue
+            }
+            await awaitHead(of: exchange, bufferingUpTo: limit, of: task)
+            return exchange
+        }
+    }
+
+    // MARK: Before the request
+
+    /// The stored answer, when it may be given; otherwise notes how to ask the origin.
+    private func lookUp(_ visit: inout CacheVisit, limit: Int) async throws(LoadError) -> Exchange? {
+        guard let cache = visit.cache, visit.machine.looksUp else {
+            return try await follow(visit.machine.start(), &visit, limit: limit)
+        }
+        try await admitStored(visit.request, of: visit.task)
+        var answer = visit.machine.found(try await entries(in: cache, &visit), now: .now)
+        if case .send = answer, visit.machine.mayCoalesce, visit.task is DataTask {
+            switch CacheFlights.shared.join(cache, visit.machine.key, now: .now) {
+            case .alone: break
+            case .lead(let lease): visit.lease = lease
+            case .follow(let flight):
+                let reason = visit.machine.status.forward
+                await wait(for: flight, visit.task)
+                if let cancellation = visit.task.load.cancellation { throw cancellation }
+                answer = visit.machine.found(
+                    try await entries(in: cache, &visit), afterWaiting: reason, now: .now)
+            }
+        }
+        return try await follow(answer, &visit, limit: limit)
+    }
+
+    /// What is stored for the request, which from now on has the cookies it would be sent with if that matters.
+    private func entries(
+        in cache: any ResponseCache, _ visit: inout CacheVisit
+    ) async throws(LoadError) -> [CacheEntry] {
+        let entries = await cache.entries(for: visit.machine.key, selectedBy: visit.machine.request)
+        guard entries.contains(where: { $0.selection.names.contains("cookie") }) else { return entries }
+        visit.machine.carries(try await withCookies(visit.request, of: visit.task).headerFields)
+        return await cache.entries(for: visit.machine.key, selectedBy: visit.machine.request)
+    }
+
+    private func follow(
+        _ answer: CacheMachine.Answer, _ visit: inout CacheVisit, limit: Int
+    ) async throws(LoadError) -> Exchange? {
+        switch answer {
+        case .fail(let error): throw error
+        case .send(let fields):
+            visit.added = fields
+            return nil
+        case .respond(let response): return await stored(response, .bytes([]), visit, from: .cache, limit: limit)
+        case .serve(let entry, let response, let refreshing):
+            guard let body = await body(of: entry, visit) else {
+                return try await follow(visit.machine.lostBody(), &visit, limit: limit)
+            }
+            if refreshing { refresh(visit) }
+            return await stored(response, body, visit, from: .cache, limit: limit)
+        }
+    }
+
+    /// What a request is checked for whose answer needs no connection; and a suspended task has to wait here too.
+    private func admitStored(_ request: Request, of task: SessionTask) async throws(LoadError) {
+        _ = try admit(request, of: task)
+        let load = task.load
+        if isHeld(load) { await load.pause(isolation: self) { load.isSuspended } }
+        if let cancellation = load.cancellation { throw cancellation }
+    }
+
+    /// Waits until another load has stored what this one wants, or until it is in vain.
+    ///
+    /// No longer than no byte may move either way.
+    private func wait(for flight: CacheFlight, _ task: SessionTask) async {
+        let load = task.load
+        let interval = task.currentRequest.timeoutInterval ?? task.configuration.timeoutIntervalForRequest
+        var end = MonotonicTime.now.advanced(by: interval)
+        if let deadline = load.deadline { end = min(end, deadline) }
+        flight.watch { [weak load] in
+            guard let load else { return }
+            load.loop.perform { load.endPause() }
+        }
+        let timer = LoopTimer { load.endPause() }
+        while load.cancellation == nil, !flight.isOver {
+            let limit = flight.limit(end)
+            guard MonotonicTime.now < limit else { break }
+            load.loop.set(timer, for: limit)
+            await load.pause(isolation: self) { !flight.isOver && MonotonicTime.now < flight.limit(end) }
+        }
+        load.loop.set(timer, for: nil)
+    }
+
+    // MARK: After the head
+
+    /// The exchange to go on with after the head has come; nil to ask the origin again, without conditions.
+    private func judged(
+        _ exchange: Exchange, _ visit: inout CacheVisit, limit: Int
+    ) async throws(LoadError) -> Exchange? {
+        guard visit.task.load.cancellation == nil else { return exchange }
+        guard let response = exchange.response else { return await rescued(exchange, &visit, limit: limit) }
+        visit.machine.carries(exchange.request.headerFields)
+        let reception = visit.machine.received(response, now: .now)
+        switch reception.action {
+        case .deliver, .deliverAndStore:
+            exchange.response?.cacheStatus = visit.machine.status
+            if case .deliverAndStore(let entry) = reception.action {
+                store(entry, from: exchange, &visit)
+            } else {
+                visit.lease?.noteUnstorable(at: .now)
+            }
+            await apply(reception, visit)
+            return exchange
+        case .serve(let entry, let served):
+            guard let body = await body(of: entry, visit) else {
+                guard response.status == .notModified else { return exchange }
+                _ = visit.machine.lostBody()
+                return nil
+            }
+            await apply(reception, visit)
+            exchange.abort(LoadError(.cancelled, "The stored answer is used."))
+            try await keepCookies(of: response, to: visit.request, of: visit.task)
+            let source: Response.Source = response.status == .notModified ? .revalidated : .cache
+            return await stored(served, body, visit, from: source, limit: limit)
+        case .sendAgain:
+            await apply(reception, visit)
+            exchange.abort(LoadError(.cancelled, "The request is sent again."))
+            return nil
+        }
+    }
+
+    /// The stored answer in place of one that could not be had; otherwise the exchange that failed.
+    private func rescued(_ exchange: Exchange, _ visit: inout CacheVisit, limit: Int) async -> Exchange {
+        guard case .some(.some(let error)) = exchange.outcome,
+            let (entry, response) = visit.machine.failed(error, now: .now), let body = await body(of: entry, visit)
+        else { return exchange }
+        return await stored(response, body, visit, from: .cache, limit: limit)
+    }
+
+    private func apply(_ reception: CacheMachine.Reception, _ visit: CacheVisit) async {
+        guard let cache = visit.cache else { return }
+        for key in reception.invalidated { await cache.removeEntries(for: key) }
+        if let removed = reception.removed { await cache.remove(removed) }
+        if let (entry, id) = reception.refreshed { await cache.refresh(entry, replacing: id) }
+    }
+
+    /// Begins to store what comes; downloads store nothing (DLD-8).
+    private func store(_ entry: CacheEntry, from exchange: Exchange, _ visit: inout CacheVisit) {
+        guard let cache = visit.cache, visit.task is DataTask, entry.bodyLength <= cache.maximumEntryBytes else {
+            visit.machine.noteRefusal()
+            visit.lease?.noteUnstorable(at: .now)
+            exchange.response?.cacheStatus = visit.machine.status
+            return
+        }
+        visit.task.load.storing = AnswerStoring(entry, in: cache, asking: visit.task.teller, lease: visit.lease)
+        visit.lease = nil
+    }
+
+    // MARK: The body
+
+    /// Takes bytes that are being delivered.
+    func store(_ bytes: [UInt8], of task: SessionTask) async {
+        guard let storing = task.load.storing, await !storing.take(bytes) else { return }
+        task.load.storing = nil
+    }
+
+    /// Stores the answer, whose last byte has come.
+    func keepAnswer(_ response: Response, _ rest: [UInt8] = [], of task: SessionTask) async throws(LoadError) {
+        await store(rest, of: task)
+        guard let storing = task.load.storing else { return }
+        defer { task.load.storing = nil }
+        try await storing.finish(for: task, response: response, isolation: self)
+    }
+
+    /// Stores a redirect that is being followed, when all of it is there (RED-17).
+    func keepRedirect(_ exchange: Exchange, of task: SessionTask) async throws(LoadError) {
+        guard task.load.storing != nil, let response = exchange.response, case .some(nil) = exchange.outcome else {
+            return
+        }
+        try await keepAnswer(response, exchange.takeBody(), of: task)
+    }
+
+    // MARK: From the cache
+
+    private func body(of entry: CacheEntry, _ visit: CacheVisit) async -> CachedBody? {
+        guard visit.machine.request.method != .head else { return .bytes([]) }
+        return await visit.cache?.body(of: entry)
+    }
+
+    /// The exchange that gives a stored answer.
+    private func stored(
+        _ response: Response, _ body: CachedBody, _ visit: CacheVisit, from source: Response.Source, limit: Int
+    ) async -> Exchange {
+        let (request, task) = (visit.request, visit.task)
+        var response = response
+        response.source = source
+        response.cacheStatus = visit.machine.status
+        let exchange: Exchange
+        switch body {
+        case .bytes(let bytes):
+            task.load.countOfBytesReceived.add(Int64(bytes.count), ordering: .relaxed)
+            exchange = StoredExchange(
+                response, body: bytes, for: request, configuration: task.configuration, load: task.load)
+        case .stream(let reader):
+            let reading = CachedExchange(
+                response, reader: reader, for: request, configuration: task.configuration, load: task.load)
+            reading.read()
+            exchange = reading
+        }
+        task.load.exchange = exchange
+        task.load.record.withLock { record in
+            record.currentRequest = request
+            record.transactions.append(.cached(response, since: record.start))
+        }
+        await awaitHead(of: exchange, bufferingUpTo: limit, of: task)
+        return exchange
+    }
+
+    /// Confirms in the background what was given although it is stale (RFC 5861 §3).
+    private func refresh(_ visit: CacheVisit) {
+        guard let cache = visit.cache, visit.task is DataTask,
+            case .lead(let lease) = CacheFlights.shared.join(cache, visit.machine.key, now: .now)
+        else { return }
+        var request = visit.request
+        request.cachePolicy = .reloadRevalidatingCacheData
+        let task = visit.task.session.dataTask(
+            with: request, configuration: visit.task.configuration,
+            delegate: RefreshDelegate(teller: visit.task.teller))
+        eventLoop.start {
+            await task.run()
+            _ = lease
+        }
+    }
+}
+
+/// Hears of a load that nobody asked for; only what it may store is asked.
+private struct RefreshDelegate: TaskDelegate {
+    let teller: (any TaskDelegate)?
+
+    func task(_ task: SessionTask, willCache response: CachedResponse) async -> CachedResponse? {
+        if let teller { await teller.task(task, willCache: response) } else { response }
+    }
+}
+
+extension SessionTask {
+    /// The request's own policy, or the session's when it has none of its own.
+    func cachePolicy(of request: Request) -> CachePolicy {
+        request.cachePolicy == .useProtocolCachePolicy ? configuration.requestCachePolicy : request.cachePolicy
+    }
+
+    /// Whether a cache, or what is asked of caches on the way, matters for a request.
+    func concernsCache(_ request: Request) -> Bool {
+        configuration.urlCache != nil || cachePolicy(of: request) != .useProtocolCachePolicy
+    }
+}
+
+extension TransactionMetrics {
+    /// What the cache's answer counts as.
+    fileprivate static func cached(_ response: Response, since start: MonotonicTime?) -> TransactionMetrics {
+        var metrics = TransactionMetrics(url: response.url)
+        metrics.resourceFetchType = .localCache
+        metrics.status = response.status.code
+        if let start { metrics.fetchStart = .nanoseconds(MonotonicTime.now.nanoseconds(since: start)) }
+        return metrics
+    }
+}
+
+extension SessionTask {
+    /// The whole body, when the load has kept it.
+    var completeBytes: [UInt8] { load.record.withLock { $0.completeBody } ?? [] }
+}
