@@ -7,6 +7,9 @@ extension TransferLoop {
     func hop(
         after response: Response, to request: Request, of task: SessionTask
     ) async throws(LoadError) -> Request? {
+        if let proposed = (task.load.exchange as? HandlerExchange)?.proposedRequest {
+            return try await hop(to: proposed, after: response, of: task)
+        }
         guard RedirectMachine.isRedirect(response.status.code) else { return nil }
         switch task.load.redirects.received(response, to: request) {
         case .deliver: return nil

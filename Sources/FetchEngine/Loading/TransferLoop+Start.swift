@@ -68,6 +68,9 @@ extension TransferLoop {
 
     /// Makes the exchange for a request and starts it.
     func start(_ request: Request, of task: SessionTask) async throws(LoadError) -> Exchange {
+        if let handler = task.configuration.handler(for: request) {
+            return try await start(request, with: handler, of: task)
+        }
         let partition = try admit(request, of: task)
         let carrying = try await withCookies(request, of: task)
         let source =

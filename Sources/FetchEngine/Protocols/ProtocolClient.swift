@@ -14,9 +14,7 @@ public protocol ProtocolClient: Sendable {
     /// The cached response is the answer; there is nothing more to receive.
     func cachedResponseIsValid() async throws(LoadError)
 
-    /// The response has come.
-    ///
-    /// More than one may come; each starts anew.
+    /// The response has come; a load has one.
     ///
     /// - Parameters:
     ///   - response: The response.
@@ -30,6 +28,7 @@ public protocol ProtocolClient: Sendable {
 
     /// Authentication is needed: asks whoever answers challenges in this load, as for a server's.
     ///
+    /// Comes before the response; as often as the protocol needs it.
     /// The handler does what the answer says. A challenge answered with `cancelAuthenticationChallenge` throws
     /// `userCancelledAuthentication`.
     func received(_ challenge: Challenge) async throws(LoadError) -> Challenge.Disposition

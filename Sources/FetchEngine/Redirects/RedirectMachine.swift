@@ -50,6 +50,31 @@ struct RedirectMachine {
         }
     }
 
+    /// The proposal that a protocol handler makes: the checks of a server's, but other schemes than http are its own.
+    mutating func received(_ response: Response, from request: Request, proposing next: Request) -> Action {
+        guard configuration.policy != .return else { return .deliver }
+        do throws(LoadError) {
+            guard configuration.policy != .fail else {
+                throw LoadError(.redirectRefused, "The protocol redirects, and the policy is to fail then.")
+            }
+            guard followed < configuration.maximum else {
+                throw LoadError(.httpTooManyRedirects, "More than \(configuration.maximum) redirects.")
+            }
+            if next.url.isHTTP { try check(next.url, from: request.url) }
+            guard next.url.scheme != "data", next.url.scheme != "file" else {
+                throw LoadError(.redirectTargetForbidden, "Redirects do not lead to data and file URLs.")
+            }
+            followed += 1
+            return .propose(
+                next,
+                Redirect(
+                    url: request.url.withoutCredentials(), status: response.status, location: "\(next.url)",
+                    target: next.url, method: next.method))
+        } catch {
+            return .fail(error)
+        }
+    }
+
     /// Resolves a `Location` and checks it (RFC 9110 §10.2.2, SEC-30).
     private func target(_ location: String, from base: URLRecord) throws(LoadError) -> URLRecord {
         var target: URLRecord

@@ -84,6 +84,13 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// Those of answers are kept all the same.
     public var httpShouldSetCookies = true
 
+    /// The folders below which `file:` URLs may be loaded, as absolute paths; none by default.
+    ///
+    /// Links are not followed. A path that is not absolute opens nothing.
+    public var fileRoots: [String] = []
+    /// See ``protocolHandlers``.
+    var handlerList: HandlerList?
+
     /// Makes the defaults of a kind.
     public init(kind: Kind = .default) {
         self.kind = kind

@@ -18,10 +18,15 @@ import Testing
     }
 
     static func cases() throws -> [Case] {
-        [
+        let file = try TemporaryFile(pattern(100_000))
+        let root = try #require(FileRoot("/tmp"))
+        return [
             Case(
                 name: "data", handler: DataHandler(), good: try URLRecord("data:,hello"),
-                bad: try URLRecord("data:hello"), file: nil)
+                bad: try URLRecord("data:hello"), file: nil),
+            Case(
+                name: "file", handler: FileHandler(roots: [root]), good: try URLRecord("file://" + file.path),
+                bad: try URLRecord("file:///tmp/no-such-file"), file: file),
         ]
     }
 
