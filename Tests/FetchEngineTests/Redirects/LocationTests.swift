@@ -1,0 +1,32 @@
+import FetchEngine
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// What a Location leads to, as the request that then leaves (RED-10, FN-44).
+@Suite struct LocationTests {
+    @Test(arguments: [
+        ("next", "/a/b/next"), ("../up", "/a/up"), ("../../../top", "/top"), ("?q=1", "/a/b/start?q=1"),
+        ("/x%2Fy%20z", "/x%2Fy%20z"), ("./%2e%2e/c", "/a/c"), ("", "/a/b/start?old=1"), ("#f", "/a/b/start?old=1"),
+        ("/caf\u{E9}?\u{E9}", "/caf%C3%A9?%C3%A9"), ("/a b", "/a%20b"), ("n;p=1?q#f", "/a/b/n;p=1?q"),
+    ])
+    func `a relative location is resolved as RFC 3986 says, escapes kept`(
+        _ location: String, _ target: String
+    ) async throws {
+        let origin = try WireOrigin { connection in
+            try connection.receiveHead()
+            try connection.send("HTTP/1.1 302 Found\r\nLocation: \(location)\r\nContent-Length: 0\r\n\r\n")
+            try connection.receiveHead()
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+        }
+        let task = Session().dataTask(with: Request(url: try URLRecord(origin.url("/a/b/start?old=1#frag"))))
+        let (body, response) = try await task.data()
+        #expect(String(decoding: body, as: UTF8.self) == "hi")
+        #expect(
+            origin.received().split(separator: "\r\n").filter { $0.hasPrefix("GET ") }.last == "GET \(target) HTTP/1.1")
+        // A fragment is inherited unless the location has one, and never sent.
+        let fragment = location.split(separator: "#").count > 1 || location.hasPrefix("#") ? "f" : "frag"
+        #expect(task.currentRequest.url.fragment == fragment)
+        #expect(response.url.path == target.prefix { $0 != "?" })
+    }
+}

@@ -1,0 +1,81 @@
+import FetchEngine
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// What a request says on the wire.
+@Suite struct RequestWireTests {
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+
+    @Test func `a bare URL and a request send the same bytes (URL-1)`() async throws {
+        let origin = try WireOrigin(playing: Self.ok)
+        let url = try URLRecord(origin.url("/a?b#c"))
+        _ = try await Session().dataTask(with: url).data()
+        _ = try await Session().dataTask(with: Request(url: url)).data()
+        #expect(origin.received(on: 0) == origin.received(on: 1))
+        #expect(origin.received(on: 0).hasPrefix("GET /a?b HTTP/1.1\r\n"))
+    }
+
+    @Test func `a change to the request after the task was made changes nothing (URL-7)`() async throws {
+        let origin = try WireOrigin(playing: Self.ok)
+        var request = Request(url: try URLRecord(origin.url("/first")))
+        let task = Session().dataTask(with: request)
+        request.url = try URLRecord(origin.url("/second"))
+        request.headerFields[.userAgent] = "late"
+        _ = try await task.data()
+        #expect(origin.received() == "GET /first HTTP/1.1\r\nHost: 127.0.0.1:\(origin.port)\r\nAccept: */*\r\n\r\n")
+        #expect(task.originalRequest.url.path == "/first")
+    }
+
+    @Test func `fields keep their order, repeats and bytes, and names have no case (URL-3)`() async throws {
+        let origin = try WireOrigin(playing: Self.ok)
+        var request = Request(url: try URLRecord(origin.url()), method: .post, body: .bytes([0x61, 0x62]))
+        let name = try #require(HTTPField.Name("X-Tag"))
+        request.headerFields.append(HTTPField(name: name, value: "1"))
+        request.headerFields.append(HTTPField(name: .contentType, value: "text/plain"))
+        request.headerFields.append(HTTPField(name: name, lenientValue: [0xE9]))
+        #expect(request.headerFields[values: try #require(HTTPField.Name("x-tag"))].count == 2)
+        _ = try await Session().data(for: request)
+        let sent = try #require(origin.connections.first).received
+        let expected =
+            Array("X-Tag: 1\r\nContent-Type: text/plain\r\nX-Tag: ".utf8) + [0xE9]
+            + Array("\r\nContent-Length: 2\r\n\r\nab".utf8)
+        #expect(Array(sent.suffix(expected.count)) == expected)
+    }
+
+    @Test func `a request's own interval goes before the session's (URL-6)`() async throws {
+        let origin = try WireOrigin { try $0.receiveToEnd() }
+        var configuration = SessionConfiguration()
+        #expect(configuration.timeoutIntervalForRequest == .seconds(60))
+        configuration.timeoutIntervalForRequest = .milliseconds(50)
+        let session = Session(configuration: configuration)
+        await expect(.timedOut) { try await session.data(for: Request(url: try URLRecord(origin.url()))) }
+        let slow = try WireOrigin { connection in
+            try connection.receiveHead()
+            try connection.send(Self.ok)
+        }
+        var request = Request(url: try URLRecord(slow.url()), timeoutInterval: .seconds(30))
+        #expect(try await session.data(for: request).0 == Array("hi".utf8))
+        request.timeoutInterval = .milliseconds(50)
+        request.url = try URLRecord(origin.url())
+        await expect(.timedOut) { try await Session().data(for: request) }
+    }
+
+    @Test(arguments: ["HTTP://EXAMPLE.test:80", "http://example.test/.", "http://example.test/a/.."])
+    func `URLs are brought into one form (URL-11)`(_ text: String) throws {
+        #expect("\(try URLRecord(text))" == "http://example.test/")
+    }
+
+    @Test func `a form arrives as its bytes with its type (ENC-5, CON-13)`() async throws {
+        let origin = try WireOrigin(playing: Self.ok)
+        var request = Request(url: try URLRecord(origin.url()), method: .post)
+        request.setForm([QueryItem("q", "x&admin=1"), QueryItem("r", "é")])
+        _ = try await Session().data(for: request)
+        #expect(
+            origin.received()
+                == """
+                POST / HTTP/1.1\r\nHost: 127.0.0.1:\(origin.port)\r\nAccept: */*\r
+                Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 24\r\n\r\nq=x%26admin%3D1&r=%C3%A9
+                """)
+    }
+}
