@@ -221,7 +221,7 @@ if Context.environment["FETCHD_FUZZ"] != nil {
     package.targets.append(
         .executableTarget(
             name: "fuzz",
-            dependencies: ["FetchEngine"],
+            dependencies: ["FetchEngine", .product(name: "HTTPTypes", package: "swift-http-types")],
             path: "Tests/Fuzz/Harness",
             swiftSettings: settings,
             linkerSettings: [.unsafeFlags(["-use-ld=lld"])]

@@ -1,3 +1,5 @@
+import HTTPTypes
+
 @testable import FetchEngine
 
 /// The readers of what strangers send, each as a function of bytes that must return whatever the bytes are.
@@ -9,6 +11,10 @@ enum FuzzTarget: String, CaseIterable {
     case data
     case mediaType
     case responseHead
+    case setCookie
+    case cookieFile
+    case challenges
+    case ftpReply
 
     func run(_ bytes: [UInt8]) {
         switch self {
@@ -16,6 +22,10 @@ enum FuzzTarget: String, CaseIterable {
         case .data: Self.data(String(decoding: bytes, as: UTF8.self))
         case .mediaType: Self.mediaType(String(decoding: bytes, as: UTF8.self))
         case .responseHead: Self.responseHead(bytes)
+        case .setCookie: Self.setCookie(bytes)
+        case .cookieFile: Self.cookieFile(bytes)
+        case .challenges: Self.challenges(bytes)
+        case .ftpReply: Self.ftpReply(bytes)
         }
     }
 
@@ -54,5 +64,37 @@ enum FuzzTarget: String, CaseIterable {
             if line.withUnsafeBytes({ collector.append($0) }) { break }
         }
         _ = try? collector.head()
+    }
+
+    /// What is sent back of a cookie is never more than was sent.
+    private static func setCookie(_ bytes: [UInt8]) {
+        _ = CookieDate.parse(bytes[...])
+        for text in ["http://www.example.test/a/b", "https://1.2.3.4/", "https://example.test/"] {
+            guard let url = try? URLRecord(text) else { continue }
+            guard let cookie = try? Cookie(setCookie: bytes, from: url, at: UnixTime(microseconds: 0)) else { continue }
+            let sent = Cookie.requestHeaderFields(with: [cookie])[fields: .cookie].first
+            precondition((sent?.withUnsafeBytesOfValue(\.count) ?? 0) <= bytes.count + 1)
+        }
+    }
+
+    private static func cookieFile(_ bytes: [UInt8]) {
+        let file = NetscapeCookieFile(reading: bytes, at: UnixTime(microseconds: 0))
+        precondition(file.cookies.count + file.rejectedLines.count <= bytes.count + 1)
+    }
+
+    /// The lines of one field, and what is made of them.
+    private static func challenges(_ bytes: [UInt8]) {
+        var parser = AuthenticationFieldParser()
+        for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) { parser.read(Array(line)) }
+        for challenge in parser.challenges {
+            precondition(!challenge.scheme.isEmpty)
+            _ = DigestChallenge(challenge)
+        }
+    }
+
+    private static func ftpReply(_ bytes: [UInt8]) {
+        guard let reply = FTPReply(bytes) else { return }
+        precondition((0...999).contains(reply.code))
+        _ = FTPFailure.message(for: FTPFailure.code(at: .retrieve, reply: reply))
     }
 }
