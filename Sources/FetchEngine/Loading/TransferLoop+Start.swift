@@ -131,6 +131,7 @@ extension TransferLoop {
         switch request.body {
         case .bytes(let bytes): return UploadSource(bytes)
         case .file(let path): return try UploadSource(path: path)
+        case .segments(let segments): return try UploadSource(segments: segments)
         case nil, .stream:
             // These methods anticipate content, so its absence is said (RFC 9110 §8.6).
             let anticipatesContent = [.post, .put, .patch].contains(request.method)

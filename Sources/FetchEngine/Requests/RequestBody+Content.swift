@@ -7,6 +7,7 @@ extension RequestBody {
         switch self {
         case .bytes(let bytes): return try Self.checked(bytes, limit)
         case .file(let path): return try Self.content(of: UploadSource(path: path), upTo: limit)
+        case .segments(let segments): return try Self.content(of: UploadSource(segments: segments), upTo: limit)
         case .stream(_, let provider):
             guard let pipe = await provider.makeStream() else {
                 throw LoadError(.requestBodyStreamExhausted, "The body is wanted and there is no stream for it.")

@@ -8,10 +8,23 @@ public enum RequestBody: Sendable {
     /// It is opened when each hop starts. A file that shrinks while it is sent fails the load.
     case file(path: String)
 
+    /// Bytes and files one after the other, sent with their length together and repeated as often as needed.
+    ///
+    /// The files are opened when each hop starts.
+    case segments([Segment])
+
     /// Bytes made while they are sent.
     ///
     /// With a length the message carries `Content-Length`, otherwise it is chunked (HTTP/1.1) or framed (HTTP/2).
     case stream(length: Int64? = nil, any BodyStreamProvider)
+
+    /// A part of a content that is put together from several.
+    public enum Segment: Sendable {
+        /// Bytes in memory.
+        case bytes([UInt8])
+        /// A file.
+        case file(path: String)
+    }
 }
 
 /// Gives the streams of one request body.

@@ -190,6 +190,7 @@ extension Request {
         case nil: 0
         case .bytes(let bytes): Int64(bytes.count)
         case .file(let path): FileSize.of(path)
+        case .segments(let segments): FileSize.of(segments)
         case .stream(let length, _): length
         }
     }

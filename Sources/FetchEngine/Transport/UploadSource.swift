@@ -9,6 +9,7 @@ final class UploadSource {
         case bytes([UInt8])
         case file(descriptor: Int32)
         case pipe(BodyPipe)
+        case segments([UploadSource])
     }
 
     /// The number of bytes, or -1 when nobody knows yet.
@@ -26,6 +27,19 @@ final class UploadSource {
     init(_ pipe: BodyPipe, length: Int64?) {
         origin = .pipe(pipe)
         self.length = length ?? -1
+    }
+
+    /// Opens all files of a content that is put together.
+    init(segments: [RequestBody.Segment]) throws(LoadError) {
+        var sources: [UploadSource] = []
+        for segment in segments {
+            switch segment {
+            case .bytes(let bytes): sources.append(UploadSource(bytes))
+            case .file(let path): sources.append(try UploadSource(path: path))
+            }
+        }
+        origin = .segments(sources)
+        length = sources.reduce(0) { $0 + $1.length }
     }
 
     /// Opens a file.
@@ -47,7 +61,7 @@ final class UploadSource {
 
     deinit {
         switch origin {
-        case .bytes: break
+        case .bytes, .segments: break
         case .file(let descriptor): close(descriptor)
         case .pipe(let pipe): pipe.close()
         }
@@ -64,14 +78,17 @@ final class UploadSource {
             return advanced(by: count)
         case .file(let descriptor): return readFile(descriptor, into: buffer)
         case .pipe(let pipe): return readPipe(pipe, into: buffer, onReadable: onReadable)
+        case .segments(let sources): return readSegments(sources, into: buffer)
         }
     }
 
     /// Goes back, as libcurl asks when a kept connection turned out to be dead.
     func seek(to offset: Int64) -> Bool {
         if case .pipe = origin { return self.offset == offset }
+        guard offset >= 0, offset <= length else { return false }
         self.offset = offset
-        return offset >= 0 && offset <= length
+        if case .segments(let sources) = origin { seekSegments(sources) }
+        return true
     }
 
     private func advanced(by count: Int) -> Int {
@@ -87,6 +104,23 @@ final class UploadSource {
             return fail(.noPermissionsToReadFile, "The file to send became shorter, or could not be read.")
         }
         return advanced(by: count)
+    }
+
+    /// Reads the first segment that is not at its end.
+    private func readSegments(_ sources: [UploadSource], into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        guard let source = sources.first(where: { $0.offset < $0.length }) else { return 0 }
+        let count = source.read(into: buffer) {}
+        failure = source.failure
+        return count <= buffer.count ? advanced(by: count) : count
+    }
+
+    /// Puts each segment to where it is when so many bytes of all have been read.
+    private func seekSegments(_ sources: [UploadSource]) {
+        var rest = offset
+        for source in sources {
+            source.offset = min(rest, source.length)
+            rest -= source.offset
+        }
     }
 
     private func readPipe(
