@@ -23,6 +23,10 @@ static inline CURLcode ccurl_set_headers(CURL *handle, struct curl_slist *value)
     return curl_easy_setopt(handle, CURLOPT_HTTPHEADER, value);
 }
 
+static inline CURLcode ccurl_set_list(CURL *handle, CURLoption option, struct curl_slist *value) {
+    return curl_easy_setopt(handle, option, value);
+}
+
 /// libcurl copies the bytes.
 static inline CURLcode ccurl_set_blob(CURL *handle, CURLoption option, const void *bytes, size_t count) {
     struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};
@@ -51,6 +55,10 @@ static inline CURLcode ccurl_set_open_socket_function(CURL *handle, curl_opensoc
 
 static inline CURLcode ccurl_set_prerequest_function(CURL *handle, curl_prereq_callback function) {
     return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, function);
+}
+
+static inline CURLcode ccurl_set_ssl_context_function(CURL *handle, curl_ssl_ctx_callback function) {
+    return curl_easy_setopt(handle, CURLOPT_SSL_CTX_FUNCTION, function);
 }
 
 static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) {
@@ -83,6 +91,11 @@ static inline CURLMcode ccurl_multi_set_timer_function(CURLM *multi, curl_multi_
 
 static inline CURLSHcode ccurl_share_data(CURLSH *share, curl_lock_data data) {
     return curl_share_setopt(share, CURLSHOPT_SHARE, data);
+}
+
+/// Only user name and password, of the ways a SOCKS proxy may want to be convinced.
+static inline CURLcode ccurl_set_plain_socks_authentication(CURL *handle) {
+    return curl_easy_setopt(handle, CURLOPT_SOCKS5_AUTH, CURLAUTH_BASIC);
 }
 
 /// The result of a transfer that `curl_multi_info_read` reported; its union does not import.

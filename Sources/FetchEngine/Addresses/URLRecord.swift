@@ -77,7 +77,9 @@ extension URLRecord {
     public var port: UInt16? { layout.port }
 
     /// The port a connection goes to: the one given or the scheme's default; `nil` for schemes without one.
-    public var effectivePort: UInt16? { layout.port ?? SpecialScheme(scheme)?.defaultPort }
+    public var effectivePort: UInt16? {
+        layout.port ?? SpecialScheme(scheme)?.defaultPort ?? (scheme == "ftps" ? 990 : nil)
+    }
 
     /// The percent-encoded path; for http it starts with a slash.
     public var path: String { slice(layout.pathStart, layout.queryStart) }

@@ -82,8 +82,12 @@ public struct Challenge: Sendable {
     public var failureResponse: Response?
     /// Every space that was offered together with this one, strongest first.
     public var offeredSpaces: [ProtectionSpace] = []
-    /// The certificates the server presented, DER, its own first; empty unless the method is `serverTrust`.
-    public var certificateChain: [[UInt8]] = []
+    /// What the server showed and what the engine makes of it; `nil` unless the method is `serverTrust`.
+    ///
+    /// The answer that accepts it is `useCredential` with ``Credential/init(trust:)``.
+    public var serverTrust: ServerTrust?
+    /// The issuers that the server accepts, as DER, when the method is `clientCertificate`; none means any.
+    public var acceptableIssuers: [[UInt8]] = []
 
     /// Makes a challenge.
     public init(

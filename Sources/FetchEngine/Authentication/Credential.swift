@@ -16,6 +16,8 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
     enum Secret: Sendable, Hashable {
         case password(String)
         case bearerToken(String)
+        case identity(ClientIdentity)
+        case trust(ServerTrust)
     }
 
     /// The user name; empty for a kind that names no user.
@@ -40,6 +42,22 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         secret = .bearerToken(bearerToken)
     }
 
+    /// Makes a credential of an identity: the answer to a challenge for a client certificate.
+    public init(identity: ClientIdentity, persistence: Persistence = .none) {
+        user = ""
+        self.persistence = persistence
+        secret = .identity(identity)
+    }
+
+    /// Accepts what a server showed: the answer to a challenge of the method `serverTrust`.
+    ///
+    /// Exactly this chain is accepted, certificate for certificate, by the task that asked.
+    public init(trust: ServerTrust) {
+        user = ""
+        persistence = .none
+        secret = .trust(trust)
+    }
+
     /// Always the same text.
     public var description: String { "<redacted>" }
     /// Nothing.
@@ -49,6 +67,15 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
 extension Credential {
     var password: String? {
         if case .password(let password) = secret { password } else { nil }
+    }
+
+    var identity: ClientIdentity? {
+        if case .identity(let identity) = secret { identity } else { nil }
+    }
+
+    /// Whether it accepts this very chain.
+    func accepts(_ shown: ServerTrust) -> Bool {
+        if case .trust(let trust) = secret { trust.chainFingerprint == shown.chainFingerprint } else { false }
     }
 
     var bearerToken: String? {

@@ -41,6 +41,8 @@ final class Load: @unchecked Sendable {
     var storing: AnswerStoring?
     /// What the redirects so far allow next.
     var redirects: RedirectMachine
+    /// How connections are made, as far as the load has learned.
+    var connections = ConnectionAnswers()
     /// Whether a delegate wants to hear of informational answers and of progress.
     var isTold = false
     /// Set once by whoever ends the load from outside; every step looks at it.

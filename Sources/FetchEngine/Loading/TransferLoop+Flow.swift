@@ -53,6 +53,7 @@ extension TransferLoop {
         while true {
             let exchange = try await start(request, of: task)
             await awaitHead(of: exchange, bufferingUpTo: limit, of: task)
+            if try await settlesConnection(of: exchange, for: task) { continue }
             guard let delay = connectivity.delay(after: exchange) else { return exchange }
             try await awaitConnectivity(for: delay, isFirst: connectivity.attempts == 1, of: task)
         }

@@ -71,7 +71,7 @@ extension TransferLoop {
         if let handler = task.configuration.handler(for: request) {
             return try await start(request, with: handler, of: task)
         }
-        let partition = try admit(request, of: task)
+        let (partition, terms) = try admit(request, of: task)
         let carrying = try await withCookies(request, of: task)
         let source =
             if case .stream(let length, let provider) = request.body {
@@ -83,7 +83,8 @@ extension TransferLoop {
         if isHeld(load) { await load.pause(isolation: self) { load.isSuspended } }
         if let cancellation = load.cancellation { throw cancellation }
         let transfer = Transfer(
-            request: carrying, configuration: task.configuration, load: load, partition: partition, source: source)
+            request: carrying, configuration: task.configuration, load: load, terms: terms, partition: partition,
+            source: source)
         load.exchange = transfer
         load.countOfBytesSent.store(0, ordering: .relaxed)
         load.record.withLock { $0.currentRequest = request }
@@ -92,16 +93,20 @@ extension TransferLoop {
     }
 
     /// Checks the request and finds the connections it may use.
-    func admit(_ request: Request, of task: SessionTask) throws(LoadError) -> Partition {
+    func admit(
+        _ request: Request, of task: SessionTask
+    ) throws(LoadError) -> (partition: Partition, terms: ConnectionTerms) {
         if let cancellation = task.load.cancellation { throw cancellation }
-        try RequestRules.check(request)
         let configuration = task.configuration
+        try RequestRules.check(request, schemes: configuration.networkSchemes)
+        let terms = try terms(for: request.url, of: task)
         let partition = partition(
             for: Partition.Key(
                 session: task.session.identifier, targetPolicy: configuration.targetPolicy, tls: configuration.tls,
-                httpVersion: configuration.httpVersion))
+                httpVersion: configuration.httpVersion, network: configuration.network, ftp: configuration.ftp,
+                terms: terms))
         try judge(request.url, by: partition, isRedirect: task.load.redirects.followed > 0)
-        return partition
+        return (partition, terms)
     }
 
     private func judge(_ url: URLRecord, by partition: Partition, isRedirect: Bool) throws(LoadError) {

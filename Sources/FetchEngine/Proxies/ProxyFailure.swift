@@ -66,7 +66,4 @@ enum ProxyFailure: Equatable {
         case .refused: "The proxy does not connect to the target."
         }
     }
-
-    /// Whether the next route may be tried: nobody has heard of the target yet.
-    var allowsNextRoute: Bool { self == .proxyNotFound || self == .notReached }
 }

@@ -4,12 +4,17 @@ import HTTPTypes
 enum RequestRules {
     /// Checks method, header fields and scheme.
     ///
+    /// - Parameter schemes: The schemes that may be loaded.
     /// - Throws: `methodInvalid`, `headerForbidden`, `headerInvalid` or `unsupportedURL`.
-    static func check(_ request: Request) throws(LoadError) {
-        guard request.url.isHTTP, request.url.host?.isEmpty == false else {
-            throw LoadError(.unsupportedURL, "Only http and https URLs with a host can be loaded.")
+    static func check(_ request: Request, schemes: Set<String>) throws(LoadError) {
+        let scheme = request.url.scheme
+        guard schemes.contains(scheme), networkSchemes.contains(scheme), request.url.host?.isEmpty == false else {
+            throw LoadError(.unsupportedURL, "URLs of this scheme, or without a host, are not loaded.")
         }
         let method = request.method.rawValue
+        guard request.url.isHTTP || ftpMethods.contains(method) else {
+            throw LoadError(.methodInvalid, "With FTP a file is got or put.")
+        }
         guard (1...32).contains(method.utf8.count), !forbiddenMethods.contains(method.uppercased()) else {
             throw LoadError(.methodInvalid, "The method is not allowed.")
         }
@@ -28,6 +33,11 @@ enum RequestRules {
         let isClean = field.withUnsafeBytesOfValue { $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 } }
         guard isClean else { throw LoadError(.headerInvalid, "The header field \(name) has a control character.") }
     }
+
+    /// What libcurl is used for.
+    private static let networkSchemes: Set<String> = ["http", "https", "ftp", "ftps"]
+
+    private static let ftpMethods: Set<String> = ["GET", "HEAD", "PUT", "POST"]
 
     private static let forbiddenMethods: Set<String> = ["CONNECT", "TRACE", "TRACK"]
 

@@ -41,6 +41,16 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var httpVersion = HTTPVersionPolicy.automatic
     /// TLS versions and trust.
     public var tls = TLSConfiguration()
+    /// The proxies that loads go through; none by default.
+    public var proxies = ProxyConfiguration.none
+    /// The way out that connections take.
+    public var network = NetworkConfiguration()
+    /// How ftp URLs are loaded.
+    public var ftp = FTPConfiguration()
+    /// The schemes of URLs that are loaded over the network: http, https, ftp and ftps.
+    ///
+    /// A target policy that restricts allows http and https at most, and no redirect leads to another scheme.
+    public var networkSchemes: Set<String> = ["http", "https", "ftp", "ftps"]
     /// Fields sent with each request that does not set them itself, in this order.
     public var httpAdditionalHeaders: HTTPFields = [:]
     /// The most bytes a response body may have; more fails with `dataLengthExceedsMaximum`.
@@ -157,6 +167,27 @@ public struct TLSConfiguration: Sendable, Hashable {
     public var maximumVersion: Version?
     /// Who is trusted; the system's bundle by default.
     public var anchors: Anchors = .system
+    /// Keys that servers must have, beside being trusted.
+    ///
+    /// A server that any pin is for must have one of the keys pinned for it, or the load fails with
+    /// `serverCertificateUntrusted`.
+    public var pins: [PublicKeyPin] = []
+    /// Certificates accepted as they are, whoever signed them and whatever their dates and names say.
+    ///
+    /// This is the way to accept one self-signed certificate; another one of the same host is refused.
+    public var acceptedCertificates: [AcceptedCertificate] = []
+    /// What the server of a task's first request is shown when it asks for a certificate.
+    ///
+    /// No other server gets it, not after a redirect either.
+    public var clientIdentity: ClientIdentity?
+    /// The certificates that authorities have taken back; none by default.
+    public var revocationLists: RevocationLists?
+    /// Whether a server must staple its authority's word that its certificate is still good (RFC 6961); false.
+    public var requiresStapledStatus = false
+    /// Whether delegates are asked about every server, and not only about those that are not trusted; false.
+    ///
+    /// A handshake cannot wait for an answer: each new chain costs a second one. Pins need no delegate.
+    public var asksAboutTrustedServers = false
 
     /// Makes the defaults.
     public init() {}

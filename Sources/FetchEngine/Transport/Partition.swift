@@ -14,6 +14,9 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
         let targetPolicy: TargetPolicy
         let tls: TLSConfiguration
         let httpVersion: HTTPVersionPolicy
+        let network: NetworkConfiguration
+        let ftp: FTPConfiguration
+        let terms: ConnectionTerms
     }
 
     /// The transfers of one origin.

@@ -12,7 +12,10 @@ extension Transfer {
         setFixedOptions(easy, context)
         setCallbacks(easy, context)
         try setTarget(easy)
-        if isSecure { setTLS(easy) }
+        setProxy(easy)
+        setNetwork(easy)
+        if speaksTLS { setTLS(easy) }
+        guard !speaksFTP else { return setFTP(easy) }
         setMethodAndBody(easy)
         setFields(easy)
     }
@@ -25,11 +28,8 @@ extension Transfer {
         ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, text)
         ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1)
         ccurl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
-        ccurl_set_string(easy, CURLOPT_PROTOCOLS_STR, "http,https")
+        ccurl_set_string(easy, CURLOPT_PROTOCOLS_STR, origin.scheme)
         ccurl_set_string(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
-        // Empty, not unset: libcurl would look for proxies in the environment.
-        ccurl_set_string(easy, CURLOPT_PROXY, "")
-        ccurl_set_string(easy, CURLOPT_NOPROXY, "")
         ccurl_set_long(easy, CURLOPT_NETRC, Int(CURL_NETRC_IGNORED.rawValue))
         ccurl_set_long(easy, CURLOPT_HTTP09_ALLOWED, 0)
         ccurl_set_long(easy, CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
@@ -73,34 +73,10 @@ extension Transfer {
             case .http2: isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
             }
         ccurl_set_long(easy, CURLOPT_HTTP_VERSION, version)
-    }
-
-    private func setTLS(_ easy: CurlHandle) {
-        // A CA directory keeps libcurl from caching the parsed bundle: 15 ms a handshake instead of 0.5.
-        ccurl_set_string(easy, CURLOPT_CAPATH, nil)
-        ccurl_set_pointer(easy, CURLOPT_SHARE, partition.share)
-        ccurl_set_long(easy, CURLOPT_SSL_VERIFYPEER, 1)
-        ccurl_set_long(easy, CURLOPT_SSL_VERIFYHOST, 2)
-        let minimum = configuration.tls.minimumVersion == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2
-        let maximum =
-            switch configuration.tls.maximumVersion {
-            case nil: CURL_SSLVERSION_MAX_DEFAULT
-            case .tls12: CURL_SSLVERSION_MAX_TLSv1_2
-            case .tls13: CURL_SSLVERSION_MAX_TLSv1_3
-            }
-        ccurl_set_long(easy, CURLOPT_SSLVERSION, minimum | maximum)
-        if configuration.httpVersion != .http1 {
-            ccurl_set_long(easy, CURLOPT_PIPEWAIT, 1)
-            // HTTP/2 knows weights from 1 to 256.
-            ccurl_set_long(easy, CURLOPT_STREAM_WEIGHT, 1 + Int(priority * 255))
-        }
-        if case .pem(let bytes) = configuration.tls.anchors {
-            ccurl_set_string(easy, CURLOPT_CAINFO, nil)
-            bytes.withUnsafeBytes { bytes in
-                guard let base = bytes.baseAddress else { return }
-                ccurl_set_blob(easy, CURLOPT_CAINFO_BLOB, base, bytes.count)
-            }
-        }
+        guard isSecure, configuration.httpVersion != .http1 else { return }
+        ccurl_set_long(easy, CURLOPT_PIPEWAIT, 1)
+        // HTTP/2 knows weights from 1 to 256.
+        ccurl_set_long(easy, CURLOPT_STREAM_WEIGHT, 1 + Int(priority * 255))
     }
 
     private func setMethodAndBody(_ easy: CurlHandle) {

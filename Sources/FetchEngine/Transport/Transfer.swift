@@ -13,12 +13,18 @@ final class Transfer: Exchange, @unchecked Sendable {
     enum Stage { case queued, running, over }
 
     let origin: URLRecord.Origin
+    let terms: ConnectionTerms
     let partition: Partition
     let source: UploadSource?
+    /// Whether FTP is spoken: not so when an HTTP proxy is asked for the file.
+    let speaksFTP: Bool
+    /// Whether the answer to CONNECT comes before the target's.
+    let isTunnelled: Bool
 
     var stage = Stage.queued
     var easy: CurlHandle?
     var fieldList: UnsafeMutablePointer<curl_slist>?
+    var addressList: UnsafeMutablePointer<curl_slist>?
     var errorText: UnsafeMutablePointer<CChar>?
     /// Where the sweep keeps it.
     var sweepIndex = -1
@@ -33,6 +39,14 @@ final class Transfer: Exchange, @unchecked Sendable {
     var isSendingPaused = false
     /// Whether the request waits for the server's word before its body, and has not been refused that yet.
     var expectsContinue = false
+    /// The TLS handshake of the connection, and how many there were on the way to it.
+    var handshake: Handshake?
+    var handshakeCount = 0
+    /// What the proxy answered to CONNECT when it did not connect.
+    var proxyResponse: Response?
+    var proxyCollector = HeadCollector()
+    /// The last reply of an FTP server.
+    var ftpReply: FTPReply?
 
     var priority: Float { load.record.withLock { $0.priority } }
 
@@ -40,9 +54,15 @@ final class Transfer: Exchange, @unchecked Sendable {
     var isSecure: Bool { origin.scheme == "https" }
 
     init(
-        request: Request, configuration: SessionConfiguration, load: Load, partition: Partition, source: UploadSource?
+        request: Request, configuration: SessionConfiguration, load: Load, terms: ConnectionTerms,
+        partition: Partition, source: UploadSource?
     ) {
-        origin = request.url.origin
+        let origin = request.url.origin
+        self.origin = origin
+        self.terms = terms
+        let isHTTPProxied = terms.proxy?.kind.isHTTP ?? false
+        speaksFTP = origin.scheme == "ftps" || origin.scheme == "ftp" && !isHTTPProxied
+        isTunnelled = isHTTPProxied && origin.scheme != "http" && origin.scheme != "ftp"
         self.partition = partition
         self.source = source
         lastActivity = .now
@@ -59,7 +79,7 @@ final class Transfer: Exchange, @unchecked Sendable {
         guard headerBytes <= configuration.maximumHeaderBytes else {
             return fail(.dataLengthExceedsMaximum, "The header section is larger than it may be.")
         }
-        guard collector.append(line) else { return true }
+        guard !takenElsewhere(headerLine: line), collector.append(line) else { return true }
         do {
             let ended = collector
             collector = HeadCollector()
@@ -112,6 +132,7 @@ final class Transfer: Exchange, @unchecked Sendable {
     /// The count that libcurl expects for accepted bytes, or its word for waiting or failing.
     func received(body bytes: UnsafeRawBufferPointer) -> Int {
         lastActivity = partition.now
+        if speaksFTP { ftpTransferBegan() }
         // The body of an answer that libcurl itself acts on.
         guard response != nil else { return bytes.count }
         guard !load.isSuspended, body.count < capacity else {
@@ -168,6 +189,7 @@ final class Transfer: Exchange, @unchecked Sendable {
         metrics.remotePort = Int(port)
         metrics.localAddress = localAddress
         metrics.localPort = Int(localPort)
+        noteHandshake()
         guard failure == nil else { return false }
         // libcurl repeats a request whose kept connection turned out to be dead. Whether the server had already
         // acted on it nobody knows, so only a repeatable one may go twice (RFC 9110 §9.2.2).
@@ -186,6 +208,7 @@ final class Transfer: Exchange, @unchecked Sendable {
             try partition.targetGuard.judge(address, port: port)
             return true
         } catch {
+            guard terms.proxy == nil else { return fail(.proxyForbidden, "The proxy is not at a public address.") }
             return fail(.init(error.code.name), error.message)
         }
     }
@@ -266,7 +289,7 @@ final class Transfer: Exchange, @unchecked Sendable {
     /// Called once, by the partition, while the handle still knows its times.
     func finished(_ result: CURLcode) {
         stage = .over
-        if result == CURLE_OK { readTrailers() }
+        if result == CURLE_OK { speaksFTP ? ftpTransferEnded() : readTrailers() }
         let error = failure ?? source?.failure ?? (result == CURLE_OK ? nil : curlError(result))
         outcome = .some(error?.at(request.url))
         finishMetrics()
@@ -293,8 +316,9 @@ final class Transfer: Exchange, @unchecked Sendable {
         }
         var verification = 0
         if let easy { ccurl_get_long(easy, CURLINFO_SSL_VERIFYRESULT, &verification) }
-        return LoadError(
+        let error = LoadError(
             curl: result, detail: errorText.map { String(cString: $0) } ?? "", verification: verification)
+        return connectionError(error, result)
     }
 
     private func releaseHandle() {
@@ -302,6 +326,8 @@ final class Transfer: Exchange, @unchecked Sendable {
         easy = nil
         if let fieldList { curl_slist_free_all(fieldList) }
         fieldList = nil
+        if let addressList { curl_slist_free_all(addressList) }
+        addressList = nil
         errorText?.deallocate()
         errorText = nil
     }

@@ -9,6 +9,7 @@ package final class LoopbackServer: Sendable {
     package let port: UInt16
     package let directory: TemporaryDirectory
     private let program: Program
+    private let afterwards: @Sendable () -> Void
 
     /// Starts a program and waits until its port can be connected to.
     ///
@@ -16,12 +17,14 @@ package final class LoopbackServer: Sendable {
     ///   - directory: Where its files are; goes with the server.
     ///   - port: Where it listens on 127.0.0.1.
     ///   - log: A file in the directory that tells why it did not start.
+    ///   - afterwards: What is left to be tidied once it is gone.
     package init(
         in directory: TemporaryDirectory, port: UInt16, log: String? = nil, environment: [String: String]? = nil,
-        _ command: [String]
+        _ command: [String], afterwards: @escaping @Sendable () -> Void = {}
     ) async throws {
         self.port = port
         self.directory = directory
+        self.afterwards = afterwards
         program = try Program(command, environment: environment)
         let listens = try await onThread { Self.waitForListener(port) }
         guard listens else {
@@ -33,6 +36,7 @@ package final class LoopbackServer: Sendable {
     deinit {
         program.send(SIGKILL)
         _ = program.waitForEnd()
+        afterwards()
     }
 
     /// A port on 127.0.0.1 that was free a moment ago.

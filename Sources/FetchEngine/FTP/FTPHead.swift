@@ -1,0 +1,51 @@
+import HTTPTypes
+
+/// Where a download goes on, taken from the request's `Range`.
+struct FTPResumption: Equatable {
+    /// The first byte wanted.
+    let offset: Int64
+
+    /// Reads `bytes=N-`: REST knows no other range (RFC 3659 §5).
+    init?(_ fields: HTTPFields) {
+        guard let value = fields[.range], value.hasPrefix("bytes="), value.hasSuffix("-"),
+            let offset = Int64(value.dropFirst(6).dropLast()), offset > 0
+        else { return nil }
+        self.offset = offset
+    }
+}
+
+/// What an FTP transfer tells about the file, in the words of HTTP.
+///
+/// FTP has no status and no fields. The status is 200 as for every scheme that has none (Fetch §4.3), or 206 when the
+/// transfer starts at an offset; the fields say what SIZE and MDTM said, so that what reads a response, and what
+/// resumes a download, need not know the protocol.
+struct FTPHead: Equatable {
+    var path: String
+    var isUpload: Bool
+    var offset: Int64
+    /// The bytes to come; nil when the server does not tell.
+    var remainingLength: Int64?
+    /// Seconds since 1970; nil when the server does not tell.
+    var modified: Int64?
+
+    var status: HTTPResponse.Status { offset > 0 ? .partialContent : .ok }
+
+    /// The length of what comes; none for an upload's empty answer.
+    var expectedLength: Int64? { isUpload ? 0 : remainingLength }
+
+    var fields: HTTPFields {
+        var fields = HTTPFields()
+        guard !isUpload else { return fields }
+        if path.hasSuffix("/") {
+            fields[.contentType] = "text/plain"
+            return fields
+        }
+        fields[.acceptRanges] = "bytes"
+        if let remainingLength {
+            fields[.contentLength] = "\(remainingLength)"
+            let total = offset + remainingLength
+            if offset > 0 { fields[.contentRange] = "bytes \(offset)-\(total - 1)/\(total)" }
+        }
+        return fields
+    }
+}

@@ -1,0 +1,82 @@
+/// What one load has learned about how its connections are to be made.
+///
+/// A pure value: it is asked before each hop, and told what the delegates answered and what went wrong.
+struct ConnectionAnswers {
+    /// The chains that were decided about, by the server that showed them.
+    private var accepted: [URLRecord.Origin: Set<Fingerprint>] = [:]
+    private var settled: [URLRecord.Origin: Set<Fingerprint>] = [:]
+    /// The identities chosen, by the server that wants one; nil inside is to go on without.
+    private var identities: [URLRecord.Origin: ClientIdentity?] = [:]
+    /// How many of the routes to a server turned out not to work.
+    private var deadRoutes: [URLRecord.Origin: Int] = [:]
+    /// How often an identity was refused.
+    private(set) var identityFailures = 0
+    /// The logins chosen, by the server that wants one, and how often one was refused.
+    private var logins: [URLRecord.Origin: Credential] = [:]
+    private(set) var loginFailures = 0
+
+    // MARK: What the next connection is made with
+
+    /// The rules for the certificate of a URL's server.
+    func trustRules(for url: URLRecord, _ tls: TLSConfiguration, isAsking: Bool) -> TrustRules {
+        TrustRules(
+            acceptedCertificates: Set(tls.acceptedCertificates.filter { url.matches($0.hosts) }.map(\.fingerprint)),
+            acceptedChains: accepted[url.origin] ?? [], settledChains: settled[url.origin] ?? [],
+            question: !isAsking ? .nobody : tls.asksAboutTrustedServers ? .everybody : .untrusted)
+    }
+
+    /// The identity to show the server of a URL.
+    ///
+    /// - Parameter first: The origin of the task's first request: the configuration's identity is for it alone
+    ///   (RED-11).
+    func identity(for url: URLRecord, _ tls: TLSConfiguration, first: URLRecord.Origin) -> ClientIdentity? {
+        if let chosen = identities[url.origin] { return chosen }
+        return url.origin == first ? tls.clientIdentity : nil
+    }
+
+    /// Whether it was decided what to show the server of a URL.
+    func hasChosenIdentity(for url: URLRecord) -> Bool { identities[url.origin] != nil }
+
+    /// Who was chosen to log in to the server of a URL.
+    func login(for url: URLRecord) -> Credential? { logins[url.origin] }
+
+    /// The route to a URL.
+    func route(to url: URLRecord, _ proxies: ProxyConfiguration) -> ProxyConfiguration.Route {
+        let routes = proxies.routes(to: url)
+        return routes[min(deadRoutes[url.origin] ?? 0, routes.count - 1)]
+    }
+
+    // MARK: What was answered
+
+    /// A chain is accepted as it is.
+    mutating func accept(_ trust: ServerTrust, from origin: URLRecord.Origin) {
+        accepted[origin, default: []].insert(trust.chainFingerprint)
+    }
+
+    /// A chain is left to the verdict.
+    mutating func settle(_ trust: ServerTrust, from origin: URLRecord.Origin) {
+        settled[origin, default: []].insert(trust.chainFingerprint)
+    }
+
+    /// An identity was chosen, or none.
+    mutating func choose(_ identity: ClientIdentity?, for origin: URLRecord.Origin) {
+        identities[origin] = .some(identity)
+    }
+
+    /// The server refused the identity that was shown.
+    mutating func identityRefused() { identityFailures += 1 }
+
+    /// A login was chosen.
+    mutating func choose(login: Credential, for origin: URLRecord.Origin) { logins[origin] = login }
+
+    /// The server refused a login.
+    mutating func loginRefused() { loginFailures += 1 }
+
+    /// A proxy could not be reached; returns whether there is another route.
+    mutating func routeFailed(to url: URLRecord, _ proxies: ProxyConfiguration) -> Bool {
+        let dead = (deadRoutes[url.origin] ?? 0) + 1
+        guard dead < proxies.routes(to: url).count else { return false }
+        deadRoutes[url.origin] = dead
+        return true
+    }
+}

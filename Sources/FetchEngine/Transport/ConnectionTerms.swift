@@ -1,0 +1,18 @@
+/// What a hop's connection is made with, beside the session's configuration (SEC-21).
+struct ConnectionTerms: Hashable {
+    /// The way to the server.
+    var route = ProxyConfiguration.Route.direct
+    /// Which certificates of the server are accepted.
+    var trust = TrustRules()
+    /// What the server is shown when it asks.
+    var identity: ClientIdentity?
+    /// Whether a server that asks for an identity is reason to stop and ask for one.
+    var asksForIdentity = false
+    /// Who logs in; nobody in particular when nil.
+    var login: Credential?
+
+    /// The proxy on the way.
+    var proxy: Proxy? {
+        if case .proxy(let proxy) = route { proxy } else { nil }
+    }
+}

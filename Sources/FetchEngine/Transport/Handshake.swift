@@ -1,0 +1,181 @@
+import COpenSSL
+
+/// The handshake of one TLS connection: what may go on, and what the server showed and asked for.
+///
+/// It belongs to the SSL_CTX that libcurl makes for each connection and lives as long: a server may ask for a
+/// certificate when the transfer that made the connection is long over.
+// @unchecked: everything here is touched on the loop's thread alone.
+final class Handshake: @unchecked Sendable {
+    /// What decides, known before the connection is made.
+    struct Terms {
+        /// The host the certificate must be for, as URL records have it.
+        var host: String
+        var port: UInt16
+        var trust = TrustRules()
+        var revocationLists: RevocationLists?
+        /// Whether there is an identity to show.
+        var hasIdentity = false
+        /// Whether a server that wants an identity is reason to stop and ask for one.
+        var asksForIdentity = false
+        /// Whether it is the proxy's certificate.
+        var isProxy = false
+    }
+
+    let terms: Terms
+    /// What the server showed, when somebody may want to know.
+    private(set) var trust: ServerTrust?
+    /// Whether the handshake was failed because the delegate has to be asked about ``trust``.
+    private(set) var isTrustUndecided = false
+    /// The issuers the server named when it asked for a certificate; nil as long as it did not ask.
+    private(set) var acceptableIssuers: [[UInt8]]?
+    /// Whether it was failed because the delegate has to be asked for an identity.
+    private(set) var isIdentityUndecided = false
+    /// The fatal alert that the server sent.
+    private(set) var alert: UInt8?
+
+    init(_ terms: Terms) { self.terms = terms }
+
+    /// The name of a failure that the alert of the server tells; nil when it tells nothing about it.
+    ///
+    /// - Parameter code: What libcurl says, which is as little as that the connection was lost when the alert came
+    ///   after the handshake, as with TLS 1.3.
+    func code(for code: LoadError.Code) -> LoadError.Code? {
+        let isVague: Set<LoadError.Code> = [
+            .secureConnectionFailed, .networkConnectionLost, .clientCertificateRejected, .clientCertificateRequired,
+        ]
+        guard let alert, !terms.isProxy, isVague.contains(code) else { return nil }
+        return TLSFailure.code(alert: alert, wasAsked: acceptableIssuers != nil, hadIdentity: terms.hasIdentity)
+    }
+
+    // MARK: What OpenSSL asks
+
+    /// Judges the certificate; false fails the handshake.
+    func verify(_ verification: OpaquePointer) -> Bool {
+        if terms.trust.canOverride, terms.trust.accepts(shown(verification, .trusted)) {
+            X509_STORE_CTX_set_error(verification, X509_V_OK)
+            return true
+        }
+        setTerms(of: verification)
+        let isVerified = X509_verify_cert(verification) == 1
+        let error = X509_STORE_CTX_get_error(verification)
+        guard terms.trust.question != .nobody else { return isVerified }
+        let trust = shown(verification, isVerified ? .trusted : Self.rejection(error))
+        self.trust = trust
+        switch terms.trust.decide(trust) {
+        case .accept: return true
+        case .reject: return false
+        case .ask:
+            isTrustUndecided = true
+            if isVerified { X509_STORE_CTX_set_error(verification, X509_V_ERR_APPLICATION_VERIFICATION) }
+            return false
+        }
+    }
+
+    /// Notes that the server wants a certificate; false fails the handshake.
+    func certificateRequested(by connection: OpaquePointer) -> Bool {
+        let names = SSL_get0_peer_CA_list(connection)
+        acceptableIssuers = (0..<copenssl_name_count(names)).compactMap {
+            copenssl_name(names, $0).map(CertificateCoding.der(ofName:))
+        }
+        guard terms.asksForIdentity, !terms.hasIdentity else { return true }
+        isIdentityUndecided = true
+        return false
+    }
+
+    /// Notes an alert of the server's.
+    func alerted(isFatal: Bool, _ number: UInt8) {
+        if isFatal || number != 0, alert == nil { alert = number }
+    }
+
+    private func setTerms(of verification: OpaquePointer) {
+        guard let parameters = X509_STORE_CTX_get0_param(verification) else { return }
+        if let address = IPAddress(host: terms.host) {
+            X509_VERIFY_PARAM_set1_ip_asc(parameters, address.description)
+        } else {
+            let host = terms.host.hasSuffix(".") ? String(terms.host.dropLast()) : terms.host
+            X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+            X509_VERIFY_PARAM_set1_host(parameters, host, host.utf8.count)
+        }
+        terms.revocationLists?.with { lists in
+            X509_STORE_CTX_set0_crls(verification, lists)
+            X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL))
+            X509_STORE_CTX_set_verify_cb(verification, passUnlisted)
+        }
+    }
+
+    private func shown(_ verification: OpaquePointer, _ verdict: ServerTrust.Verdict) -> ServerTrust {
+        let connection = copenssl_connection_of(verification)
+        let cipher = connection.flatMap { SSL_get_pending_cipher($0) ?? SSL_get_current_cipher($0) }
+        return ServerTrust(
+            host: terms.host, port: terms.port,
+            certificates: CertificateCoding.der(ofAll: X509_STORE_CTX_get0_untrusted(verification)), verdict: verdict,
+            protocolVersion: connection.map { String(cString: SSL_get_version($0)) } ?? "",
+            cipherSuite: cipher.map { String(cString: SSL_CIPHER_get_name($0)) } ?? "")
+    }
+
+    private static func rejection(_ error: Int32) -> ServerTrust.Verdict {
+        .rejected(
+            TLSFailure.code(verification: Int(error)) ?? .serverCertificateUntrusted,
+            reason: String(cString: X509_verify_cert_error_string(Int(error))))
+    }
+}
+
+extension Handshake {
+    /// Where an SSL_CTX keeps its handshake.
+    private static let index = copenssl_new_context_index(releaseHandshake)
+
+    /// Makes OpenSSL ask this handshake about the connections of a context, which then owns it.
+    ///
+    /// Returns false when that could not be done; such a context must not be used.
+    func attach(to context: OpaquePointer) -> Bool {
+        let pointer = Unmanaged.passRetained(self).toOpaque()
+        guard SSL_CTX_set_ex_data(context, Self.index, pointer) == 1 else {
+            Unmanaged<Handshake>.fromOpaque(pointer).release()
+            return false
+        }
+        SSL_CTX_set_cert_verify_callback(context, verifyServer, pointer)
+        SSL_CTX_set_cert_cb(context, chooseCertificate, pointer)
+        SSL_CTX_set_info_callback(context, stateChanged)
+        return true
+    }
+
+    /// The handshake that made a connection.
+    static func of(_ connection: OpaquePointer) -> Handshake? {
+        SSL_CTX_get_ex_data(SSL_get_SSL_CTX(connection), index).map(found)
+    }
+
+    fileprivate static func found(_ pointer: UnsafeMutableRawPointer) -> Handshake {
+        Unmanaged<Handshake>.fromOpaque(pointer).takeUnretainedValue()
+    }
+}
+
+// MARK: What OpenSSL calls
+
+private func verifyServer(_ verification: OpaquePointer?, _ context: UnsafeMutableRawPointer?) -> Int32 {
+    guard let verification, let context else { return 0 }
+    return Handshake.found(context).verify(verification) ? 1 : 0
+}
+
+private func chooseCertificate(_ connection: OpaquePointer?, _ context: UnsafeMutableRawPointer?) -> Int32 {
+    guard let connection, let context else { return 0 }
+    return Handshake.found(context).certificateRequested(by: connection) ? 1 : 0
+}
+
+private func stateChanged(_ connection: OpaquePointer?, _ place: Int32, _ value: Int32) {
+    guard place & SSL_CB_ALERT != 0, place & SSL_CB_READ != 0, let connection else { return }
+    Handshake.of(connection)?.alerted(isFatal: value >> 8 == 2, UInt8(truncatingIfNeeded: value))
+}
+
+/// Lets pass what no list is there for.
+private func passUnlisted(_ isFine: Int32, _ verification: OpaquePointer?) -> Int32 {
+    guard isFine == 0, X509_STORE_CTX_get_error(verification) == X509_V_ERR_UNABLE_TO_GET_CRL else { return isFine }
+    X509_STORE_CTX_set_error(verification, X509_V_OK)
+    return 1
+}
+
+private func releaseHandshake(
+    _ parent: UnsafeMutableRawPointer?, _ pointer: UnsafeMutableRawPointer?,
+    _ data: UnsafeMutablePointer<CRYPTO_EX_DATA>?, _ index: Int32, _ number: Int, _ argument: UnsafeMutableRawPointer?
+) {
+    if let pointer { Unmanaged<Handshake>.fromOpaque(pointer).release() }
+}

@@ -1,0 +1,163 @@
+import FetchEngine
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// Identities shown to nginx, which wants one, takes one, or does not ask (AUT-27, RED-11).
+@Suite struct ClientCertificateTests {
+    /// An authority, a server of its own that wants clients of it, and such a client.
+    private struct Rig {
+        let authority: TestAuthority
+        let server: LoopbackServer
+        let client: ClientIdentity
+
+        init(_ mode: String, protocols: String = "TLSv1.2 TLSv1.3") async throws {
+            authority = try await TestAuthority(name: "Clients")
+            client = try Rig.identity(try await authority.issue("client"), authority)
+            server = try await Rig.server(authority, mode, protocols)
+        }
+
+        static func server(
+            _ authority: TestAuthority, _ mode: String, _ protocols: String = "TLSv1.2 TLSv1.3"
+        ) async throws -> LoopbackServer {
+            try await LoopbackServer.nginxTLS(
+                try await authority.issue("server"),
+                directives: [
+                    "ssl_client_certificate \(authority.certificatePath)", "ssl_verify_client \(mode)",
+                    "ssl_protocols \(protocols)",
+                ])
+        }
+
+        static func identity(_ leaf: TestAuthority.Leaf, _ authority: TestAuthority) throws -> ClientIdentity {
+            try ClientIdentity(certificateChain: leaf.certificate + authority.certificate, privateKey: leaf.key)
+        }
+
+        func session(_ delegate: ChallengeAnswerer? = nil, identity: ClientIdentity? = nil) -> Session {
+            var configuration = SessionConfiguration()
+            configuration.tls.anchors = .pem(authority.certificate)
+            configuration.tls.clientIdentity = identity
+            return Session(configuration: configuration, delegate: delegate)
+        }
+
+        var request: Request { get throws { Request(url: try URLRecord("https://localhost:\(server.port)/")) } }
+
+        /// What nginx makes of the client: `SUCCESS CN=client 1`.
+        func load(_ session: Session) async throws -> (status: Int, text: String) {
+            let (body, response) = try await session.data(for: try request)
+            return (response.status.code, String(decoding: body, as: UTF8.self))
+        }
+    }
+
+    @Test(arguments: ["TLSv1.2", "TLSv1.3"])
+    func `the configuration's identity is shown to a server that asks`(_ version: String) async throws {
+        let rig = try await Rig("on", protocols: version)
+        #expect(try await rig.load(rig.session(identity: rig.client)).text.hasPrefix("SUCCESS CN=client "))
+    }
+
+    @Test(arguments: ["TLSv1.2", "TLSv1.3"])
+    func `the delegate is asked, with the issuers that the server takes`(_ version: String) async throws {
+        let rig = try await Rig("on", protocols: version)
+        let client = rig.client
+        let delegate = ChallengeAnswerer { _ in .useCredential(Credential(identity: client)) }
+        #expect(try await rig.load(rig.session(delegate)).text.hasPrefix("SUCCESS CN=client "))
+        let challenge = try #require(delegate.challenges.first)
+        #expect(delegate.challenges.count == 1)
+        #expect(challenge.protectionSpace.method == .clientCertificate)
+        #expect(challenge.previousFailureCount == 0)
+        #expect(client.isIssued(byOneOf: challenge.acceptableIssuers))
+        #expect(!challenge.acceptableIssuers.isEmpty)
+    }
+
+    @Test func `a server that only likes to see one is content without`() async throws {
+        let rig = try await Rig("optional")
+        for answer in [Challenge.Disposition.performDefaultHandling, .continueWithoutCredential] {
+            let delegate = ChallengeAnswerer { _ in answer }
+            #expect(try await rig.load(rig.session(delegate)).text.hasPrefix("NONE"))
+            #expect(delegate.challenges.count == 1)
+        }
+        #expect(try await rig.load(rig.session()).text.hasPrefix("NONE"))
+    }
+
+    // nginx lets the handshake pass and answers 400; that is a response.
+    @Test func `a server that wants one and answers gives its answer`() async throws {
+        let rig = try await Rig("on")
+        #expect(try await rig.load(rig.session()).status == 400)
+    }
+
+    @Test func `cancelling the challenge ends the load`() async throws {
+        let rig = try await Rig("on")
+        let delegate = ChallengeAnswerer { _ in .cancelAuthenticationChallenge }
+        await expect(.userCancelledAuthentication) { try await rig.load(rig.session(delegate)) }
+        #expect(rig.server.directory.text(of: "access.log").isEmpty)
+    }
+
+    // OpenSSL's own server ends the handshake with an alert, with TLS 1.3 only when the request was sent.
+    @Test(arguments: ["-tls1_2", "-tls1_3"])
+    func `a server that insists fails the load by name`(_ version: String) async throws {
+        let origin = try TLSOrigin(options: ["-Verify", "1", "-verify_return_error", version])
+        var configuration = SessionConfiguration()
+        configuration.tls.anchors = .pem(origin.certificate)
+        let request = Request(url: try URLRecord("https://localhost:\(origin.port)/"))
+        await expect(.clientCertificateRequired) {
+            try await Session(configuration: configuration).data(for: request)
+        }
+        let stranger = try await TestAuthority(name: "Stranger")
+        configuration.tls.clientIdentity = try Rig.identity(try await stranger.issue("client"), stranger)
+        await expect(.clientCertificateRejected) {
+            try await Session(configuration: configuration).data(for: request)
+        }
+    }
+
+    @Test(arguments: ["-tls1_2", "-tls1_3"])
+    func `a refused identity is proposed again once, and the failure counted`(_ version: String) async throws {
+        let origin = try TLSOrigin(options: ["-Verify", "1", "-verify_return_error", version])
+        var configuration = SessionConfiguration()
+        configuration.tls.anchors = .pem(origin.certificate)
+        let stranger = try await TestAuthority(name: "Stranger")
+        let identity = try Rig.identity(try await stranger.issue("client"), stranger)
+        let delegate = ChallengeAnswerer { _ in .useCredential(Credential(identity: identity)) }
+        let session = Session(configuration: configuration, delegate: delegate)
+        await expect(.clientCertificateRejected) {
+            try await session.data(for: Request(url: try URLRecord("https://localhost:\(origin.port)/")))
+        }
+        #expect(delegate.challenges.map(\.previousFailureCount) == [0, 1])
+        #expect(delegate.challenges.map { $0.proposedCredential == nil } == [true, false])
+    }
+
+    // RED-11
+    @Test func `the identity is not shown to another origin after a redirect`() async throws {
+        let rig = try await Rig("on")
+        let other = try await Rig.server(rig.authority, "optional")
+        let origin = try await LoopbackServer.nginxTLS(
+            try await rig.authority.issue("first"),
+            directives: [
+                "ssl_client_certificate \(rig.authority.certificatePath)", "ssl_verify_client on",
+                "location /go { return 302 https://localhost:\(other.port)/; }",
+            ])
+        let session = rig.session(identity: rig.client)
+        let (body, response) = try await session.data(
+            for: Request(url: try URLRecord("https://localhost:\(origin.port)/go")))
+        #expect(response.status.code == 200)
+        #expect(String(decoding: body, as: UTF8.self).hasPrefix("NONE"))
+    }
+
+    // NET-9
+    @Test func `a connection is not shared between identities`() async throws {
+        let rig = try await Rig("optional")
+        let second = try Rig.identity(try await rig.authority.issue("second"), rig.authority)
+        let session = rig.session()
+        var answers: [String] = []
+        for identity in [nil, rig.client, second, rig.client, nil] {
+            var configuration = session.configuration
+            configuration.tls.clientIdentity = identity
+            let (body, _) = try await session.data(for: try rig.request, configuration: configuration)
+            answers.append(String(decoding: body, as: UTF8.self))
+        }
+        #expect(answers[0].hasPrefix("NONE"))
+        #expect(answers[1].hasPrefix("SUCCESS CN=client "))
+        #expect(answers[2].hasPrefix("SUCCESS CN=second "))
+        // Each went back to its own connection, and no other.
+        #expect(answers[3] == answers[1])
+        #expect(answers[4] == answers[0])
+    }
+}

@@ -1,0 +1,230 @@
+import FetchEngine
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// Who is trusted, against nginx with a private authority (SES-10, AUT-28, AUT-29, FN-16).
+@Suite struct ServerTrustTests {
+    private static func request(_ server: LoopbackServer, host: String = "localhost") throws -> Request {
+        Request(url: try URLRecord("https://\(host):\(server.port)/"))
+    }
+
+    private static func session(
+        _ authority: TestAuthority?, _ delegate: ChallengeAnswerer? = nil,
+        _ change: (inout SessionConfiguration) -> Void = { _ in }
+    ) -> Session {
+        var configuration = SessionConfiguration()
+        if let authority { configuration.tls.anchors = .pem(authority.certificate) }
+        change(&configuration)
+        return Session(configuration: configuration, delegate: delegate)
+    }
+
+    private static func status(_ session: Session, _ request: Request) async throws -> Int {
+        try await session.data(for: request).1.status.code
+    }
+
+    private static func hits(_ server: LoopbackServer) -> Int {
+        server.directory.text(of: "access.log").split(separator: "\n").count
+    }
+
+    // Every bad certificate is refused before a byte of the request is sent, and has its name.
+    @Test func `a bad certificate is refused by name, and no request is sent`() async throws {
+        let authority = try await TestAuthority()
+        let cases: [(TestAuthority.Leaf, LoadError.Code)] = [
+            (try await authority.issue("self", selfSigned: true), .serverCertificateHasUnknownRoot),
+            (try await TestAuthority(name: "Stranger").issue("strange"), .serverCertificateHasUnknownRoot),
+            (try await authority.issue("past", valid: .past), .serverCertificateHasBadDate),
+            (try await authority.issue("future", valid: .future), .serverCertificateNotYetValid),
+            (try await authority.issue("other", alternatives: "DNS:other.example"), .serverCertificateUntrusted),
+        ]
+        for (leaf, code) in cases {
+            let server = try await LoopbackServer.nginxTLS(leaf)
+            await expect(code) { try await Self.session(authority).data(for: Self.request(server)) }
+            #expect(Self.hits(server) == 0)
+        }
+    }
+
+    @Test func `a delegate that knows nothing better leaves the verdict as it is`() async throws {
+        let authority = try await TestAuthority()
+        let server = try await LoopbackServer.nginxTLS(try await authority.issue("past", valid: .past))
+        let delegate = ChallengeAnswerer { _ in .performDefaultHandling }
+        await expect(.serverCertificateHasBadDate) {
+            try await Self.session(authority, delegate).data(for: Self.request(server))
+        }
+        #expect(delegate.challenges.count == 1)
+        #expect(Self.hits(server) == 0)
+    }
+
+    @Test func `the delegate sees the chain, the verdict and the connection`() async throws {
+        let authority = try await TestAuthority()
+        let leaf = try await authority.issue("past", valid: .past)
+        let server = try await LoopbackServer.nginxTLS(
+            leaf, chain: authority.certificate, directives: ["ssl_protocols TLSv1.3"])
+        let delegate = ChallengeAnswerer { _ in .cancelAuthenticationChallenge }
+        await expect(.userCancelledAuthentication) {
+            try await Self.session(authority, delegate).data(for: Self.request(server))
+        }
+        let challenge = try #require(delegate.challenges.first)
+        #expect(challenge.protectionSpace.method == .serverTrust)
+        #expect(challenge.protectionSpace.host == "localhost")
+        #expect(challenge.protectionSpace.port == server.port)
+        let trust = try #require(challenge.serverTrust)
+        let identity = try ClientIdentity(
+            certificateChain: leaf.certificate + authority.certificate, privateKey: leaf.key)
+        #expect(trust.certificates == identity.certificates)
+        #expect(trust.fingerprint == identity.fingerprint)
+        #expect(trust.verdict == .rejected(.serverCertificateHasBadDate, reason: "certificate has expired"))
+        #expect(trust.protocolVersion == "TLSv1.3")
+        #expect(trust.cipherSuite.hasPrefix("TLS_"))
+    }
+
+    @Test func `a chain that the delegate accepts is loaded from, for this task`() async throws {
+        let server = try await LoopbackServer.nginxTLS(
+            try await TestAuthority().issue("self", alternatives: "DNS:other.example", selfSigned: true))
+        let delegate = ChallengeAnswerer { .useCredential(Credential(trust: $0.serverTrust!)) }
+        let session = Self.session(nil, delegate)
+        #expect(try await Self.status(session, Self.request(server)) == 200)
+        #expect(delegate.challenges.count == 1)
+        #expect(try await Self.status(session, Self.request(server)) == 200)
+        #expect(delegate.challenges.count == 2)
+    }
+
+    @Test func `accepting another chain than the one shown accepts nothing`() async throws {
+        let authority = try await TestAuthority()
+        let server = try await LoopbackServer.nginxTLS(try await authority.issue("self", selfSigned: true))
+        let delegate = ChallengeAnswerer { challenge in
+            .useCredential(
+                Credential(
+                    trust: ServerTrust(host: "localhost", port: 1, certificates: [[1]], verdict: .trusted)))
+        }
+        await expect(.serverCertificateHasUnknownRoot) {
+            try await Self.session(authority, delegate).data(for: Self.request(server))
+        }
+    }
+
+    @Test func `one self-signed certificate can be accepted, and another of the same host is not`() async throws {
+        let authority = try await TestAuthority()
+        let (mine, other) = (
+            try await authority.issue("mine", selfSigned: true), try await authority.issue("other", selfSigned: true)
+        )
+        let fingerprint = try ClientIdentity(certificateChain: mine.certificate, privateKey: mine.key).fingerprint
+        let session = Self.session(nil) {
+            $0.tls.acceptedCertificates = [AcceptedCertificate(HostPattern("localhost")!, fingerprint)]
+        }
+        let (good, bad) = (try await LoopbackServer.nginxTLS(mine), try await LoopbackServer.nginxTLS(other))
+        #expect(try await Self.status(session, Self.request(good)) == 200)
+        await expect(.serverCertificateHasUnknownRoot) { try await session.data(for: Self.request(bad)) }
+        // The pattern is for the name alone.
+        await expect(.serverCertificateHasUnknownRoot) {
+            try await session.data(for: Self.request(good, host: "127.0.0.1"))
+        }
+        #expect(Self.hits(bad) == 0)
+    }
+
+    // An accepted certificate turns libcurl's look at the name off, so the engine's own must not be lost with it.
+    @Test func `a certificate that is accepted lets no other one pass for its host`() async throws {
+        let authority = try await TestAuthority()
+        let wrong = try await authority.issue("wrong", alternatives: "DNS:other.example")
+        let server = try await LoopbackServer.nginxTLS(wrong)
+        let session = Self.session(authority) {
+            $0.tls.acceptedCertificates = [AcceptedCertificate(.all, Fingerprint(of: [1]))]
+        }
+        await expect(.serverCertificateUntrusted) { try await session.data(for: Self.request(server)) }
+        #expect(Self.hits(server) == 0)
+    }
+
+    @Test func `a trusted server is asked about only when the delegate is to be asked about all`() async throws {
+        let authority = try await TestAuthority()
+        let server = try await LoopbackServer.nginxTLS(try await authority.issue("good"))
+        let silent = ChallengeAnswerer { _ in .cancelAuthenticationChallenge }
+        #expect(try await Self.status(Self.session(authority, silent), Self.request(server)) == 200)
+        #expect(silent.challenges.isEmpty)
+        for (answer, code) in [
+            (Challenge.Disposition.performDefaultHandling, nil),
+            (.rejectProtectionSpace, LoadError.Code.serverCertificateUntrusted),
+        ] {
+            let delegate = ChallengeAnswerer { _ in answer }
+            let session = Self.session(authority, delegate) { $0.tls.asksAboutTrustedServers = true }
+            if let code {
+                await expect(code) { try await session.data(for: Self.request(server)) }
+            } else {
+                #expect(try await Self.status(session, Self.request(server)) == 200)
+            }
+            #expect(delegate.challenges.count == 1)
+            #expect(delegate.challenges.first?.serverTrust?.verdict == .trusted)
+        }
+    }
+
+    // BEY-19
+    @Test func `a server must have a key that is pinned for it`() async throws {
+        let authority = try await TestAuthority()
+        let leaf = try await authority.issue("good")
+        let server = try await LoopbackServer.nginxTLS(leaf)
+        let identity = try ClientIdentity(certificateChain: leaf.certificate, privateKey: leaf.key)
+        let trust = ServerTrust(
+            host: "localhost", port: 1, certificates: identity.certificates, verdict: .trusted)
+        let key = try #require(trust.publicKeyFingerprint)
+        let (localhost, elsewhere) = (HostPattern("localhost")!, HostPattern("*.example")!)
+        let (right, wrong) = (PublicKeyPin(localhost, key), PublicKeyPin(localhost, Fingerprint(of: [1])))
+        for (pins, isGood) in [
+            ([right], true), ([wrong, right], true), ([PublicKeyPin(elsewhere, Fingerprint(of: [1]))], true),
+            ([wrong], false),
+        ] {
+            let session = Self.session(authority) { $0.tls.pins = pins }
+            if isGood {
+                #expect(try await Self.status(session, Self.request(server)) == 200)
+            } else {
+                let before = Self.hits(server)
+                await expect(.serverCertificateUntrusted) { try await session.data(for: Self.request(server)) }
+                #expect(Self.hits(server) == before)
+            }
+        }
+    }
+
+    // BEY-19
+    @Test func `a revoked certificate is refused, another of the same authority is not`() async throws {
+        let (authority, other) = (try await TestAuthority(), try await TestAuthority(name: "Other"))
+        let (good, bad) = (try await authority.issue("good"), try await authority.issue("bad"))
+        let lists = try RevocationLists(pem: try await authority.revoke(bad))
+        let session = Self.session(authority) { $0.tls.revocationLists = lists }
+        let (goodServer, badServer) = (
+            try await LoopbackServer.nginxTLS(good), try await LoopbackServer.nginxTLS(bad)
+        )
+        #expect(try await Self.status(session, Self.request(goodServer)) == 200)
+        await expect(.serverCertificateUntrusted) { try await session.data(for: Self.request(badServer)) }
+        #expect(Self.hits(badServer) == 0)
+        // Where there is no list of the issuer's nothing is known.
+        let unrelated = try RevocationLists(pem: try await other.revocationList())
+        let trusting = Self.session(authority) { $0.tls.revocationLists = unrelated }
+        #expect(try await Self.status(trusting, Self.request(badServer)) == 200)
+    }
+
+    // BEY-19
+    @Test func `a stapled status is wanted when it is required`() async throws {
+        let authority = try await TestAuthority()
+        let leaf = try await authority.issue("good")
+        let status = try await authority.stapledStatus(of: leaf)
+        // libcurl looks for the issuer among what the server sends.
+        let stapling = try await LoopbackServer.nginxTLS(
+            leaf, chain: authority.certificate, directives: ["ssl_stapling on", "ssl_stapling_file \(status)"])
+        let silent = try await LoopbackServer.nginxTLS(leaf)
+        let session = Self.session(authority) { $0.tls.requiresStapledStatus = true }
+        #expect(try await Self.status(session, Self.request(stapling)) == 200)
+        await expect(.serverCertificateUntrusted) { try await session.data(for: Self.request(silent)) }
+        #expect(Self.hits(silent) == 0)
+    }
+
+    // SES-10
+    @Test func `the oldest and the newest version are kept to`() async throws {
+        let authority = try await TestAuthority()
+        let leaf = try await authority.issue("good")
+        let old = try await LoopbackServer.nginxTLS(leaf, directives: ["ssl_protocols TLSv1.2"])
+        let new = try await LoopbackServer.nginxTLS(leaf, directives: ["ssl_protocols TLSv1.3"])
+        let onlyOld = Self.session(authority) { $0.tls.maximumVersion = .tls12 }
+        let onlyNew = Self.session(authority) { $0.tls.minimumVersion = .tls13 }
+        #expect(try await Self.status(onlyOld, Self.request(old)) == 200)
+        #expect(try await Self.status(onlyNew, Self.request(new)) == 200)
+        await expect(.secureConnectionFailed) { try await onlyOld.data(for: Self.request(new)) }
+        await expect(.secureConnectionFailed) { try await onlyNew.data(for: Self.request(old)) }
+    }
+}
