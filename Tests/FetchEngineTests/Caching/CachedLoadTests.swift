@@ -407,6 +407,15 @@ import Testing
         #expect(try await session.data(for: head).0.isEmpty)
     }
 
+    // BEY-21, CCH-18
+    @Test func `resetting a session empties its cache`() async throws {
+        let origin = try CachingOrigin("Cache-Control: max-age=60")
+        let session = Session.caching()
+        _ = try await session.text(try origin.request())
+        try await session.reset()
+        #expect(try await session.text(try origin.request()).1.source == .network)
+    }
+
     // BEY-24, CCH-18
     @Test func `a task finds, stores and removes its answer`() async throws {
         let origin = try CachingOrigin("Cache-Control: max-age=60")

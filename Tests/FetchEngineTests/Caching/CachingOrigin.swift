@@ -42,6 +42,7 @@ final class CachingOrigin: Sendable {
 
     var heads: [String] { log.heads.withLock { $0 } }
     var count: Int { heads.count }
+    var port: UInt16 { origin.port }
 
     func request(_ path: String = "/", _ method: HTTPRequest.Method = .get, _ lines: String...) throws -> Request {
         Request(url: try URLRecord(origin.url(path)), method: method, headerFields: .init(lines: lines))

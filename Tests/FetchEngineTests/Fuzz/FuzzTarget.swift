@@ -15,6 +15,8 @@ enum FuzzTarget: String, CaseIterable {
     case cookieFile
     case challenges
     case ftpReply
+    case cacheControl
+    case cacheFile
 
     func run(_ bytes: [UInt8]) {
         switch self {
@@ -26,6 +28,8 @@ enum FuzzTarget: String, CaseIterable {
         case .cookieFile: Self.cookieFile(bytes)
         case .challenges: Self.challenges(bytes)
         case .ftpReply: Self.ftpReply(bytes)
+        case .cacheControl: Self.cacheControl(String(decoding: bytes, as: UTF8.self))
+        case .cacheFile: Self.cacheFile(bytes)
         }
     }
 
@@ -96,5 +100,32 @@ enum FuzzTarget: String, CaseIterable {
         guard let reply = FTPReply(bytes) else { return }
         precondition((0...999).contains(reply.code))
         _ = FTPFailure.message(for: FTPFailure.code(at: .retrieve, reply: reply))
+    }
+
+    /// Whatever the directives and dates, an age is never negative and something is decided.
+    private static func cacheControl(_ text: String) {
+        guard let url = try? URLRecord("http://host/") else { return }
+        let lines = text.split(separator: "\n", maxSplits: 5, omittingEmptySubsequences: false).map(String.init)
+        var fields = HTTPFields()
+        let names = [HTTPField.Name.cacheControl, .age, .date, .expires, .lastModified, .vary]
+        for (name, value) in zip(names, lines) { fields.append(HTTPField(name: name, value: value)) }
+        let now = UnixTime(seconds: 1_700_000_000)
+        let request = Request(url: url, headerFields: fields)
+        let response = Response(url: url, status: .ok, headerFields: fields)
+        guard let entry = CacheEntry(for: response, to: request, sentAt: now, receivedAt: now) else { return }
+        precondition(entry.freshness.age(at: now) >= .zero)
+        precondition(entry.selection.matches(fields))
+        for policy in CachePolicy.allCases {
+            var machine = CacheMachine(
+                request: request, policy: policy, configuration: CachingConfiguration(), now: now)
+            _ = machine.found([entry], now: now.advanced(by: .seconds(60)))
+            _ = machine.received(response, now: now.advanced(by: .seconds(61)))
+        }
+    }
+
+    /// What is read as an entry reads as itself.
+    private static func cacheFile(_ bytes: [UInt8]) {
+        guard let entry = CacheEntry(bytes: bytes[...]) else { return }
+        precondition(CacheEntry(bytes: entry.bytes[...])?.key == entry.key)
     }
 }
