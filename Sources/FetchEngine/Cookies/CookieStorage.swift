@@ -1,7 +1,8 @@
 /// Where a session keeps cookies and takes them from.
 ///
 /// Several sessions, and single tasks, may share one. A storage applies the rules of ``CookieJar``; the memory form is
-/// ``MemoryCookieStorage``. A method that throws fails the load that asked.
+/// ``MemoryCookieStorage``. A method that throws fails the load that asked; one that waits has a time limit of its own,
+/// because the load's do not count while a storage is asked.
 public protocol CookieStorage: AnyObject, Sendable {
     /// The cookies that a request carries, in the order of its field.
     nonisolated(nonsending) func cookies(

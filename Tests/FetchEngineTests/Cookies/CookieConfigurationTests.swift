@@ -132,7 +132,7 @@ import Testing
 }
 
 /// A storage that can do nothing.
-private final class BrokenCookieStorage: CookieStorage {
+private actor BrokenCookieStorage: CookieStorage {
     private static let failure = LoadError(.resourceUnavailable, "The cookies cannot be had.")
 
     func cookies(for context: CookieContext, at now: UnixTime) async throws(LoadError) -> [Cookie] {
@@ -149,6 +149,6 @@ private final class BrokenCookieStorage: CookieStorage {
     func removeCookies(since time: UnixTime?) async throws(LoadError) { throw Self.failure }
     func cookieAcceptPolicy() async throws(LoadError) -> CookieAcceptPolicy { throw Self.failure }
     func setCookieAcceptPolicy(_ policy: CookieAcceptPolicy) async throws(LoadError) { throw Self.failure }
-    func cookiesChanged() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
-    func cookieAcceptPolicyChanged() -> AsyncStream<CookieAcceptPolicy> { AsyncStream { $0.finish() } }
+    nonisolated func cookiesChanged() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
+    nonisolated func cookieAcceptPolicyChanged() -> AsyncStream<CookieAcceptPolicy> { AsyncStream { $0.finish() } }
 }
