@@ -6,7 +6,9 @@ enum Storability {
     static func allows(
         _ response: Response, to request: Request, directives: CacheDirectives, configuration: CachingConfiguration
     ) -> Bool {
-        guard request.method == .get, request.body == nil, !directives.noStore else { return false }
+        guard request.url.isHTTP, request.method == .get, request.body == nil, !directives.noStore else {
+            return false
+        }
         let control = CacheControl(response.headerFields)
         guard mayKeep(response.status, control, configuration) else { return false }
         guard statusAllows(response, control, configuration) else { return false }

@@ -41,7 +41,8 @@ final class AnswerStoring {
             await writer?.commit(entry)
             return
         }
-        let proposed = CachedResponse(response: response, data: gathered)
+        let proposed = CachedResponse(
+            response: response, data: gathered, storagePolicy: entry.storagePolicy)
         let answer = try await task.load.answer(isolation: isolation) {
             await teller.task(task, willCache: proposed)
         }

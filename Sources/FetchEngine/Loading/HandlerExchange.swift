@@ -104,6 +104,7 @@ final class HandlerExchange: Exchange, @unchecked Sendable {
             return over ?? end(LoadError(.badServerResponse, "The protocol confirmed a response that is not cached."))
         }
         if let failure = received(cachedResponse.response, storagePolicy: .notAllowed) { return failure }
+        response?.source = .revalidated
         body = cachedResponse.data
         bodyBytes = Int64(body.count)
         load.countOfBytesReceived.add(bodyBytes, ordering: .relaxed)

@@ -26,6 +26,7 @@ extension TransferLoop {
             machine: CacheMachine(
                 request: request, policy: task.cachePolicy(of: request), configuration: task.configuration.caching,
                 now: .now))
+        if task.configuration.handler(for: request) != nil { return try await handled(&visit, limit: limit) }
         if let stored = try await lookUp(&visit, limit: limit) { return stored }
         while true {
             var sent = request
@@ -66,7 +67,7 @@ extension TransferLoop {
     }
 
     /// What is stored for the request, which from now on has the cookies it would be sent with if that matters.
-    private func entries(
+    func entries(
         in cache: any ResponseCache, _ visit: inout CacheVisit
     ) async throws(LoadError) -> [CacheEntry] {
         let entries = await cache.entries(for: visit.machine.key, selectedBy: visit.machine.request)
@@ -75,7 +76,7 @@ extension TransferLoop {
         return await cache.entries(for: visit.machine.key, selectedBy: visit.machine.request)
     }
 
-    private func follow(
+    func follow(
         _ answer: CacheMachine.Answer, _ visit: inout CacheVisit, limit: Int
     ) async throws(LoadError) -> Exchange? {
         switch answer {
@@ -94,7 +95,7 @@ extension TransferLoop {
     }
 
     /// What a request is checked for whose answer needs no connection; and a suspended task has to wait here too.
-    private func admitStored(_ request: Request, of task: SessionTask) async throws(LoadError) {
+    func admitStored(_ request: Request, of task: SessionTask) async throws(LoadError) {
         _ = try admit(request, of: task)
         let load = task.load
         if isHeld(load) { await load.pause(isolation: self) { load.isSuspended } }
@@ -177,7 +178,7 @@ extension TransferLoop {
     }
 
     /// Begins to store what comes; downloads store nothing (DLD-8).
-    private func store(_ entry: CacheEntry, from exchange: Exchange, _ visit: inout CacheVisit) {
+    func store(_ entry: CacheEntry, from exchange: Exchange, _ visit: inout CacheVisit) {
         guard let cache = visit.cache, visit.task is DataTask, entry.bodyLength <= cache.maximumEntryBytes else {
             visit.machine.noteRefusal()
             visit.lease?.noteUnstorable(at: .now)
@@ -191,8 +192,11 @@ extension TransferLoop {
     // MARK: The body
 
     /// Takes bytes that are being delivered.
+    ///
+    /// A data task that went on as a download stores nothing any more (DLD-8).
     func store(_ bytes: [UInt8], of task: SessionTask) async {
-        guard let storing = task.load.storing, await !storing.take(bytes) else { return }
+        guard let storing = task.load.storing else { return }
+        if task is DataTask, await storing.take(bytes) { return }
         task.load.storing = nil
     }
 

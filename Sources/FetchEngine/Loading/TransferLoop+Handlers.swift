@@ -18,7 +18,8 @@ extension TransferLoop {
         if load.isSuspended { await load.pause(isolation: self) { load.isSuspended } }
         if let cancellation = load.cancellation { throw cancellation }
         let exchange = HandlerExchange(
-            request: canonical, configuration: task.configuration, load: load, handler: handler)
+            request: canonical, configuration: task.configuration, load: load, handler: handler,
+            cachedResponse: await answerToConfirm(for: canonical, of: task))
         load.exchange = exchange
         load.countOfBytesSent.store(0, ordering: .relaxed)
         load.record.withLock { $0.currentRequest = canonical }

@@ -80,6 +80,16 @@ import Testing
         #expect(try !Self.allows(200, ["Cache-Control: max-age=60"], method: method))
     }
 
+    // CCH-6
+    @Test(arguments: ["ftp://h.test/a", "file:///a", "data:,a"])
+    func `only http and https are stored`(_ url: String) throws {
+        let url = try URLRecord(url)
+        let response = Response(url: url, status: .ok, headerFields: .init(lines: ["Cache-Control: max-age=60"]))
+        let allows = Storability.allows(
+            response, to: Request(url: url), directives: CacheDirectives([:]), configuration: CachingConfiguration())
+        #expect(!allows)
+    }
+
     // CCH-8: RFC 9111 §3.1.
     @Test func `what concerned the connection is not stored`() {
         let fields = HTTPFields(lines: [

@@ -1,0 +1,44 @@
+import HTTPTypes
+
+// The cache and the handlers of the program's own: they know their protocol, and say what of it may be kept (CCH-6).
+extension TransferLoop {
+    /// The exchange for a request that a handler serves.
+    ///
+    /// Only the policies that take what is stored however old it is keep the handler from being asked.
+    func handled(_ visit: inout CacheVisit, limit: Int) async throws(LoadError) -> Exchange {
+        switch visit.machine.policy {
+        case .returnCacheDataElseLoad, .returnCacheDataDontLoad:
+            if let cache = visit.cache {
+                let answer = visit.machine.found(try await entries(in: cache, &visit), now: .now)
+                if let stored = try await follow(answer, &visit, limit: limit) { return stored }
+            } else if case .fail(let error) = visit.machine.start() {
+                throw error
+            }
+        case .useProtocolCachePolicy, .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData,
+            .reloadRevalidatingCacheData:
+            break
+        }
+        let exchange = try await exchange(for: visit.request, of: visit.task, limit: 0)
+        if let handled = exchange as? HandlerExchange { store(from: handled, &visit) }
+        await awaitHead(of: exchange, bufferingUpTo: limit, of: visit.task)
+        return exchange
+    }
+
+    /// Stores what a handler allows to be kept.
+    private func store(from exchange: HandlerExchange, _ visit: inout CacheVisit) {
+        guard exchange.storagePolicy != .notAllowed, exchange.proposedRequest == nil, let response = exchange.response,
+            var entry = CacheEntry(for: response, to: visit.request, sentAt: .now, receivedAt: .now)
+        else { return }
+        entry.storagePolicy = exchange.storagePolicy
+        store(entry, from: exchange, &visit)
+    }
+
+    /// What the cache has for a handler's request, for the handler to confirm.
+    func answerToConfirm(for request: Request, of task: SessionTask) async -> CachedResponse? {
+        switch task.cachePolicy(of: request) {
+        case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: return nil
+        case .useProtocolCachePolicy, .returnCacheDataElseLoad, .returnCacheDataDontLoad, .reloadRevalidatingCacheData:
+            return await task.configuration.urlCache?.cachedResponse(for: request)
+        }
+    }
+}
