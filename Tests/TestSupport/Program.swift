@@ -93,6 +93,15 @@ package final class Program: Sendable {
         return text
     }
 
+    /// Whether it is over already.
+    package var hasEnded: Bool {
+        status.withLock { status in
+            var raw: Int32 = 0
+            if status == nil, waitpid(pid, &raw, WNOHANG) == pid { status = Self.ending(raw) }
+            return status != nil
+        }
+    }
+
     /// Waits for the end; blocks.
     ///
     /// - Returns: The exit status, or minus the number of the signal that ended it.
@@ -101,11 +110,13 @@ package final class Program: Sendable {
             if let status { return status }
             var raw: Int32 = 0
             while waitpid(pid, &raw, 0) < 0, errno == EINTR {}
-            let ended = raw & 0x7F == 0 ? raw >> 8 & 0xFF : -(raw & 0x7F)
+            let ended = Self.ending(raw)
             status = ended
             return ended
         }
     }
+
+    private static func ending(_ raw: Int32) -> Int32 { raw & 0x7F == 0 ? raw >> 8 & 0xFF : -(raw & 0x7F) }
 
     /// `posix_spawn_file_actions_addclosefrom_np`, which Swift's view of glibc leaves out.
     private static let closeFrom: CloseFrom? =

@@ -89,6 +89,15 @@ static inline CURLMcode ccurl_multi_set_timer_function(CURLM *multi, curl_multi_
     return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, function);
 }
 
+/// Looks at every transfer, whether its sockets are ready or not.
+static inline CURLMcode ccurl_multi_drive_all(CURLM *multi, int *running) {
+// Deprecated for being slow; nothing else does it.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    return curl_multi_socket_all(multi, running);
+#pragma GCC diagnostic pop
+}
+
 static inline CURLSHcode ccurl_share_data(CURLSH *share, curl_lock_data data) {
     return curl_share_setopt(share, CURLSHOPT_SHARE, data);
 }

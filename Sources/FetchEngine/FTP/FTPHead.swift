@@ -1,16 +1,26 @@
 import HTTPTypes
 
-/// Where a download goes on, taken from the request's `Range`.
+/// Where a download goes on, taken from the request's `Range` and `If-Range`.
 struct FTPResumption: Equatable {
     /// The first byte wanted.
     let offset: Int64
+    /// Seconds since 1970 after which the file must not have changed; nil when that does not matter.
+    let unchangedSince: Int64?
 
     /// Reads `bytes=N-`: REST knows no other range (RFC 3659 §5).
+    ///
+    /// A condition that is no date cannot be kept, so then the whole file is wanted.
     init?(_ fields: HTTPFields) {
         guard let value = fields[.range], value.hasPrefix("bytes="), value.hasSuffix("-"),
             let offset = Int64(value.dropFirst(6).dropLast()), offset > 0
         else { return nil }
         self.offset = offset
+        guard let condition = fields[.ifRange] else {
+            unchangedSince = nil
+            return
+        }
+        guard let time = FTPTime.seconds(condition) else { return nil }
+        unchangedSince = time
     }
 }
 
@@ -31,16 +41,17 @@ struct FTPHead: Equatable {
     var status: HTTPResponse.Status { offset > 0 ? .partialContent : .ok }
 
     /// The length of what comes; none for an upload's empty answer.
-    var expectedLength: Int64? { isUpload ? 0 : remainingLength }
+    var expectedLength: Int64? { isUpload ? 0 : isListing ? nil : remainingLength }
 
     var fields: HTTPFields {
         var fields = HTTPFields()
         guard !isUpload else { return fields }
-        if path.hasSuffix("/") {
+        guard !isListing else {
             fields[.contentType] = "text/plain"
             return fields
         }
         fields[.acceptRanges] = "bytes"
+        if let modified { fields[.lastModified] = FTPTime.text(modified) }
         if let remainingLength {
             fields[.contentLength] = "\(remainingLength)"
             let total = offset + remainingLength
@@ -48,4 +59,7 @@ struct FTPHead: Equatable {
         }
         return fields
     }
+
+    /// A path that ends in a slash is a folder, and what comes is the server's list of it.
+    private var isListing: Bool { path.isEmpty || path.hasSuffix("/") }
 }

@@ -65,6 +65,7 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
     private var changed: [Transfer] = []
     private var lastTicket: UInt64 = 0
     private var timer: CurlTimer?
+    private lazy var ftpPulse = FTPPulse(loop: loop) { [weak self] in self?.driveAll() }
 
     init(key: Key, loop: EventLoop, sweep: DeadlineSweep) {
         guard let multi = curl_multi_init() else { preconditionFailure("no memory is left for libcurl") }
@@ -153,6 +154,7 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
             guard let easy = transfer.easy, curl_multi_add_handle(multi, easy) == CURLM_OK else {
                 throw LoadError(.unknown, "The transfer could not be started.")
             }
+            if transfer.speaksFTP, transfer.speaksTLS { ftpPulse.add(transfer) }
         } catch {
             transfer.abort(error)
         }
@@ -223,6 +225,11 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
     private func drive(_ descriptor: curl_socket_t, _ mask: Int32) {
         var running: Int32 = 0
         perform { curl_multi_socket_action(multi, descriptor, mask, &running) }
+    }
+
+    private func driveAll() {
+        var running: Int32 = 0
+        perform { ccurl_multi_drive_all(multi, &running) }
     }
 
     /// Calls libcurl, then ends what it finished and wakes who waited.

@@ -36,8 +36,11 @@ extension Transfer {
             ccurl_set_offset(easy, CURLOPT_INFILESIZE_LARGE, curl_off_t(source.length))
         } else if request.method == .head {
             ccurl_set_long(easy, CURLOPT_NOBODY, 1)
-        } else if let condition = FTPResumption(request.headerFields) {
-            ccurl_set_offset(easy, CURLOPT_RESUME_FROM_LARGE, curl_off_t(condition.offset))
+        } else if let resumption = FTPResumption(request.headerFields) {
+            ccurl_set_offset(easy, CURLOPT_RESUME_FROM_LARGE, curl_off_t(resumption.offset))
+            guard let time = resumption.unchangedSince else { return }
+            ccurl_set_long(easy, CURLOPT_TIMECONDITION, Int(CURL_TIMECOND_IFUNMODSINCE.rawValue))
+            ccurl_set_offset(easy, CURLOPT_TIMEVALUE_LARGE, curl_off_t(time))
         }
     }
 
@@ -72,7 +75,16 @@ extension Transfer {
     }
 
     /// The transfer is over, perhaps without a byte.
-    func ftpTransferEnded() { ftpTransferBegan() }
+    func ftpTransferEnded() {
+        ftpTransferBegan()
+        guard let easy, let whole = response else { return }
+        var isUnmet = 0
+        ccurl_get_long(easy, CURLINFO_CONDITION_UNMET, &isUnmet)
+        guard isUnmet != 0 else { return }
+        // The file is another one by now, and nothing of it was asked for.
+        response = Response(
+            url: whole.url, status: .preconditionFailed, httpVersion: whole.httpVersion, expectedContentLength: 0)
+    }
 
     /// The error that libcurl's code and the server's last reply make together.
     func ftpCode(_ result: CURLcode) -> LoadError.Code? {

@@ -54,7 +54,8 @@ extension Transfer {
     func proxyFailure(_ result: CURLcode) -> ProxyFailure? {
         guard let proxy = terms.proxy, let easy, requestCount == 0 else { return nil }
         switch result {
-        case CURLE_COULDNT_RESOLVE_PROXY: return .proxyNotFound
+        // Of a SOCKS proxy's name libcurl says the latter; of a target's that it resolved for one it says CURLE_PROXY.
+        case CURLE_COULDNT_RESOLVE_PROXY, CURLE_COULDNT_RESOLVE_HOST: return .proxyNotFound
         case CURLE_COULDNT_CONNECT: return .notReached
         case CURLE_PROXY:
             var reason = 0

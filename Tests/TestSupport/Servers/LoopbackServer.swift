@@ -26,7 +26,8 @@ package final class LoopbackServer: Sendable {
         self.directory = directory
         self.afterwards = afterwards
         program = try Program(command, environment: environment)
-        let listens = try await onThread { Self.waitForListener(port) }
+        let program = program
+        let listens = try await onThread { Self.waitForListener(port, of: program) }
         guard listens else {
             let reason = log.map { directory.text(of: $0) } ?? ""
             throw DoesNotListen(description: "\(command[0]) does not listen. \(reason.suffix(2000))")
@@ -62,9 +63,10 @@ package final class LoopbackServer: Sendable {
     }
 
     /// Asks until somebody accepts, for 20 s: there is no other way to know.
-    private static func waitForListener(_ port: UInt16) -> Bool {
+    private static func waitForListener(_ port: UInt16, of program: Program) -> Bool {
         for _ in 0..<1000 {
             if accepts(port) { return true }
+            if program.hasEnded { return false }
             poll(nil, 0, 20)
         }
         return false

@@ -77,8 +77,8 @@ extension LoopbackServer {
             socksmethod: none
             client pass { from: 0.0.0.0/0 to: 0.0.0.0/0 }
             socks block { from: 0.0.0.0/0 to: 0.0.0.0/0 port = 9 log: connect error }
-            socks pass { from: 0.0.0.0/0 to: 0.0.0.0/0 protocol: tcp log: connect error }
-            socks pass { from: 0.0.0.0/0 to: . protocol: tcp log: connect error }
+            socks pass { from: 0.0.0.0/0 to: 0.0.0.0/0 log: connect error }
+            socks pass { from: 0.0.0.0/0 to: . log: connect error }
 
             """, to: "dante.conf")
         return try await LoopbackServer(
