@@ -35,6 +35,7 @@ let package = Package(
         .plugin(name: "EmbedFiles", capability: .buildTool()),
         .systemLibrary(name: "CBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev"])]),
         .systemLibrary(name: "CEpoll"),
+        .systemLibrary(name: "CGSSAPI", providers: [.apt(["libkrb5-dev"])]),
         .systemLibrary(name: "CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
         .systemLibrary(name: "CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
         .systemLibrary(name: "CLibPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
@@ -50,7 +51,7 @@ let package = Package(
         .target(
             name: "FetchEngine",
             dependencies: [
-                "CBrotli", "CCurl", "CIDN2", "COpenSSL", "CPSL", "CZlib", "CZstd", "EventLoop",
+                "CBrotli", "CCurl", "CGSSAPI", "CIDN2", "COpenSSL", "CPSL", "CZlib", "CZstd", "EventLoop",
                 .product(name: "HeapModule", package: "swift-collections"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),

@@ -28,19 +28,28 @@ struct AuthenticationMachine {
     /// A credential on its way to convince.
     struct Attempt: Equatable {
         /// Where the credential came from.
-        enum Source { case url, store, delegate }
+        enum Source {
+            case url, store, delegate
+            /// It has convinced before in this task.
+            case task
+        }
 
         var space: ProtectionSpace
         var credential: Credential
         var source: Source
         /// Whether nobody had asked for it.
         var isUnasked = false
+
+        /// Whether the store is to have it once it has convinced.
+        var isToBeKept: Bool { source == .delegate && credential.persistence != .none }
     }
 
     /// A server that calls each new nonce stale is taken to refuse, at the latest after so many.
     private static let maximumStaleAnswers = 4
 
     private(set) var failureCount = 0
+    /// A stored credential that has failed with the last response.
+    private(set) var failedFromStore: Attempt?
     /// What the requests carry now, to the server and to the proxy.
     private(set) var attempts: [Attempt] = []
     /// What has convinced in this task; it needs no second question.
@@ -48,36 +57,37 @@ struct AuthenticationMachine {
     private var failed: [ProtectionSpace: Credential] = [:]
     private var rejected: Set<ProtectionSpace> = []
     private var staleAnswers = 0
+    /// The user name and password of the task's URL.
     private var ofURL: (server: AuthenticationOffer.Party, credential: Credential)?
     /// The offers of the response at hand, and those whose default credential was not looked for yet.
     private var offers: [AuthenticationOffer] = []
     private var toLookUp: [AuthenticationOffer] = []
 
-    /// Begins a task.
-    ///
-    /// - Parameter url: The URL it was made with, whose user name and password are good for its server alone.
-    init(url: URLRecord) {
+    /// Uses the user name and password of a URL, from now on and for its server alone.
+    mutating func use(userinfoOf url: URLRecord) {
         ofURL = Credential(userinfoOf: url).map { (AuthenticationOffer.Party(server: url), $0) }
     }
 
     // MARK: Before a request
 
-    /// A hop begins: nothing is carried over from the one before.
-    mutating func began() { attempts = [] }
-
-    /// What has convinced in a space during this task.
-    func known(for space: ProtectionSpace) -> Credential? { accepted[space] }
+    /// What has convinced in a space during this task, or comes with the URL.
+    func known(for space: ProtectionSpace) -> Credential? {
+        if let credential = accepted[space] { return credential }
+        guard let ofURL, ofURL.server == .init(space: space) else { return nil }
+        return ofURL.credential.fits(space.method) ? ofURL.credential : nil
+    }
 
     /// Sends a credential before anyone asks for it, inside a space that is known.
-    mutating func volunteer(_ credential: Credential, for space: ProtectionSpace) {
+    mutating func volunteer(_ credential: Credential, from source: Attempt.Source, for space: ProtectionSpace) {
         guard credential.fits(space.method), !rejected.contains(space), failed[space] != credential else { return }
-        note(Attempt(space: space, credential: credential, source: .store, isUnasked: true))
+        note(Attempt(space: space, credential: credential, source: source, isUnasked: true))
     }
 
     // MARK: After a response
 
     /// A response came that asks, with at least one offer, or none when it is an ordinary one.
     mutating func challenged(by offers: [AuthenticationOffer]) -> Action {
+        failedFromStore = nil
         guard let first = offers.first else { return .deliver }
         let isProxy = first.space.isProxy
         if let attempt = attempts.first(where: { $0.space.isProxy == isProxy }) {
@@ -117,18 +127,35 @@ struct AuthenticationMachine {
         }
     }
 
-    /// The attempt could not even be made: its scheme is passed over from now on, and nothing has failed.
+    /// What the request carries to its server.
+    var attempt: Attempt? { attempts.first { !$0.space.isProxy } }
+
+    /// What was sent unasked could not be made after all.
+    mutating func takeBack(_ attempt: Attempt) { attempts.removeAll { $0 == attempt } }
+
+    /// The attempt could not even be made, for lack of a ticket for example.
+    ///
+    /// The delegate may know better than the store. What it gave itself rejects the space; but for Negotiate, where a
+    /// wrong password shows here, it is asked again as after any failure, unless it gives the same once more.
     mutating func couldNotBegin(_ attempt: Attempt) -> Action {
-        attempts.removeAll { $0 == attempt }
+        takeBack(attempt)
+        let isRefused = attempt.source == .delegate && attempt.space.method == .negotiate
+        if isRefused { failureCount += 1 }
+        guard attempt.source == .delegate, !isRefused || failed[attempt.space] == attempt.credential else {
+            failed[attempt.space] = attempt.credential
+            if attempt.source == .url { ofURL = nil }
+            return next()
+        }
         rejected.insert(attempt.space)
         offers.removeAll { $0.space == attempt.space }
         toLookUp.removeAll { $0.space == attempt.space }
         return next()
     }
 
-    /// A response came that does not ask: what the request carried has convinced.
+    /// A response came that is the result of the hop: what the request carried has convinced, and the next hop carries
+    /// nothing of it.
     ///
-    /// Returns what is to be kept by its persistence. An error of the server's own proves nothing.
+    /// Returns what has convinced. An error of the server's own proves nothing.
     mutating func convinced(status: Int) -> [Attempt] {
         defer { attempts = [] }
         staleAnswers = 0
@@ -139,7 +166,7 @@ struct AuthenticationMachine {
             accepted[attempt.space] = attempt.credential
             failed[attempt.space] = nil
         }
-        return proven.filter { $0.source == .delegate && $0.credential.persistence != .none }
+        return proven
     }
 
     /// A request carries one credential for the server and one for the proxy.
@@ -172,6 +199,7 @@ struct AuthenticationMachine {
         failed[attempt.space] = attempt.credential
         if accepted[attempt.space] == attempt.credential { accepted[attempt.space] = nil }
         if attempt.source == .url { ofURL = nil }
+        if attempt.source == .store { failedFromStore = attempt }
     }
 
     private mutating func usingURL() -> Action? {
@@ -188,7 +216,7 @@ struct AuthenticationMachine {
     private mutating func usingAccepted() -> Action? {
         for offer in offers {
             if let credential = accepted[offer.space] {
-                return retry(Attempt(space: offer.space, credential: credential, source: .store))
+                return retry(Attempt(space: offer.space, credential: credential, source: .task))
             }
         }
         return nil

@@ -81,13 +81,8 @@ struct AuthenticationOffer: Equatable {
     /// by whoever gets it. A bearer token and a Basic password are the secret itself, and the token is the lesser one.
     private var strength: Int {
         switch space.method {
-        case .negotiate: 9
-        case .httpDigest:
-            switch digest?.algorithm {
-            case .sha512Half: 8
-            case .sha256: 7
-            case .md5, nil: 6
-            }
+        case .negotiate: 20
+        case .httpDigest: 10 + (digest?.algorithm.strength ?? 0)
         case .ntlm: 5
         case .httpBearer: 4
         case .httpBasic: 3

@@ -18,6 +18,10 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         case bearerToken(String)
         case identity(ClientIdentity)
         case trust(ServerTrust)
+        /// The Kerberos tickets of a cache; nil is the default cache of the process.
+        case tickets(cache: String?)
+        /// A file of Kerberos keys.
+        case keytab(path: String)
     }
 
     /// The user name; empty for a kind that names no user.
@@ -56,6 +60,28 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         user = ""
         persistence = .none
         secret = .trust(trust)
+    }
+
+    /// Makes a credential of the Kerberos tickets that are there already, as `kinit` leaves them.
+    ///
+    /// - Parameters:
+    ///   - cache: The cache, as `FILE:/run/tickets`; nil is the default cache of the process.
+    ///   - principal: Whose tickets of the cache, as `user@REALM`; empty for its default principal.
+    public init(kerberosTicketsIn cache: String?, principal: String = "", persistence: Persistence = .none) {
+        user = principal
+        self.persistence = persistence
+        secret = .tickets(cache: cache)
+    }
+
+    /// Makes a credential of a file of Kerberos keys; the tickets made with it are shared with no other credential.
+    ///
+    /// - Parameters:
+    ///   - principal: Whose key of the file, as `user@REALM`.
+    ///   - keytab: The path of the file.
+    public init(kerberosPrincipal principal: String, keytab: String, persistence: Persistence = .none) {
+        user = principal
+        self.persistence = persistence
+        secret = .keytab(path: keytab)
     }
 
     /// Always the same text.
@@ -102,6 +128,7 @@ extension Credential {
             (.ntlm, .password(let password)), (.negotiate, .password(let password)):
             Self.isPrintable(user) && Self.isPrintable(password)
         case (.httpBearer, .bearerToken(let token)): Self.isToken68(token)
+        case (.negotiate, .tickets), (.negotiate, .keytab): true
         default: false
         }
     }

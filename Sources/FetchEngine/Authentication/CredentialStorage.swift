@@ -1,35 +1,36 @@
 /// Keeps credentials, by protection space and user, with one default per space.
 ///
-/// Reading gives nothing and writing does nothing where a form cannot reach what lies beneath it; it reports that
+/// Its methods run where their caller does, on the loop of the transfers: a form that has to wait for something waits
+/// without holding up that thread. Reading gives nothing and writing does nothing where a form cannot reach what lies beneath it; it reports that
 /// itself, for no load fails because of its store.
-public protocol CredentialStorage: Sendable {
+public protocol CredentialStorage: AnyObject, Sendable {
     /// The credentials of a space, by user name.
-    func credentials(for space: ProtectionSpace) async -> [String: Credential]
+    nonisolated(nonsending) func credentials(for space: ProtectionSpace) async -> [String: Credential]
 
     /// All credentials.
-    func allCredentials() async -> [ProtectionSpace: [String: Credential]]
+    nonisolated(nonsending) func allCredentials() async -> [ProtectionSpace: [String: Credential]]
 
     /// The credential that loads use without asking.
-    func defaultCredential(for space: ProtectionSpace) async -> Credential?
+    nonisolated(nonsending) func defaultCredential(for space: ProtectionSpace) async -> Credential?
 
     /// Keeps a credential, in place of one of the same user.
     ///
     /// The first of a space becomes its default. One whose persistence is `none` is not kept.
-    func set(_ credential: Credential, for space: ProtectionSpace) async
+    nonisolated(nonsending) func set(_ credential: Credential, for space: ProtectionSpace) async
 
     /// Keeps a credential and makes it the default of the space.
     ///
     /// One whose persistence is `none` is not kept.
-    func setDefault(_ credential: Credential, for space: ProtectionSpace) async
+    nonisolated(nonsending) func setDefault(_ credential: Credential, for space: ProtectionSpace) async
 
     /// Removes the credential of this user; if it was the default, the space has none then.
-    func remove(_ credential: Credential, for space: ProtectionSpace) async
+    nonisolated(nonsending) func remove(_ credential: Credential, for space: ProtectionSpace) async
 
     /// Removes everything.
-    func removeAll() async
+    nonisolated(nonsending) func removeAll() async
 
     /// A stored credential was refused; it stays until it is removed or replaced.
-    func noteFailure(of credential: Credential, for space: ProtectionSpace) async
+    nonisolated(nonsending) func noteFailure(of credential: Credential, for space: ProtectionSpace) async
 
     /// Tells each space whose credentials have changed since the call.
     ///
@@ -39,5 +40,5 @@ public protocol CredentialStorage: Sendable {
 
 extension CredentialStorage {
     /// Ignores it.
-    public func noteFailure(of credential: Credential, for space: ProtectionSpace) async {}
+    public nonisolated(nonsending) func noteFailure(of credential: Credential, for space: ProtectionSpace) async {}
 }

@@ -1,9 +1,11 @@
 import COpenSSL
 
-/// A hash of HTTP Digest (RFC 7616 §6.1), weakest first.
+/// A hash of HTTP Digest (RFC 7616 §6.1), weakest first; SHA-512 is no algorithm of the standard, but some servers ask
+/// for it.
 enum DigestAlgorithm: String, Comparable, CaseIterable {
     case md5 = "MD5"
     case sha256 = "SHA-256"
+    case sha512 = "SHA-512"
     case sha512Half = "SHA-512-256"
 
     /// Finds it by its name without `-sess`, in any case.
@@ -14,11 +16,12 @@ enum DigestAlgorithm: String, Comparable, CaseIterable {
 
     static func < (left: Self, right: Self) -> Bool { left.strength < right.strength }
 
-    private var strength: Int {
+    var strength: Int {
         switch self {
         case .md5: 0
         case .sha256: 1
-        case .sha512Half: 2
+        case .sha512: 2
+        case .sha512Half: 3
         }
     }
 
@@ -26,6 +29,7 @@ enum DigestAlgorithm: String, Comparable, CaseIterable {
         switch self {
         case .md5: EVP_md5()
         case .sha256: EVP_sha256()
+        case .sha512: EVP_sha512()
         case .sha512Half: EVP_sha512_256()
         }
     }

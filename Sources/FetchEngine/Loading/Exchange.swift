@@ -24,7 +24,7 @@ class Exchange: @unchecked Sendable {
 
     /// A body is received ahead of its reader up to this much; then who brings it has to wait.
     static let highWater = 512 * 1024
-    /// A redirect's body up to this size is read to its end, to keep the connection.
+    /// The body of a redirect or a challenge up to this size is read to its end, to keep the connection.
     static let redirectBodyLimit = 64 * 1024
 
     let request: Request
@@ -40,7 +40,7 @@ class Exchange: @unchecked Sendable {
     var body: [UInt8] = []
     var bodyBytes: Int64 = 0
     var metrics: TransactionMetrics
-    /// When a redirect's body has taken long enough.
+    /// When the body of a redirect or a challenge has taken long enough.
     var redirectDeadline: MonotonicTime?
     /// Whether who brings the body waits for its reader.
     var isReceivingPaused = false
@@ -57,6 +57,11 @@ class Exchange: @unchecked Sendable {
         self.configuration = configuration
         self.load = load
         metrics = TransactionMetrics(url: request.url.withoutCredentials())
+    }
+
+    /// Whether a body that comes with this status is likely to be thrown away.
+    static func mayBeRepeated(_ status: Int) -> Bool {
+        RedirectMachine.isRedirect(status) || status == 401 || status == 407
     }
 
     // MARK: What the forms fill in
@@ -98,7 +103,7 @@ class Exchange: @unchecked Sendable {
         switch wish {
         case .data: return !body.isEmpty
         case .head(let limit):
-            guard RedirectMachine.isRedirect(response.status.code) else { return limit == 0 || body.count > limit }
+            guard Self.mayBeRepeated(response.status.code) else { return limit == 0 || body.count > limit }
             return body.count > max(limit, Self.redirectBodyLimit) || redirectDeadline == nil
         }
     }

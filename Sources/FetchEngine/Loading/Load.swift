@@ -43,6 +43,12 @@ final class Load: @unchecked Sendable {
     var redirects: RedirectMachine
     /// How connections are made, as far as the load has learned.
     var connections = ConnectionAnswers()
+    /// What the challenges so far have come to.
+    var authentication = AuthenticationMachine()
+    /// What the next request carries, when a challenge has decided it.
+    var authorization: Authorization?
+    /// The conversation with a server that offers Negotiate.
+    var negotiation: Negotiation?
     /// Whether a delegate wants to hear of informational answers and of progress.
     var isTold = false
     /// Set once by whoever ends the load from outside; every step looks at it.

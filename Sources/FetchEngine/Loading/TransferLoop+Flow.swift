@@ -15,12 +15,18 @@ extension TransferLoop {
             if mustWait(task) { request = try await beginLater(task, with: request) }
             if request.isChangedByParsing { request = try await canonical(request, of: task) }
             while true {
+                request = keepingCredentials(of: request, for: task)
                 let exchange =
                     task.concernsCache(request)
                     ? try await cachedExchange(for: request, of: task, limit: limit)
                     : try await exchange(for: request, of: task, limit: limit)
                 let response = try head(of: exchange, limit: limit)
                 try await keepCookies(of: response, to: request, of: task)
+                if isAuthentication(response, of: task), try await answersChallenge(of: response, to: request, of: task)
+                {
+                    exchange.abort(LoadError(.cancelled, "The challenge was answered."))
+                    continue
+                }
                 if let next = try await hop(after: response, to: request, of: task) {
                     try await keepRedirect(exchange, of: task)
                     exchange.abort(LoadError(.cancelled, "The redirect was followed."))

@@ -71,8 +71,9 @@ extension TransferLoop {
         if let handler = task.configuration.handler(for: request) {
             return try await start(request, with: handler, of: task)
         }
+        let authorization = try await authorization(for: request, of: task)
         let (partition, terms) = try admit(request, of: task)
-        let carrying = try await withCookies(request, of: task)
+        let carrying = marked(try await withCookies(request, of: task), by: authorization)
         let source =
             if case .stream(let length, let provider) = request.body {
                 try await stream(from: provider, length: length, of: task)
@@ -85,6 +86,7 @@ extension TransferLoop {
         let transfer = Transfer(
             request: carrying, configuration: task.configuration, load: load, terms: terms, partition: partition,
             source: source)
+        transfer.authorization = authorization
         load.exchange = transfer
         load.countOfBytesSent.store(0, ordering: .relaxed)
         load.record.withLock { $0.currentRequest = request }
@@ -104,7 +106,7 @@ extension TransferLoop {
             for: Partition.Key(
                 session: task.session.identifier, targetPolicy: configuration.targetPolicy, tls: configuration.tls,
                 httpVersion: configuration.httpVersion, network: configuration.network, ftp: configuration.ftp,
-                terms: terms))
+                terms: terms, credential: connectionCredential(of: task)))
         try judge(request.url, by: partition, isRedirect: task.load.redirects.followed > 0)
         return (partition, terms)
     }

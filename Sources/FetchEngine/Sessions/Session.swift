@@ -27,6 +27,10 @@ public final class Session: Sendable {
     public let sessionDescription: String?
     let transferLoop: TransferLoop
     let identifier: UInt64
+    /// Where the protection spaces of servers lie, as far as its loads have learned.
+    let spaces = Mutex(SpaceMemory())
+    /// Where it keeps credentials when the configuration names no store.
+    let ownCredentials = MemoryCredentialStorage()
     private let background: BackgroundIdentifier?
     private let state: Mutex<State>
 

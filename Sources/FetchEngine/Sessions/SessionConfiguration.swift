@@ -73,6 +73,18 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var requestCachePolicy = CachePolicy.useProtocolCachePolicy
     /// What is stored and when it is used again, as far as the protocol leaves that open.
     public var caching = CachingConfiguration()
+    /// How challenges are answered, beside credentials.
+    public var authentication = AuthenticationConfiguration()
+    /// Where credentials are looked for, and where those that convinced are kept.
+    ///
+    /// `nil`, the default, is a store of the session's own, in memory.
+    public var credentialStorage: (any CredentialStorage)? {
+        get { credentials.object }
+        set { credentials.object = newValue }
+    }
+
+    private var credentials = SharedObject<any CredentialStorage>()
+
     /// Which targets may be reached; all of them, unless the program narrows it.
     public var targetPolicy = TargetPolicy.unrestricted
 

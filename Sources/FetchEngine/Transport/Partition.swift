@@ -17,6 +17,7 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
         let network: NetworkConfiguration
         let ftp: FTPConfiguration
         let terms: ConnectionTerms
+        let credential: ConnectionCredential?
     }
 
     /// The transfers of one origin.

@@ -16,6 +16,7 @@ extension Transfer {
         setNetwork(easy)
         if speaksTLS { setTLS(easy) }
         guard !speaksFTP else { return setFTP(easy) }
+        setAuthorization(easy)
         setMethodAndBody(easy)
         setFields(easy)
     }
@@ -94,7 +95,8 @@ extension Transfer {
     }
 
     private func setFields(_ easy: CurlHandle) {
-        for field in request.headerFields where field.name != .expect && field.name != .cookie { append(field) }
+        for field in request.headerFields
+        where field.name != .expect && field.name != .cookie && !isReplaced(field.name) { append(field) }
         // HTTP/1.1 allows one Cookie line only (RFC 6265 §5.4).
         if request.headerFields.contains(.cookie) {
             let cookies = CookieField(request.headerFields[fields: .cookie]).value
@@ -117,7 +119,7 @@ extension Transfer {
         }
     }
 
-    private func append(_ field: HTTPField) {
+    func append(_ field: HTTPField) {
         let isEmpty = field.withUnsafeBytesOfValue { $0.isEmpty }
         guard !isEmpty else { return append(field.name.rawName + ";") }
         var line = Array(field.name.rawName.utf8)

@@ -20,6 +20,9 @@ final class Transfer: Exchange, @unchecked Sendable {
     let speaksFTP: Bool
     /// Whether the answer to CONNECT comes before the target's.
     let isTunnelled: Bool
+    var authorization: Authorization?
+    /// Whether libcurl was given the second step of a handshake.
+    var hasShakenHands = false
 
     var stage = Stage.queued
     var easy: CurlHandle?
@@ -95,13 +98,13 @@ final class Transfer: Exchange, @unchecked Sendable {
         let head = try ended.head()
         // Informational answers are not the response; 101 is final, for we never ask to upgrade.
         guard head.status.code >= 200 || head.status.code == 101 else { return note(informational: head) }
-        guard !isRepeatedWithoutExpect(head) else { return }
+        guard !isRepeatedWithoutExpect(head), !isHandshakeStep(head) else { return }
         if head.isFramedTwice, let easy { ccurl_set_long(easy, CURLOPT_FORBID_REUSE, 1) }
         let response = Response(
             url: request.url.withoutCredentials(), status: head.status, headerFields: head.fields,
             httpVersion: head.httpVersion, expectedContentLength: head.contentLength)
         self.response = response
-        if RedirectMachine.isRedirect(head.status.code) {
+        if Self.mayBeRepeated(head.status.code) {
             redirectDeadline = partition.now.advanced(by: .seconds(1))
             partition.sweep.noteDeadline(redirectDeadline)
         }
@@ -193,8 +196,11 @@ final class Transfer: Exchange, @unchecked Sendable {
         guard failure == nil else { return false }
         // libcurl repeats a request whose kept connection turned out to be dead. Whether the server had already
         // acted on it nobody knows, so only a repeatable one may go twice (RFC 9110 §9.2.2).
-        guard requestCount == 1 || request.method.isIdempotent else {
+        guard requestCount == 1 || request.method.isIdempotent || isEndingHandshake else {
             return fail(.networkConnectionLost, "The connection was lost before an answer came.")
+        }
+        guard mayGoOnShakingHands else {
+            return fail(.userAuthenticationRequired, "The server never ends the handshake of NTLM.")
         }
         guard !partition.isUnrestricted else { return true }
         return admit(IPAddress(address), port: UInt16(truncatingIfNeeded: port))

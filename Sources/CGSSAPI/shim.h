@@ -1,0 +1,64 @@
+#pragma once
+#include <gssapi/gssapi.h>
+#include <gssapi/gssapi_ext.h>
+#include <gssapi/gssapi_krb5.h>
+
+// What the library has as macros or structures of pointers gets a typed form here.
+
+/// SPNEGO (RFC 4178).
+static inline gss_OID cgssapi_spnego(void) {
+    static gss_OID_desc mechanism = {6, "\x2b\x06\x01\x05\x05\x02"};
+    return &mechanism;
+}
+
+/// The form `service@host`.
+static inline gss_OID cgssapi_service_name(void) { return GSS_C_NT_HOSTBASED_SERVICE; }
+
+/// The form `user@REALM`.
+static inline gss_OID cgssapi_user_name(void) { return GSS_C_NT_USER_NAME; }
+
+static inline int cgssapi_has_failed(OM_uint32 major) { return GSS_ERROR(major) != 0; }
+
+static inline int cgssapi_goes_on(OM_uint32 major) { return (major & GSS_S_CONTINUE_NEEDED) != 0; }
+
+static inline OM_uint32 cgssapi_no_credential(void) { return GSS_S_NO_CRED; }
+
+/// Leaves Kerberos as the one mechanism that SPNEGO may choose with a credential.
+static inline OM_uint32 cgssapi_keep_kerberos(OM_uint32 major, OM_uint32 *minor, gss_cred_id_t credential) {
+    gss_OID_set_desc kerberos = {1, (gss_OID)gss_mech_krb5};
+    return GSS_ERROR(major) ? major : gss_set_neg_mechs(minor, credential, &kerberos);
+}
+
+/// Kerberos credentials for initiating: of a ticket cache, or by a keytab into a ticket cache; null for the default.
+static inline OM_uint32 cgssapi_acquire(
+    OM_uint32 *minor, gss_name_t name, const char *cache, const char *keytab, gss_cred_id_t *credential
+) {
+    gss_OID_set_desc mechanisms = {1, cgssapi_spnego()};
+    gss_key_value_element_desc elements[2];
+    gss_key_value_set_desc store = {0, elements};
+    if (cache) elements[store.count++] = (gss_key_value_element_desc){"ccache", cache};
+    if (keytab) elements[store.count++] = (gss_key_value_element_desc){"client_keytab", keytab};
+    OM_uint32 major = gss_acquire_cred_from(
+        minor, name, GSS_C_INDEFINITE, &mechanisms, GSS_C_INITIATE, store.count ? &store : NULL, credential, NULL, NULL);
+    return cgssapi_keep_kerberos(major, minor, *credential);
+}
+
+/// Kerberos credentials for initiating by a password, in a cache of their own.
+static inline OM_uint32 cgssapi_acquire_with_password(
+    OM_uint32 *minor, gss_name_t name, gss_buffer_t password, gss_cred_id_t *credential
+) {
+    gss_OID_set_desc mechanisms = {1, cgssapi_spnego()};
+    OM_uint32 major = gss_acquire_cred_with_password(
+        minor, name, password, GSS_C_INDEFINITE, &mechanisms, GSS_C_INITIATE, credential, NULL, NULL);
+    return cgssapi_keep_kerberos(major, minor, *credential);
+}
+
+/// Takes one step of a SPNEGO conversation that proves both sides.
+static inline OM_uint32 cgssapi_step(
+    OM_uint32 *minor, gss_cred_id_t credential, gss_ctx_id_t *context, gss_name_t target, gss_buffer_t input,
+    gss_buffer_t output
+) {
+    return gss_init_sec_context(
+        minor, credential, context, target, cgssapi_spnego(), GSS_C_MUTUAL_FLAG | GSS_C_REPLAY_FLAG, 0,
+        GSS_C_NO_CHANNEL_BINDINGS, input, NULL, output, NULL, NULL);
+}

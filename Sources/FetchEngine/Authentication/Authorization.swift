@@ -1,0 +1,19 @@
+/// Who uses a connection, where connections are not shared by all (SEC-21).
+struct ConnectionCredential: Hashable {
+    var credential: Credential
+    /// The task that the connection is for alone, where a handshake made it somebody's.
+    var owner: UInt64?
+}
+
+/// What a request carries to its server to say who makes it.
+enum Authorization: Equatable, CustomStringConvertible {
+    case basic(user: String, password: String)
+    case bearer(token: String)
+    /// A handshake that libcurl plays on one connection.
+    case ntlm(user: String, password: String)
+    /// The finished value of the field.
+    case field([UInt8])
+
+    /// Always the same text.
+    var description: String { "<redacted>" }
+}

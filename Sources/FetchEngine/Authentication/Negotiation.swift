@@ -1,0 +1,114 @@
+import CGSSAPI
+import Glibc
+import Synchronization
+
+/// One SPNEGO conversation with a server (RFC 4559, RFC 4178), Kerberos beneath it.
+///
+/// Its steps may ask a key distribution centre, and block until that answers. libcurl would make them on the loop,
+/// with the tickets of the whole process, and would not look at what the server proves.
+final class Negotiation: Sendable {
+    /// A step that could not be taken; says nothing about names or tickets.
+    struct Failure: Error {
+        var major: UInt32
+        var minor: UInt32
+    }
+
+    // The pointers are used under the lock alone.
+    private struct State {
+        var context: gss_ctx_id_t?
+        var credential: gss_cred_id_t?
+        var target: gss_name_t?
+        var isComplete = false
+    }
+
+    private let credential: Credential
+    private let target: String
+    private let state = Mutex(State())
+
+    /// - Parameter service: The name of the service at the host, `HTTP` but for odd servers.
+    init(with credential: Credential, host: String, service: String) {
+        self.credential = credential
+        target = service + "@" + host
+    }
+
+    deinit {
+        state.withLock { state in
+            var minor: OM_uint32 = 0
+            if state.context != nil { gss_delete_sec_context(&minor, &state.context, nil) }
+            if state.credential != nil { gss_release_cred(&minor, &state.credential) }
+            if state.target != nil { gss_release_name(&minor, &state.target) }
+        }
+    }
+
+    /// Whether both sides have proved who they are.
+    var isComplete: Bool { state.withLock { $0.isComplete } }
+
+    /// Takes what the server said, nothing at first, and gives what to say next, nothing at the end.
+    func step(_ token: [UInt8]?) async throws(Failure) -> [UInt8] {
+        let result = await onOwnThread { [self] in Result { () throws(Failure) in try blockingStep(token) } }
+        return try result.get()
+    }
+
+    private func blockingStep(_ token: [UInt8]?) throws(Failure) -> [UInt8] {
+        try state.withLock { state throws(Failure) in
+            if state.target == nil {
+                state.target = try Self.name(target, cgssapi_service_name())
+                state.credential = try acquire()
+            }
+            var (minor, output) = (OM_uint32(0), gss_buffer_desc())
+            let major = Self.withBuffer(token ?? []) { input in
+                cgssapi_step(&minor, state.credential, &state.context, state.target, input, &output)
+            }
+            defer {
+                var ignored: OM_uint32 = 0
+                gss_release_buffer(&ignored, &output)
+            }
+            guard cgssapi_has_failed(major) == 0 else { throw Failure(major: major, minor: minor) }
+            state.isComplete = cgssapi_goes_on(major) == 0
+            return Array(UnsafeRawBufferPointer(start: output.value, count: output.length))
+        }
+    }
+
+    // MARK: Credentials
+
+    private func acquire() throws(Failure) -> gss_cred_id_t? {
+        var (minor, result) = (OM_uint32(0), gss_cred_id_t?.none)
+        var name = try credential.user.isEmpty ? nil : Self.name(credential.user, cgssapi_user_name())
+        defer {
+            var ignored: OM_uint32 = 0
+            if name != nil { gss_release_name(&ignored, &name) }
+        }
+        let major =
+            switch credential.secret {
+            case .password(let password):
+                Self.withBuffer(Array(password.utf8)) { cgssapi_acquire_with_password(&minor, name, $0, &result) }
+            case .tickets(let cache): cgssapi_acquire(&minor, name, cache, nil, &result)
+            case .keytab(let path): cgssapi_acquire(&minor, name, "MEMORY:" + Self.uniqueName(), path, &result)
+            case .bearerToken, .identity, .trust: cgssapi_no_credential()
+            }
+        guard cgssapi_has_failed(major) == 0 else { throw Failure(major: major, minor: minor) }
+        return result
+    }
+
+    private static let counter = Atomic<UInt64>(0)
+
+    /// A ticket cache of its own for each, so that two principals never meet.
+    private static func uniqueName() -> String {
+        "fetch-\(getpid())-\(counter.add(1, ordering: .relaxed).newValue)"
+    }
+
+    private static func name(_ text: String, _ kind: gss_OID?) throws(Failure) -> gss_name_t? {
+        var (minor, name) = (OM_uint32(0), gss_name_t?.none)
+        let major = withBuffer(Array(text.utf8)) { gss_import_name(&minor, $0, kind, &name) }
+        guard cgssapi_has_failed(major) == 0 else { throw Failure(major: major, minor: minor) }
+        return name
+    }
+
+    private static func withBuffer<Result>(_ bytes: [UInt8], _ body: (gss_buffer_t) -> Result) -> Result {
+        var bytes = bytes
+        return bytes.withUnsafeMutableBytes { bytes in
+            var buffer = gss_buffer_desc(length: bytes.count, value: bytes.baseAddress)
+            return body(&buffer)
+        }
+    }
+}

@@ -1,0 +1,225 @@
+import HTTPTypes
+import Synchronization
+
+// What happens to credentials before a request, and to challenges after a response.
+extension TransferLoop {
+    // MARK: Before a request
+
+    /// Takes the user name and password out of a request's URL; they come back as a credential when they are asked for.
+    func keepingCredentials(of request: Request, for task: SessionTask) -> Request {
+        guard request.url.hasCredentials else { return request }
+        task.load.authentication.use(userinfoOf: request.url)
+        var request = request
+        request.url = request.url.withoutCredentials()
+        return request
+    }
+
+    /// What the request is going to carry; a request that brings its own `Authorization` is left alone unless a server
+    /// has refused it.
+    func authorization(for request: Request, of task: SessionTask) async throws(LoadError) -> Authorization? {
+        let load = task.load
+        if let prepared = load.authorization.take() { return prepared }
+        if load.authentication.attempt == nil, !request.headerFields.contains(.authorization) {
+            await volunteer(to: request.url, for: task)
+        }
+        guard let attempt = load.authentication.attempt else { return nil }
+        if let authorization = await authorization(by: attempt, for: request, of: task) { return authorization }
+        load.authentication.takeBack(attempt)
+        return nil
+    }
+
+    /// Inside a space that is known, the credential is sent without waiting for a challenge (RFC 7617 §2.2).
+    private func volunteer(to url: URLRecord, for task: SessionTask) async {
+        guard let space = task.session.spaces.withLock({ $0.space(for: url) }) else { return }
+        if let credential = task.load.authentication.known(for: space) {
+            task.load.authentication.volunteer(credential, from: .task, for: space)
+        } else if let credential = await task.credentialStorage.defaultCredential(for: space) {
+            task.load.authentication.volunteer(credential, from: .store, for: space)
+        }
+    }
+
+    /// The request with an `Authorization` that is not sent, for those who judge it by its fields: what one user was
+    /// given, the cache gives to nobody else.
+    func marked(_ request: Request, by authorization: Authorization?) -> Request {
+        guard authorization != nil else { return request }
+        var request = request
+        request.headerFields[.authorization] = String(decoding: Self.clientNonce(), as: UTF8.self)
+        return request
+    }
+
+    /// Whose connections the request may use.
+    ///
+    /// NTLM makes a connection somebody's, and so may Negotiate: such connections serve one task.
+    func connectionCredential(of task: SessionTask) -> ConnectionCredential? {
+        guard let attempt = task.load.authentication.attempt else { return nil }
+        let isHandshake = attempt.space.method == .ntlm || attempt.space.method == .negotiate
+        return ConnectionCredential(credential: attempt.credential, owner: isHandshake ? task.identifier : nil)
+    }
+
+    /// Puts an attempt into words; nil when its scheme cannot.
+    private func authorization(
+        by attempt: AuthenticationMachine.Attempt, for request: Request, of task: SessionTask
+    ) async -> Authorization? {
+        let credential = attempt.credential
+        switch attempt.space.method {
+        case .httpBasic: return credential.password.map { .basic(user: credential.user, password: $0) }
+        case .httpBearer: return credential.bearerToken.map { .bearer(token: $0) }
+        case .ntlm: return credential.password.map { .ntlm(user: credential.user, password: $0) }
+        case .httpDigest: return await digest(attempt, for: request, of: task).map { .field($0) }
+        case .negotiate: return await negotiate(attempt, of: task)
+        case .default, .htmlForm, .clientCertificate, .serverTrust: return nil
+        }
+    }
+
+    private func digest(
+        _ attempt: AuthenticationMachine.Attempt, for request: Request, of task: SessionTask
+    ) async -> [UInt8]? {
+        let (space, url) = (attempt.space, request.url)
+        guard let challenge = task.session.spaces.withLock({ $0.digest(of: space, at: url) }) else { return nil }
+        var target = DigestSession.Target(
+            method: request.method.rawValue, uri: url.path + (url.query.map { "?" + $0 } ?? ""))
+        if challenge.protection == .authInt {
+            target.contentHash = await DigestContent.hash(of: request.body, by: challenge.algorithm)
+        }
+        let nonce = Self.clientNonce()
+        return task.session.spaces.withLock {
+            $0.answer(for: space, at: url, by: attempt.credential, to: target, clientNonce: nonce)
+        }
+    }
+
+    private static func clientNonce() -> [UInt8] {
+        var random = SystemRandomNumberGenerator()
+        return (0..<2).flatMap { _ in Array(String(random.next(), radix: 36).utf8) }
+    }
+
+    private func negotiate(_ attempt: AuthenticationMachine.Attempt, of task: SessionTask) async -> Authorization? {
+        // Kerberos names hosts without the brackets of addresses.
+        let host = attempt.space.host.trimmingBrackets()
+        let negotiation = Negotiation(
+            with: attempt.credential, host: host, service: task.configuration.authentication.kerberosService)
+        task.load.negotiation = negotiation
+        guard let token = try? await negotiation.step(nil) else { return nil }
+        return .field(Array("Negotiate ".utf8) + Base64.encode(token))
+    }
+
+    // MARK: After a response
+
+    /// Whether a response asks for authentication, or shows that it was accepted.
+    func isAuthentication(_ response: Response, of task: SessionTask) -> Bool {
+        response.status.code == 401 || response.status.code == 407 || !task.load.authentication.attempts.isEmpty
+    }
+
+    /// Answers a challenge, when the response is one; returns whether the request is to be made again.
+    ///
+    /// - Throws: `userCancelledAuthentication` when a delegate cancels, `badServerResponse` when the server cannot prove
+    ///   itself.
+    func answersChallenge(
+        of response: Response, to request: Request, of task: SessionTask
+    ) async throws(LoadError) -> Bool {
+        let load = task.load
+        let offers = AuthenticationOffer.all(
+            in: response.headerFields, status: response.status.code, server: .init(server: request.url), proxy: nil)
+        if try await continuesNegotiation(with: response, of: task) { return true }
+        task.session.spaces.withLock { spaces in
+            for offer in offers { spaces.asked(offer, at: request.url) }
+        }
+        var action = load.authentication.challenged(by: offers)
+        if let failed = load.authentication.failedFromStore {
+            await task.credentialStorage.noteFailure(of: failed.credential, for: failed.space)
+        }
+        while true {
+            switch action {
+            case .lookUp(let space):
+                action = load.authentication.found(await defaultCredential(for: space, of: task))
+            case .ask(let question):
+                action = load.authentication.answered(try await answer(to: question, response, of: task))
+            case .retry(let attempt):
+                load.authorization = await authorization(by: attempt, for: request, of: task)
+                if load.authorization != nil { return true }
+                action = load.authentication.couldNotBegin(attempt)
+            case .deliver:
+                await convinced(by: response, of: task)
+                return false
+            case .cancel: throw LoadError(.userCancelledAuthentication, "The challenge was answered with cancel.")
+            }
+            if let cancellation = load.cancellation { throw cancellation }
+        }
+    }
+
+    private func defaultCredential(for space: ProtectionSpace, of task: SessionTask) async -> Credential? {
+        if let credential = await task.credentialStorage.defaultCredential(for: space) { return credential }
+        let isTransparent = space.method == .negotiate && task.configuration.authentication.usesKerberosTickets
+        return isTransparent ? Credential(kerberosTicketsIn: nil) : nil
+    }
+
+    /// Asks the delegates: at session level first where the method is of that level, then the task's, then the
+    /// session's for its tasks (AUT-9, AUT-10).
+    private func answer(
+        to question: AuthenticationMachine.Question, _ response: Response, of task: SessionTask
+    ) async throws(LoadError) -> Challenge.Disposition {
+        var challenge = Challenge(
+            protectionSpace: question.space, proposedCredential: question.proposedCredential,
+            previousFailureCount: question.previousFailureCount, failureResponse: response)
+        challenge.offeredSpaces = question.offeredSpaces
+        return try await disposition(of: challenge, for: task)
+    }
+
+    /// Keeps what has convinced, and learns where it does (CRD-4).
+    private func convinced(by response: Response, of task: SessionTask) async {
+        let nextNonce = Self.nextNonce(in: response)
+        for attempt in task.load.authentication.convinced(status: response.status.code) {
+            task.session.spaces.withLock { spaces in
+                spaces.convinced(attempt.space, at: response.url)
+                if let nextNonce, attempt.space.method == .httpDigest {
+                    spaces.renew(attempt.space, at: response.url, nonce: nextNonce)
+                }
+            }
+            if attempt.isToBeKept {
+                await task.credentialStorage.setDefault(attempt.credential, for: attempt.space)
+            }
+        }
+    }
+
+    /// The nonce that `Authentication-Info` names for the next request (RFC 7616 §3.5).
+    private static func nextNonce(in response: Response) -> [UInt8]? {
+        guard let value = response.headerFields[.authenticationInfo] else { return nil }
+        // Its parameters stand without a scheme before them.
+        var parser = AuthenticationFieldParser()
+        parser.read(Array(("info " + value).utf8))
+        return parser.challenges.first?["nextnonce"].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    // MARK: Negotiate
+
+    /// Takes the next step of a conversation that a response goes on with.
+    ///
+    /// - Throws: `badServerResponse` when the server accepts us and cannot prove itself.
+    private func continuesNegotiation(with response: Response, of task: SessionTask) async throws(LoadError) -> Bool {
+        guard let negotiation = task.load.negotiation, !negotiation.isComplete else { return false }
+        let offered = OfferedChallenge.all(of: .wwwAuthenticate, in: response.headerFields)
+        guard let text = offered.first(where: { $0.scheme == "negotiate" })?.token else { return false }
+        let reply = try? await negotiation.step(Base64.decode(text) ?? [])
+        if let cancellation = task.load.cancellation { throw cancellation }
+        guard response.status == .unauthorized else {
+            guard reply != nil, negotiation.isComplete else {
+                throw LoadError(.badServerResponse, "The server could not prove who it is.")
+            }
+            return false
+        }
+        guard let reply, !reply.isEmpty else { return false }
+        task.load.authorization = .field(Array("Negotiate ".utf8) + Base64.encode(reply))
+        return true
+    }
+}
+
+extension SessionTask {
+    /// Where its credentials are kept.
+    var credentialStorage: any CredentialStorage { configuration.credentialStorage ?? session.ownCredentials }
+}
+
+extension String {
+    /// The text without brackets around it.
+    fileprivate func trimmingBrackets() -> String {
+        hasPrefix("[") && hasSuffix("]") ? String(dropFirst().dropLast()) : self
+    }
+}
