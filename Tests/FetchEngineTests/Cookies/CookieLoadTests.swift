@@ -40,6 +40,22 @@ import Testing
         #expect(try await storage.cookies().map(\.name) == ["a"])
     }
 
+    // COK-4, AUT-21
+    @Test func `a challenge sets cookies that its answer carries`() async throws {
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                let isAuthorized = head.contains("Authorization: Basic ")
+                let answer = isAuthorized ? "200 OK" : "401 Who\r\nWWW-Authenticate: Basic realm=r\r\nSet-Cookie: a=1"
+                try connection.send("HTTP/1.1 \(answer)\r\nContent-Length: 0\r\n\r\n")
+            }
+        }
+        let (session, _) = cookieSession()
+        let url = try URLRecord("http://user:secret@127.0.0.1:\(origin.port)/")
+        let (_, response) = try await session.data(for: Request(url: url))
+        #expect(response.status.code == 200)
+        #expect(cookies(at: origin) == ["", "a=1"])
+    }
+
     // COK-4
     @Test func `informational answers and trailers set none`() async throws {
         let origin = try WireOrigin(
