@@ -21,12 +21,13 @@ extension TransferLoop {
         for request: Request, of task: SessionTask, limit: Int
     ) async throws(LoadError) -> Exchange {
         task.load.storing = nil
+        let handler = task.configuration.handler(for: request)
         var visit = CacheVisit(
             request: request, task: task, cache: task.configuration.urlCache,
             machine: CacheMachine(
-                request: request, policy: task.cachePolicy(of: request), configuration: task.configuration.caching,
+                request: handler?.canonicalRequest(for: request) ?? request, policy: task.cachePolicy(of: request), configuration: task.configuration.caching,
                 now: .now))
-        if task.configuration.handler(for: request) != nil { return try await handled(&visit, limit: limit) }
+        if let handler { return try await handled(&visit, by: handler, limit: limit) }
         if let stored = try await lookUp(&visit, limit: limit) { return stored }
         while true {
             var sent = request

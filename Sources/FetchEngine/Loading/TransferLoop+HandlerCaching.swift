@@ -4,12 +4,19 @@ import HTTPTypes
 extension TransferLoop {
     /// The exchange for a request that a handler serves.
     ///
-    /// Only the policies that take what is stored however old it is keep the handler from being asked.
-    func handled(_ visit: inout CacheVisit, limit: Int) async throws(LoadError) -> Exchange {
+    /// Only the policies that take what is stored however old it is keep the handler from being asked. Of what is stored
+    /// for the standard form of the request, that counts which the handler finds equivalent.
+    func handled(
+        _ visit: inout CacheVisit, by handler: any ProtocolHandler, limit: Int
+    ) async throws(LoadError) -> Exchange {
         switch visit.machine.policy {
         case .returnCacheDataElseLoad, .returnCacheDataDontLoad:
             if let cache = visit.cache {
-                let answer = visit.machine.found(try await entries(in: cache, &visit), now: .now)
+                let canonical = visit.machine.request
+                let entries = try await entries(in: cache, &visit).filter {
+                    handler.isEquivalent(Request(url: $0.response.url), canonical)
+                }
+                let answer = visit.machine.found(entries, now: .now)
                 if let stored = try await follow(answer, &visit, limit: limit) { return stored }
             } else if case .fail(let error) = visit.machine.start() {
                 throw error
@@ -27,18 +34,21 @@ extension TransferLoop {
     /// Stores what a handler allows to be kept.
     private func store(from exchange: HandlerExchange, _ visit: inout CacheVisit) {
         guard exchange.storagePolicy != .notAllowed, exchange.proposedRequest == nil, let response = exchange.response,
-            var entry = CacheEntry(for: response, to: visit.request, sentAt: .now, receivedAt: .now)
+            var entry = CacheEntry(for: response, to: exchange.request, sentAt: .now, receivedAt: .now)
         else { return }
         entry.storagePolicy = exchange.storagePolicy
         store(entry, from: exchange, &visit)
     }
 
     /// What the cache has for a handler's request, for the handler to confirm.
-    func answerToConfirm(for request: Request, of task: SessionTask) async -> CachedResponse? {
+    func answerToConfirm(
+        for request: Request, by handler: any ProtocolHandler, of task: SessionTask
+    ) async -> CachedResponse? {
         switch task.cachePolicy(of: request) {
         case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: return nil
         case .useProtocolCachePolicy, .returnCacheDataElseLoad, .returnCacheDataDontLoad, .reloadRevalidatingCacheData:
-            return await task.configuration.urlCache?.cachedResponse(for: request)
+            let cached = await task.configuration.urlCache?.cachedResponse(for: request)
+            return cached.flatMap { handler.isEquivalent(Request(url: $0.response.url), request) ? $0 : nil }
         }
     }
 }

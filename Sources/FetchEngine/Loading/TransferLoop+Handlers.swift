@@ -16,10 +16,11 @@ extension TransferLoop {
         }
         load.isSuspended = load.record.withLock { $0.suspensions > 0 }
         if load.isSuspended { await load.pause(isolation: self) { load.isSuspended } }
+        let cached = await answerToConfirm(for: canonical, by: handler, of: task)
+        // Nothing is awaited from here on: a cancellation finds either this or the exchange.
         if let cancellation = load.cancellation { throw cancellation }
         let exchange = HandlerExchange(
-            request: canonical, configuration: task.configuration, load: load, handler: handler,
-            cachedResponse: await answerToConfirm(for: canonical, of: task))
+            request: canonical, configuration: task.configuration, load: load, handler: handler, cachedResponse: cached)
         load.exchange = exchange
         load.countOfBytesSent.store(0, ordering: .relaxed)
         load.record.withLock { $0.currentRequest = canonical }

@@ -29,7 +29,8 @@ public protocol ProtocolHandler: Sendable {
     /// Whether a cached answer to one request answers the other; by default when method and URL are equal, fragments
     /// apart.
     ///
-    /// Both are in their standard form.
+    /// Both are in their standard form. The cache is searched under the method and the URL; this has the last word on
+    /// what is found there.
     func isEquivalent(_ first: Request, _ second: Request) -> Bool
 
     /// Loads the request: tells the client the response and then the data, and returns when the load is complete.
