@@ -17,6 +17,12 @@ enum FuzzTarget: String, CaseIterable {
     case ftpReply
     case cacheControl
     case cacheFile
+    case contentDisposition
+    case multipart
+    case gzip
+    case binHex
+    case macBinary
+    case resumeData
 
     func run(_ bytes: [UInt8]) {
         switch self {
@@ -30,6 +36,12 @@ enum FuzzTarget: String, CaseIterable {
         case .ftpReply: Self.ftpReply(bytes)
         case .cacheControl: Self.cacheControl(String(decoding: bytes, as: UTF8.self))
         case .cacheFile: Self.cacheFile(bytes)
+        case .contentDisposition: Self.contentDisposition(bytes)
+        case .multipart: Self.multipart(bytes)
+        case .gzip: Self.decode(bytes, by: GzipDecoder.self)
+        case .binHex: Self.decode(bytes, by: BinHexDecoder.self)
+        case .macBinary: Self.decode(bytes, by: MacBinaryDecoder.self)
+        case .resumeData: Self.resumeData(bytes)
         }
     }
 

@@ -33,6 +33,7 @@ import Testing
     }
 
     // RED-9: method sent, status, method of the next hop, and whether the body goes with it.
+    // FN-46
     @Test(arguments: [
         ("POST", 301, "GET", false), ("POST", 302, "GET", false), ("PUT", 301, "PUT", true), ("PUT", 302, "PUT", true),
         ("POST", 303, "GET", false), ("PUT", 303, "GET", false), ("HEAD", 303, "HEAD", true), ("GET", 303, "GET", true),

@@ -24,7 +24,7 @@ import Testing
 
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 
-    // RED-14, TSK-13
+    // RED-14, TSK-13, RED-13
     @Test func `redirects are followed on one connection, and every hop is told`() async throws {
         let origin = try Self.origin([
             "/a": Self.redirect(301, to: "/b"), "/b": Self.redirect(302, to: "c", body: ""), "/c": Self.ok,
@@ -63,6 +63,7 @@ import Testing
     }
 
     // RED-9, RED-11: the wire, not only the table.
+    // FN-43
     @Test func `a 303 to another origin is a GET without body, credentials and content fields`() async throws {
         let target = try Self.origin(["/b": Self.ok])
         let origin = try Self.origin(["/a": Self.redirect(303, to: target.url("/b"))])
@@ -76,6 +77,7 @@ import Testing
     }
 
     // RED-9, UPL-11: each kind of body, at sizes around the buffers' edges.
+    // UPL-7
     @Test(arguments: [307, 308], [0, 1, 16384, 65536, 65537, 1_000_000])
     func `a body is sent again after 307 and 308`(_ code: Int, _ count: Int) async throws {
         let file = try TemporaryFile(pattern(count))

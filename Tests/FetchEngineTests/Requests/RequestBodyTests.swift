@@ -7,6 +7,7 @@ import Testing
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 
     // R19: sizes at the edges of the buffers on the way.
+    // UPL-1, UPL-2
     @Test(arguments: [0, 1, 16383, 16384, 16385, 65535, 65536, 65537, 262_144, 1_048_577, 5_000_000])
     func `bytes and files of any size arrive whole, with their length and no type of ours`(_ count: Int) async throws {
         let file = try TemporaryFile(pattern(count))
@@ -30,6 +31,7 @@ import Testing
         }
     }
 
+    // UPL-1, UPL-4, UPL-5
     @Test(arguments: [nil, Int64(3_000_000)] as [Int64?])
     func `a stream slower than the network arrives whole, chunked unless its length is known`(
         _ length: Int64?
@@ -90,6 +92,7 @@ import Testing
         await expect(code) { try await Session().data(for: request) }
     }
 
+    // FN-59
     @Test func `a GET may have a body`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()

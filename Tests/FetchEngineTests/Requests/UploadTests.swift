@@ -78,7 +78,7 @@ import Testing
         #expect(origin.received().ranges(of: "body").count == 2)
     }
 
-    // UPL-8
+    // UPL-8, FN-58
     @Test func `a body that nobody has fails the load`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         let task = Session().uploadTask(withStreamedRequest: try Self.put(origin))

@@ -44,6 +44,7 @@ import Testing
         #expect(origin.connections.isEmpty)
     }
 
+    // FN-12
     @Test func `cancelling at random instants ends every load once, complete or cancelled`() async throws {
         let origin = try WireOrigin { connection in
             while try connection.receiveHead() != nil {

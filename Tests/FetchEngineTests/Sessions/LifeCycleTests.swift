@@ -33,7 +33,7 @@ import Testing
             ])
     }
 
-    // BEY-11, FN-52
+    // BEY-11, FN-52, FN-22
     @Test func `informational answers are told, and not as the response`() async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + Self.ok)
         let events = await run(DelegateLog(), Request(url: try URLRecord(origin.url())))

@@ -5,6 +5,7 @@ import Testing
 
 // BEY-1
 @Suite struct MetricsTests {
+    // FN-21
     @Test func `a transaction tells its times, addresses and bytes`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()

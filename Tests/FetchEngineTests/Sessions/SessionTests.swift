@@ -58,7 +58,7 @@ import Testing
         #expect(remembered == nil)
     }
 
-    // BKG-2
+    // BKG-2, BKG-1, BKG-3
     @Test func `of a background session's name there is one at a time`() async throws {
         let log = DelegateLog()
         let first = try Session(background: "tests.one", delegate: log)
@@ -76,7 +76,7 @@ import Testing
         await expect(.unsupportedURL) { try await session.uploadTask(withStreamedRequest: request).data() }
     }
 
-    // BKG-5, BKG-10, BKG-15, RED-16
+    // BKG-5, BKG-10, BKG-15, RED-16, FN-13
     @Test func `a background session follows without asking and says when all is told`() async throws {
         let origin = try WireOrigin { connection in
             while let head = try connection.receiveHead() {

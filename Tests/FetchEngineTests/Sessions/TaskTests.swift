@@ -78,7 +78,7 @@ import Testing
         #expect(origin.connections.count == 1 && origin.received().components(of: "GET ") == 1)
     }
 
-    // BEY-4
+    // BEY-4, FN-32
     @Test func `of the tasks that wait for a connection the one of the highest priority goes first`() async throws {
         let gate = Gate()
         let origin = try WireOrigin { connection in
@@ -110,7 +110,7 @@ import Testing
         #expect(paths == ["/first", "/high", "/usual", "/low"])
     }
 
-    // BEY-2
+    // BEY-2, FN-22
     @Test func `a task waits for a server that comes later, and says so once`() async throws {
         let origin = try WireOrigin(isOpen: false) { connection in
             try connection.receiveHead()
@@ -128,7 +128,7 @@ import Testing
         #expect(log.events.last == "complete well")
     }
 
-    // BEY-3
+    // BEY-3, FN-22
     @Test func `a delayed task asks at its moment, and may load something else then`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         var answers = DelegateLog.Answers()
@@ -144,7 +144,7 @@ import Testing
         #expect(origin.received().hasPrefix("GET /other "))
     }
 
-    // BEY-6, BEY-7, TSK-9
+    // BEY-6, BEY-7, TSK-9, FN-32
     @Test func `progress counts what is sent and received`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()

@@ -57,6 +57,7 @@ import Testing
         }
     }
 
+    // CON-11, ERR-3
     @Test func `the error tells the URL that failed and what libcurl said`() async throws {
         let origin = try WireOrigin { try $0.receiveHead() }
         let request = Request(url: try URLRecord(origin.url("/x?secret=1")))
@@ -85,7 +86,7 @@ import Testing
         await origin.ended()
     }
 
-    // SES-9
+    // SES-9, FN-26
     @Test func `a resource that takes too long times out`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()

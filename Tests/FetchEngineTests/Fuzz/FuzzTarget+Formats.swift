@@ -1,0 +1,72 @@
+import HTTPTypes
+
+@testable import FetchEngine
+
+// Fields with a grammar of their own, and formats that are read piece by piece.
+extension FuzzTarget {
+    /// The name that comes of it is one component that is safe to create.
+    static func contentDisposition(_ bytes: [UInt8]) {
+        _ = ContentRange(String(decoding: bytes, as: UTF8.self))
+        guard let name = ContentDisposition(bytes).filename.flatMap(Filename.init(sanitizing:)) else { return }
+        precondition(!name.text.isEmpty && name.text.utf8.count <= 255 && !name.text.hasPrefix("."))
+        precondition(name.text.utf8.allSatisfy { $0 != UInt8(ascii: "/") && $0 >= 0x20 && $0 != 0x7F })
+        precondition(Filename(sanitizing: name.text) == name)
+    }
+
+    /// Resume data reads as itself; the checksum is made to fit, for nothing gets past it otherwise.
+    static func resumeData(_ bytes: [UInt8]) {
+        _ = try? ResumeData(bytes: bytes)
+        let content = Array("FRSM".utf8) + [ResumeData.version] + bytes
+        let stored = content + ContentDigest.sha256.digest(of: content)
+        guard let data = try? ResumeData(bytes: stored) else { return }
+        precondition((try? ResumeData(bytes: data.bytes))?.bytes == data.bytes)
+    }
+
+    /// Where the chunks break makes no difference.
+    static func multipart(_ bytes: [UInt8]) {
+        guard let type = MediaType("multipart/x-mixed-replace;boundary=b"), let boundary = MultipartBoundary(type)
+        else { return }
+        precondition(events(of: bytes, boundary, by: bytes.count) == events(of: bytes, boundary, by: 1))
+    }
+
+    /// What a parser says, with neighbouring pieces of data put together; nil when it fails.
+    private static func events(
+        of bytes: [UInt8], _ boundary: MultipartBoundary, by size: Int
+    ) -> [MultipartParser.Event]? {
+        var parser = MultipartParser(boundary)
+        var events: [MultipartParser.Event] = []
+        for start in stride(from: 0, to: bytes.count, by: max(1, size)) {
+            guard let more = try? parser.parse(bytes[start..<min(bytes.count, start + size)]) else { return nil }
+            events += more
+        }
+        return (events + parser.finish()).reduce(into: []) { joined, event in
+            if case .data(let new) = event, case .data(let old)? = joined.last {
+                joined[joined.count - 1] = .data(old + new)
+            } else {
+                joined.append(event)
+            }
+        }
+    }
+
+    /// Where the chunks break makes no difference to what comes of a file.
+    static func decode<Decoder: BodyDecoder>(_ bytes: [UInt8], by type: Decoder.Type) {
+        for isLabelled in [false, true] {
+            _ = Decoder.recognizes(bytes, isComplete: true, isLabelled: isLabelled)
+        }
+        precondition(decoded(bytes, by: type, chunk: bytes.count) == decoded(bytes, by: type, chunk: 1))
+    }
+
+    private static func decoded<Decoder: BodyDecoder>(
+        _ bytes: [UInt8], by type: Decoder.Type, chunk: Int
+    ) -> [UInt8]? {
+        var decoder = Decoder()
+        var output: [UInt8] = []
+        for start in stride(from: 0, to: bytes.count, by: max(1, chunk)) {
+            let piece = Array(bytes[start..<min(bytes.count, start + chunk)])
+            guard let more = try? decoder.decode(piece) else { return nil }
+            output += more
+        }
+        guard let rest = try? decoder.finish() else { return nil }
+        return output + rest
+    }
+}

@@ -1,0 +1,1 @@
+../../FetchEngineTests/Fuzz/FuzzTarget+Formats.swift
