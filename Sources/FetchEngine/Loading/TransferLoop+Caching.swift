@@ -25,7 +25,8 @@ extension TransferLoop {
         var visit = CacheVisit(
             request: request, task: task, cache: task.configuration.urlCache,
             machine: CacheMachine(
-                request: handler?.canonicalRequest(for: request) ?? request, policy: task.cachePolicy(of: request), configuration: task.configuration.caching,
+                request: handler?.canonicalRequest(for: request) ?? request, policy: task.cachePolicy(of: request),
+                configuration: task.configuration.caching,
                 now: .now))
         if let handler { return try await handled(&visit, by: handler, limit: limit) }
         if let stored = try await lookUp(&visit, limit: limit) { return stored }
