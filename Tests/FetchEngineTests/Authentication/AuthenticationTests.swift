@@ -142,7 +142,7 @@ import Testing
         #expect(log.events.prefix(3) == ["task negotiate", "task httpDigest", "task httpBasic"])
     }
 
-    // AUT-8, AUT-9, AUT-10, AUT-11
+    // AUT-8, AUT-9, AUT-10, AUT-11, SES-7
     @Test(arguments: ["NTLM", "Negotiate", "Basic realm=\"r\""], ["", "session", "task", "session task"])
     func `session level goes first where the method is of that level`(
         _ offer: String, _ methods: String

@@ -144,7 +144,7 @@ import Testing
         #expect(origin.received().hasPrefix("GET /other "))
     }
 
-    // BEY-6, BEY-7, TSK-9, FN-32
+    // BEY-6, BEY-7, TSK-9, FN-32, TSK-4
     @Test func `progress counts what is sent and received`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()
