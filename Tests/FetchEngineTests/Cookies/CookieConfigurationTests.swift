@@ -111,6 +111,30 @@ import Testing
         #expect(try await storage.cookies().isEmpty)
     }
 
+    // BEY-21
+    @Test func `resetting a session forgets its credentials, so that it is asked again`() async throws {
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                let answer = head.contains("Authorization: ") ? "200 OK" : "401 Who\r\nWWW-Authenticate: Basic realm=r"
+                try connection.send("HTTP/1.1 \(answer)\r\nContent-Length: 0\r\n\r\n")
+            }
+        }
+        let (session, _) = cookieSession { $0.credentialStorage = MemoryCredentialStorage() }
+        let storage = try #require(session.configuration.credentialStorage)
+        let space = ProtectionSpace(
+            host: "127.0.0.1", port: origin.port, scheme: "http", realm: "r", method: .httpBasic)
+        let credential = Credential(user: "u", password: "p", persistence: .forSession)
+        await storage.setDefault(credential, for: space)
+        let request = Request(url: try URLRecord(origin.url()))
+        var statuses: [Int] = []
+        for _ in 0..<2 {
+            statuses.append(try await session.data(for: request).1.status.code)
+            try await session.reset()
+        }
+        #expect(statuses == [200, 401])
+        #expect(await storage.allCredentials().isEmpty)
+    }
+
     // COK-5
     @Test func `a storage that fails fails the load`() async throws {
         let origin = try cookieOrigin(["/": "200 OK\r\nSet-Cookie: a=1\r\n"])
