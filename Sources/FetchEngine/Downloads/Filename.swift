@@ -72,6 +72,8 @@ struct Filename: Equatable, CustomStringConvertible {
         if ending.utf8.count > 32 { ending = "" }
         var stem = text[..<(ending.isEmpty ? text.endIndex : split)].unicodeScalars
         while stem.reduce(0, { $0 + $1.utf8.count }) + ending.utf8.count > maximumBytes { stem.removeLast() }
+        // The cut may have uncovered what names may not end with.
+        while let last = stem.last, last == "." || last.properties.isWhitespace { stem.removeLast() }
         return String(stem) + ending
     }
 
