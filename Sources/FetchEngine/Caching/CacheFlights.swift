@@ -44,6 +44,11 @@ final class CacheFlights: Sendable {
         }
     }
 
+    /// How many loads are under way for a cache.
+    func count(of cache: any ResponseCache) -> Int {
+        state.withLock { $0.flights.keys.count { $0.cache == ObjectIdentifier(cache) } }
+    }
+
     fileprivate func end(_ flight: CacheFlight, _ key: Key, passing time: MonotonicTime?) {
         state.withLock { state in
             state.flights[key] = nil

@@ -99,6 +99,31 @@ import Testing
         gate.open()
     }
 
+    // CCH-21, TSK-8
+    @Test(.timeLimit(.minutes(1)))
+    func `loads cancelled at random instants hold up nobody`() async throws {
+        let origin = try CachingOrigin("Cache-Control: max-age=60")
+        let cache = MemoryResponseCache()
+        let session = Session.caching(in: cache)
+        let requests = try (0..<10).map { try origin.request("/\($0)") }
+        for round in 0..<20 {
+            await withTaskGroup { group in
+                for index in 0..<30 {
+                    let task = session.dataTask(with: requests[index % 10])
+                    group.addTask { _ = try? await task.data() }
+                    group.addTask {
+                        for _ in 0..<(index * 7 + round * 3) % 40 { await Task.yield() }
+                        task.cancel()
+                    }
+                }
+            }
+            await cache.removeAllCachedResponses()
+        }
+        for request in requests { #expect(try await session.text(request).0 == "body") }
+        #expect(CacheFlights.shared.count(of: cache) == 0)
+        #expect(session.allTasks.isEmpty)
+    }
+
     // CCH-21: a reader that does not read holds up nobody for long.
     @Test(.timeLimit(.minutes(1)))
     func `when the first one stands still the others go by themselves`() async throws {

@@ -57,6 +57,22 @@ import Testing
         #expect(cache.currentMemoryUsage <= 20_000)
     }
 
+    // SES-24
+    @Test func `a cache with the sample's capacities keeps large entries on disk only`() async throws {
+        let directory = try TemporaryDirectory()
+        let cache = DiskResponseCache(
+            memoryCapacity: 16_384, diskCapacity: 268_435_456, location: directory.path)
+        for (number, count) in [100, 50_000, 5_000_000].enumerated() {
+            await cache.store(try Self.cached(count), for: try Self.request(number))
+        }
+        await cache.flush()
+        #expect(cache.currentMemoryUsage <= 16_384)
+        #expect(cache.currentDiskUsage > 5_050_100)
+        for (number, count) in [100, 50_000, 5_000_000].enumerated() {
+            #expect(await cache.cachedResponse(for: try Self.request(number))?.data == pattern(count))
+        }
+    }
+
     // CCH-16: the order of use is known after a restart.
     @Test func `a restart keeps the order of use`() async throws {
         let directory = try TemporaryDirectory()
