@@ -13,3 +13,6 @@ func expect<Result>(
         #expect((error as? LoadError)?.code == code, "\(error)", sourceLocation: sourceLocation)
     }
 }
+
+/// The line by which a request says which content codings the engine undoes.
+let offeredCodings = "Accept-Encoding: gzip, deflate, br, zstd\r\n"

@@ -8,16 +8,18 @@ public struct BinHexDecoder: BodyDecoder {
     /// `hqx`.
     public static let filenameExtensions = ["hqx", "hcx"]
 
-    /// The comment that RFC 1741 prescribes; with a label, text of which a line begins with a colon.
+    /// The comment that RFC 1741 prescribes at the very beginning; with a label, any text of which a line begins with
+    /// a colon.
     public static func recognizes(_ head: [UInt8], isComplete: Bool, isLabelled: Bool) -> FormatRecognition {
-        let limit = 4096
         let head = head.prefix(limit)
         // A byte that no text has ends the question early.
         if head.contains(where: { $0 < 0x09 || (0x0E..<0x20).contains($0) || $0 == 0x7F }) { return .no }
-        let isBegun = BinHexStart.find(in: head)
-        if isBegun, isLabelled || BinHexStart.hasBanner(head) { return .yes }
-        return isComplete || head.count == limit || isBegun ? .no : .needsMore
+        guard isLabelled || BinHexStart.mayHaveBanner(head) else { return .no }
+        if BinHexStart.find(in: head) { return isLabelled || BinHexStart.hasBanner(head) ? .yes : .no }
+        return isComplete || head.count == limit ? .no : .needsMore
     }
+
+    private static let limit = 4096
 
     private var text = BinHexText()
     private var parser = BinHexFile()
@@ -61,10 +63,18 @@ private enum BinHexStart {
         return false
     }
 
-    static func hasBanner(_ text: ArraySlice<UInt8>) -> Bool {
-        let banner = Array("(This file must be converted with BinHex".utf8)
-        return text.indices.contains { text[$0...].starts(with: banner) }
+    static func hasBanner(_ text: ArraySlice<UInt8>) -> Bool { withoutSpace(text).starts(with: banner) }
+
+    /// Whether there is a banner, or there may be one when more comes.
+    static func mayHaveBanner(_ text: ArraySlice<UInt8>) -> Bool {
+        hasBanner(text) || banner.starts(with: withoutSpace(text))
     }
+
+    private static func withoutSpace(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        text.drop { $0 == 0x20 || $0 == 0x09 || $0 == 0x0A || $0 == 0x0D }
+    }
+
+    private static let banner = Array("(This file must be converted with BinHex".utf8)
 }
 
 /// From characters to pairs of a byte and how often it comes.

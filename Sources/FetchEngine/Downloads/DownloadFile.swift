@@ -41,6 +41,23 @@ final class DownloadFile {
 
     deinit { if descriptor >= 0 { _ = Glibc.close(descriptor) } }
 
+    /// Reads the beginning of a file in pieces; all of it for the largest count.
+    static func read(_ path: String, upTo count: Int64, _ take: ([UInt8]) throws(LoadError) -> Void) throws(LoadError) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw LoadError(.cannotOpenFile, errno: errno) }
+        defer { _ = Glibc.close(descriptor) }
+        var left = count
+        while left > 0 {
+            var piece = [UInt8](repeating: 0, count: Int(min(left, 256 * 1024)))
+            let read = Glibc.read(descriptor, &piece, piece.count)
+            if read == 0, count == .max { return }
+            guard read > 0 else { throw LoadError(.cannotOpenFile, errno: read < 0 ? errno : EIO) }
+            piece.removeLast(piece.count - read)
+            left -= Int64(read)
+            try take(piece)
+        }
+    }
+
     /// Appends bytes, all of them or it throws.
     func write(_ bytes: [UInt8]) throws(LoadError) {
         var offset = 0
@@ -74,6 +91,9 @@ final class DownloadFile {
         defer { descriptor = -1 }
         guard Glibc.close(descriptor) == 0 || errno == EINTR else { throw LoadError(.cannotCloseFile, errno: errno) }
     }
+
+    /// Removes a partial file that nothing will go on with; if that fails, it is only in the way.
+    static func removeStale(_ path: String) { unlink(path) }
 
     /// Removes it; one that is gone is fine.
     func remove() throws(LoadError) {

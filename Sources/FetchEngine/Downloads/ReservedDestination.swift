@@ -44,8 +44,22 @@ struct ReservedDestination: Sendable, Equatable {
     func fill(with file: DownloadFile) throws(LoadError) {
         try file.sync()
         try file.close()
-        guard rename(file.path, path) == 0 else { throw LoadError(.cannotMoveFile, errno: errno) }
-        try Self.syncDirectory(of: path)
+        try fill(withFileAt: file.path)
+    }
+
+    /// Puts a complete file of another place there, durably: moved, or copied where it cannot be moved.
+    func fill(withFileAt source: String) throws(LoadError) {
+        if rename(source, path) == 0 { return try Self.syncDirectory(of: path) }
+        guard errno == EXDEV else { throw LoadError(.cannotMoveFile, errno: errno) }
+        let copy = try DownloadFile(in: DownloadDestination(path: path).directory)
+        do throws(LoadError) {
+            try DownloadFile.read(source, upTo: .max) { (piece) throws(LoadError) in try copy.write(piece) }
+            try fill(with: copy)
+        } catch {
+            try copy.remove()
+            throw error
+        }
+        unlink(source)
     }
 
     /// Gives the name back.

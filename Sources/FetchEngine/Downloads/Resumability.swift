@@ -56,6 +56,8 @@ extension ResumeData.Validator {
 
     /// A date is strong when the resource cannot have changed again within its second (RFC 9110 §8.8.2.2).
     private static func isStrong(_ lastModified: String, _ response: Response) -> Bool {
+        // FTP has no clock in its answers; the file's length is compared as well.
+        if response.httpVersion == "ftp" { return true }
         guard let modified = CurlDate.seconds(lastModified), let date = response.headerFields[.date],
             let sent = CurlDate.seconds(date)
         else { return false }
@@ -65,8 +67,10 @@ extension ResumeData.Validator {
 
 extension Response {
     /// The content codings in the order they were applied, in lower case, `identity` left out; empty for none.
-    var contentCoding: String {
-        headerFields[values: .contentEncoding]
+    var contentCoding: String { Self.contentCoding(headerFields) }
+
+    static func contentCoding(_ fields: HTTPFields) -> String {
+        fields[values: .contentEncoding]
             .flatMap { $0.split(separator: ",") }
             .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
             .filter { !$0.isEmpty && $0 != "identity" }

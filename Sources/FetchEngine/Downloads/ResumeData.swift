@@ -9,10 +9,8 @@ public struct ResumeData: Sendable, Hashable {
     public enum Validator: Sendable, Hashable {
         /// A strong entity tag, with its quotes.
         case entityTag(String)
-        /// A `Last-Modified` value that is strong enough (RFC 9110 §8.8.2.2).
+        /// A `Last-Modified` value that is strong enough (RFC 9110 §8.8.2.2), or what an FTP server says instead.
         case lastModified(String)
-        /// The modification time and size that an FTP server tells, in seconds since 1970.
-        case fileTime(Int64)
     }
 
     /// The URL that the download was asked for, without credentials.
@@ -64,7 +62,6 @@ extension ResumeData {
         switch validator {
         case .entityTag(let tag): writer.append("e" + tag)
         case .lastModified(let date): writer.append("m" + date)
-        case .fileTime(let time): writer.append("t\(time)")
         }
         writer.append(contentCoding)
         writer.append(path)
@@ -105,9 +102,6 @@ extension ResumeData.Validator {
         switch text.first {
         case "e": self = .entityTag(value)
         case "m": self = .lastModified(value)
-        case "t":
-            guard let time = Int64(value) else { throw ResumeData.unreadable }
-            self = .fileTime(time)
         default: throw ResumeData.unreadable
         }
     }

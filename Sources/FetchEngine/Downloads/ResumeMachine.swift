@@ -25,12 +25,12 @@ struct ResumeMachine {
 
     /// The request for the rest: `Range` and `If-Range`, and the coding that the first part came in.
     ///
-    /// RFC 9110 §13.1.5 and §14.2. Nil for a resource that is not asked for by fields, as with FTP.
+    /// RFC 9110 §13.1.5 and §14.2. Nil once the rest was refused.
     func request(_ original: Request) -> Request? {
-        guard !hasGivenUp, let condition = data.validator.condition else { return nil }
+        guard !hasGivenUp else { return nil }
         var request = original
         request.headerFields[.range] = "bytes=\(data.byteCount)-"
-        request.headerFields[.ifRange] = condition
+        request.headerFields[.ifRange] = data.validator.condition
         request.headerFields[.acceptEncoding] = data.contentCoding.isEmpty ? "identity" : data.contentCoding
         return request
     }
@@ -81,17 +81,15 @@ struct ResumeMachine {
         // could not be told from one that does; starting over is the smaller harm.
         case .entityTag(let tag): return response.headerFields[.eTag] == tag
         case .lastModified(let date): return response.headerFields[.lastModified] == date
-        case .fileTime: return true
         }
     }
 }
 
 extension ResumeData.Validator {
     /// The value of `If-Range`.
-    fileprivate var condition: String? {
+    fileprivate var condition: String {
         switch self {
         case .entityTag(let value), .lastModified(let value): value
-        case .fileTime: nil
         }
     }
 }

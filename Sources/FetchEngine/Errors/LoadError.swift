@@ -15,6 +15,23 @@ public struct LoadError: Error, Sendable {
     /// What the library underneath reported: for operators, not for tenants.
     public var underlying: Underlying?
 
+    /// What a new download can go on with; `nil` when there is nothing.
+    ///
+    /// See ``Session/downloadTask(withResumeData:request:options:configuration:delegate:)``.
+    public var resumeData: ResumeData? {
+        get { resumption?.data }
+        set { resumption = newValue.map(Resumption.init) }
+    }
+
+    /// Apart from the error, which is passed around much and carries this rarely.
+    private var resumption: Resumption?
+
+    private final class Resumption: Sendable {
+        let data: ResumeData
+
+        init(_ data: ResumeData) { self.data = data }
+    }
+
     /// Whether the same load may succeed when it is repeated later; a property of the code.
     public var isTransient: Bool { code.isTransient }
 

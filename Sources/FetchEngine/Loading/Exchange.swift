@@ -69,6 +69,11 @@ class Exchange: @unchecked Sendable {
     /// Lets more of the body come after ``isReceivingPaused``.
     func resumeReceiving() {}
 
+    /// Lets more come where a wish has made room for it.
+    func useRoom() {
+        if isReceivingPaused, body.count < capacity { resumeReceiving() }
+    }
+
     /// Follows the task's count of suspensions.
     func suspensionChanged() {}
 
@@ -92,6 +97,7 @@ class Exchange: @unchecked Sendable {
         await withCheckedContinuation { continuation in
             self.wish = wish
             waiter = continuation
+            useRoom()
             // The loop may have turned on the way here.
             wakeIfMet()
         }

@@ -27,7 +27,7 @@ extension TransferLoop {
                     exchange.abort(LoadError(.cancelled, "The challenge was answered."))
                     continue
                 }
-                if let next = try await hop(after: response, to: request, of: task) {
+                if let next = try await hop(after: response, to: request, of: task) ?? task.request(after: response) {
                     try await keepRedirect(exchange, of: task)
                     exchange.abort(LoadError(.cancelled, "The redirect was followed."))
                     request = next
@@ -38,11 +38,11 @@ extension TransferLoop {
                 if isComplete, task.load.storing != nil {
                     try await keepAnswer(response, task.completeBytes, of: task)
                 }
-                if isComplete, complete(task) { await tell(task, nil) }
+                if isComplete, !task.endsItself, complete(task) { await tell(task, nil) }
                 return response
             }
         } catch {
-            let located = error.at(task.currentRequest.url)
+            let located = task.finalError(error.at(task.currentRequest.url))
             if complete(task, with: located) { await tell(task, located) }
             throw located
         }
@@ -107,6 +107,7 @@ extension TransferLoop {
     ) async throws(LoadError) {
         let disposition = try await task.load.answer(isolation: self) { await teller.task(task, didReceive: response) }
         if case .cancel = disposition { throw LoadError(.cancelled, "The response was answered with cancel.") }
+        if case .becomeDownload = disposition { task.becomesDownload() }
     }
 
     /// Leaves the response, and the body if it is whole, with the task.
@@ -147,7 +148,7 @@ extension TransferLoop {
     /// The last step of every load; the first call counts.
     ///
     /// Returns whether somebody is to be told, who is then told before the task is over.
-    private func complete(_ task: SessionTask, with error: LoadError? = nil) -> Bool {
+    func complete(_ task: SessionTask, with error: LoadError? = nil) -> Bool {
         if let error { task.load.exchange?.abort(error) }
         task.load.exchange = nil
         task.load.storing = nil
@@ -163,7 +164,7 @@ extension TransferLoop {
         return false
     }
 
-    private func tell(_ task: SessionTask, _ error: LoadError?) async {
+    func tell(_ task: SessionTask, _ error: LoadError?) async {
         if let teller = task.teller {
             await teller.task(task, didFinishCollecting: task.metrics)
             if task.hearsResponses { await teller.task(task, didCompleteWith: error) }

@@ -31,7 +31,7 @@ extension TransferLoop {
         where !task.originalRequest.headerFields.contains(field.name) {
             request.headerFields.append(field)
         }
-        return request
+        return request.withContentType()
     }
 
     /// Whether something comes before the first hop that takes time.

@@ -23,3 +23,23 @@ enum FileSize {
         return total
     }
 }
+
+/// What changes of a file when its content does.
+struct FileVersion: Equatable {
+    private let size: Int64
+    private let seconds: Int
+    private let nanoseconds: Int
+
+    init(_ status: stat) {
+        size = Int64(status.st_size)
+        seconds = status.st_mtim.tv_sec
+        nanoseconds = status.st_mtim.tv_nsec
+    }
+
+    /// Nil when it cannot be looked at.
+    init?(descriptor: Int32) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        self.init(status)
+    }
+}

@@ -7,6 +7,8 @@ public class DataTask: SessionTask, @unchecked Sendable {
     typealias Completion = @Sendable (Result<([UInt8], Response), LoadError>) async -> Void
 
     let completion: Completion?
+    private enum Becoming { case impossible, possible, decided }
+    private let becoming = Mutex(Becoming.impossible)
 
     init(_ creation: Creation, completion: Completion? = nil) {
         self.completion = completion
@@ -14,6 +16,12 @@ public class DataTask: SessionTask, @unchecked Sendable {
     }
 
     override var drivesItself: Bool { completion != nil || super.drivesItself }
+
+    /// Whether the body goes to the download task that this one becomes.
+    override var endsItself: Bool { becoming.withLock { $0 == .decided } }
+
+    /// Only a task that runs by itself can: who awaits one waits for its body.
+    override func becomesDownload() { becoming.withLock { if $0 == .possible { $0 = .decided } } }
 
     /// The completion handler hears of them in the delegate's place (TSK-11).
     override var hearsResponses: Bool { completion == nil }
@@ -68,12 +76,24 @@ public class DataTask: SessionTask, @unchecked Sendable {
             }
         } else {
             do throws(LoadError) {
+                becoming.withLock { $0 = .possible }
                 _ = try await response()
+                // A task that became a download, or has parts, is driven otherwise.
+                if endsItself { return await goOnAsDownload() }
+                if let boundary = response?.boundary {
+                    return await session.transferLoop.tellParts(of: self, separatedBy: boundary)
+                }
                 for try await chunk in body { await teller?.task(self, didReceive: chunk) }
             } catch {
                 // The delegate has it from `didCompleteWith`.
             }
         }
+    }
+
+    private func goOnAsDownload() async {
+        let download = session.downloadTask(after: self)
+        await teller?.task(self, didBecome: download)
+        await download.run()
     }
 }
 

@@ -53,6 +53,13 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var networkSchemes: Set<String> = ["http", "https", "ftp", "ftps"]
     /// Fields sent with each request that does not set them itself, in this order.
     public var httpAdditionalHeaders: HTTPFields = [:]
+    /// Whether responses are asked for in a content coding (gzip, deflate, br, zstd) and given to the program without
+    /// it; true.
+    ///
+    /// Not so for a request that has `Accept-Encoding` or `Range` itself: its response comes as the server sends it.
+    public var automaticallyDecodesContent = true
+    /// How much decoding may make of a response's body.
+    public var decodingLimits = DecodingLimits()
     /// The most bytes a response body may have; more fails with `dataLengthExceedsMaximum`.
     ///
     /// `nil`: any number.

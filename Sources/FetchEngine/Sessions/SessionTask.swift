@@ -173,6 +173,18 @@ public class SessionTask: @unchecked Sendable {
     /// Failures are told, not thrown.
     public func run() async {}
 
+    /// Whether the task has something to do between the body's end and its own.
+    var endsItself: Bool { false }
+
+    /// The request to make after a response that would be the final one; nil when it is.
+    func request(after response: Response) -> Request? { nil }
+
+    /// The error to end with.
+    func finalError(_ error: LoadError) -> LoadError { error }
+
+    /// Notes that a delegate wants the body in a file.
+    func becomesDownload() {}
+
     /// Who is told.
     var teller: (any TaskDelegate)? { delegate ?? session.delegate }
 

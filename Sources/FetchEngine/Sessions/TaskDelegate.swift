@@ -47,8 +47,8 @@ public protocol TaskDelegate: Sendable {
     /// The task waits for a network.
     func taskIsWaitingForConnectivity(_ task: SessionTask) async
 
-    /// The task goes on as a download and tells nothing more.
-    func taskDidBecomeDownload(_ task: SessionTask) async
+    /// The task goes on as a download, in the same transfer, and tells nothing more.
+    func task(_ task: SessionTask, didBecome download: DownloadTask) async
 
     /// The task is over and this is how it went.
     ///
@@ -77,9 +77,9 @@ public enum ResponseDisposition: Sendable {
     case allow
     /// End the load with `cancelled`.
     case cancel
-    /// Go on as a download.
+    /// Go on as a download: the body goes to a file.
     ///
-    /// This version goes on as with `allow`.
+    /// As `allow` for a task whose body somebody awaits.
     case becomeDownload
 }
 
@@ -133,7 +133,7 @@ extension TaskDelegate {
     public func taskIsWaitingForConnectivity(_ task: SessionTask) async {}
 
     /// Ignores it.
-    public func taskDidBecomeDownload(_ task: SessionTask) async {}
+    public func task(_ task: SessionTask, didBecome download: DownloadTask) async {}
 
     /// Ignores it.
     public func task(_ task: SessionTask, didFinishCollecting metrics: TaskMetrics) async {}

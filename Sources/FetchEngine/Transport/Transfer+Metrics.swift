@@ -35,7 +35,8 @@ extension Transfer {
         metrics.countOfRequestHeaderBytesSent = Int64(requestBytes)
         metrics.countOfRequestBodyBytesSent = Self.number(CURLINFO_SIZE_UPLOAD_T, of: easy)
         metrics.countOfResponseHeaderBytesReceived = Int64(headerBytes)
-        metrics.countOfResponseBodyBytesReceived = bodyBytes
+        let coded = decoder.map { _ in Self.number(CURLINFO_SIZE_DOWNLOAD_T, of: easy) }
+        metrics.countOfResponseBodyBytesReceived = coded ?? bodyBytes
     }
 
     private func noteTimes(of easy: CurlHandle) {

@@ -40,6 +40,8 @@ final class Transfer: Exchange, @unchecked Sendable {
     /// How often libcurl was about to send the request.
     var requestCount = 0
     var isSendingPaused = false
+    /// Undoes the content coding; nil when there is none, or it is the caller's business.
+    var decoder: ContentDecoder?
     /// Whether the request waits for the server's word before its body, and has not been refused that yet.
     var expectsContinue = false
     /// The TLS handshake of the connection, and how many there were on the way to it.
@@ -99,10 +101,11 @@ final class Transfer: Exchange, @unchecked Sendable {
         // Informational answers are not the response; 101 is final, for we never ask to upgrade.
         guard head.status.code >= 200 || head.status.code == 101 else { return note(informational: head) }
         guard !isRepeatedWithoutExpect(head), !isHandshakeStep(head) else { return }
+        try prepareDecoding(of: head)
         if head.isFramedTwice, let easy { ccurl_set_long(easy, CURLOPT_FORBID_REUSE, 1) }
         let response = Response(
             url: request.url.withoutCredentials(), status: head.status, headerFields: head.fields,
-            httpVersion: head.httpVersion, expectedContentLength: head.contentLength)
+            httpVersion: head.httpVersion, expectedContentLength: decoder == nil ? head.contentLength : nil)
         self.response = response
         if Self.mayBeRepeated(head.status.code) {
             redirectDeadline = partition.now.advanced(by: .seconds(1))
@@ -138,9 +141,13 @@ final class Transfer: Exchange, @unchecked Sendable {
         if speaksFTP { ftpTransferBegan() }
         // The body of an answer that libcurl itself acts on.
         guard response != nil else { return bytes.count }
-        guard !load.isSuspended, body.count < capacity else {
+        guard !load.isSuspended, body.count < capacity, decoder?.isDrained ?? true else {
             isReceivingPaused = true
             return Int(CURL_WRITEFUNC_PAUSE)
+        }
+        if decoder != nil {
+            defer { partition.noteChange(of: self) }
+            return receivedCoded(bytes) ? bytes.count : 0
         }
         bodyBytes += Int64(bytes.count)
         if let maximum = configuration.maximumResponseBytes, bodyBytes > maximum {
@@ -221,6 +228,18 @@ final class Transfer: Exchange, @unchecked Sendable {
 
     // MARK: Back-pressure
 
+    override func takeBody() -> [UInt8] {
+        var taken: [UInt8] = []
+        swap(&taken, &body)
+        useRoom()
+        return taken
+    }
+
+    override func useRoom() {
+        decodeMore()
+        if decoder?.isDrained ?? true { super.useRoom() }
+    }
+
     override func resumeReceiving() {
         guard stage == .running, !load.isSuspended else { return }
         isReceivingPaused = false
@@ -285,7 +304,7 @@ final class Transfer: Exchange, @unchecked Sendable {
 
     /// Ends the transfer from outside libcurl; its connection is closed unless it was idle.
     override func abort(_ error: LoadError) {
-        guard stage != .over else { return }
+        guard stage != .over else { return super.abort(error) }
         failure = error
         partition.finish(self, result: CURLE_ABORTED_BY_CALLBACK)
     }
@@ -297,7 +316,7 @@ final class Transfer: Exchange, @unchecked Sendable {
         stage = .over
         if result == CURLE_OK { speaksFTP ? ftpTransferEnded() : readTrailers() }
         let error = failure ?? source?.failure ?? (result == CURLE_OK ? nil : curlError(result))
-        outcome = .some(error?.at(request.url))
+        if error == nil, decoder != nil { finishDecoding() } else { outcome = .some(error?.at(request.url)) }
         finishMetrics()
         releaseHandle()
         load.record.withLock { record in

@@ -7,7 +7,7 @@ import Glibc
 final class UploadSource {
     private enum Origin {
         case bytes([UInt8])
-        case file(descriptor: Int32)
+        case file(descriptor: Int32, FileVersion)
         case pipe(BodyPipe)
         case segments([UploadSource])
     }
@@ -55,14 +55,14 @@ final class UploadSource {
             throw LoadError(
                 isDirectory ? .fileIsDirectory : .cannotOpenFile, "The body is not a regular file.")
         }
-        origin = .file(descriptor: descriptor)
+        origin = .file(descriptor: descriptor, FileVersion(status))
         length = Int64(status.st_size)
     }
 
     deinit {
         switch origin {
         case .bytes, .segments: break
-        case .file(let descriptor): close(descriptor)
+        case .file(let descriptor, _): close(descriptor)
         case .pipe(let pipe): pipe.close()
         }
     }
@@ -76,7 +76,7 @@ final class UploadSource {
                 buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[Int(offset)..<Int(offset) + count]))
             }
             return advanced(by: count)
-        case .file(let descriptor): return readFile(descriptor, into: buffer)
+        case .file(let descriptor, let version): return readFile(descriptor, version, into: buffer)
         case .pipe(let pipe): return readPipe(pipe, into: buffer, onReadable: onReadable)
         case .segments(let sources): return readSegments(sources, into: buffer)
         }
@@ -96,12 +96,15 @@ final class UploadSource {
         return count
     }
 
-    private func readFile(_ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    /// A file that changes while it is sent would arrive as one that never was (UPL-3).
+    private func readFile(
+        _ descriptor: Int32, _ version: FileVersion, into buffer: UnsafeMutableRawBufferPointer
+    ) -> Int {
         let wanted = Int(min(Int64(buffer.count), length - offset))
         guard wanted > 0, let base = buffer.baseAddress else { return 0 }
         let count = pread(descriptor, base, wanted, off_t(offset))
-        guard count > 0 else {
-            return fail(.noPermissionsToReadFile, "The file to send became shorter, or could not be read.")
+        guard count > 0, FileVersion(descriptor: descriptor) == version else {
+            return fail(.noPermissionsToReadFile, "The file to send changed while it was sent, or could not be read.")
         }
         return advanced(by: count)
     }

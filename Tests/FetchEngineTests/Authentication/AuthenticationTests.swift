@@ -64,8 +64,9 @@ import Testing
         let heads = Self.heads(origin)
         #expect(
             heads == [
-                "GET /a?b HTTP/1.1\r\nHost: 127.0.0.1:\(origin.port)\r\nAccept: */*\r\n",
-                "GET /a?b HTTP/1.1\r\nHost: 127.0.0.1:\(origin.port)\r\n\(Self.basic)Accept: */*\r\n",
+                "GET /a?b HTTP/1.1\r\nHost: 127.0.0.1:\(origin.port)\r\nAccept: */*\r\n\(offeredCodings)",
+                "GET /a?b HTTP/1.1\r\nHost: 127.0.0.1:\(origin.port)\r\n\(Self.basic)Accept: */*\r\n"
+                    + offeredCodings,
             ])
         #expect(task.metrics.transactions.map(\.status) == [401, 200])
         #expect(task.redirects.isEmpty)

@@ -10,7 +10,7 @@ import Testing
         let (session, _) = cookieSession()
         let request = Request(url: try URLRecord(origin.url()))
         for _ in 0..<2 { _ = try await session.data(for: request) }
-        let start = "GET / HTTP/1.1\r\nHost: 127.0.0.1:\(origin.port)\r\nAccept: */*\r\n"
+        let start = "GET / HTTP/1.1\r\nHost: 127.0.0.1:\(origin.port)\r\nAccept: */*\r\n\(offeredCodings)"
         #expect(origin.received() == "\(start)\r\n\(start)Cookie: a=1\r\n\r\n")
     }
 

@@ -73,7 +73,7 @@ import Testing
         _ = try await Session().data(for: request)
         #expect(
             target.received()
-                == "GET /b HTTP/1.1\r\nHost: 127.0.0.1:\(target.port)\r\nAccept: */*\r\n\r\n")
+                == "GET /b HTTP/1.1\r\nHost: 127.0.0.1:\(target.port)\r\nAccept: */*\r\n\(offeredCodings)\r\n")
     }
 
     // RED-9, UPL-11: each kind of body, at sizes around the buffers' edges.

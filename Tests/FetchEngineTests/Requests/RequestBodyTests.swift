@@ -9,7 +9,7 @@ import Testing
     // R19: sizes at the edges of the buffers on the way.
     // UPL-1, UPL-2
     @Test(arguments: [0, 1, 16383, 16384, 16385, 65535, 65536, 65537, 262_144, 1_048_577, 5_000_000])
-    func `bytes and files of any size arrive whole, with their length and no type of ours`(_ count: Int) async throws {
+    func `bytes and files of any size arrive whole, with their length`(_ count: Int) async throws {
         let file = try TemporaryFile(pattern(count))
         for body in [RequestBody.bytes(pattern(count)), .file(path: file.path)] {
             let origin = try WireOrigin { connection in
@@ -22,8 +22,11 @@ import Testing
             configuration.expectContinue = .never
             let task = Session(configuration: configuration).dataTask(with: request)
             _ = try await task.response(bufferingUpTo: 100)
+            // The type is that of an unknown extension, and said of files only (UPL-2, UPL-3).
+            let type = if case .file = body { "Content-Type: application/octet-stream\r\n" } else { "" }
             let head =
-                "PUT / HTTP/1.1\r\nHost: 127.0.0.1:\(origin.port)\r\nAccept: */*\r\nContent-Length: \(count)\r\n\r\n"
+                "PUT / HTTP/1.1\r\nHost: 127.0.0.1:\(origin.port)\r\nAccept: */*\r\n"
+                + "\(offeredCodings)\(type)Content-Length: \(count)\r\n\r\n"
             // Compared outside of the macro, which would print megabytes.
             let isWhole = origin.connections.first?.received == Array(head.utf8) + pattern(count)
             #expect(isWhole)

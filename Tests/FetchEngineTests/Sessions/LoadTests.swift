@@ -15,7 +15,7 @@ import Testing
         #expect(response.status.code == 200)
         #expect(
             origin.received()
-                == "GET /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:\(origin.port)\r\nAccept: */*\r\nX-B: 1\r\nX-A: 2\r\nX-B:\r\n\r\n"
+                == "GET /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:\(origin.port)\r\nAccept: */*\r\n\(offeredCodings)X-B: 1\r\nX-A: 2\r\nX-B:\r\n\r\n"
         )
     }
 

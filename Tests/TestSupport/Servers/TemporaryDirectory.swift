@@ -6,7 +6,9 @@ import Glibc
 /// Everybody may enter it: a server started by root reads its files as another user.
 package final class TemporaryDirectory: Sendable {
     package struct Failure: Error {
-        let number: Int32
+        package let number: Int32
+
+        package init(number: Int32) { self.number = number }
     }
 
     package let path: String

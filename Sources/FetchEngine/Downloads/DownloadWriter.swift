@@ -1,0 +1,115 @@
+import EventLoop
+
+/// Writes the file of one download, off the loop that transfers run on: a disk may take its time.
+actor DownloadWriter {
+    /// The threads that files are written on; more would only wait for the same disks.
+    private static let loops = ["files-1", "files-2"].map { EventLoop(name: $0) }
+
+    private let loop: EventLoop
+    private let plan: DownloadPlan
+    private var file: DownloadFile?
+    private var reserved: ReservedDestination?
+    private var decoder: (any BodyDecoder)?
+    private var limit: DecodingLimit
+    private var digest: ContentDigestStream?
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// - Parameter decoder: One that has read its part of the head already.
+    init(_ plan: DownloadPlan, decoder: (any BodyDecoder)?, number: UInt64) {
+        self.plan = plan
+        self.decoder = decoder
+        loop = Self.loops[Int(number % UInt64(Self.loops.count))]
+        limit = DecodingLimit(plan.decodingLimits)
+        digest = plan.expectedDigest.map { ContentDigestStream($0.algorithm) }
+    }
+
+    /// Makes the file, or opens the one that is continued, and takes the final name.
+    ///
+    /// - Returns: The final path; nil for a temporary file.
+    func open() throws(LoadError) -> String? {
+        reserved = if let destination = plan.destination { try ReservedDestination(destination) } else { nil }
+        if let resumed = plan.resumed {
+            file = try DownloadFile(continuing: resumed.path, at: resumed.byteCount)
+            try readDigest(of: resumed)
+        } else {
+            file = try DownloadFile(in: plan.destination?.directory ?? plan.temporaryDirectory + "/")
+        }
+        return reserved?.path
+    }
+
+    /// The digest is of the whole file, so what is there is read again.
+    private func readDigest(of resumed: ResumeData) throws(LoadError) {
+        guard let digest else { return }
+        try DownloadFile.read(resumed.path, upTo: resumed.byteCount) { digest.update($0) }
+    }
+
+    /// Appends bytes, decoded if the file is to be.
+    ///
+    /// - Returns: How many bytes the file has now.
+    func append(_ bytes: [UInt8]) throws(LoadError) -> Int64 {
+        digest?.update(bytes)
+        guard decoder != nil else { return try write(bytes) }
+        limit.received(bytes.count)
+        // Small pieces, so that what comes of one stays small too.
+        for start in stride(from: 0, to: bytes.count, by: 4096) {
+            let piece = Array(bytes[start..<min(start + 4096, bytes.count)])
+            _ = try writeDecoded(try decoder?.decode(piece) ?? [])
+        }
+        return file?.count ?? 0
+    }
+
+    /// Appends bytes that were decoded before the file was there, and counts what they were made of.
+    func append(decoded bytes: [UInt8], of source: [UInt8]) throws(LoadError) -> Int64 {
+        digest?.update(source)
+        limit.received(source.count)
+        return try writeDecoded(bytes)
+    }
+
+    private func writeDecoded(_ bytes: [UInt8]) throws(LoadError) -> Int64 {
+        try limit.produced(bytes.count)
+        return try write(bytes)
+    }
+
+    private func write(_ bytes: [UInt8]) throws(LoadError) -> Int64 {
+        try file?.write(bytes)
+        return file?.count ?? 0
+    }
+
+    /// Checks that the file is whole and puts it in its place.
+    func finish() throws(LoadError) -> DownloadedFile {
+        if decoder != nil { _ = try writeDecoded(try decoder?.finish() ?? []) }
+        if let expected = plan.expectedDigest, let digest, digest.finish() != expected.bytes {
+            throw ExpectedDigest.mismatch
+        }
+        guard let file else { throw LoadError(.cannotWriteToFile, "There is no file.") }
+        if let total = plan.expectedCount, decoder == nil, file.count != total {
+            throw LoadError(.networkConnectionLost, "The download has another length than it was to have.")
+        }
+        if let reserved { try reserved.fill(with: file) } else { try file.close() }
+        self.file = nil
+        return DownloadedFile(
+            path: reserved?.path ?? file.path, isTemporary: reserved == nil, byteCount: file.count, plan: plan,
+            attributes: decoder?.attributes ?? DecodedAttributes())
+    }
+
+    /// Gives up the file, or keeps what is there of it.
+    ///
+    /// - Returns: What the download can go on with; nil when nothing was kept.
+    func abandon(keeping: Bool, of request: Request) throws(LoadError) -> ResumeData? {
+        defer { file = nil }
+        try reserved?.release()
+        guard let file else { return nil }
+        guard keeping, case .resumable(let validator) = plan.resumability, file.count > 0 else {
+            try file.close()
+            try file.remove()
+            return nil
+        }
+        try file.sync()
+        try file.close()
+        return ResumeData(
+            url: request.url, finalURL: plan.response.url, byteCount: file.count, totalCount: plan.expectedCount,
+            validator: validator, contentCoding: plan.response.contentCoding, path: file.path,
+            requestIdentity: request.resumeIdentity)
+    }
+}

@@ -1,0 +1,150 @@
+import Synchronization
+
+/// A load whose body goes to a file.
+///
+/// The file is written under a temporary name and gets its own in one step when it is complete. What a network failure
+/// left of it can be continued: see ``LoadError/resumeData``.
+public final class DownloadTask: SessionTask, @unchecked Sendable {
+    /// Is told the result in place of the delegate's response and progress calls.
+    typealias Completion = @Sendable (Result<DownloadedFile, LoadError>) async -> Void
+
+    struct State {
+        /// Decides about the response when this continues an earlier download.
+        var resumption: ResumeMachine?
+        /// What it decided.
+        var action: ResumeMachine.Action?
+        var wantsResumeData = false
+        /// How many bytes the file has.
+        var written: Int64 = 0
+        var hasEnded = false
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// How the file is kept.
+    public let options: DownloadOptions
+    let completion: Completion?
+    /// The data task that this one goes on for; its load is this one's.
+    let predecessor: DataTask?
+    /// The request for the whole, when the first one is for the rest.
+    let wholeRequest: Request
+    let downloadState: Mutex<State>
+
+    init(
+        _ creation: Creation, options: DownloadOptions, resuming data: ResumeData? = nil,
+        after predecessor: DataTask? = nil, completion: Completion? = nil
+    ) {
+        self.options = options
+        self.completion = completion
+        self.predecessor = predecessor
+        wholeRequest = creation.request
+        let machine = data.flatMap { data in
+            (FileSize.of(data.path) ?? -1) >= data.byteCount ? ResumeMachine(data) : nil
+        }
+        var creation = creation
+        if let request = machine?.request(creation.request) { creation.request = request }
+        downloadState = Mutex(State(resumption: machine))
+        super.init(creation)
+    }
+
+    override var drivesItself: Bool { completion != nil || super.drivesItself }
+    override var hearsResponses: Bool { completion == nil }
+    override var endsItself: Bool { true }
+
+    /// Who is asked and told about the file.
+    var fileTeller: (any DownloadDelegate)? { teller as? any DownloadDelegate }
+
+    /// Whether a download can go on in the middle when its file is decoded from this media type.
+    ///
+    /// - Parameter decoders: The decoders that there are.
+    public static func canResume(
+        decodedWith mediaType: String, decoders: [any BodyDecoder.Type] = DownloadOptions().decoders
+    ) -> Bool {
+        decoders.first { $0.mediaTypes.contains(mediaType.lowercased()) }?.canResume ?? false
+    }
+
+    // MARK: Driving
+
+    /// Starts the task and returns its file.
+    ///
+    /// Cancelling the calling task cancels the load. May be called once.
+    public func result() async throws(LoadError) -> DownloadedFile {
+        do {
+            return try await withTaskCancellationHandler {
+                try await session.transferLoop.download(self)
+            } onCancel: {
+                cancel()
+            }
+        } catch {
+            throw error as? LoadError ?? LoadError(.unknown, "The load failed.")
+        }
+    }
+
+    /// Starts the task and drives it to its end, telling the completion handler, or the delegates everything.
+    ///
+    /// Failures are told, not thrown.
+    public override func run() async {
+        do throws(LoadError) {
+            let file = try await result()
+            await completion?(.success(file))
+        } catch {
+            await completion?(.failure(error))
+        }
+    }
+
+    // MARK: Stopping and going on
+
+    /// Ends the task, and returns what another one can go on with.
+    ///
+    /// - Returns: Nil when the download cannot be continued, or was complete already.
+    public func cancelProducingResumeData() async -> ResumeData? {
+        downloadState.withLock { $0.wantsResumeData = true }
+        let isRunning = load.record.withLock { $0.hasStarted || $0.driver != nil } || drivesItself
+        cancel()
+        guard isRunning else { return downloadState.withLock { $0.resumption?.data } }
+        await withCheckedContinuation { continuation in
+            let hasEnded = downloadState.withLock { state in
+                if !state.hasEnded { state.waiters.append(continuation) }
+                return state.hasEnded
+            }
+            if hasEnded { continuation.resume() }
+        }
+        return error?.resumeData
+    }
+
+    /// Lets those go on who wait for the end.
+    func noteEnd() {
+        let waiters = downloadState.withLock { state in
+            state.hasEnded = true
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    /// Whether what is there of the file is kept after this error.
+    func keepsPartialFile(after error: LoadError) -> Bool {
+        if error.code == .cancelled {
+            return downloadState.withLock { $0.wantsResumeData } || options.deletesFileUponFailure == false
+        }
+        guard error.isTransient else { return options.deletesFileUponFailure == false }
+        return !(options.deletesFileUponFailure ?? (options.destination != nil))
+    }
+
+    override func request(after response: Response) -> Request? {
+        downloadState.withLock { state in
+            guard let action = state.resumption?.received(response) else { return nil }
+            state.action = action
+            if case .resume(let offset, _) = action { state.written = offset }
+            return action == .askAgain ? wholeRequest : nil
+        }
+    }
+
+    /// An error before any byte came leaves an earlier download's data as they were.
+    override func finalError(_ error: LoadError) -> LoadError {
+        var error = error
+        if error.resumeData == nil, keepsPartialFile(after: error) {
+            error.resumeData = downloadState.withLock { $0.action == nil ? $0.resumption?.data : nil }
+        }
+        return error
+    }
+}

@@ -1,0 +1,68 @@
+import CCurl
+import HTTPTypes
+import Synchronization
+
+// Undoes the content coding of a response (RFC 9110 §8.4). libcurl could, but it takes a truncated body for a whole one
+// and knows no limit on what comes of it (SEC-25).
+extension Transfer {
+    /// Whether the request offers codings in the caller's place, and so takes them off again.
+    ///
+    /// A caller who names codings, or asks for a range, gets the bytes as they come.
+    var offersCodings: Bool {
+        configuration.automaticallyDecodesContent && !request.headerFields.contains(.acceptEncoding)
+            && !request.headerFields.contains(.range)
+    }
+
+    /// Makes ready for the response's body.
+    func prepareDecoding(of head: HeadCollector.Head) throws(LoadError) {
+        guard offersCodings, request.method != .head, head.status.code != 304 else { return }
+        decoder = try ContentDecoder(
+            coding: Response.contentCoding(head.fields), limit: configuration.decodingLimits)
+    }
+
+    /// Takes coded bytes; false when they cannot be decoded or become too many.
+    func receivedCoded(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        decoder?.append(bytes)
+        return decode()
+    }
+
+    /// Decodes as much as may be held; what remains waits until the reader has taken some.
+    ///
+    /// False when it cannot be decoded, or becomes more than it may.
+    func decode() -> Bool {
+        guard decoder != nil, failure == nil else { return failure == nil }
+        let count = body.count
+        do throws(LoadError) {
+            try decoder?.read(into: &body, upTo: capacity)
+        } catch {
+            failure = error
+        }
+        let decoded = Int64(body.count - count)
+        bodyBytes += decoded
+        load.countOfBytesReceived.add(decoded, ordering: .relaxed)
+        if let maximum = configuration.maximumResponseBytes, bodyBytes > maximum {
+            _ = fail(.dataLengthExceedsMaximum, "The body is larger than it may be.")
+        }
+        return failure == nil
+    }
+
+    /// Decodes what the reader has made room for.
+    func decodeMore() {
+        guard decoder != nil, outcome == nil else { return }
+        if stage == .over {
+            finishDecoding()
+        } else if !decode(), let failure {
+            abort(failure)
+        }
+    }
+
+    /// Decodes what has come after the connection's end, and ends the exchange once all of it is decoded.
+    func finishDecoding() {
+        _ = decode()
+        if failure == nil, let decoder {
+            guard decoder.isDrained else { return }
+            do throws(LoadError) { try decoder.finish() } catch { failure = error }
+        }
+        outcome = .some(failure?.at(request.url))
+    }
+}

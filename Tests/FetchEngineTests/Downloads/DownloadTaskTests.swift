@@ -1,0 +1,196 @@
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import FetchEngine
+
+@Suite(.timeLimit(.minutes(1))) struct DownloadTaskTests {
+    static let ok = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello"
+
+    // LIF-12, LIF-10, DLD-6, DLD-7, FN-51
+    @Test func `a delegate gets the file in order, and the temporary file is gone afterwards`() async throws {
+        let origin = try WireOrigin(playing: Self.ok)
+        let directory = try TemporaryDirectory()
+        var options = DownloadOptions()
+        options.temporaryDirectory = directory.path
+        let log = DownloadLog()
+        let task = Session().downloadTask(
+            with: Request(url: try URLRecord(origin.url("/a/x.txt"))), options: options, delegate: log)
+        await task.run()
+        #expect(
+            log.events == [
+                "response 200", "destination for x.txt", "wrote 5 5 5", "finished 5", "metrics", "complete well",
+            ])
+        #expect(try directory.names() == [])
+        #expect(task.state == .completed)
+    }
+
+    // LIF-12
+    @Test func `a file that the delegate moves stays`() async throws {
+        let origin = try WireOrigin(playing: Self.ok)
+        let directory = try TemporaryDirectory()
+        var answers = DownloadLog.Answers()
+        answers.keepsAt = DownloadDestination(path: directory.file("kept"))
+        await Session().downloadTask(
+            with: Request(url: try URLRecord(origin.url())), delegate: DownloadLog(answers)
+        ).run()
+        #expect(directory.text(of: "kept") == "hello")
+        #expect(try directory.names() == ["kept"])
+    }
+
+    // DLD-1, DLD-5, DLD-9, BEY-9
+    @Test func `a fixed destination needs no delegate`() async throws {
+        let origin = try WireOrigin(playing: Self.ok)
+        let directory = try TemporaryDirectory()
+        let options = DownloadOptions(destination: DownloadDestination(path: directory.file("a.txt")))
+        let request = Request(url: try URLRecord(origin.url()))
+        for name in ["a.txt", "a-1.txt", "a-2.txt"] {
+            let file = try await Session().download(for: request, options: options)
+            #expect(file.path == directory.file(name))
+            #expect(!file.isTemporary && file.byteCount == 5 && file.response.status.code == 200)
+        }
+        #expect(try directory.names() == ["a-1.txt", "a-2.txt", "a.txt"])
+        #expect(directory.text(of: "a-2.txt") == "hello")
+    }
+
+    // DLD-3, DLD-4, DLD-5
+    @Test func `the delegate decides on the destination, and hears the name before any data`() async throws {
+        let origin = try WireOrigin(
+            playing: "HTTP/1.1 200 OK\r\nContent-Disposition: attachment; filename=\"../n.txt\"\r\n"
+                + "Content-Length: 5\r\n\r\nhello")
+        let directory = try TemporaryDirectory()
+        try directory.write("old", to: "n.txt")
+        var answers = DownloadLog.Answers()
+        answers.destination = DownloadDestination(path: directory.file("n.txt"))
+        let log = DownloadLog(answers)
+        await Session().downloadTask(with: Request(url: try URLRecord(origin.url())), delegate: log).run()
+        #expect(
+            log.events == [
+                "response 200", "destination for n.txt", "created n-1.txt", "wrote 5 5 5", "finished 5", "metrics",
+                "complete well",
+            ])
+        #expect(directory.text(of: "n.txt") == "old")
+        #expect(directory.text(of: "n-1.txt") == "hello")
+    }
+
+    // ERR-2
+    @Test func `an answer that refuses, and an empty one, are files too`() async throws {
+        for answer in ["HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 204 No Content\r\n\r\n"] {
+            let origin = try WireOrigin(playing: answer)
+            let log = DownloadLog()
+            let request = Request(url: try URLRecord(origin.url("/x")))
+            await Session().downloadTask(with: request, delegate: log).run()
+            #expect(log.events.dropFirst() == ["destination for x", "finished 0", "metrics", "complete well"])
+            #expect(try await Session().download(for: request).byteCount == 0)
+        }
+    }
+
+    // DLD-17
+    @Test func `a download can send a body`() async throws {
+        let origin = try WireOrigin { connection in
+            let head = try connection.receiveHead() ?? ""
+            let body = try connection.receive(3)
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n\(head.prefix(5))")
+            try connection.send(body)
+        }
+        let request = Request(url: try URLRecord(origin.url()), method: .post, body: .bytes(Array("abc".utf8)))
+        let file = try await Session().download(for: request)
+        #expect(try String(contentsOfFile: file.path, encoding: .utf8) == "POST abc")
+    }
+
+    // DLD-10, DLD-11
+    @Test(arguments: [nil, true, false] as [Bool?])
+    func `a failed download to a destination leaves nothing unless it is told to keep its file`(
+        deletes: Bool?
+    ) async throws {
+        let origin = try WireOrigin { connection in
+            try connection.receiveHead()
+            try connection.send("HTTP/1.1 200 OK\r\nETag: \"a\"\r\nContent-Length: 9\r\n\r\nhello")
+        }
+        let directory = try TemporaryDirectory()
+        var options = DownloadOptions(destination: DownloadDestination(path: directory.file("a")))
+        options.deletesFileUponFailure = deletes
+        let error = await failure { try await Session().download(for: Request(origin.url()), options: options) }
+        #expect(error?.code == .networkConnectionLost)
+        if deletes == false {
+            let data = try #require(error?.resumeData)
+            #expect(data.byteCount == 5 && data.totalCount == 9 && data.validator == .entityTag("\"a\""))
+            #expect(try directory.names().map { directory.text(of: $0) } == ["hello"])
+            #expect(try directory.names().first?.hasSuffix(".part") == true)
+        } else {
+            #expect(error?.resumeData == nil)
+            #expect(try directory.names() == [])
+        }
+    }
+
+    // DLD-18
+    @Test func `a destination that cannot be made fails the task cleanly`() async throws {
+        let origin = try WireOrigin(playing: Self.ok)
+        let directory = try TemporaryDirectory()
+        for (path, code) in [
+            (directory.file("no/a"), LoadError.Code.cannotCreateFile), (directory.path, .fileIsDirectory),
+        ] {
+            let log = DownloadLog()
+            let options = DownloadOptions(destination: DownloadDestination(path: path))
+            await Session().downloadTask(with: try Request(origin.url()), options: options, delegate: log).run()
+            #expect(log.events == ["response 200", "metrics", "complete \(code.name)"])
+        }
+        #expect(try directory.names() == [])
+    }
+
+    // LIF-6, LIF-7, FN-30
+    @Test func `a data task becomes a download in the same transfer`() async throws {
+        let origin = try WireOrigin(playing: Self.ok)
+        let directory = try TemporaryDirectory()
+        var answers = DownloadLog.Answers()
+        answers.response = .becomeDownload
+        answers.keepsAt = DownloadDestination(path: directory.file("kept"))
+        let log = DownloadLog(answers)
+        await Session().dataTask(with: try Request(origin.url("/f.txt")), delegate: log).run()
+        #expect(
+            log.events == [
+                "response 200", "became download running", "destination for f.txt", "wrote 5 5 5", "finished 5",
+                "metrics", "complete well",
+            ])
+        #expect(directory.text(of: "kept") == "hello")
+        #expect(origin.received().components(separatedBy: "GET ").count == 2)
+    }
+
+    // TSK-11
+    @Test func `a completion handler gets the file`() async throws {
+        let origin = try WireOrigin(playing: Self.ok)
+        let task = Session().downloadTask(with: try Request(origin.url())) { result in
+            let file = try? result.get()
+            #expect(file?.byteCount == 5)
+            #expect(file.flatMap { try? String(contentsOfFile: $0.path, encoding: .utf8) } == "hello")
+        }
+        await task.run()
+        #expect(task.state == .completed)
+    }
+
+    // BEY-26
+    @Test func `a flipped byte fails a download with a digest`() async throws {
+        let origin = try WireOrigin(playing: Self.ok)
+        let directory = try TemporaryDirectory()
+        var options = DownloadOptions(destination: DownloadDestination(path: directory.file("a")))
+        options.expectedDigest = ExpectedDigest(.sha256, ContentDigest.sha256.digest(of: "hellp".utf8))
+        await expect(.contentDigestMismatch) {
+            try await Session().download(for: Request(origin.url()), options: options)
+        }
+        #expect(try directory.names() == [])
+        options.expectedDigest = ExpectedDigest(.sha512, ContentDigest.sha512.digest(of: "hello".utf8))
+        _ = try await Session().download(for: Request(origin.url()), options: options)
+        #expect(directory.text(of: "a") == "hello")
+    }
+}
+
+/// The error that a load fails with.
+func failure<Result>(_ load: () async throws -> Result) async -> LoadError? {
+    do {
+        _ = try await load()
+        return nil
+    } catch {
+        return error as? LoadError
+    }
+}
