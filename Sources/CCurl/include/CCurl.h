@@ -32,6 +32,10 @@ static inline CURLcode ccurl_set_list(CURL *handle, CURLoption option, struct cu
     return curl_easy_setopt(handle, option, value);
 }
 
+static inline CURLcode ccurl_set_proxy_headers(CURL *handle, struct curl_slist *value) {
+    return curl_easy_setopt(handle, CURLOPT_PROXYHEADER, value);
+}
+
 /// libcurl copies the bytes.
 static inline CURLcode ccurl_set_blob(CURL *handle, CURLoption option, const void *bytes, size_t count) {
     struct curl_blob blob = {(void *)bytes, count, CURL_BLOB_COPY};

@@ -129,6 +129,8 @@ struct AuthenticationMachine {
 
     /// What the request carries to its server.
     var attempt: Attempt? { attempts.first { !$0.space.isProxy } }
+    /// What the request carries to the proxy.
+    var proxyAttempt: Attempt? { attempts.first { $0.space.isProxy } }
 
     /// What was sent unasked could not be made after all.
     mutating func takeBack(_ attempt: Attempt) { attempts.removeAll { $0 == attempt } }

@@ -16,6 +16,11 @@ struct AuthenticationOffer: Equatable {
             self.isProxy = isProxy
         }
 
+        /// A proxy.
+        init(_ proxy: Proxy) {
+            self.init(host: proxy.host, port: proxy.port, scheme: proxy.kind.rawValue, isProxy: true)
+        }
+
         /// The server of a URL.
         init(server url: URLRecord) {
             self.init(host: url.host ?? "", port: url.effectivePort ?? 0, scheme: url.scheme)

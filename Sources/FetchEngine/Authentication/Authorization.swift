@@ -1,6 +1,7 @@
 /// Who uses a connection, where connections are not shared by all (SEC-21).
 struct ConnectionCredential: Hashable {
-    var credential: Credential
+    var credential: Credential?
+    var proxyCredential: Credential?
     /// The task that the connection is for alone, where a handshake made it somebody's.
     var owner: UInt64?
 }

@@ -21,6 +21,9 @@ public struct ProtectionSpace: Sendable, Hashable {
         /// The server's certificate is to be judged.
         case serverTrust
 
+        /// Whether it is about the connection rather than about a request.
+        var isOfConnection: Bool { self == .clientCertificate || self == .serverTrust }
+
         /// Whether the session is asked before the task.
         public var isSessionLevel: Bool {
             switch self {

@@ -17,8 +17,10 @@ struct SpaceMemory {
     private var count = 0
 
     /// The space that a URL lies in, as far as is known; of several the one whose path is longest.
-    func space(for url: URLRecord) -> ProtectionSpace? {
-        guard let entries = entries[url.origin] else { return nil }
+    ///
+    /// - Parameter isProxy: Whether a proxy is meant, by a URL that has its host and port.
+    func space(for url: URLRecord, isProxy: Bool = false) -> ProtectionSpace? {
+        guard let entries = entries[url.origin]?.filter({ $0.space.isProxy == isProxy }) else { return nil }
         let path = url.path
         var best: (length: Int, space: ProtectionSpace)?
         for entry in entries {
@@ -31,7 +33,7 @@ struct SpaceMemory {
 
     /// A server has asked for Digest: its nonce is the one to use from now on.
     mutating func asked(_ offer: AuthenticationOffer, at url: URLRecord) {
-        guard let digest = offer.digest, !offer.space.isProxy else { return }
+        guard let digest = offer.digest else { return }
         change(offer.space, at: url) { $0.digest = DigestSession(digest) }
     }
 
@@ -41,8 +43,9 @@ struct SpaceMemory {
     /// is what `domain` names, or the whole server (RFC 7616 §3.3); other servers that it names are not believed.
     /// A bearer token says nothing of the kind and is treated as Basic. The others are for connections, not paths.
     mutating func convinced(_ space: ProtectionSpace, at url: URLRecord) {
-        guard !space.isProxy else { return }
         switch space.method {
+        case .httpBasic where space.isProxy, .httpBearer where space.isProxy, .httpDigest where space.isProxy:
+            change(space, at: url) { $0.prefixes = ["/"] }
         case .httpBasic, .httpBearer:
             let path = url.path
             change(space, at: url) { $0.prefixes.insert(Self.directory(of: path)) }

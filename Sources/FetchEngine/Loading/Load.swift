@@ -45,8 +45,11 @@ final class Load: @unchecked Sendable {
     var connections = ConnectionAnswers()
     /// What the challenges so far have come to.
     var authentication = AuthenticationMachine()
-    /// What the next request carries, when a challenge has decided it.
+    /// The HTTP proxy that the exchange at hand goes through.
+    var proxy: Proxy?
+    /// What the next request carries to its server and to the proxy, when a challenge has decided it.
     var authorization: Authorization?
+    var proxyAuthorization: Authorization?
     /// The conversation with a server that offers Negotiate.
     var negotiation: Negotiation?
     /// Whether a delegate wants to hear of informational answers and of progress.

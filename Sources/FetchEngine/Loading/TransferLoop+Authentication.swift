@@ -20,7 +20,7 @@ extension TransferLoop {
         let load = task.load
         if let prepared = load.authorization.take() { return prepared }
         if load.authentication.attempt == nil, !request.headerFields.contains(.authorization) {
-            await volunteer(to: request.url, for: task)
+            await volunteer(to: request.url, isProxy: false, for: task)
         }
         guard let attempt = load.authentication.attempt else { return nil }
         if let authorization = await authorization(by: attempt, for: request, of: task) { return authorization }
@@ -28,12 +28,29 @@ extension TransferLoop {
         return nil
     }
 
+    /// The same for an HTTP proxy on the way.
+    func proxyAuthorization(
+        for request: Request, through proxy: Proxy?, of task: SessionTask
+    ) async throws(LoadError) -> Authorization? {
+        let load = task.load
+        load.proxy = proxy.flatMap { $0.kind.isHTTP ? $0 : nil }
+        guard let proxy = load.proxy else { return nil }
+        if let prepared = load.proxyAuthorization.take() { return prepared }
+        if load.authentication.proxyAttempt == nil, let place = proxy.place {
+            await volunteer(to: place, isProxy: true, for: task)
+        }
+        guard let attempt = load.authentication.proxyAttempt else { return nil }
+        if let authorization = await authorization(by: attempt, for: request, of: task) { return authorization }
+        load.authentication.takeBack(attempt)
+        return nil
+    }
+
     /// Inside a space that is known, the credential is sent without waiting for a challenge (RFC 7617 §2.2).
-    private func volunteer(to url: URLRecord, for task: SessionTask) async {
-        guard let space = task.session.spaces.withLock({ $0.space(for: url) }) else { return }
+    private func volunteer(to url: URLRecord, isProxy: Bool, for task: SessionTask) async {
+        guard let space = task.session.spaces.withLock({ $0.space(for: url, isProxy: isProxy) }) else { return }
         if let credential = task.load.authentication.known(for: space) {
             task.load.authentication.volunteer(credential, from: .task, for: space)
-        } else if let credential = await task.credentialStorage.defaultCredential(for: space) {
+        } else if let credential = await defaultCredential(for: space, of: task) {
             task.load.authentication.volunteer(credential, from: .store, for: space)
         }
     }
@@ -51,9 +68,13 @@ extension TransferLoop {
     ///
     /// NTLM makes a connection somebody's, and so may Negotiate: such connections serve one task.
     func connectionCredential(of task: SessionTask) -> ConnectionCredential? {
-        guard let attempt = task.load.authentication.attempt else { return nil }
-        let isHandshake = attempt.space.method == .ntlm || attempt.space.method == .negotiate
-        return ConnectionCredential(credential: attempt.credential, owner: isHandshake ? task.identifier : nil)
+        let attempts = task.load.authentication.attempts
+        guard !attempts.isEmpty else { return nil }
+        let isHandshake = attempts.contains { $0.space.method == .ntlm || $0.space.method == .negotiate }
+        return ConnectionCredential(
+            credential: task.load.authentication.attempt?.credential,
+            proxyCredential: task.load.authentication.proxyAttempt?.credential,
+            owner: isHandshake ? task.identifier : nil)
     }
 
     /// Puts an attempt into words; nil when its scheme cannot.
@@ -74,17 +95,30 @@ extension TransferLoop {
     private func digest(
         _ attempt: AuthenticationMachine.Attempt, for request: Request, of task: SessionTask
     ) async -> [UInt8]? {
-        let (space, url) = (attempt.space, request.url)
-        guard let challenge = task.session.spaces.withLock({ $0.digest(of: space, at: url) }) else { return nil }
-        var target = DigestSession.Target(
-            method: request.method.rawValue, uri: url.path + (url.query.map { "?" + $0 } ?? ""))
+        let (space, place) = (attempt.space, Self.place(of: attempt.space, for: request.url, of: task))
+        guard let challenge = task.session.spaces.withLock({ $0.digest(of: space, at: place) }) else { return nil }
+        var target = target(of: request, isProxy: space.isProxy)
         if challenge.protection == .authInt {
             target.contentHash = await DigestContent.hash(of: request.body, by: challenge.algorithm)
         }
         let nonce = Self.clientNonce()
         return task.session.spaces.withLock {
-            $0.answer(for: space, at: url, by: attempt.credential, to: target, clientNonce: nonce)
+            $0.answer(for: space, at: place, by: attempt.credential, to: target, clientNonce: nonce)
         }
+    }
+
+    /// The first line of the request as the party that asks sees it: for a proxy it may be CONNECT.
+    private func target(of request: Request, isProxy: Bool) -> DigestSession.Target {
+        let url = request.url
+        guard isProxy, url.scheme == "https" else {
+            return .init(method: request.method.rawValue, uri: url.path + (url.query.map { "?" + $0 } ?? ""))
+        }
+        return .init(method: "CONNECT", uri: "\(url.host ?? ""):\(url.effectivePort ?? 443)")
+    }
+
+    /// Where a space is remembered: with the server of the URL, or with the proxy.
+    private static func place(of space: ProtectionSpace, for url: URLRecord, of task: SessionTask) -> URLRecord {
+        space.isProxy ? task.load.proxy?.place ?? url : url
     }
 
     private static func clientNonce() -> [UInt8] {
@@ -97,7 +131,7 @@ extension TransferLoop {
         let host = attempt.space.host.trimmingBrackets()
         let negotiation = Negotiation(
             with: attempt.credential, host: host, service: task.configuration.authentication.kerberosService)
-        task.load.negotiation = negotiation
+        if !attempt.space.isProxy { task.load.negotiation = negotiation }
         guard let token = try? await negotiation.step(nil) else { return nil }
         return .field(Array("Negotiate ".utf8) + Base64.encode(token))
     }
@@ -118,10 +152,11 @@ extension TransferLoop {
     ) async throws(LoadError) -> Bool {
         let load = task.load
         let offers = AuthenticationOffer.all(
-            in: response.headerFields, status: response.status.code, server: .init(server: request.url), proxy: nil)
+            in: response.headerFields, status: response.status.code, server: .init(server: request.url),
+            proxy: load.proxy.map { .init($0) })
         if try await continuesNegotiation(with: response, of: task) { return true }
         task.session.spaces.withLock { spaces in
-            for offer in offers { spaces.asked(offer, at: request.url) }
+            for offer in offers { spaces.asked(offer, at: Self.place(of: offer.space, for: request.url, of: task)) }
         }
         var action = load.authentication.challenged(by: offers)
         if let failed = load.authentication.failedFromStore {
@@ -134,8 +169,14 @@ extension TransferLoop {
             case .ask(let question):
                 action = load.authentication.answered(try await answer(to: question, response, of: task))
             case .retry(let attempt):
-                load.authorization = await authorization(by: attempt, for: request, of: task)
-                if load.authorization != nil { return true }
+                if let authorization = await authorization(by: attempt, for: request, of: task) {
+                    if attempt.space.isProxy {
+                        load.proxyAuthorization = authorization
+                    } else {
+                        load.authorization = authorization
+                    }
+                    return true
+                }
                 action = load.authentication.couldNotBegin(attempt)
             case .deliver:
                 await convinced(by: response, of: task)
@@ -147,6 +188,7 @@ extension TransferLoop {
     }
 
     private func defaultCredential(for space: ProtectionSpace, of task: SessionTask) async -> Credential? {
+        if space.isProxy, let credential = task.load.proxy?.credential { return credential }
         if let credential = await task.credentialStorage.defaultCredential(for: space) { return credential }
         let isTransparent = space.method == .negotiate && task.configuration.authentication.usesKerberosTickets
         return isTransparent ? Credential(kerberosTicketsIn: nil) : nil
@@ -168,10 +210,11 @@ extension TransferLoop {
     private func convinced(by response: Response, of task: SessionTask) async {
         let nextNonce = Self.nextNonce(in: response)
         for attempt in task.load.authentication.convinced(status: response.status.code) {
+            let place = Self.place(of: attempt.space, for: response.url, of: task)
             task.session.spaces.withLock { spaces in
-                spaces.convinced(attempt.space, at: response.url)
-                if let nextNonce, attempt.space.method == .httpDigest {
-                    spaces.renew(attempt.space, at: response.url, nonce: nextNonce)
+                spaces.convinced(attempt.space, at: place)
+                if let nextNonce, attempt.space.method == .httpDigest, !attempt.space.isProxy {
+                    spaces.renew(attempt.space, at: place, nonce: nextNonce)
                 }
             }
             if attempt.isToBeKept {
@@ -210,6 +253,11 @@ extension TransferLoop {
         task.load.authorization = .field(Array("Negotiate ".utf8) + Base64.encode(reply))
         return true
     }
+}
+
+extension Proxy {
+    /// A URL that has its host and port: where the session remembers what it asks for.
+    fileprivate var place: URLRecord? { try? URLRecord("http://\(host):\(port)/") }
 }
 
 extension SessionTask {

@@ -45,6 +45,9 @@ extension TransferLoop {
             case .some(.some(let error)) = transfer.outcome
         else { return false }
         let url = transfer.request.url
+        if error.code == .proxyAuthenticationRequired, let answer = transfer.proxyResponse {
+            return try await answersChallenge(of: answer, to: transfer.request, of: task)
+        }
         if transfer.allowsNextRoute {
             return task.load.connections.routeFailed(to: url, task.configuration.proxies)
         }

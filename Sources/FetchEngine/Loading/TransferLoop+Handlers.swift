@@ -49,6 +49,15 @@ extension TransferLoop {
 
     /// What the delegates make of a challenge: at session level first where its method is of that level.
     func disposition(of challenge: Challenge, for task: SessionTask) async throws(LoadError) -> Challenge.Disposition {
+        let space = challenge.protectionSpace
+        for delegate in task.askable {
+            let isWanted = try await task.load.answer(isolation: self) {
+                await delegate.task(task, canAuthenticateAgainst: space)
+            }
+            guard isWanted else {
+                return space.method.isOfConnection ? .performDefaultHandling : .rejectProtectionSpace
+            }
+        }
         if challenge.protectionSpace.method.isSessionLevel, let delegate = task.session.delegate {
             let answer = try await task.load.answer(isolation: self) {
                 await delegate.session(task.session, didReceive: challenge)

@@ -72,6 +72,8 @@ extension TransferLoop {
             return try await start(request, with: handler, of: task)
         }
         let authorization = try await authorization(for: request, of: task)
+        let proxyAuthorization = try await proxyAuthorization(
+            for: request, through: terms(for: request.url, of: task).proxy, of: task)
         let (partition, terms) = try admit(request, of: task)
         let carrying = marked(try await withCookies(request, of: task), by: authorization)
         let source =
@@ -87,6 +89,7 @@ extension TransferLoop {
             request: carrying, configuration: task.configuration, load: load, terms: terms, partition: partition,
             source: source)
         transfer.authorization = authorization
+        transfer.proxyAuthorization = proxyAuthorization
         load.exchange = transfer
         load.countOfBytesSent.store(0, ordering: .relaxed)
         load.record.withLock { $0.currentRequest = request }

@@ -16,6 +16,13 @@ public protocol TaskDelegate: Sendable {
         _ task: SessionTask, willPerformHTTPRedirection response: Response?, newRequest: Request
     ) async -> RedirectDisposition
 
+    /// Whether the delegates want to be asked about a protection space; `true` by default.
+    ///
+    /// Where a delegate says no, credentials of the URL and the store are tried, and nobody is asked. (The connections
+    /// of the URL Loading System leave client certificates and server trust out by default; its sessions, and this
+    /// library, ask about every kind.)
+    func task(_ task: SessionTask, canAuthenticateAgainst space: ProtectionSpace) async -> Bool
+
     /// A server or proxy asks for authentication, or the session's delegate passed on a question of its level.
     func task(_ task: SessionTask, didReceive challenge: Challenge) async -> Challenge.Disposition
 
@@ -98,6 +105,9 @@ extension TaskDelegate {
     public func task(
         _ task: SessionTask, willPerformHTTPRedirection response: Response?, newRequest: Request
     ) async -> RedirectDisposition { .performDefaultHandling }
+
+    /// Wants to be asked.
+    public func task(_ task: SessionTask, canAuthenticateAgainst space: ProtectionSpace) async -> Bool { true }
 
     /// Does as though there were no delegate.
     public func task(_ task: SessionTask, didReceive challenge: Challenge) async -> Challenge.Disposition {

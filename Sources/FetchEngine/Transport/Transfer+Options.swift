@@ -13,6 +13,7 @@ extension Transfer {
         setCallbacks(easy, context)
         try setTarget(easy)
         setProxy(easy)
+        setProxyAuthorization(easy)
         setNetwork(easy)
         if speaksTLS { setTLS(easy) }
         guard !speaksFTP else { return setFTP(easy) }

@@ -21,12 +21,15 @@ final class Transfer: Exchange, @unchecked Sendable {
     /// Whether the answer to CONNECT comes before the target's.
     let isTunnelled: Bool
     var authorization: Authorization?
+    var proxyAuthorization: Authorization?
     /// Whether libcurl was given the second step of a handshake.
     var hasShakenHands = false
 
     var stage = Stage.queued
     var easy: CurlHandle?
     var fieldList: UnsafeMutablePointer<curl_slist>?
+    /// What the proxy alone is told.
+    var proxyFieldList: UnsafeMutablePointer<curl_slist>?
     var addressList: UnsafeMutablePointer<curl_slist>?
     var errorText: UnsafeMutablePointer<CChar>?
     /// Where the sweep keeps it.
@@ -349,6 +352,8 @@ final class Transfer: Exchange, @unchecked Sendable {
     private func releaseHandle() {
         if let easy { curl_easy_cleanup(easy) }
         easy = nil
+        if let proxyFieldList { curl_slist_free_all(proxyFieldList) }
+        proxyFieldList = nil
         if let fieldList { curl_slist_free_all(fieldList) }
         fieldList = nil
         if let addressList { curl_slist_free_all(addressList) }

@@ -143,6 +143,26 @@ import Testing
         #expect(log.events.prefix(3) == ["task negotiate", "task httpDigest", "task httpBasic"])
     }
 
+    // AUT-12: stored credentials are used all the same.
+    @Test func `a space that the delegate does not want is not asked about`() async throws {
+        let offers = "WWW-Authenticate: Basic realm=\"cave\", Digest realm=\"d\", nonce=\"n\"\r\n"
+        let origin = try Self.origin { $0.contains(Self.basic) ? Self.ok : Self.refusal(offers) }
+        let rule: ChallengeLog.Rule = { _ in .useCredential(Self.credential()) }
+        let some = ChallengeLog(task: rule, unwanted: [.httpDigest])
+        #expect(try await Self.load(origin.url(), some).1.status.code == 200)
+        #expect(some.challenges.map(\.protectionSpace.method) == [.httpBasic])
+        let none = ChallengeLog(task: rule, unwanted: [.httpDigest, .httpBasic])
+        #expect(try await Self.load(origin.url(), none).1.status.code == 401)
+        #expect(none.challenges.isEmpty)
+        let store = MemoryCredentialStorage()
+        store.set(
+            Self.credential(.permanent),
+            for: ProtectionSpace(
+                host: "127.0.0.1", port: origin.port, scheme: "http", realm: "cave", method: .httpBasic))
+        let (_, response) = try await Self.load(origin.url(), none) { $0.credentialStorage = store }
+        #expect(response.status.code == 200 && none.challenges.isEmpty)
+    }
+
     // AUT-8, AUT-9, AUT-10, AUT-11, SES-7
     @Test(arguments: ["NTLM", "Negotiate", "Basic realm=\"r\""], ["", "session", "task", "session task"])
     func `session level goes first where the method is of that level`(

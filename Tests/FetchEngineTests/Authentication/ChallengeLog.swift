@@ -9,11 +9,14 @@ final class ChallengeLog: SessionDelegate {
     private let atSessionLevel: Rule?
     private let atTaskLevel: Rule?
     private let stream: (@Sendable () async -> BodyPipe?)?
+    private let unwanted: Set<ProtectionSpace.Method>
     private let record = Mutex<(challenges: [Challenge], events: [String])>(([], []))
 
     init(
-        session: Rule? = nil, task: Rule? = nil, stream: (@Sendable () async -> BodyPipe?)? = nil
+        session: Rule? = nil, task: Rule? = nil, stream: (@Sendable () async -> BodyPipe?)? = nil,
+        unwanted: Set<ProtectionSpace.Method> = []
     ) {
+        self.unwanted = unwanted
         atSessionLevel = session
         atTaskLevel = task
         self.stream = stream
@@ -48,6 +51,10 @@ final class ChallengeLog: SessionDelegate {
         guard let atTaskLevel else { return .performDefaultHandling }
         note("task \(challenge.protectionSpace.method)", challenge)
         return atTaskLevel(challenge)
+    }
+
+    func task(_ task: SessionTask, canAuthenticateAgainst space: ProtectionSpace) async -> Bool {
+        !unwanted.contains(space.method)
     }
 
     func taskNeedsNewBodyStream(_ task: SessionTask) async -> BodyPipe? {

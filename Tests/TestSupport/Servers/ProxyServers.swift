@@ -8,7 +8,7 @@ extension LoopbackServer {
     ///
     /// - Parameters:
     ///   - users: `user:password`; with them a credential is wanted.
-    ///   - scheme: `basic` or `digest`.
+    ///   - scheme: `basic`, `digest`, or `ntlm`, which believes every password.
     ///   - certificate: With it, TLS is spoken on the way to the proxy.
     package static func squid(
         users: [String] = [], scheme: String = "basic", certificate: TestAuthority.Leaf? = nil
@@ -26,9 +26,15 @@ extension LoopbackServer {
             let helper = scheme == "basic" ? "basic_ncsa_auth" : "digest_file_auth"
             let accounts = scheme == "basic" ? try await users.asyncMap(hashed) : users
             try directory.write(accounts.joined(separator: "\n") + "\n", to: "users")
+            lines +=
+                scheme == "ntlm"
+                ? ["auth_param ntlm program /usr/lib/squid/ntlm_fake_auth", "auth_param ntlm children 1"]
+                : [
+                    "auth_param \(scheme) program /usr/lib/squid/\(helper) \(directory.file("users"))",
+                    "auth_param \(scheme) children 1", "auth_param \(scheme) realm Proxy",
+                ]
             lines += [
-                "auth_param \(scheme) program /usr/lib/squid/\(helper) \(directory.file("users"))",
-                "auth_param \(scheme) children 1", "auth_param \(scheme) realm Proxy", "acl known proxy_auth REQUIRED",
+                "acl known proxy_auth REQUIRED",
                 "http_access allow known", "http_access deny all",
             ]
         }
