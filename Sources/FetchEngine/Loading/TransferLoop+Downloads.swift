@@ -44,7 +44,8 @@ extension TransferLoop {
         var plan = DownloadPlan(
             response: response, filename: response.safeFilename, destination: options.destination,
             expectedCount: task.isContentDecoded ? nil : response.expectedContentLength,
-            expectedDigest: options.expectedDigest, temporaryDirectory: options.temporaryDirectory,
+            expectedDigest: options.expectedDigest ?? (task.isContentDecoded ? nil : response.expectedDigest),
+            temporaryDirectory: options.temporaryDirectory,
             decodingLimits: task.configuration.decodingLimits, resumability: .notResumable(.decoding))
         noteResumption(of: task, in: &plan)
         if plan.resumed == nil { try await decide(decodingOf: task, &beginning, in: &plan) }

@@ -170,6 +170,41 @@ import Testing
     }
 
     // BEY-26
+    @Test(arguments: ["Repr-Digest", "Content-Digest"]) func `what the server says of its content is checked`(
+        name: String
+    ) async throws {
+        for (text, isRight) in [("hello", true), ("hellp", false)] {
+            let digest = Data(ContentDigest.sha256.digest(of: text.utf8)).base64EncodedString()
+            let origin = try WireOrigin(
+                playing: "HTTP/1.1 200 OK\r\n\(name): sha-256=:\(digest):\r\nContent-Length: 5\r\n\r\nhello")
+            let error = await failure { try await Session().download(for: Request(origin.url())) }
+            #expect(error?.code == (isRight ? nil : .contentDigestMismatch))
+        }
+    }
+
+    // DLD-8
+    @Test func `a download may come from the cache, and nothing of it is stored there`() async throws {
+        let count = Progress()
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                count.add(1)
+                try connection.send(
+                    "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 5\r\n\r\nhello")
+            }
+        }
+        let session = Session.caching()
+        let request = try Request(origin.url())
+        for _ in 0..<2 { _ = try await session.download(for: request) }
+        #expect(count.value == 2)
+        _ = try await session.data(for: request)
+        #expect(count.value == 3)
+        let file = try await session.download(for: request)
+        #expect(count.value == 3)
+        #expect(try String(contentsOfFile: file.path, encoding: .utf8) == "hello")
+        #expect(file.response.source == .cache)
+    }
+
+    // BEY-26
     @Test func `a flipped byte fails a download with a digest`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         let directory = try TemporaryDirectory()

@@ -225,6 +225,22 @@ import Testing
         #expect(!DownloadTask.canResume(decodedWith: type))
     }
 
+    // TSK-3
+    @Test(.enabled(if: LoopbackServer.nginx != nil))
+    func `a large file is downloaded without being held in memory`() async throws {
+        let directory = try TemporaryDirectory()
+        let server = try await LoopbackServer.nginx(in: directory)
+        let path = try directory.write("", to: "root/large")
+        let size: Int64 = 512 << 20
+        try #require(truncate(path, off_t(size)) == 0)
+        let watcher = MemoryWatcher()
+        let task = Session().downloadTask(
+            with: try Request("http://127.0.0.1:\(server.port)/large"), delegate: watcher)
+        let file = try await task.result()
+        #expect(file.byteCount == size)
+        #expect(watcher.growth < 64 << 20)
+    }
+
     // DLD-18, FN-2, REL-9
     @Test(.enabled(if: geteuid() == 0, "only root may mount a small file system"))
     func `a full disk fails the download cleanly and leaves nothing`() async throws {
@@ -256,6 +272,27 @@ private final class SmallDisk: Sendable {
     }
 
     deinit { umount2(directory.path, Int32(MNT_DETACH)) }
+}
+
+/// Looks at the process's memory at every write.
+private final class MemoryWatcher: DownloadDelegate {
+    private let start = MemoryWatcher.resident()
+    private let most = Mutex(0)
+
+    /// How much more memory there was than at the start.
+    var growth: Int { most.withLock { $0 } - start }
+
+    func task(
+        _ task: DownloadTask, didWriteData written: Int64, totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64?
+    ) async {
+        let now = Self.resident()
+        most.withLock { $0 = max($0, now) }
+    }
+
+    private static func resident() -> Int {
+        let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
+        return (fields.count > 1 ? Int(fields[1]) ?? 0 : 0) * Int(getpagesize())
+    }
 }
 
 /// Tells when bytes have been written, and holds the download there until it is stopped.

@@ -51,6 +51,14 @@ import Testing
 
     // MARK: Who serves
 
+    // FN-3
+    @Test func `what a handler gives can be downloaded`() async throws {
+        let session = Self.session(Scripted.answering("hello"))
+        let file = try await session.download(for: Request(url: try URLRecord("script:a")))
+        #expect(file.byteCount == 5)
+        #expect(file.response.httpVersion == "script")
+    }
+
     @Test func `a handler serves its scheme end to end (PRT-1)`() async throws {
         let session = Self.session(Scripted.answering("hello"))
         let task = session.dataTask(with: Request(url: try URLRecord("script:a")))
