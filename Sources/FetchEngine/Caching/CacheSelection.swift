@@ -4,7 +4,8 @@ import HTTPTypes
 /// (RFC 9111 §4.1).
 ///
 /// Of the values only a digest is kept, for `Cookie` and `Authorization` may be among them. A request with
-/// `Authorization` counts as though the answer had named that field: what one user was given, no other one gets.
+/// `Authorization` counts as though the answer had named that field: what one user was given, no other one gets. So
+/// does `Accept-Encoding` for an answer with a content coding, which is undone for requests without that field only.
 public struct CacheSelection: Sendable, Hashable {
     /// The names in lower case, sorted.
     public let names: [String]
@@ -23,6 +24,8 @@ public struct CacheSelection: Sendable, Hashable {
     /// What the answer to a request varies by, or nil when no other request can select it (`Vary: *`).
     init?(of responseFields: HTTPFields, for request: HTTPFields) {
         var names = request.contains(.authorization) ? ["authorization"] : []
+        // Whether the engine has undone the coding depends on this field, whatever the server says.
+        if responseFields.contains(.contentEncoding) { names.append("accept-encoding") }
         for value in responseFields[values: .vary] {
             for name in value.split(separator: ",") {
                 let trimmed = name.trimmed.lowercased()

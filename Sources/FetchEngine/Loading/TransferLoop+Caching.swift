@@ -29,6 +29,7 @@ extension TransferLoop {
                 configuration: task.configuration.caching,
                 now: .now))
         if let handler { return try await handled(&visit, by: handler, limit: limit) }
+        visit.machine.carries(selecting(request.headerFields, of: task))
         if let stored = try await lookUp(&visit, limit: limit) { return stored }
         while true {
             var sent = request
@@ -42,6 +43,16 @@ extension TransferLoop {
             await awaitHead(of: exchange, bufferingUpTo: limit, of: task)
             return exchange
         }
+    }
+
+    /// What answers may vary by: the fields, and whether the engine undoes content codings.
+    ///
+    /// Without `Accept-Encoding` it does, unless the session leaves that to the program.
+    private func selecting(_ fields: HTTPFields, of task: SessionTask) -> HTTPFields {
+        guard !task.configuration.automaticallyDecodesContent, !fields.contains(.acceptEncoding) else { return fields }
+        var fields = fields
+        fields[.acceptEncoding] = "identity"
+        return fields
     }
 
     // MARK: Before the request
@@ -74,7 +85,8 @@ extension TransferLoop {
     ) async throws(LoadError) -> [CacheEntry] {
         let entries = await cache.entries(for: visit.machine.key, selectedBy: visit.machine.request)
         guard entries.contains(where: { $0.selection.names.contains("cookie") }) else { return entries }
-        visit.machine.carries(try await withCookies(visit.request, of: visit.task).headerFields)
+        let carrying = try await withCookies(visit.request, of: visit.task)
+        visit.machine.carries(selecting(carrying.headerFields, of: visit.task))
         return await cache.entries(for: visit.machine.key, selectedBy: visit.machine.request)
     }
 
@@ -135,7 +147,7 @@ extension TransferLoop {
     ) async throws(LoadError) -> Exchange? {
         guard visit.task.load.cancellation == nil else { return exchange }
         guard let response = exchange.response else { return await rescued(exchange, &visit, limit: limit) }
-        visit.machine.carries(exchange.request.headerFields)
+        visit.machine.carries(selecting(exchange.request.headerFields, of: visit.task))
         let reception = visit.machine.received(response, now: .now)
         switch reception.action {
         case .deliver, .deliverAndStore:

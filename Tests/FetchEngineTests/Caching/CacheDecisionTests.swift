@@ -107,6 +107,33 @@ import Testing
         #expect(try await session.text(try origin.request("/changed")).0 == "other")
     }
 
+    // CCH-14, DLD-8
+    @Test func `downloads may be given from the cache and are never stored`() async throws {
+        let origin = try CachingOrigin("Cache-Control: max-age=60")
+        let cache = MemoryResponseCache()
+        let session = Session.caching(in: cache)
+        let decider = Decider { $0 }
+        let loaded = try await session.download(for: try origin.request(), delegate: decider)
+        #expect(loaded.byteCount == 4)
+        #expect(!decider.log.withLock { $0 }.contains("cache"))
+        #expect(cache.currentMemoryUsage == 0)
+        _ = try await session.text(try origin.request())
+        let cached = try await session.download(for: try origin.request(), delegate: decider)
+        #expect(cached.byteCount == 4)
+        #expect(cached.response.source == .cache)
+        #expect(origin.count == 2)
+    }
+
+    // CCH-14, CCH-11
+    @Test func `an upload's answer is asked about only if it could be stored`() async throws {
+        let origin = try CachingOrigin("Cache-Control: max-age=60")
+        let decider = Decider { $0 }
+        let session = Session.caching()
+        let task = session.uploadTask(with: try origin.request("/", .put), from: .bytes([1]), delegate: decider)
+        await task.run()
+        #expect(decider.log.withLock { $0 } == ["response", "data", "metrics", "end"])
+    }
+
     // CCH-15
     @Test func `cancelling does not wait for the answer`() async throws {
         let origin = try CachingOrigin("Cache-Control: max-age=60")

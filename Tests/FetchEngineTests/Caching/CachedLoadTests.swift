@@ -230,6 +230,34 @@ import Testing
         #expect(second.cookieVerdicts.isEmpty)
     }
 
+    // CCH-8: a server that names no Vary still does not make us mix up coded and plain bytes.
+    @Test func `a coded answer is given as it is, or with its coding undone`() async throws {
+        let packed: [UInt8] = [
+            0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 7, 0, 0x86, 0xA6, 0x10, 0x36, 5, 0, 0, 0,
+        ]
+        let requests = Progress()
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                requests.add(1)
+                try connection.send(
+                    "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Encoding: gzip\r\n"
+                        + "Content-Length: \(packed.count)\r\n\r\n")
+                try connection.send(packed)
+            }
+        }
+        let plain = Request(url: try URLRecord(origin.url()))
+        let raw = Request(url: plain.url, headerFields: .init(lines: ["Accept-Encoding: gzip"]))
+        let cache = MemoryResponseCache()
+        let decoding = Session.caching(in: cache)
+        let leaving = Session.caching(in: cache) { $0.automaticallyDecodesContent = false }
+        for _ in 0..<2 {
+            #expect(try await decoding.data(for: raw).0 == packed)
+            #expect(try await decoding.data(for: plain).0 == Array("hello".utf8))
+            #expect(try await leaving.data(for: plain).0 == packed)
+        }
+        #expect(requests.value == 3)
+    }
+
     // CCH-8: invalidation over the wire, RFC 9111 §4.4.
     @Test func `a successful unsafe request makes the next GET ask`() async throws {
         let origin = try CachingOrigin { number, head in
