@@ -156,11 +156,12 @@ final class ServiceProcess: Sendable {
 
     /// The job as soon as `condition` holds of it.
     func job(_ id: String, until condition: ([String: Any]) -> Bool) async throws -> [String: Any] {
-        while true {
-            let job = try await request(.get, "/v1/jobs/\(id)").json
-            if condition(job) { return job }
-            try Task.checkCancellation()
+        var job: [String: Any] = [:]
+        try await TestSupport.until {
+            job = try await request(.get, "/v1/jobs/\(id)").json
+            return condition(job)
         }
+        return job
     }
 }
 

@@ -25,9 +25,9 @@ import Testing
         }
         try await withThrowingTaskGroup(of: [Int].self) { group in
             group.addTask { try await batcher.submit([0]) }
-            while sizes.withLock({ $0.isEmpty }) { await Task.yield() }
+            try await until { sizes.withLock { !$0.isEmpty } }
             for number in 1...20 { group.addTask { try await batcher.submit([number]) } }
-            while batcher.waitingCount < 20 { await Task.yield() }
+            try await until { batcher.waitingCount >= 20 }
             open.yield()
             var outcomes: [Int] = []
             for try await outcome in group { outcomes += outcome }

@@ -126,7 +126,7 @@ import Testing
         try await TestDatabase.with { database in
             let connection = try await database.connect()
             async let sleeping = failure(of: "SELECT pg_sleep(60)", on: connection)
-            while await sleepers(database) == 0 { await Task.yield() }
+            try await until { await sleepers(database) != 0 }
             await connection.cancelRunningStatement()
             #expect(await sleeping?.code == .queryCanceled)
             try await connection.query("SELECT 1")

@@ -17,39 +17,23 @@ package final class DelegateLog: SessionDelegate {
         package init() {}
     }
 
-    private struct State {
-        var events: [String] = []
-        var watchers: [(event: String, continuation: CheckedContinuation<Void, Never>)] = []
-    }
-
     private let answers: Answers
-    private let state = Mutex(State())
+    private let state = Mutex<[String]>([])
 
     package init(_ answers: Answers = Answers()) { self.answers = answers }
 
     /// What happened so far, in order; repeats of progress and data are one event.
-    package var events: [String] { state.withLock { $0.events } }
+    package var events: [String] { state.withLock { $0 } }
 
-    /// Suspends until an event has happened whose text begins so.
-    package func happened(_ event: String) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                let isThere = state.events.contains { $0.hasPrefix(event) }
-                if !isThere { state.watchers.append((event, continuation)) }
-                return isThere
-            }
-            if isThere { continuation.resume() }
-        }
+    /// Waits until an event has happened whose text begins so, with a bound.
+    package func happened(_ event: String) async throws {
+        try await until { events.contains { $0.hasPrefix(event) } }
     }
 
     private func note(_ event: String, isRepeatable: Bool = false) {
-        let woken = state.withLock { state in
-            if !isRepeatable || state.events.last != event { state.events.append(event) }
-            let woken = state.watchers.filter { event.hasPrefix($0.event) }
-            state.watchers.removeAll { event.hasPrefix($0.event) }
-            return woken
+        state.withLock { events in
+            if !isRepeatable || events.last != event { events.append(event) }
         }
-        for watcher in woken { watcher.continuation.resume() }
     }
 
     // MARK: The session

@@ -14,7 +14,6 @@ import Synchronization
 package final class WireOrigin: Sendable {
     private struct State {
         var connections: [WireConnection] = []
-        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
     /// The port it listens on, on 127.0.0.1.
@@ -69,38 +68,20 @@ package final class WireOrigin: Sendable {
         return index < all.count ? String(decoding: all[index].received, as: UTF8.self) : ""
     }
 
-    /// Suspends until that many connections have been made and served to their ends.
-    package func ended(_ count: Int = 1) async {
-        await withCheckedContinuation { continuation in
-            let isThere = state.withLock { state in
-                let isThere = state.connections.count(where: \.isOver) >= count
-                if !isThere { state.watchers.append((count, continuation)) }
-                return isThere
-            }
-            if isThere { continuation.resume() }
-        }
+    /// Waits until that many connections have been made and served to their ends, with a bound.
+    package func ended(_ count: Int = 1) async throws {
+        try await until { connections.count(where: \.isOver) >= count }
     }
 
     private func accepted(_ descriptor: Int32) {
         let connection = WireConnection(descriptor)
         state.withLock { $0.connections.append(connection) }
         let serve = serve
-        startThread { [weak self] in
+        startThread {
             // A closure that throws has met the end of its connection, which is how many tests end.
             try? serve(connection)
             connection.finish()
-            self?.connectionEnded()
         }
-    }
-
-    private func connectionEnded() {
-        let met = state.withLock { state in
-            let count = state.connections.count(where: \.isOver)
-            let met = state.watchers.filter { $0.count <= count }
-            state.watchers.removeAll { $0.count <= count }
-            return met
-        }
-        for watcher in met { watcher.continuation.resume() }
     }
 
     private static func bound() throws -> (Int32, UInt16) {

@@ -304,6 +304,6 @@ private struct FirstWrite: DownloadDelegate {
     ) async {
         wrote()
         // The download waits for this call, so it is still in its middle when it is stopped.
-        while task.state == .running { await Task.yield() }
+        try? await until { task.state != .running }
     }
 }

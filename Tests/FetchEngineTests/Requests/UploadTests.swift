@@ -73,7 +73,7 @@ import Testing
         let log = DelegateLog(answers)
         let session = Session(delegate: log)
         session.uploadTask(withStreamedRequest: try Self.put(origin), length: 4).resume()
-        await log.happened("complete well")
+        try await log.happened("complete well")
         #expect(log.events.filter { $0 == "stream" }.count == 2)
         #expect(origin.received().ranges(of: "body").count == 2)
     }
@@ -99,7 +99,7 @@ import Testing
         let task = session.uploadTask(
             with: try Self.put(origin), from: .bytes([UInt8](repeating: 7, count: 300_000)))
         task.resume()
-        await log.happened("complete well")
+        try await log.happened("complete well")
         #expect(
             log.events == [
                 "created", "sent", "redirect 307 /b", "sent", "response 200", "data", "metrics 2", "complete well",

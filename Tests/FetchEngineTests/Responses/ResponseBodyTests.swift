@@ -70,7 +70,7 @@ import Testing
         _ = try await iterator.next()
         #expect(task.countOfBytesReceived < 4_000_000)
         task.cancel()
-        await origin.ended()
+        try await origin.ended()
         #expect(sent.value < 64_000_000)
     }
 
@@ -119,7 +119,7 @@ import Testing
         await expect(.dataLengthExceedsMaximum) {
             try await Session().data(for: Request(url: try URLRecord(origin.url())))
         }
-        await origin.ended()
+        try await origin.ended()
         #expect(sent.value < 20_000_000)
     }
 }

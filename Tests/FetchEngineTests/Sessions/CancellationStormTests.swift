@@ -27,12 +27,12 @@ import Testing
         let tally = Tally()
         let left = Mutex<[WeakTask]>([])
         try await Self.storm(at: origin, tally, left)
-        while left.withLock({ tasks in tasks.contains { $0.task != nil } }) { await Task.yield() }
+        try await until { left.withLock { tasks in tasks.allSatisfy { $0.task == nil } } }
         let ends = tally.ends
         #expect(ends.count == 10_000)
         #expect(ends.values.allSatisfy { $0 == 1 })
         // The origin's side closes when ours has, and it may still accept what was given up meanwhile.
-        while try Self.descriptors() > before { await Task.yield() }
+        try await until { try Self.descriptors() <= before }
     }
 
     private static func storm(

@@ -27,12 +27,12 @@ import Testing
         await withTaskGroup { group in
             group.addTask { await expect(.cancelled) { try await Session().data(for: request) } }
             group.addTask {
-                while origin.connections.first?.received.isEmpty ?? true { await Task.yield() }
+                try? await until { origin.connections.first?.received.isEmpty == false }
             }
             await group.next()
             group.cancelAll()
         }
-        await origin.ended()
+        try await origin.ended()
     }
 
     @Test func `a task cancelled before its start never starts`() async throws {
@@ -73,7 +73,7 @@ import Testing
         let origin = try Self.origin(sending: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")
         let session = Session()
         _ = try await session.dataTask(with: Request(url: try URLRecord(origin.url()))).response()
-        await origin.ended()
+        try await origin.ended()
     }
 
     // SES-20 to SES-22
@@ -86,7 +86,7 @@ import Testing
         session.invalidateAndCancel()
         await expect(.cancelled) { for try await _ in task.body {} }
         await expect(.sessionInvalidated) { try await session.data(for: request) }
-        while session.delegate != nil { await Task.yield() }
+        try await until { session.delegate == nil }
     }
 
     @Test func `a session that finishes its loads completes them`() async throws {
@@ -105,7 +105,7 @@ import Testing
         gate.open()
         for try await chunk in task.body { #expect(chunk == Array("abc".utf8)) }
         // It is let go after its last call.
-        while session.delegate != nil { await Task.yield() }
+        try await until { session.delegate == nil }
     }
 
     // TSK-7: suspending repeats and loses nothing, and stops the clock.
@@ -149,7 +149,7 @@ import Testing
         let task = session.dataTask(with: Request(url: try URLRecord(origin.url())), delegate: log)
         await task.run()
         #expect(log.events == ["response 200", "metrics 1", "complete cancelled"])
-        await origin.ended()
+        try await origin.ended()
     }
 }
 

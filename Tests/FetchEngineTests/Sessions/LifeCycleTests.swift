@@ -9,11 +9,11 @@ import Testing
 
     private func run(
         _ log: DelegateLog, _ request: Request, configuration: SessionConfiguration = .default
-    ) async -> [String] {
+    ) async throws -> [String] {
         let session = Session(configuration: configuration, delegate: log)
         session.dataTask(with: request).resume()
         session.finishTasksAndInvalidate()
-        await log.happened("invalid")
+        try await log.happened("invalid")
         return log.events
     }
 
@@ -26,7 +26,7 @@ import Testing
                         ? "HTTP/1.1 302 Found\r\nLocation: /second\r\nContent-Length: 0\r\n\r\n" : Self.ok)
             }
         }
-        let events = await run(DelegateLog(), Request(url: try URLRecord(origin.url("/first"))))
+        let events = try await run(DelegateLog(), Request(url: try URLRecord(origin.url("/first"))))
         #expect(
             events == [
                 "created", "redirect 302 /second", "response 200", "data", "metrics 2", "complete well", "invalid",
@@ -36,7 +36,7 @@ import Testing
     // BEY-11, FN-52, FN-22
     @Test func `informational answers are told, and not as the response`() async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + Self.ok)
-        let events = await run(DelegateLog(), Request(url: try URLRecord(origin.url())))
+        let events = try await run(DelegateLog(), Request(url: try URLRecord(origin.url())))
         #expect(
             events == ["created", "informational 103", "response 200", "data", "metrics 1", "complete well", "invalid"])
     }
@@ -44,7 +44,7 @@ import Testing
     // LIF-13, ERR-1
     @Test func `a failure completes the task once, with metrics before`() async throws {
         let origin = try WireOrigin { _ in }
-        let events = await run(DelegateLog(), Request(url: try URLRecord(origin.url())))
+        let events = try await run(DelegateLog(), Request(url: try URLRecord(origin.url())))
         #expect(events == ["created", "metrics 1", "complete networkConnectionLost", "invalid"])
     }
 
@@ -56,7 +56,7 @@ import Testing
         var answers = DelegateLog.Answers()
         answers.redirect = { response, request in response == nil ? .follow(request) : .returnResponse }
         let log = DelegateLog(answers)
-        let events = await run(log, try Request("http://127.0.0.1:\(origin.port)"))
+        let events = try await run(log, try Request("http://127.0.0.1:\(origin.port)"))
         #expect(events.prefix(3) == ["created", "redirect canonical /", "response 200"])
     }
 
@@ -71,7 +71,7 @@ import Testing
         var answers = DelegateLog.Answers()
         let other = Request(url: try URLRecord(origin.url("/elsewhere")))
         answers.redirect = { _, _ in .follow(other) }
-        _ = await run(DelegateLog(answers), Request(url: try URLRecord(origin.url())))
+        _ = try await run(DelegateLog(answers), Request(url: try URLRecord(origin.url())))
         #expect(origin.received().contains("GET /elsewhere HTTP/1.1"))
         #expect(!origin.received().contains("GET /there"))
     }
@@ -92,7 +92,7 @@ import Testing
         let origin = try WireOrigin(playing: "HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n")
         var answers = DelegateLog.Answers()
         answers.redirect = { _, _ in .cancel }
-        let events = await run(DelegateLog(answers), Request(url: try URLRecord(origin.url())))
+        let events = try await run(DelegateLog(answers), Request(url: try URLRecord(origin.url())))
         #expect(events.suffix(3) == ["metrics 1", "complete cancelled", "invalid"])
         #expect(!origin.received().contains("/b"))
     }
@@ -107,9 +107,9 @@ import Testing
         }
         var answers = DelegateLog.Answers()
         answers.response = { _ in .cancel }
-        let events = await run(DelegateLog(answers), Request(url: try URLRecord(origin.url())))
+        let events = try await run(DelegateLog(answers), Request(url: try URLRecord(origin.url())))
         #expect(events == ["created", "response 200", "metrics 1", "complete cancelled", "invalid"])
-        await origin.ended()
+        try await origin.ended()
     }
 
     // FN-33, BEY-8
@@ -120,8 +120,8 @@ import Testing
             session.dataTask(with: Request(url: try URLRecord(origin.url())), delegate: own).resume()
             session.finishTasksAndInvalidate()
         }
-        await sessions.happened("invalid")
-        await own.happened("complete")
+        try await sessions.happened("invalid")
+        try await own.happened("complete")
         #expect(sessions.events == ["created", "invalid"])
         #expect(own.events.contains("response 200") && own.events.contains("complete well"))
     }
@@ -139,9 +139,9 @@ import Testing
         let session = Session(delegate: log)
         let task = session.dataTask(with: Request(url: try URLRecord(origin.url())))
         task.resume()
-        await log.happened("redirect")
+        try await log.happened("redirect")
         task.cancel()
-        await log.happened("complete cancelled")
+        try await log.happened("complete cancelled")
         end.finish()
         #expect(task.state == .completed)
     }
@@ -152,7 +152,7 @@ import Testing
         let session = Session(delegate: log)
         let task = session.dataTask(with: Request(url: try URLRecord("http://127.0.0.1:1/")))
         task.cancel()
-        await log.happened("complete cancelled")
+        try await log.happened("complete cancelled")
         #expect(task.error?.code == .cancelled)
     }
 }

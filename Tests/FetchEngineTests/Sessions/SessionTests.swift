@@ -17,11 +17,11 @@ import Testing
         let log = DelegateLog()
         let session = Session(delegate: log)
         session.dataTask(with: Request(url: try URLRecord(origin.url()))).resume()
-        while origin.connections.isEmpty { await Task.yield() }
+        try await until { !origin.connections.isEmpty }
         session.finishTasksAndInvalidate()
         await expect(.sessionInvalidated) { try await session.data(for: Request(url: try URLRecord(origin.url()))) }
         gate.open()
-        await log.happened("invalid")
+        try await log.happened("invalid")
         #expect(log.events.suffix(3) == ["metrics 1", "complete well", "invalid"])
         session.invalidateAndCancel()
         #expect(log.events.filter { $0 == "invalid" }.count == 1)
@@ -36,9 +36,9 @@ import Testing
         let log = DelegateLog()
         let session = Session(delegate: log)
         for _ in 0..<3 { session.dataTask(with: Request(url: try URLRecord(origin.url()))).resume() }
-        while origin.connections.count < 3 { await Task.yield() }
+        try await until { origin.connections.count >= 3 }
         session.invalidateAndCancel()
-        await log.happened("invalid")
+        try await log.happened("invalid")
         #expect(log.events.filter { $0 == "complete cancelled" }.count == 3)
         #expect(log.events.last == "invalid")
     }
@@ -52,9 +52,9 @@ import Testing
             remembered = log
             session = Session(delegate: log)
             session.finishTasksAndInvalidate()
-            await log.happened("invalid")
+            try await log.happened("invalid")
         }
-        while session.delegate != nil { await Task.yield() }
+        try await until { session.delegate == nil }
         #expect(remembered == nil)
     }
 
@@ -64,7 +64,7 @@ import Testing
         let first = try Session(background: "tests.one", delegate: log)
         #expect(throws: LoadError.self) { try Session(background: "tests.one", delegate: log) }
         first.finishTasksAndInvalidate()
-        await log.happened("invalid")
+        try await log.happened("invalid")
         _ = try Session(background: "tests.one", delegate: log)
     }
 
@@ -92,7 +92,7 @@ import Testing
         let session = try Session(background: "tests.three", delegate: log)
         let request = Request(url: try URLRecord(origin.url("/first")), method: .put)
         session.uploadTask(with: request, from: .bytes([1, 2])).resume()
-        await log.happened("events finished")
+        try await log.happened("events finished")
         #expect(
             log.events == ["created", "sent", "response 200", "data", "metrics 2", "complete well", "events finished"])
     }

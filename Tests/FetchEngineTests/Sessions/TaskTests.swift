@@ -23,7 +23,7 @@ import Testing
         }
         #expect(body == Array("hi".utf8) && response.status.code == 200)
         session.finishTasksAndInvalidate()
-        await log.happened("invalid")
+        try await log.happened("invalid")
         #expect(log.events == ["created", "redirect 302 /second", "metrics 2", "invalid"])
     }
 
@@ -51,7 +51,7 @@ import Testing
         task.suspend()
         task.resume()
         task.resume()
-        await log.happened("complete well")
+        try await log.happened("complete well")
         #expect(origin.received().components(of: "GET ") == 1)
         #expect(task.state == .completed)
     }
@@ -93,7 +93,7 @@ import Testing
         let log = DelegateLog()
         let first = session.dataTask(with: try URLRecord(origin.url("/first")))
         async let firstEnd = first.data()
-        while origin.received().isEmpty { await Task.yield() }
+        try await until { !origin.received().isEmpty }
         let tasks = try [("/low", SessionTask.lowPriority), ("/usual", 0.5), ("/high", SessionTask.highPriority)]
             .map { path, priority in
                 let task = session.dataTask(with: try URLRecord(origin.url(path)), delegate: log)
@@ -101,10 +101,10 @@ import Testing
                 return task
             }
         for task in tasks { task.resume() }
-        while tasks.contains(where: { $0.state != .running }) { await Task.yield() }
+        try await until { tasks.allSatisfy { $0.state == .running } }
         gate.open()
         _ = try await firstEnd
-        while tasks.contains(where: { $0.state != .completed }) { await Task.yield() }
+        try await until { tasks.allSatisfy { $0.state == .completed } }
         let lines = origin.received().split(separator: "\r\n").filter { $0.hasPrefix("GET ") }
         let paths = lines.map { $0.split(separator: " ")[1] }
         #expect(paths == ["/first", "/high", "/usual", "/low"])
@@ -121,9 +121,9 @@ import Testing
         let log = DelegateLog()
         let session = Session(configuration: configuration, delegate: log)
         session.dataTask(with: try URLRecord(origin.url())).resume()
-        await log.happened("waiting")
+        try await log.happened("waiting")
         try origin.open()
-        await log.happened("complete")
+        try await log.happened("complete")
         #expect(log.events.filter { $0 == "waiting" }.count == 1)
         #expect(log.events.last == "complete well")
     }
@@ -138,9 +138,9 @@ import Testing
         let session = Session(delegate: log)
         let begin = ContinuousClock.now.advanced(by: .milliseconds(50))
         session.dataTask(with: Request(url: try URLRecord(origin.url("/one"))), earliestBegin: begin).resume()
-        await log.happened("delayed")
+        try await log.happened("delayed")
         #expect(ContinuousClock.now >= begin)
-        await log.happened("complete well")
+        try await log.happened("complete well")
         #expect(origin.received().hasPrefix("GET /other "))
     }
 

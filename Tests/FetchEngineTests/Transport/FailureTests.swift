@@ -83,7 +83,7 @@ import Testing
         var request = Request(url: try URLRecord(origin.url()))
         request.timeoutInterval = .milliseconds(50)
         await expect(.timedOut) { try await Session().data(for: request) }
-        await origin.ended()
+        try await origin.ended()
     }
 
     // SES-9, FN-26
@@ -96,7 +96,7 @@ import Testing
         configuration.timeoutIntervalForResource = .milliseconds(50)
         let session = Session(configuration: configuration)
         await expect(.timedOut) { try await session.data(for: Request(url: try URLRecord(origin.url()))) }
-        await origin.ended()
+        try await origin.ended()
     }
 
     // UPL-12: whether the server had acted on the lost request nobody knows.

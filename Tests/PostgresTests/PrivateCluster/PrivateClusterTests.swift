@@ -118,7 +118,7 @@ struct PrivateClusterTests {
         kill(killed, SIGKILL)
         await connection.waitUntilClosed()
         // A session of the killed server may answer until it notices, so the new server is waited for first.
-        while (try? place.startedPostmaster) ?? killed == killed { await Task.yield() }
+        try await until { (try? place.startedPostmaster) ?? killed != killed }
         try await Self.retry { try await client.query("SELECT n FROM t") }
         await client.close()
         owner.stop()

@@ -1,0 +1,14 @@
+/// What a test waited for did not happen in time.
+package struct NeverHappened: Error {}
+
+/// Waits until a condition holds: a minute at most, and no longer than the test may take.
+///
+/// For what no event tells; a loop without a bound would hold up all tests when it fails.
+package func until(_ condition: () async throws -> Bool) async throws {
+    let deadline = ContinuousClock.now.advanced(by: .seconds(60))
+    while try await !condition() {
+        try Task.checkCancellation()
+        guard ContinuousClock.now < deadline else { throw NeverHappened() }
+        await Task.yield()
+    }
+}
