@@ -142,8 +142,8 @@ import Testing
     {
         let directory = try TemporaryDirectory()
         let server = try await LoopbackServer.httpd(
-            in: directory, modules: ["cgid"],
-            "ScriptSock \(directory.path)/cgi.sock\n<Location /nph-parts>\nSetHandler cgi-script\nOptions +ExecCGI\n</Location>"
+            in: directory, modules: ["cgi"],
+            "<Location /nph-parts>\nSetHandler cgi-script\nOptions +ExecCGI\n</Location>"
         )
         try directory.write(
             """

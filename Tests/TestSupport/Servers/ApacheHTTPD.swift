@@ -2,7 +2,7 @@ extension LoopbackServer {
     /// The path of Apache httpd, or nil where it is not installed.
     package static var httpd: String? { installed("apache2") }
 
-    /// Apache httpd, serving the directory's `root`.
+    /// Apache httpd, serving the directory's `root`, in one process: others would outlive the one that is killed.
     ///
     /// - Parameter configuration: Lines beside what every httpd needs.
     package static func httpd(
@@ -33,6 +33,6 @@ extension LoopbackServer {
 
             """, to: "httpd.conf")
         return try await LoopbackServer(
-            in: directory, port: port, log: "error.log", [httpd ?? "apache2", "-f", path, "-D", "FOREGROUND"])
+            in: directory, port: port, log: "error.log", [httpd ?? "apache2", "-f", path, "-X"])
     }
 }
