@@ -59,6 +59,8 @@ struct Settings: CustomStringConvertible {
         session.timeoutIntervalForResource = .seconds(3600)
         // One session serves all tenants: a cookie that one's job was given must not leave with another's.
         session.httpCookieStorage = nil
+        // What jobs and webhooks may ask for; the engine itself knows more.
+        session.networkSchemes = ["http", "https"]
         for rule in reader.string(forKey: "guard.allow", default: "").split(whereSeparator: { $0 == "," || $0 == " " })
         {
             do { try targetPolicy.allow(String(rule)) } catch {
