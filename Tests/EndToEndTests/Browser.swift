@@ -50,8 +50,16 @@ final class Browser: Sendable {
     }
 
     /// What the page shows at a place.
+    ///
+    /// A page that is just being replaced has taken the place away from under the question, which is then asked again.
     func text(_ selector: String) async throws -> String {
-        try await string("/element/\(try await element(selector))/text")
+        var text: String?
+        try await until {
+            let place = try await element(selector)
+            text = member(try await send(.get, "/element/\(place)/text"), "value")
+            return text != nil
+        }
+        return try #require(text)
     }
 
     var title: String { get async throws { try await string("/title") } }

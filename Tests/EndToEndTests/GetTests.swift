@@ -19,7 +19,8 @@ private enum Run {
         let port = origin.port
         #expect(
             origin.received()
-                == "GET /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nUser-Agent: fetchd\r\nAccept: */*\r\nAccept-Encoding: gzip, deflate, br, zstd\r\n\r\n"
+                == "GET /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n"
+                + "Accept-Encoding: gzip, deflate, br, zstd\r\nUser-Agent: fetchd\r\nAccept: */*\r\n\r\n"
         )
     }
 

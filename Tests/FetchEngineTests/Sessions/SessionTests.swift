@@ -54,8 +54,7 @@ import Testing
             session.finishTasksAndInvalidate()
             try await log.happened("invalid")
         }
-        try await until { session.delegate == nil }
-        #expect(remembered == nil)
+        try await until { session.delegate == nil && remembered == nil }
     }
 
     // BKG-2, BKG-1, BKG-3
