@@ -6,7 +6,7 @@ public enum PercentCodec {
     /// The text with every byte of its UTF-8 as `%XX` that could not stand in a URL.
     ///
     /// Always escaped are the bytes 0x80 to 0xFF, controls, the space, the percent sign, and the characters that
-    /// RFC 3986 allows nowhere: `"`, `<`, `>`, `\`, `^`, `` ` ``, `{`, `|` and `}`.
+    /// RFC 3986 allows nowhere: `"`, `<`, `>`, `\`, `^`, `{`, `|`, `}` and the grave accent.
     ///
     /// - Parameters:
     ///   - text: The text.

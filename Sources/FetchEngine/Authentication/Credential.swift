@@ -67,6 +67,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
     /// - Parameters:
     ///   - cache: The cache, as `FILE:/run/tickets`; nil is the default cache of the process.
     ///   - principal: Whose tickets of the cache, as `user@REALM`; empty for its default principal.
+    ///   - persistence: How long it is kept.
     public init(kerberosTicketsIn cache: String?, principal: String = "", persistence: Persistence = .none) {
         user = principal
         self.persistence = persistence
@@ -78,6 +79,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
     /// - Parameters:
     ///   - principal: Whose key of the file, as `user@REALM`.
     ///   - keytab: The path of the file.
+    ///   - persistence: How long it is kept.
     public init(kerberosPrincipal principal: String, keytab: String, persistence: Persistence = .none) {
         user = principal
         self.persistence = persistence

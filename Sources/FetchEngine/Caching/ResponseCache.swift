@@ -6,7 +6,9 @@
 public protocol ResponseCache: AnyObject, Sendable {
     /// The entries stored for a key.
     ///
-    /// - Parameter request: What they are wanted for. A cache that knows an entry it selects may leave out others.
+    /// - Parameters:
+    ///   - key: What they are stored for.
+    ///   - request: What they are wanted for. A cache that knows an entry it selects may leave out others.
     nonisolated(nonsending) func entries(for key: CacheKey, selectedBy request: Request) async -> [CacheEntry]
 
     /// The body of an entry, or nil when that version of it is no longer there.

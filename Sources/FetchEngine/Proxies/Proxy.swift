@@ -45,8 +45,10 @@ public struct Proxy: Sendable, Hashable, CustomStringConvertible {
     /// Makes a proxy; `nil` when the host is none.
     ///
     /// - Parameters:
+    ///   - kind: How it is spoken to.
     ///   - host: A name or an address; an IPv6 address with or without brackets.
     ///   - port: `nil` is the kind's default.
+    ///   - credential: What it wants to be convinced with.
     public init?(_ kind: Kind, host: String, port: UInt16? = nil, credential: Credential? = nil) {
         let isBareIPv6 = IPAddress(host)?.isIPv6 ?? false
         guard let record = try? URLRecord("http://" + (isBareIPv6 ? "[\(host)]" : host) + "/"), !record.hasCredentials,

@@ -3,7 +3,7 @@ import HTTPTypes
 extension RequestBody {
     /// The fields of a form as `application/x-www-form-urlencoded`, in this order.
     ///
-    /// The `Content-Type` field is the request's own to set; ``Request/setForm(_:)`` does both.
+    /// The `Content-Type` field is the request's own to set; `setForm(_:)` of ``Request`` does both.
     public static func form(_ fields: [QueryItem]) -> RequestBody { .bytes(Array(PercentCodec.form(fields).utf8)) }
 }
 

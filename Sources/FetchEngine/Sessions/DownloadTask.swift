@@ -55,7 +55,9 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
 
     /// Whether a download can go on in the middle when its file is decoded from this media type.
     ///
-    /// - Parameter decoders: The decoders that there are.
+    /// - Parameters:
+    ///   - mediaType: What the file is decoded from, such as `application/gzip`.
+    ///   - decoders: The decoders that there are.
     public static func canResume(
         decodedWith mediaType: String, decoders: [any BodyDecoder.Type] = DownloadOptions().decoders
     ) -> Bool {
