@@ -182,8 +182,7 @@ struct ProgramEnd: Sendable {
             let command = [ServiceProcess.program] + arguments
             let program = try Program(command, environment: environment, readsOutput: true, readsErrors: true)
             let output = program.output()
-            var errors = ""
-            while case let more = program.nextErrors(), !more.isEmpty { errors += more }
+            let errors = program.errors()
             return ProgramEnd(status: program.waitForEnd(), output: output, errors: errors)
         }
     }

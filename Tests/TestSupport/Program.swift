@@ -11,6 +11,17 @@ package final class Program: Sendable {
         package let code: Int32
     }
 
+    package struct Failed: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// Runs a program to its end, and throws what it said when that is not a good one.
+    package static func run(_ command: [String], environment: [String: String]? = nil) async throws {
+        let program = try Program(command, environment: environment, readsErrors: true)
+        let (errors, status) = try await onThread { (program.errors(), program.waitForEnd()) }
+        guard status == 0 else { throw Failed(description: "\(command.joined(separator: " ")): \(errors)") }
+    }
+
     private let pid: Int32
     private let standardError: Int32?
     private let standardOutput: Int32?
@@ -100,6 +111,13 @@ package final class Program: Sendable {
             if status == nil, waitpid(pid, &raw, WNOHANG) == pid { status = Self.ending(raw) }
             return status != nil
         }
+    }
+
+    /// All of the rest of standard error; blocks until the program closes it.
+    package func errors() -> String {
+        var text = ""
+        while case let piece = nextErrors(), !piece.isEmpty { text += piece }
+        return text
     }
 
     /// Waits for the end; blocks.

@@ -36,41 +36,11 @@ enum DigestAlgorithm: String, Comparable, CaseIterable {
 
     /// The hash as lower-case hexadecimal digits, or nil when the cryptographic library refuses the algorithm.
     func hash(_ bytes: [UInt8]) -> [UInt8]? {
-        var stream = DigestStream(self)
-        stream?.append(bytes)
-        return stream?.finish()
+        guard let stream = stream() else { return nil }
+        stream.append(bytes)
+        return Hexadecimal.encode(stream.finish())
     }
 
-    fileprivate func begin(_ context: OpaquePointer) -> Bool { EVP_DigestInit_ex(context, implementation, nil) == 1 }
-}
-
-/// A hash of bytes that come in pieces.
-struct DigestStream: ~Copyable {
-    private let context: OpaquePointer
-
-    /// Begins, or gives nil when the cryptographic library refuses the algorithm.
-    init?(_ algorithm: DigestAlgorithm) {
-        guard let context = EVP_MD_CTX_new() else { return nil }
-        guard algorithm.begin(context) else {
-            EVP_MD_CTX_free(context)
-            return nil
-        }
-        self.context = context
-    }
-
-    deinit { EVP_MD_CTX_free(context) }
-
-    mutating func append(_ bytes: [UInt8]) { EVP_DigestUpdate(context, bytes, bytes.count) }
-
-    /// The hash as lower-case hexadecimal digits.
-    consuming func finish() -> [UInt8] {
-        var hash = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
-        var count: UInt32 = 0
-        EVP_DigestFinal_ex(context, &hash, &count)
-        return hash[..<Int(count)].flatMap { [hexDigit($0 >> 4), hexDigit($0 & 15)] }
-    }
-}
-
-private func hexDigit(_ value: UInt8) -> UInt8 {
-    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    /// For bytes that come in pieces; nil when the cryptographic library refuses the algorithm.
+    func stream() -> HashStream? { HashStream(implementation) }
 }

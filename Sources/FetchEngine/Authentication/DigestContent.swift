@@ -15,18 +15,18 @@ enum DigestContent {
 
     private static func hash(of segments: [RequestBody.Segment], by algorithm: DigestAlgorithm) async -> [UInt8]? {
         await onOwnThread {
-            guard var stream = DigestStream(algorithm) else { return nil }
+            guard let stream = algorithm.stream() else { return nil }
             for segment in segments {
                 switch segment {
                 case .bytes(let bytes): stream.append(bytes)
-                case .file(let path): guard append(fileAt: path, to: &stream) else { return nil }
+                case .file(let path): guard append(fileAt: path, to: stream) else { return nil }
                 }
             }
-            return stream.finish()
+            return Hexadecimal.encode(stream.finish())
         }
     }
 
-    private static func append(fileAt path: String, to stream: inout DigestStream) -> Bool {
+    private static func append(fileAt path: String, to stream: HashStream) -> Bool {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }

@@ -11,7 +11,7 @@ actor DownloadWriter {
     private var reserved: ReservedDestination?
     private var decoder: (any BodyDecoder)?
     private var limit: DecodingLimit
-    private var digest: ContentDigestStream?
+    private var digest: HashStream?
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
@@ -21,7 +21,7 @@ actor DownloadWriter {
         self.decoder = decoder
         loop = Self.loops[Int(number % UInt64(Self.loops.count))]
         limit = DecodingLimit(plan.decodingLimits)
-        digest = plan.expectedDigest.map { ContentDigestStream($0.algorithm) }
+        digest = plan.expectedDigest.map { $0.algorithm.stream() }
     }
 
     /// Makes the file, or opens the one that is continued, and takes the final name.
@@ -41,14 +41,14 @@ actor DownloadWriter {
     /// The digest is of the whole file, so what is there is read again.
     private func readDigest(of resumed: ResumeData) throws(LoadError) {
         guard let digest else { return }
-        try DownloadFile.read(resumed.path, upTo: resumed.byteCount) { digest.update($0) }
+        try DownloadFile.read(resumed.path, upTo: resumed.byteCount) { digest.append($0) }
     }
 
     /// Appends bytes, decoded if the file is to be.
     ///
     /// - Returns: How many bytes the file has now.
     func append(_ bytes: [UInt8]) throws(LoadError) -> Int64 {
-        digest?.update(bytes)
+        digest?.append(bytes)
         guard decoder != nil else { return try write(bytes) }
         limit.received(bytes.count)
         // Small pieces, so that what comes of one stays small too.
@@ -61,7 +61,7 @@ actor DownloadWriter {
 
     /// Appends bytes that were decoded before the file was there, and counts what they were made of.
     func append(decoded bytes: [UInt8], of source: [UInt8]) throws(LoadError) -> Int64 {
-        digest?.update(source)
+        digest?.append(source)
         limit.received(source.count)
         return try writeDecoded(bytes)
     }

@@ -66,6 +66,13 @@ final class Load: @unchecked Sendable {
         self.redirects = RedirectMachine(configuration: redirects)
     }
 
+    /// Makes an exchange the hop at hand; what is sent is counted anew.
+    func take(_ exchange: Exchange, for request: Request) {
+        self.exchange = exchange
+        countOfBytesSent.store(0, ordering: .relaxed)
+        record.withLock { $0.currentRequest = request }
+    }
+
     /// Ends the load with an error, at any instant and from any thread; the first call counts.
     func end(with error: LoadError) {
         let isOver = record.withLock { record in

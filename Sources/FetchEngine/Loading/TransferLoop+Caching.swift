@@ -111,7 +111,9 @@ extension TransferLoop {
     /// What a request is checked for whose answer needs no connection; and a suspended task has to wait here too.
     func admitStored(_ request: Request, of task: SessionTask) async throws(LoadError) {
         try RequestRules.check(request, schemes: task.configuration.networkSchemes)
-        if task.configuration.targetPolicy != .unrestricted { _ = try admit(request, of: task) }
+        if task.configuration.targetPolicy != .unrestricted {
+            _ = try admit(request, by: terms(for: request.url, of: task), of: task)
+        }
         let load = task.load
         if isHeld(load) { await load.pause(isolation: self) { load.isSuspended } }
         if let cancellation = load.cancellation { throw cancellation }

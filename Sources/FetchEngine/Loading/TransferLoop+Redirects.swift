@@ -7,11 +7,7 @@ extension TransferLoop {
     func hop(
         after response: Response, to request: Request, of task: SessionTask
     ) async throws(LoadError) -> Request? {
-        if let proposed = (task.load.exchange as? HandlerExchange)?.proposedRequest {
-            return try await hop(to: proposed, after: response, of: task)
-        }
-        guard RedirectMachine.isRedirect(response.status.code) else { return nil }
-        switch task.load.redirects.received(response, to: request) {
+        switch redirect(in: response, to: request, of: task) {
         case .deliver: return nil
         case .fail(let error): throw error
         case .propose(let proposed, let redirect):
@@ -19,6 +15,17 @@ extension TransferLoop {
             task.load.record.withLock { $0.redirects.append(redirect) }
             return next
         }
+    }
+
+    /// What the response means: as a handler proposes, else as the status says.
+    ///
+    /// A handler may lead wherever the program's handlers do, but data: and file: URLs are never reached by a redirect.
+    private func redirect(in response: Response, to request: Request, of task: SessionTask) -> RedirectMachine.Action {
+        if let proposed = (task.load.exchange as? HandlerExchange)?.proposedRequest {
+            return task.load.redirects.received(response, from: task.currentRequest, proposing: proposed)
+        }
+        guard RedirectMachine.isRedirect(response.status.code) else { return .deliver }
+        return task.load.redirects.received(response, to: request)
     }
 
     /// What the delegates make of a proposed request; nil to leave it at the response.

@@ -72,9 +72,9 @@ extension TransferLoop {
             return try await start(request, with: handler, of: task)
         }
         let authorization = try await authorization(for: request, of: task)
-        let proxyAuthorization = try await proxyAuthorization(
-            for: request, through: terms(for: request.url, of: task).proxy, of: task)
-        let (partition, terms) = try admit(request, of: task)
+        let terms = try terms(for: request.url, of: task)
+        let proxyAuthorization = try await proxyAuthorization(for: request, through: terms.proxy, of: task)
+        let partition = try admit(request, by: terms, of: task)
         let carrying = marked(try await withCookies(request, of: task), by: authorization)
         let source =
             if case .stream(let length, let provider) = request.body {
@@ -90,28 +90,25 @@ extension TransferLoop {
             source: source)
         transfer.authorization = authorization
         transfer.proxyAuthorization = proxyAuthorization
-        load.exchange = transfer
-        load.countOfBytesSent.store(0, ordering: .relaxed)
-        load.record.withLock { $0.currentRequest = request }
+        load.take(transfer, for: request)
         partition.enqueue(transfer)
         return transfer
     }
 
     /// Checks the request and finds the connections it may use.
     func admit(
-        _ request: Request, of task: SessionTask
-    ) throws(LoadError) -> (partition: Partition, terms: ConnectionTerms) {
+        _ request: Request, by terms: ConnectionTerms, of task: SessionTask
+    ) throws(LoadError) -> Partition {
         if let cancellation = task.load.cancellation { throw cancellation }
         let configuration = task.configuration
         try RequestRules.check(request, schemes: configuration.networkSchemes)
-        let terms = try terms(for: request.url, of: task)
         let partition = partition(
             for: Partition.Key(
                 session: task.session.identifier, targetPolicy: configuration.targetPolicy, tls: configuration.tls,
                 httpVersion: configuration.httpVersion, network: configuration.network, ftp: configuration.ftp,
                 terms: terms, credential: connectionCredential(of: task)))
         try judge(request.url, by: partition, isRedirect: task.load.redirects.followed > 0)
-        return (partition, terms)
+        return partition
     }
 
     private func judge(_ url: URLRecord, by partition: Partition, isRedirect: Bool) throws(LoadError) {

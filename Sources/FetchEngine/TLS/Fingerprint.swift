@@ -32,17 +32,10 @@ public struct Fingerprint: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// 64 lower-case hexadecimal digits.
-    public var description: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
+    public var description: String { String(decoding: Hexadecimal.encode(bytes), as: UTF8.self) }
 
     /// The base64 text, as pins are written.
-    var base64: String {
-        var text = [UInt8](repeating: 0, count: 45)
-        let count = EVP_EncodeBlock(&text, bytes, Int32(bytes.count))
-        return String(decoding: text[..<Int(count)], as: UTF8.self)
-    }
+    var base64: String { String(decoding: Base64.encode(bytes), as: UTF8.self) }
 
     private static let length = 32
 

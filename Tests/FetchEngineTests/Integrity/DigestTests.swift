@@ -37,8 +37,8 @@ import Testing
 
     // BEY-26
     @Test func `a digest in pieces is the digest of the whole`() {
-        let stream = ContentDigestStream(.sha512)
-        for byte in "abc".utf8 { stream.update([byte]) }
+        let stream = ContentDigest.sha512.stream()
+        for byte in "abc".utf8 { stream.append([byte]) }
         #expect(stream.finish() == ContentDigest.sha512.digest(of: "abc".utf8))
     }
 }

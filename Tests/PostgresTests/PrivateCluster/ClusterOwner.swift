@@ -37,8 +37,7 @@ final class ClusterOwner {
 
     /// What it said on standard error until it ended.
     func complaint() -> String {
-        var text = ""
-        while case let more = process.nextErrors(), !more.isEmpty { text += more }
+        let text = process.errors()
         _ = process.waitForEnd()
         return text
     }

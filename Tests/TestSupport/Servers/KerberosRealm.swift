@@ -3,10 +3,6 @@ import Glibc
 
 /// A Kerberos realm on loopback: MIT's key distribution centre with two users and the service `HTTP/localhost`.
 package final class KerberosRealm: Sendable {
-    package struct Failure: Error, CustomStringConvertible {
-        package let description: String
-    }
-
     package static let name = "CAVE.TEST"
     /// The keys of the service.
     package let serviceKeys: [UInt8]
@@ -65,13 +61,7 @@ package final class KerberosRealm: Sendable {
 
     private static func run(_ name: String, _ arguments: [String], _ environment: [String: String]) async throws {
         let path = LoopbackServer.installed(name) ?? name
-        let program = try Program([path] + arguments, environment: environment, readsErrors: true)
-        let (status, errors) = try await onThread {
-            var errors = ""
-            while case let piece = program.nextErrors(), !piece.isEmpty { errors += piece }
-            return (program.waitForEnd(), errors)
-        }
-        guard status == 0 else { throw Failure(description: "\(name): \(errors)") }
+        try await Program.run([path] + arguments, environment: environment)
     }
 
     private static func clientConfiguration(_ port: UInt16) -> String {

@@ -3,10 +3,6 @@ import Glibc
 
 /// A private certificate authority, made with OpenSSL's own tools, for one test.
 package final class TestAuthority: Sendable {
-    package struct Failure: Error, CustomStringConvertible {
-        package let description: String
-    }
-
     /// A certificate and its key.
     package struct Leaf: Sendable {
         /// As PEM, the leaf alone.
@@ -133,13 +129,7 @@ package final class TestAuthority: Sendable {
 
     /// Runs a command of OpenSSL's to its end.
     private static func openssl(_ arguments: [String]) async throws {
-        let program = try Program([LoopbackServer.installed("openssl") ?? "openssl"] + arguments, readsErrors: true)
-        let (status, errors) = try await onThread {
-            var errors = ""
-            while case let piece = program.nextErrors(), !piece.isEmpty { errors += piece }
-            return (program.waitForEnd(), errors)
-        }
-        guard status == 0 else { throw Failure(description: "openssl \(arguments[0]): \(errors)") }
+        try await Program.run([LoopbackServer.installed("openssl") ?? "openssl"] + arguments)
     }
 
     private static func configuration(_ path: String) -> String {

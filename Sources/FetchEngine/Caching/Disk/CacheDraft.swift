@@ -7,7 +7,7 @@ import Glibc
 actor CacheDraft {
     private let path: String
     private let file: CacheDescriptor
-    private let digest = ContentDigestStream(.sha256)
+    private let digest = ContentDigest.sha256.stream()
     private var length: Int64 = 0
     private var hasFailed = false
 
@@ -29,7 +29,7 @@ actor CacheDraft {
     func append(_ bytes: [UInt8]) -> Bool {
         guard !hasFailed else { return false }
         hasFailed = !file.write(bytes)
-        digest.update(bytes)
+        digest.append(bytes)
         length += Int64(bytes.count)
         return !hasFailed
     }

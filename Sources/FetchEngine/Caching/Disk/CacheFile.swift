@@ -68,12 +68,12 @@ enum CacheFile {
 
     /// Whether the body is what it was when it was written.
     static func isWhole(_ file: CacheDescriptor, _ footer: Footer) -> Bool {
-        let digest = ContentDigestStream(.sha256)
+        let digest = ContentDigest.sha256.stream()
         var offset: Int64 = 0
         while offset < footer.bodyLength {
             let count = Int(min(footer.bodyLength - offset, Int64(CacheDescriptor.chunk)))
             guard let bytes = file.read(at: offset, count: count) else { return false }
-            digest.update(bytes)
+            digest.append(bytes)
             offset += Int64(count)
         }
         return digest.finish() == footer.bodySum

@@ -55,7 +55,6 @@ enum CacheFileName {
     static func prefix(of name: String) -> Substring { name.prefix(32) }
 
     private static func hex(_ bytes: ArraySlice<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        String(decoding: Hexadecimal.encode(bytes), as: UTF8.self)
     }
 }
