@@ -36,6 +36,8 @@ package struct Server: Service {
         package let readiness: any Readiness
         package let metrics: MetricsRegistry
         package let checkWebhookURL: WebhookURLCheck
+        /// What jobs and sessions go by that set nothing.
+        package let defaults: FetchJobs.Configuration
 
         package init(
             jobs: any JobStore,
@@ -45,7 +47,8 @@ package struct Server: Service {
             finished: FinishedJobs,
             readiness: any Readiness,
             metrics: MetricsRegistry,
-            checkWebhookURL: @escaping WebhookURLCheck
+            checkWebhookURL: @escaping WebhookURLCheck,
+            defaults: FetchJobs.Configuration
         ) {
             self.jobs = jobs
             self.webhooks = webhooks
@@ -55,6 +58,7 @@ package struct Server: Service {
             self.readiness = readiness
             self.metrics = metrics
             self.checkWebhookURL = checkWebhookURL
+            self.defaults = defaults
         }
     }
 
@@ -89,7 +93,9 @@ package struct Server: Service {
         let submitted = ports.metrics.counter("fetchd_jobs_submitted_total", "Jobs accepted.")[]
         let known = KnownEndpoints(store: ports.webhooks)
         let waiting = FinalJobs(jobs: ports.jobs, finished: ports.finished)
-        return JobRoutes(jobs: ports.jobs, endpoints: known, waiting: waiting, submitted: submitted).routes
+        return JobRoutes(
+            jobs: ports.jobs, endpoints: known, waiting: waiting, defaults: ports.defaults, submitted: submitted
+        ).routes
             + BatchRoute(jobs: ports.jobs, endpoints: known, submitted: submitted).routes
             + BodyRoute(jobs: ports.jobs, blobs: ports.blobs).routes
             + WebhookRoutes(webhooks: ports.webhooks, known: known, check: ports.checkWebhookURL).routes

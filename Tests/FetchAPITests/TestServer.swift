@@ -48,7 +48,8 @@ struct TestServer {
             readiness: readiness,
             metrics: metrics,
             checkWebhookURL: { url in url.description.contains("127.0.0.1") ? "must be public (addressForbidden)" : nil
-            }
+            },
+            defaults: FetchJobs.Configuration(of: .default)
         )
     }
 

@@ -10,6 +10,7 @@ struct JobRoutes: Sendable {
     let jobs: any JobStore
     let endpoints: KnownEndpoints
     let waiting: FinalJobs
+    let defaults: Configuration
     let submitted: Counter
 
     var routes: [Route] {
@@ -72,7 +73,17 @@ struct JobRoutes: Sendable {
     private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
         guard let id = Job.ID(call.parameter), let job = try await jobs.job(id, of: tenant) else { throw Self.notFound }
-        return .json(job.json)
+        let effective = effectiveConfiguration(of: job)
+        return .json { writer in
+            job.write(&writer)
+            if let effective { writer.member("effectiveConfiguration", object: effective.write) }
+        }
+    }
+
+    /// What the job goes by; nil when an earlier release stored it under rules that are no longer ours.
+    private func effectiveConfiguration(of job: Job) -> EffectiveConfiguration? {
+        guard let json = try? JSONParser.parse(job.spec.bytes), let spec = try? JobSpec(json: json) else { return nil }
+        return EffectiveConfiguration(job: spec.configuration, session: nil, standard: defaults)
     }
 
     private func list(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {

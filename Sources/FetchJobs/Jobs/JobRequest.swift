@@ -8,6 +8,10 @@ package struct JobRequest: Sendable, Equatable {
     /// In the client's order, repeats kept.
     package var headers = HTTPFields()
     package var body: JobBody?
+    /// Which stored answers may be used; nil leaves it to the session.
+    package var cachePolicy: CachePolicy?
+    /// The document that the resource is part of, for the cookie policy.
+    package var mainDocumentURL: URLRecord?
 
     package init(url: URLRecord) { self.url = url }
 
@@ -31,11 +35,14 @@ extension JobRequest {
     static let maximumHeaderBytes = 32 * 1024
 
     init?(reader: JSONReader) {
-        guard let object = reader.object(of: ["url", "method", "headers", "body"]) else { return nil }
+        let names: Set = ["url", "method", "headers", "body", "cachePolicy", "mainDocumentURL"]
+        guard let object = reader.object(of: names) else { return nil }
         let url = object.required("url").flatMap { $0.httpURL() }
         method = object["method"].flatMap { Self.method($0) } ?? .get
         headers = object["headers"].map { Self.headers($0) } ?? HTTPFields()
         body = object["body"].flatMap { JobBody(reader: $0) }
+        cachePolicy = object["cachePolicy"]?.oneOf(CachePolicy.self)
+        mainDocumentURL = object["mainDocumentURL"]?.httpURL()
         guard let url else { return nil }
         self.url = url
     }
@@ -88,6 +95,8 @@ extension JobRequest {
         if let body {
             writer.member("body", object: body.write)
         }
+        writer.member("cachePolicy", cachePolicy?.rawValue)
+        writer.member("mainDocumentURL", mainDocumentURL?.description)
     }
 }
 

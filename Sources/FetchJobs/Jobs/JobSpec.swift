@@ -11,7 +11,8 @@ package struct JobSpec: Sendable, Equatable {
 
     package var kind: Kind = .data
     package var request: JobRequest
-    package var configuration = JobConfiguration()
+    /// What the job sets itself; the rest is its session's.
+    package var configuration = Configuration()
     /// From 0 to 1; of two jobs that wait, the one with more goes first.
     package var priority: Double = 0.5
     /// The client's own words about the job.
@@ -50,7 +51,7 @@ extension JobSpec {
         guard let object = reader.object(of: names) else { return nil }
         let request = object.required("request").flatMap { JobRequest(reader: $0) }
         kind = object["kind"]?.oneOf(Kind.self) ?? .data
-        configuration = object["configuration"].map { JobConfiguration(reader: $0) } ?? JobConfiguration()
+        configuration = object["configuration"].map { Configuration(reader: $0) } ?? Configuration()
         priority = object["priority"]?.number(in: 0...1) ?? 0.5
         labels = object["labels"].map { Self.labels($0) } ?? []
         webhook = object["webhook"].flatMap { Webhook(reader: $0) }
@@ -72,7 +73,7 @@ extension JobSpec {
         JSONWriter.object { writer in
             writer.member("kind", kind.rawValue)
             writer.member("request", object: request.write)
-            if configuration != JobConfiguration() { writer.member("configuration", object: configuration.write) }
+            if !configuration.isEmpty { writer.member("configuration", object: configuration.write) }
             writer.member("priority", priority)
             if !labels.isEmpty {
                 writer.member(

@@ -94,7 +94,8 @@ private struct RunningNode {
                 finished: finished,
                 readiness: NodeReadiness(client: database.client, dispatcher: dispatcher),
                 metrics: metrics,
-                checkWebhookURL: WebhookTargets(policy: settings.targetPolicy).check
+                checkWebhookURL: WebhookTargets(policy: settings.targetPolicy).check,
+                defaults: FetchJobs.Configuration(of: settings.session)
             ),
             logger: logger,
             onListening: { port in

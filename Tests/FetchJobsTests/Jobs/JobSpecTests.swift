@@ -20,7 +20,7 @@ import Testing
         #expect(spec.request.url.description == "https://origin.example/a?b=c")
         #expect(spec.request.method == .get)
         #expect(spec.priority == 0.5)
-        #expect(spec.configuration == JobConfiguration())
+        #expect(spec.configuration.isEmpty)
     }
 
     @Test func `a spec reads back from what it writes`() throws {

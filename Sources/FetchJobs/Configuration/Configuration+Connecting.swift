@@ -1,0 +1,169 @@
+package import FetchEngine
+
+extension Configuration {
+    package struct Connections: ConfigurationGroup {
+        package var maximumPerHost: Int?
+        package var httpVersion: HTTPVersionPolicy?
+        package var waitsForConnectivity: Bool?
+        package var addressFamily: NetworkConfiguration.AddressFamily?
+
+        package init() {}
+
+        package static let members: [ConfigurationMember<Self>] = [
+            ConfigurationMember(
+                "maximumPerHost", \.maximumPerHost, .integer(1...10_000), \.httpMaximumConnectionsPerHost),
+            ConfigurationMember(
+                "httpVersion", \.httpVersion, .choice(["automatic": .automatic, "1.1": .http1, "2": .http2]),
+                \.httpVersion),
+            ConfigurationMember("waitsForConnectivity", \.waitsForConnectivity, .bool, \.waitsForConnectivity),
+            ConfigurationMember("addressFamily", \.addressFamily, .anyCase, \.network.addressFamily),
+        ]
+    }
+
+    /// The proxy that everything goes through, apart from some hosts.
+    package struct Proxy: ConfigurationGroup {
+        package var url: FetchEngine.Proxy?
+        package var noProxy: [HostPattern]?
+
+        package init() {}
+
+        package static let isWhole = true
+
+        package static let members: [ConfigurationMember<Self>] = [
+            ConfigurationMember("url", \.url, .proxy, get: { $0.proxies.single }, set: { _, _ in }),
+            ConfigurationMember(
+                "noProxy", \.noProxy, .list(of: .hostPattern, upTo: 100), get: { $0.proxies.exclusions },
+                set: { _, _ in }),
+        ]
+
+        package func apply(to configuration: inout SessionConfiguration) {
+            guard self != Self() else { return }
+            let rules = url.map { [ProxyConfiguration.Rule(routes: [.proxy($0)])] } ?? []
+            configuration.proxies = ProxyConfiguration(rules: rules, exclusions: noProxy ?? [])
+        }
+    }
+
+    package struct TLS: ConfigurationGroup {
+        package var minimumVersion: TLSConfiguration.Version?
+        package var maximumVersion: TLSConfiguration.Version?
+
+        package init() {}
+
+        package static let members: [ConfigurationMember<Self>] = [
+            ConfigurationMember("minimumVersion", \.minimumVersion, .tlsVersion, \.tls.minimumVersion),
+            ConfigurationMember("maximumVersion", \.maximumVersion, .tlsVersion, optional: \.tls.maximumVersion),
+        ]
+
+        package func check(_ reader: JSONReader) {
+            guard let minimumVersion, let maximumVersion, maximumVersion < minimumVersion else { return }
+            reader.refuse("must not have a maximumVersion below its minimumVersion")
+        }
+    }
+
+    /// Who is believed to vouch for servers.
+    package struct ServerTrust: ConfigurationGroup {
+        package enum Policy: String, Sendable, CaseIterable {
+            /// The authorities that the system trusts.
+            case system
+            /// The system's authorities, for servers with one of the pinned keys.
+            case pinned
+            /// These authorities and no others; pins count as well.
+            case custom
+        }
+
+        package var policy: Policy?
+        /// Certificates in PEM.
+        package var anchors: String?
+        package var pins: [PublicKeyPin]?
+
+        package init() {}
+
+        // A policy is nothing without its anchors or pins, and those of a layer beneath must not be mixed in.
+        package static let isWhole = true
+
+        package static let members: [ConfigurationMember<Self>] = [
+            ConfigurationMember(
+                "policy", \.policy, .anyCase, get: { $0.tls.pins.isEmpty ? .system : .pinned }, set: { _, _ in }),
+            ConfigurationMember("anchors", \.anchors, .certificates, get: { _ in nil }, set: { _, _ in }),
+            ConfigurationMember("pins", \.pins, .list(of: .pin, upTo: 100), get: { _ in nil }, set: { _, _ in }),
+        ]
+
+        package func check(_ reader: JSONReader) {
+            if policy == nil { reader.refuse("must say which policy") }
+            if (anchors != nil) != (policy == .custom) {
+                reader.refuse("must have anchors with the policy \"custom\" only")
+            }
+            let hasPins = pins?.isEmpty == false
+            if policy == .pinned, !hasPins { reader.refuse("must have pins with the policy \"pinned\"") }
+            if policy == .system, hasPins { reader.refuse("must have no pins with the policy \"system\"") }
+        }
+
+        package func apply(to configuration: inout SessionConfiguration) {
+            guard let policy else { return }
+            configuration.tls.anchors = .system
+            configuration.tls.pins = policy == .system ? [] : pins ?? []
+            if policy == .custom, let anchors { configuration.tls.anchors = .pem(Array(anchors.utf8)) }
+        }
+    }
+}
+
+extension ProxyConfiguration {
+    /// The proxy when there is one for everything.
+    fileprivate var single: Proxy? {
+        guard let route = rules.first?.routes.first, case .proxy(let proxy) = route else { return nil }
+        return proxy
+    }
+}
+
+extension ConfigurationRule where Value == FetchEngine.Proxy {
+    /// `kind://host:port`; user names and passwords have no place in what everyone may read.
+    fileprivate static var proxy: Self {
+        .text(
+            upTo: 300,
+            "must be http, https, socks4, socks4a, socks5 or socks5h, \"://\", a host and a port (proxyInvalid)",
+            parse: { text in FetchEngine.Proxy(text).flatMap { $0.credential == nil && text.contains("://") ? $0 : nil }
+            },
+            text: { $0.description }
+        )
+    }
+}
+
+extension ConfigurationRule where Value == TLSConfiguration.Version {
+    fileprivate static var tlsVersion: Self { .choice(["1.2": .tls12, "1.3": .tls13]) }
+}
+
+extension ConfigurationRule where Value == String {
+    fileprivate static var certificates: Self {
+        .text(
+            upTo: 262_144,
+            "must be certificates in PEM",
+            parse: { $0.contains("-----BEGIN CERTIFICATE-----") ? $0 : nil },
+            text: { $0 }
+        )
+    }
+}
+
+extension ConfigurationRule where Value == PublicKeyPin {
+    fileprivate static var pin: Self {
+        Self(
+            read: { reader in
+                guard let object = reader.object(of: ["host", "sha256"]), let digest = object.required("sha256") else {
+                    return nil
+                }
+                let hosts = object["host"].map { ConfigurationRule<HostPattern>.hostPattern.read($0) } ?? .all
+                guard let text = digest.string(maximumLength: 128) else { return nil }
+                guard let fingerprint = Fingerprint(text) else {
+                    digest.refuse("must be a SHA-256 in base64 or hexadecimal digits")
+                    return nil
+                }
+                return hosts.map { PublicKeyPin($0, fingerprint) }
+            },
+            write: { pin, writer in
+                writer.object { writer in
+                    writer.member("host", pin.hosts.description)
+                    writer.member("sha256", pin.fingerprint.description)
+                }
+            }
+        )
+    }
+}

@@ -1,0 +1,63 @@
+package import FetchEngine
+
+extension Configuration {
+    /// What to do with a redirect response: go on, hand it out as the response, or fail.
+    package struct Redirects: ConfigurationGroup {
+        package var policy: RedirectConfiguration.Policy?
+        package var maximum: Int?
+        package var allowHTTPSToHTTP: Bool?
+        package var preserveMethod: Bool?
+        package var allowedHosts: Set<String>?
+
+        package init() {}
+
+        package static let members: [ConfigurationMember<Self>] = [
+            ConfigurationMember(
+                "policy", \.policy, .choice(["follow": .follow, "return": .return, "fail": .fail]), \.redirects.policy),
+            ConfigurationMember("maximum", \.maximum, .integer(0...100), \.redirects.maximum),
+            ConfigurationMember("allowHTTPSToHTTP", \.allowHTTPSToHTTP, .bool, \.redirects.allowHTTPSToHTTP),
+            ConfigurationMember("preserveMethod", \.preserveMethod, .bool, \.redirects.preserveMethod),
+            ConfigurationMember(
+                "allowedHosts", \.allowedHosts, .hosts(upTo: 100), optional: \.redirects.allowedHosts),
+        ]
+    }
+
+    /// In seconds.
+    package struct Timeouts: ConfigurationGroup {
+        package var timeoutIntervalForRequest: Duration?
+        package var timeoutIntervalForResource: Duration?
+        package var connect: Duration?
+
+        package init() {}
+
+        package static let members: [ConfigurationMember<Self>] = [
+            ConfigurationMember(
+                "timeoutIntervalForRequest", \.timeoutIntervalForRequest, .seconds, \.timeoutIntervalForRequest),
+            ConfigurationMember(
+                "timeoutIntervalForResource", \.timeoutIntervalForResource, .seconds,
+                optional: \.timeoutIntervalForResource),
+            ConfigurationMember("connect", \.connect, .seconds, \.connectTimeout),
+        ]
+    }
+
+    package struct Response: ConfigurationGroup {
+        package var maximumBytes: Int64?
+
+        package init() {}
+
+        package static let members: [ConfigurationMember<Self>] = [
+            ConfigurationMember(
+                "maximumBytes", \.maximumBytes, .integer(0...(1 << 50)), optional: \.maximumResponseBytes)
+        ]
+    }
+
+    package struct Upload: ConfigurationGroup {
+        package var expectContinue: ExpectContinuePolicy?
+
+        package init() {}
+
+        package static let members: [ConfigurationMember<Self>] = [
+            ConfigurationMember("expectContinue", \.expectContinue, .anyCase, \.expectContinue)
+        ]
+    }
+}

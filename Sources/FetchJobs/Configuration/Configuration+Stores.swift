@@ -1,0 +1,39 @@
+package import FetchEngine
+
+extension Configuration {
+    package struct Cookies: ConfigurationGroup {
+        package enum Jar: String, Sendable, CaseIterable {
+            /// That of the session.
+            case session
+            /// Nothing is kept, and nothing sent.
+            case none
+        }
+
+        package var acceptPolicy: CookieAcceptPolicy?
+        package var send: Bool?
+        package var jar: Jar?
+
+        package init() {}
+
+        package static let members: [ConfigurationMember<Self>] = [
+            ConfigurationMember("acceptPolicy", \.acceptPolicy, .anyCase, \.httpCookieAcceptPolicy),
+            ConfigurationMember("send", \.send, .bool, \.httpShouldSetCookies),
+            ConfigurationMember(
+                "jar", \.jar, .anyCase,
+                get: { $0.httpCookieStorage == nil ? Jar.none : .session },
+                set: { jar, engine in
+                    if jar == .none { engine.httpCookieStorage = nil }
+                }),
+        ]
+    }
+
+    package struct Cache: ConfigurationGroup {
+        package var requestCachePolicy: CachePolicy?
+
+        package init() {}
+
+        package static let members: [ConfigurationMember<Self>] = [
+            ConfigurationMember("requestCachePolicy", \.requestCachePolicy, .anyCase, \.requestCachePolicy)
+        ]
+    }
+}

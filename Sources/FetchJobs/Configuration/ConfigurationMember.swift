@@ -1,0 +1,111 @@
+package import FetchEngine
+
+/// One member of a group: its name, its rule, and what it means to a session of the engine.
+///
+/// Said once here, it is what reading, writing, merging, applying and explaining a configuration go by.
+package struct ConfigurationMember<Group: Sendable>: Sendable {
+    package let name: String
+    let isSet: @Sendable (Group) -> Bool
+    let read: @Sendable (JSONReader, inout Group) -> Void
+    /// Writes the value, or `null` when there is none.
+    let write: @Sendable (Group, inout JSONWriter) -> Void
+    /// Copies the value from one group to another.
+    let copy: @Sendable (Group, inout Group) -> Void
+    /// Puts the value, when there is one, in place of the engine's.
+    let apply: @Sendable (Group, inout SessionConfiguration) -> Void
+    /// Takes the value that the engine goes by.
+    let take: @Sendable (SessionConfiguration, inout Group) -> Void
+
+    /// Declares a member by what it does.
+    init<Value: Sendable>(
+        _ name: String,
+        _ path: any WritableKeyPath<Group, Value?> & Sendable,
+        _ rule: ConfigurationRule<Value>,
+        get: @escaping @Sendable (SessionConfiguration) -> Value?,
+        set: @escaping @Sendable (Value, inout SessionConfiguration) -> Void
+    ) {
+        self.name = name
+        isSet = { $0[keyPath: path] != nil }
+        read = { reader, group in group[keyPath: path] = rule.read(reader) }
+        write = { group, writer in
+            if let value = group[keyPath: path] { rule.write(value, &writer) } else { writer.null() }
+        }
+        copy = { source, group in group[keyPath: path] = source[keyPath: path] }
+        apply = { group, configuration in
+            if let value = group[keyPath: path] { set(value, &configuration) }
+        }
+        take = { configuration, group in group[keyPath: path] = get(configuration) }
+    }
+
+    /// Declares a member that is one setting of the engine.
+    init<Value: Sendable>(
+        _ name: String,
+        _ path: any WritableKeyPath<Group, Value?> & Sendable,
+        _ rule: ConfigurationRule<Value>,
+        _ setting: any WritableKeyPath<SessionConfiguration, Value> & Sendable
+    ) {
+        self.init(
+            name, path, rule, get: { $0[keyPath: setting] }, set: { value, engine in engine[keyPath: setting] = value })
+    }
+
+    /// Declares a member that is one setting of the engine, which may be nil there.
+    init<Value: Sendable>(
+        _ name: String,
+        _ path: any WritableKeyPath<Group, Value?> & Sendable,
+        _ rule: ConfigurationRule<Value>,
+        optional setting: any WritableKeyPath<SessionConfiguration, Value?> & Sendable
+    ) {
+        self.init(
+            name, path, rule, get: { $0[keyPath: setting] }, set: { value, engine in engine[keyPath: setting] = value })
+    }
+}
+
+/// Members that belong together: `redirects`, `timeouts`, and so on.
+package protocol ConfigurationGroup: Sendable, Equatable {
+    /// Nothing is set.
+    init()
+
+    static var members: [ConfigurationMember<Self>] { get }
+
+    /// Whether a group replaces the one beneath as a whole, because its members mean something only together.
+    static var isWhole: Bool { get }
+
+    /// Tells the reader which rules between members are broken.
+    func check(_ reader: JSONReader)
+
+    /// Puts what is set in place of the engine's settings.
+    func apply(to configuration: inout SessionConfiguration)
+}
+
+extension ConfigurationGroup {
+    package static var isWhole: Bool { false }
+
+    package func check(_ reader: JSONReader) {}
+
+    package func apply(to configuration: inout SessionConfiguration) {
+        for member in Self.members { member.apply(self, &configuration) }
+    }
+
+    init(reader: JSONReader) {
+        self.init()
+        guard let object = reader.object(of: Set(Self.members.map(\.name))) else { return }
+        for member in Self.members {
+            if let reader = object[member.name] { member.read(reader, &self) }
+        }
+        check(reader)
+    }
+
+    func write(_ writer: inout JSONWriter) {
+        for member in Self.members where member.isSet(self) {
+            writer.name(member.name)
+            member.write(self, &writer)
+        }
+    }
+
+    /// Takes over what an upper layer sets.
+    mutating func override(by upper: Self) {
+        guard upper != Self() else { return }
+        if Self.isWhole { self = Self() }
+        for member in Self.members where member.isSet(upper) { member.copy(upper, &self) }
+    }
+}

@@ -1,0 +1,35 @@
+/// The values that a job or a session goes by, and who set each.
+package struct EffectiveConfiguration: Sendable {
+    package enum Source: String, Sendable {
+        case job
+        case session
+        /// The service, as its operator set it up.
+        case `default`
+    }
+
+    struct Layer: Sendable {
+        let source: Source
+        let configuration: Configuration
+    }
+
+    /// From the top, which wins, to the defaults.
+    private let layers: [Layer]
+
+    /// - Parameters:
+    ///   - job: What the job sets; nil to explain a session.
+    ///   - session: What the session sets; nil when it is not known any more.
+    ///   - standard: What the service has for sessions of this kind.
+    package init(job: Configuration? = nil, session: Configuration?, standard: Configuration) {
+        layers = [
+            job.map { Layer(source: .job, configuration: $0) },
+            session.map { Layer(source: .session, configuration: $0) },
+            Layer(source: .default, configuration: standard),
+        ].compactMap(\.self)
+    }
+
+    package func write(_ writer: inout JSONWriter) {
+        for group in Configuration.groups {
+            writer.member(group.name, object: { group.explain(layers, &$0) })
+        }
+    }
+}
