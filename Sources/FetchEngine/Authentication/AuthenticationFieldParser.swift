@@ -82,7 +82,7 @@ struct AuthenticationFieldParser {
 
 extension UInt8 {
     /// Whether it may be in a `token` (RFC 9110 §5.6.2).
-    fileprivate var isToken: Bool {
+    var isToken: Bool {
         switch self {
         case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
             UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "|"):

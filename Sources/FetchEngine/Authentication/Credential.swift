@@ -10,6 +10,8 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         case forSession
         /// In the persistent store.
         case permanent
+        /// As `permanent`: there is no keychain here that other devices share.
+        case synchronizable
     }
 
     /// What makes it convincing.

@@ -28,6 +28,12 @@ public struct CookieJar: Sendable {
     /// Makes an empty jar.
     public init(acceptPolicy: CookieAcceptPolicy = .always) { self.acceptPolicy = acceptPolicy }
 
+    /// Makes a jar of cookies that were kept elsewhere, in the order they were first set.
+    init(_ cookies: [Cookie], acceptPolicy: CookieAcceptPolicy, at now: UnixTime) {
+        self.acceptPolicy = acceptPolicy
+        for cookie in cookies { put(cookie, at: now) }
+    }
+
     // MARK: Reading
 
     /// The cookies that have not expired, in the order they were first set.

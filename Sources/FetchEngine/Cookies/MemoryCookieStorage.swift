@@ -10,13 +10,16 @@ public final class MemoryCookieStorage: CookieStorage {
 
     /// Makes an empty storage.
     public convenience init(acceptPolicy: CookieAcceptPolicy = .always) {
-        self.init(acceptPolicy: acceptPolicy, endsWithSession: false)
+        self.init([], acceptPolicy: acceptPolicy)
     }
 
-    init(acceptPolicy: CookieAcceptPolicy = .always, endsWithSession: Bool) {
-        jar = Mutex(CookieJar(acceptPolicy: acceptPolicy))
+    init(_ cookies: [Cookie] = [], acceptPolicy: CookieAcceptPolicy = .always, endsWithSession: Bool = false) {
+        jar = Mutex(CookieJar(cookies, acceptPolicy: acceptPolicy, at: .now))
         self.endsWithSession = endsWithSession
     }
+
+    /// All cookies that have not expired, for a look from any thread.
+    var allCookies: [Cookie] { jar.withLock { $0.cookies(at: .now) } }
 
     /// The cookies that a request carries, in the order of its field.
     public nonisolated(nonsending) func cookies(for context: CookieContext, at now: UnixTime) async -> [Cookie] {

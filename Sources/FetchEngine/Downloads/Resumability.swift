@@ -58,8 +58,9 @@ extension ResumeData.Validator {
     private static func isStrong(_ lastModified: String, _ response: Response) -> Bool {
         // FTP has no clock in its answers; the file's length is compared as well.
         if response.httpVersion == "ftp" { return true }
-        guard let modified = CurlDate.seconds(lastModified), let date = response.headerFields[.date],
-            let sent = CurlDate.seconds(date)
+        let now = UnixTime.now
+        guard let modified = HTTPDate.time(lastModified, now: now), let date = response.headerFields[.date],
+            let sent = HTTPDate.time(date, now: now)
         else { return false }
         return sent > modified
     }

@@ -20,16 +20,28 @@ public struct LoadError: Error, Sendable {
     /// See ``Session/downloadTask(withResumeData:request:options:configuration:delegate:)``.
     public var resumeData: ResumeData? {
         get { resumption?.data }
-        set { resumption = newValue.map(Resumption.init) }
+        set { resumption = Resumption(data: newValue, upload: uploadResumeData) }
+    }
+
+    /// What a new upload can go on with; `nil` when there is nothing.
+    ///
+    /// See ``Session/uploadTask(withResumeData:request:from:configuration:delegate:)``.
+    public var uploadResumeData: UploadResumeData? {
+        get { resumption?.upload }
+        set { resumption = Resumption(data: resumeData, upload: newValue) }
     }
 
     /// Apart from the error, which is passed around much and carries this rarely.
     private var resumption: Resumption?
 
     private final class Resumption: Sendable {
-        let data: ResumeData
+        let data: ResumeData?
+        let upload: UploadResumeData?
 
-        init(_ data: ResumeData) { self.data = data }
+        init?(data: ResumeData?, upload: UploadResumeData?) {
+            guard data != nil || upload != nil else { return nil }
+            (self.data, self.upload) = (data, upload)
+        }
     }
 
     /// Whether the same load may succeed when it is repeated later; a property of the code.

@@ -26,6 +26,10 @@ final class Load: @unchecked Sendable {
         var end: MonotonicTime?
         /// Runs the load when nobody awaits it.
         var driver: Task<Void, Never>?
+        /// Where the server keeps what it has of the body.
+        var uploadURL: URLRecord?
+        /// Those who wait for the end.
+        var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     let loop: EventLoop

@@ -99,7 +99,10 @@ extension TransferLoop {
         guard let challenge = task.session.spaces.withLock({ $0.digest(of: space, at: place) }) else { return nil }
         var target = target(of: request, isProxy: space.isProxy)
         if challenge.protection == .authInt {
-            target.contentHash = await DigestContent.hash(of: request.body, by: challenge.algorithm)
+            // Coded content is made while it is sent, as a stream's is.
+            target.contentHash =
+                request.bodyCoding == nil
+                ? await DigestContent.hash(of: request.body, by: challenge.algorithm) : nil
         }
         let nonce = Self.clientNonce()
         return task.session.spaces.withLock {

@@ -75,7 +75,8 @@ extension TransferLoop {
         var challenge = Challenge(protectionSpace: ProtectionSpace(url, .serverTrust))
         challenge.serverTrust = trust
         switch try await disposition(of: challenge, for: task) {
-        case .useCredential(let credential) where credential.accepts(trust):
+        case .useCredential(let credential)
+        where credential.accepts(trust) && (trust.isTrusted || !task.isStrict(about: url)):
             task.load.connections.accept(trust, from: url.origin)
         case .cancelAuthenticationChallenge:
             throw LoadError(.userCancelledAuthentication, "The challenge was answered with cancel.")

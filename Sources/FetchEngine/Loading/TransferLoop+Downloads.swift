@@ -6,7 +6,6 @@ import Synchronization
 extension TransferLoop {
     /// Takes the hops to the final response, and its body to the file.
     func download(_ task: DownloadTask) async throws(LoadError) -> DownloadedFile {
-        defer { task.noteEnd() }
         // A task that goes on for a data task has its response already.
         let isBegun = task.load.record.withLock { $0.response != nil }
         if !isBegun { _ = try await response(of: task, bufferingUpTo: 0) }
@@ -198,8 +197,7 @@ extension TransferLoop {
     func nextChunk(of task: SessionTask) async throws(LoadError) -> [UInt8]? {
         if let cancellation = task.load.cancellation { throw cancellation }
         guard let exchange = task.load.exchange else { return nil }
-        while !exchange.isMet(.data) { await exchange.arrival(.data, isolation: self) }
-        let bytes = exchange.takeBody()
+        let bytes = await nextBytes(from: exchange)
         guard bytes.isEmpty, case .some(let error) = exchange.outcome else { return bytes }
         if let error { throw error }
         return nil

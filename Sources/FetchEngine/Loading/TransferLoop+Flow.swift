@@ -15,19 +15,21 @@ extension TransferLoop {
             if mustWait(task) { request = try await beginLater(task, with: request) }
             if request.isChangedByParsing { request = try await canonical(request, of: task) }
             while true {
-                request = keepingCredentials(of: request, for: task)
+                request = keepingCredentials(of: try await secured(request, of: task), for: task)
                 let exchange =
                     task.concernsCache(request)
                     ? try await cachedExchange(for: request, of: task, limit: limit)
                     : try await exchange(for: request, of: task, limit: limit)
                 let response = try head(of: exchange, limit: limit)
+                noteStrictTransport(response, to: request, of: task)
                 try await keepCookies(of: response, to: request, of: task)
                 if isAuthentication(response, of: task), try await answersChallenge(of: response, to: request, of: task)
                 {
                     exchange.abort(LoadError(.cancelled, "The challenge was answered."))
                     continue
                 }
-                if let next = try await hop(after: response, to: request, of: task) ?? task.request(after: response) {
+                if let next = try await hop(after: response, to: request, of: task) ?? requestAfter(response, of: task)
+                {
                     try await keepRedirect(exchange, of: task)
                     exchange.abort(LoadError(.cancelled, "The redirect was followed."))
                     request = next
@@ -130,17 +132,23 @@ extension TransferLoop {
     /// The next bytes of the body, or nil at its end.
     func nextBytes(of task: SessionTask) async throws(LoadError) -> [UInt8]? {
         guard let exchange = task.load.exchange else { return nil }
-        while !exchange.isMet(.data) { await exchange.arrival(.data, isolation: self) }
-        let bytes = exchange.takeBody()
+        let bytes = await nextBytes(from: exchange)
         if task.load.storing != nil { await store(bytes, of: task) }
         guard bytes.isEmpty else { return bytes }
         guard case .some(var error) = exchange.outcome else { return bytes }
         if error == nil, let response = exchange.response {
             do throws(LoadError) { try await keepAnswer(response, of: task) } catch let refusal { error = refusal }
         }
+        error = error.map(task.finalError)
         if complete(task, with: error) { await tell(task, error) }
         if let error { throw error }
         return nil
+    }
+
+    /// What has come of a body, once there is something; empty at its end.
+    func nextBytes(from exchange: Exchange) async -> [UInt8] {
+        while !exchange.isMet(.data) { await exchange.arrival(.data, isolation: self) }
+        return exchange.takeBody()
     }
 
     // MARK: The end
@@ -152,12 +160,13 @@ extension TransferLoop {
         if let error { task.load.exchange?.abort(error) }
         task.load.exchange = nil
         task.load.storing = nil
-        let isFirst = task.load.record.withLock { record in
-            defer { record.state = .completed }
+        let (isFirst, waiters) = task.load.record.withLock { record in
+            defer { (record.state, record.waiters) = (.completed, []) }
             if record.end == nil { record.end = .now }
             if record.state != .completed { record.error = error }
-            return record.state != .completed
+            return (record.state != .completed, record.waiters)
         }
+        for waiter in waiters { waiter.resume() }
         guard isFirst else { return false }
         guard task.teller == nil else { return true }
         task.session.ended(task.identifier)

@@ -25,7 +25,8 @@ extension TransferLoop {
             return task.load.redirects.received(response, from: task.currentRequest, proposing: proposed)
         }
         guard RedirectMachine.isRedirect(response.status.code) else { return .deliver }
-        return task.load.redirects.received(response, to: request)
+        let store = task.configuration.strictTransport
+        return task.load.redirects.received(response, to: request) { store?.secured($0) ?? $0 }
     }
 
     /// What the delegates make of a proposed request; nil to leave it at the response.

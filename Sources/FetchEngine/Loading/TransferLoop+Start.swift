@@ -25,13 +25,21 @@ extension TransferLoop {
         task.load.deadline = task.configuration.timeoutIntervalForResource.map(now.advanced)
     }
 
-    func firstRequest(of task: SessionTask) -> Request {
-        var request = task.originalRequest
-        for field in task.configuration.httpAdditionalHeaders
-        where !task.originalRequest.headerFields.contains(field.name) {
-            request.headerFields.append(field)
+    func firstRequest(of task: SessionTask) -> Request { prepared(task.originalRequest, of: task) }
+
+    /// The request that the task itself makes after a response, as complete as its first one; nil when it makes none.
+    func requestAfter(_ response: Response, of task: SessionTask) -> Request? {
+        task.request(after: response).map { prepared($0, of: task) }
+    }
+
+    /// The request with the fields that the session and the body give it.
+    private func prepared(_ request: Request, of task: SessionTask) -> Request {
+        var prepared = request
+        for field in task.configuration.httpAdditionalHeaders where !request.headerFields.contains(field.name) {
+            prepared.headerFields.append(field)
         }
-        return request.withContentType()
+        prepared = prepared.withContentType().withContentCoding()
+        return task is UploadTask ? prepared.withResumability(task.configuration) : prepared
     }
 
     /// Whether something comes before the first hop that takes time.
@@ -76,12 +84,13 @@ extension TransferLoop {
         let proxyAuthorization = try await proxyAuthorization(for: request, through: terms.proxy, of: task)
         let partition = try admit(request, by: terms, of: task)
         let carrying = marked(try await withCookies(request, of: task), by: authorization)
-        let source =
+        let plain =
             if case .stream(let length, let provider) = request.body {
                 try await stream(from: provider, length: length, of: task)
             } else {
                 try source(for: request)
             }
+        let source = plain.map { $0.rest(from: request.bodyOffset).coded(for: request) }
         let load = task.load
         if isHeld(load) { await load.pause(isolation: self) { load.isSuspended } }
         if let cancellation = load.cancellation { throw cancellation }

@@ -26,7 +26,11 @@ struct RedirectMachine {
     }
 
     /// The proposal, if any, that follows from the response to `request`.
-    mutating func received(_ response: Response, to request: Request) -> Action {
+    ///
+    /// - Parameter secured: The URL to load in place of one, where its host is known to want https.
+    mutating func received(
+        _ response: Response, to request: Request, _ secured: (URLRecord) -> URLRecord = { $0 }
+    ) -> Action {
         guard Self.isRedirect(response.status.code), configuration.policy != .return,
             let location = response.headerFields[values: .location].first
         else { return .deliver }
@@ -37,7 +41,7 @@ struct RedirectMachine {
             guard followed < configuration.maximum else {
                 throw LoadError(.httpTooManyRedirects, "More than \(configuration.maximum) redirects.")
             }
-            let target = try target(location, from: request.url)
+            let target = try target(location, from: request.url, secured)
             let next = Self.next(request, to: target, status: response.status, preserving: configuration.preserveMethod)
             followed += 1
             return .propose(
@@ -76,7 +80,9 @@ struct RedirectMachine {
     }
 
     /// Resolves a `Location` and checks it (RFC 9110 §10.2.2, SEC-30).
-    private func target(_ location: String, from base: URLRecord) throws(LoadError) -> URLRecord {
+    private func target(
+        _ location: String, from base: URLRecord, _ secured: (URLRecord) -> URLRecord
+    ) throws(LoadError) -> URLRecord {
         var target: URLRecord
         do {
             target = try base.resolve(location)
@@ -87,6 +93,7 @@ struct RedirectMachine {
         } catch {
             throw LoadError(.redirectToNonExistentLocation, "The server redirects to something that is no URL.")
         }
+        target = secured(target)
         try check(target, from: base)
         return target
     }
@@ -139,7 +146,7 @@ struct RedirectMachine {
     }
 
     /// What describes a body that is no longer sent.
-    private static let contentFields: [HTTPField.Name] = [
+    static let contentFields: [HTTPField.Name] = [
         .contentType, .contentEncoding, .contentLanguage, .contentLocation, .contentLength,
     ]
 

@@ -21,6 +21,17 @@ public struct Request: Sendable {
     /// The content to send; none by default.
     public var body: RequestBody?
 
+    /// The content coding that the body is sent in, `Content-Encoding` included; `nil`, the default, is as it is.
+    ///
+    /// It is compressed while it is sent, so its length is not known before: the message is chunked (HTTP/1.1) or
+    /// framed (HTTP/2). Only for http and https.
+    public var bodyCoding: BodyCoding?
+
+    /// Whether to try HTTP/3 at once; false.
+    ///
+    /// libcurl has no HTTP/3 here: true fails the load with `unsupportedURL` before a byte is sent.
+    public var assumesHTTP3Capable = false
+
     /// How long no byte may move either way; `nil` takes the session's interval.
     public var timeoutInterval: Duration?
 
@@ -43,6 +54,12 @@ public struct Request: Sendable {
         get { properties[key] }
         set { properties[key] = newValue }
     }
+
+    /// How many bytes of the body are left out at its beginning.
+    var bodyOffset: Int64 = 0
+
+    /// What it keeps without acting on it.
+    var accepted = AcceptedOptions()
 
     /// The URL as it was written, when parsing changed it.
     private var writtenURL: String?

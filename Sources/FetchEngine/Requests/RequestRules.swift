@@ -11,6 +11,9 @@ enum RequestRules {
         guard schemes.contains(scheme), networkSchemes.contains(scheme), request.url.host?.isEmpty == false else {
             throw LoadError(.unsupportedURL, "URLs of this scheme, or without a host, are not loaded.")
         }
+        guard !request.assumesHTTP3Capable else {
+            throw LoadError(.unsupportedURL, "The transport has no HTTP/3.")
+        }
         let method = request.method.rawValue
         guard request.url.isHTTP || ftpMethods.contains(method) else {
             throw LoadError(.methodInvalid, "With FTP a file is got or put.")

@@ -96,6 +96,3 @@ public class DataTask: SessionTask, @unchecked Sendable {
         await download.run()
     }
 }
-
-/// A data task that sends a body.
-public final class UploadTask: DataTask, @unchecked Sendable {}

@@ -16,8 +16,6 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
         var wantsResumeData = false
         /// How many bytes the file has.
         var written: Int64 = 0
-        var hasEnded = false
-        var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     /// How the file is kept.
@@ -103,24 +101,8 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
         let isRunning = load.record.withLock { $0.hasStarted || $0.driver != nil } || drivesItself
         cancel()
         guard isRunning else { return downloadState.withLock { $0.resumption?.data } }
-        await withCheckedContinuation { continuation in
-            let hasEnded = downloadState.withLock { state in
-                if !state.hasEnded { state.waiters.append(continuation) }
-                return state.hasEnded
-            }
-            if hasEnded { continuation.resume() }
-        }
+        await ended()
         return error?.resumeData
-    }
-
-    /// Lets those go on who wait for the end.
-    func noteEnd() {
-        let waiters = downloadState.withLock { state in
-            state.hasEnded = true
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        for waiter in waiters { waiter.resume() }
     }
 
     /// Whether what is there of the file is kept after this error.

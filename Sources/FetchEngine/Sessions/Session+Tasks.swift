@@ -58,6 +58,27 @@ extension Session {
         return made(UploadTask(creation(of: request, configuration, delegate)))
     }
 
+    /// Makes an upload task that goes on where another one stopped.
+    ///
+    /// The server is asked how much it has, and sent the rest. When it knows nothing of the upload any more, or the
+    /// request is for another URL or with another method than the earlier one, all of it is sent.
+    ///
+    /// - Parameters:
+    ///   - data: What the earlier task left, as ``LoadError/uploadResumeData`` or from `cancelProducingResumeData`.
+    ///   - request: The request that the earlier task was made with; a body it has is replaced.
+    ///   - body: The same content as before, from its beginning.
+    ///   - configuration: Replaces the session's for this task.
+    ///   - delegate: Is asked before the session's delegate.
+    public func uploadTask(
+        withResumeData data: UploadResumeData, request: Request, from body: RequestBody,
+        configuration: SessionConfiguration? = nil, delegate: (any TaskDelegate)? = nil
+    ) -> UploadTask {
+        var request = request
+        request.body = body
+        let isSame = request.url.withoutCredentials() == data.url && request.method == data.method
+        return made(UploadTask(creation(of: request, configuration, delegate), resuming: isSame ? data : nil))
+    }
+
     /// Makes an upload task whose body the delegate gives when it is needed, with `taskNeedsNewBodyStream`.
     ///
     /// - Parameters:

@@ -4,17 +4,17 @@ public import HTTPTypes
 ///
 /// A value: a session keeps its own copy.
 public struct SessionConfiguration: Sendable, Hashable {
-    /// Where a session keeps what it learns.
+    /// What kind of session this is for.
     public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
-        /// In the persistent stores.
+        /// What is learned goes to the stores that the configuration names, which may outlive it.
         case `default`
-        /// In memory only, forgotten with the session.
+        /// What is learned stays in memory, and is forgotten with the session.
         case ephemeral
-        /// In the persistent stores; transfers go on while the client is gone.
+        /// As `default`, for transfers that go on while the client is gone.
         case background
     }
 
-    /// Where the session keeps what it learns.
+    /// What kind of session this is for.
     public var kind: Kind
     /// What happens when a server redirects.
     public var redirects = RedirectConfiguration()
@@ -33,6 +33,11 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var waitsForConnectivity = false
     /// Whether the request waits for the server's word before its body.
     public var expectContinue = ExpectContinuePolicy.automatic
+    /// Whether upload tasks ask the server to keep what it has of an upload that breaks off; false.
+    ///
+    /// A server that does (draft-ietf-httpbis-resumable-upload) says so with a 104 answer; the error of the task then
+    /// has ``LoadError/uploadResumeData``. Not for bodies with a ``Request/bodyCoding``.
+    public var resumesUploads = false
     /// How many HTTP/1.1 connections a session keeps to one origin at a time; 6.
     ///
     /// What is more waits in order.
@@ -113,12 +118,25 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// Those of answers are kept all the same.
     public var httpShouldSetCookies = true
 
+    /// The hosts that are reached by https alone, and where those are kept that say so; `nil`, the default: none.
+    ///
+    /// An http URL of such a host becomes https, redirects included, and delegates are told as of any other change of
+    /// a URL's form. A certificate of it that is not trusted cannot be accepted by a delegate.
+    public var strictTransport: StrictTransportStore? {
+        get { strictTransportStore.object }
+        set { strictTransportStore.object = newValue }
+    }
+
+    private var strictTransportStore = SharedObject<StrictTransportStore>()
+
     /// The folders below which `file:` URLs may be loaded, as absolute paths; none by default.
     ///
     /// Links are not followed. A path that is not absolute opens nothing.
     public var fileRoots: [String] = []
     /// See ``protocolHandlers``.
     var handlerList: HandlerList?
+    /// What it keeps without acting on it.
+    var accepted = AcceptedOptions()
 
     /// Makes the defaults of a kind.
     public init(kind: Kind = .default) {
@@ -126,7 +144,9 @@ public struct SessionConfiguration: Sendable, Hashable {
         cookieStorage = SharedObject(MemoryCookieStorage(endsWithSession: kind == .ephemeral))
     }
 
-    /// The defaults, with persistent stores.
+    /// The defaults; nothing is written to disk unless a store is named that does.
+    ///
+    /// See ``persistent(in:memoryCapacity:diskCapacity:)`` for stores that outlive the process.
     public static var `default`: SessionConfiguration { SessionConfiguration(kind: .default) }
     /// The defaults, with everything in memory.
     public static var ephemeral: SessionConfiguration { SessionConfiguration(kind: .ephemeral) }

@@ -173,6 +173,17 @@ public class SessionTask: @unchecked Sendable {
     /// Failures are told, not thrown.
     public func run() async {}
 
+    /// Waits for the task's end; one that nobody drives has none.
+    func ended() async {
+        await withCheckedContinuation { continuation in
+            let isOver = load.record.withLock { record in
+                if record.state != .completed { record.waiters.append(continuation) }
+                return record.state == .completed
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
     /// Whether the task has something to do between the body's end and its own.
     var endsItself: Bool { false }
 
@@ -198,6 +209,11 @@ public class SessionTask: @unchecked Sendable {
 extension Request {
     /// The length of the body as far as it is known before it is sent.
     var expectedBodyLength: Int64? {
+        guard bodyCoding == nil else { return body == nil ? 0 : nil }
+        return wholeBodyLength.map { $0 - bodyOffset }
+    }
+
+    private var wholeBodyLength: Int64? {
         switch body {
         case nil: 0
         case .bytes(let bytes): Int64(bytes.count)

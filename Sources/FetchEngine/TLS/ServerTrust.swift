@@ -42,6 +42,8 @@ public struct ServerTrust: Sendable, Hashable {
         certificates.first.flatMap(CertificateCoding.publicKeyFingerprint)
     }
 
+    var isTrusted: Bool { verdict == .trusted }
+
     /// What an accepted chain is known again by: every certificate in it, in its order.
     var chainFingerprint: Fingerprint { Fingerprint(ofAll: certificates) }
 }

@@ -1,4 +1,5 @@
 import CCurl
+import Glibc
 
 /// The one place where libcurl's codes become ours.
 extension LoadError {
@@ -8,8 +9,12 @@ extension LoadError {
     ///   - result: What libcurl reported; not `CURLE_OK`.
     ///   - detail: libcurl's text for this transfer. It may name hosts and addresses, so it stays underneath.
     ///   - verification: OpenSSL's verdict on the certificate, for a verification failure.
-    init(curl result: CURLcode, detail: String, verification: Int = 0) {
-        let code = Code(curl: result, detail: detail, verification: verification)
+    ///   - systemError: The system's reason why no connection could be made; 0 when it gave none.
+    init(curl result: CURLcode, detail: String, verification: Int = 0, systemError: Int = 0) {
+        let isOffline = result == CURLE_COULDNT_CONNECT && systemError == Int(ENETUNREACH)
+        let code =
+            isOffline
+            ? .notConnectedToInternet : Code(curl: result, detail: detail, verification: verification)
         let text = detail.isEmpty ? String(cString: curl_easy_strerror(result)) : detail
         self.init(
             code, Self.message(for: code),
@@ -21,6 +26,7 @@ extension LoadError {
         case .timedOut: "The connection was not made in time."
         case .cannotFindHost: "The host name did not resolve."
         case .cannotConnectToHost: "No connection to the host could be made."
+        case .notConnectedToInternet: "No network leads to the host."
         case .networkConnectionLost: "The connection was lost before the load was complete."
         case .badServerResponse: "The answer of the server breaks the protocol."
         case .cannotParseResponse: "The answer of the server cannot be parsed."

@@ -125,9 +125,19 @@ final class Transfer: Exchange, @unchecked Sendable {
     }
 
     private func note(informational head: HeadCollector.Head) {
+        if head.status.code == HTTPResponse.Status.uploadResumptionSupported { noteUploadURL(head.fields) }
         guard load.isTold else { return }
         informational.append(Informational(status: head.status, headerFields: head.fields))
         partition.noteChange(of: self)
+    }
+
+    /// Where the server keeps what it has of the body; only http and https, and never less safe than the upload.
+    private func noteUploadURL(_ fields: HTTPFields) {
+        guard request.headerFields.contains(.uploadComplete), let location = fields[values: .location].first,
+            let url = try? request.url.resolve(location), url.isHTTP, !url.hasCredentials,
+            url.scheme == "https" || !isSecure
+        else { return }
+        load.record.withLock { $0.uploadURL = url.withoutFragment() }
     }
 
     /// Whether libcurl is about to repeat the request without `Expect`, because the server does not know it
@@ -342,10 +352,14 @@ final class Transfer: Exchange, @unchecked Sendable {
         if result == CURLE_PARTIAL_FILE, bodyBytes == 0, response?.expectedContentLength ?? 0 > 0 {
             return LoadError(.zeroByteResource, "The server announced content and closed the connection without any.")
         }
-        var verification = 0
-        if let easy { ccurl_get_long(easy, CURLINFO_SSL_VERIFYRESULT, &verification) }
+        var (verification, systemError) = (0, 0)
+        if let easy {
+            ccurl_get_long(easy, CURLINFO_SSL_VERIFYRESULT, &verification)
+            ccurl_get_long(easy, CURLINFO_OS_ERRNO, &systemError)
+        }
         let error = LoadError(
-            curl: result, detail: errorText.map { String(cString: $0) } ?? "", verification: verification)
+            curl: result, detail: errorText.map { String(cString: $0) } ?? "", verification: verification,
+            systemError: systemError)
         return connectionError(error, result)
     }
 

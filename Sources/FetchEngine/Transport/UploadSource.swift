@@ -10,6 +10,8 @@ final class UploadSource {
         case file(descriptor: Int32, FileVersion)
         case pipe(BodyPipe)
         case segments([UploadSource])
+        case coded(CodedBody)
+        case rest(UploadSource, from: Int64)
     }
 
     /// The number of bytes, or -1 when nobody knows yet.
@@ -28,6 +30,25 @@ final class UploadSource {
         origin = .pipe(pipe)
         self.length = length ?? -1
     }
+
+    private init(_ source: UploadSource, in coding: BodyCoding) {
+        origin = .coded(CodedBody(source, coding))
+        length = -1
+    }
+
+    /// This body in the coding that the request says.
+    func coded(for request: Request) -> UploadSource {
+        guard let coding = request.bodyCoding, request.body != nil, request.url.isHTTP else { return self }
+        return UploadSource(self, in: coding)
+    }
+
+    private init(_ source: UploadSource, from start: Int64) {
+        origin = .rest(source, from: start)
+        length = source.length < 0 ? -1 : max(0, source.length - start)
+    }
+
+    /// This body without so many bytes at its beginning.
+    func rest(from start: Int64) -> UploadSource { start > 0 ? UploadSource(self, from: start) : self }
 
     /// Opens all files of a content that is put together.
     init(segments: [RequestBody.Segment]) throws(LoadError) {
@@ -61,7 +82,7 @@ final class UploadSource {
 
     deinit {
         switch origin {
-        case .bytes, .segments: break
+        case .bytes, .segments, .coded, .rest: break
         case .file(let descriptor, _): close(descriptor)
         case .pipe(let pipe): pipe.close()
         }
@@ -79,12 +100,28 @@ final class UploadSource {
         case .file(let descriptor, let version): return readFile(descriptor, version, into: buffer)
         case .pipe(let pipe): return readPipe(pipe, into: buffer, onReadable: onReadable)
         case .segments(let sources): return readSegments(sources, into: buffer)
+        case .coded(let body):
+            let count = body.read(into: buffer, onReadable: onReadable)
+            failure = body.failure
+            return count <= buffer.count ? advanced(by: count) : count
+        case .rest(let source, let start): return readRest(source, from: start, into: buffer, onReadable: onReadable)
         }
     }
 
     /// Goes back, as libcurl asks when a kept connection turned out to be dead.
     func seek(to offset: Int64) -> Bool {
         if case .pipe = origin { return self.offset == offset }
+        if case .coded(let body) = origin {
+            guard self.offset != offset else { return true }
+            guard offset == 0, body.restart() else { return false }
+            self.offset = 0
+            return true
+        }
+        if case .rest(let source, let start) = origin {
+            guard source.seek(to: start + offset) else { return false }
+            self.offset = offset
+            return true
+        }
         guard offset >= 0, offset <= length else { return false }
         self.offset = offset
         if case .segments(let sources) = origin { seekSegments(sources) }
@@ -124,6 +161,21 @@ final class UploadSource {
             source.offset = min(rest, source.length)
             rest -= source.offset
         }
+    }
+
+    /// A stream cannot be sent forward: what is not wanted of it is read and dropped.
+    private func readRest(
+        _ source: UploadSource, from start: Int64, into buffer: UnsafeMutableRawBufferPointer,
+        onReadable: @escaping @Sendable () -> Void
+    ) -> Int {
+        defer { failure = source.failure }
+        while source.offset < start, !source.seek(to: start) {
+            let room = Int(min(Int64(buffer.count), start - source.offset))
+            let count = source.read(into: .init(rebasing: buffer[..<room]), onReadable: onReadable)
+            guard count > 0, count <= room else { return count }
+        }
+        let count = source.read(into: buffer, onReadable: onReadable)
+        return count <= buffer.count ? advanced(by: count) : count
     }
 
     private func readPipe(

@@ -296,7 +296,7 @@ private final class MemoryWatcher: DownloadDelegate {
 }
 
 /// Tells when bytes have been written, and holds the download there until it is stopped.
-private struct FirstWrite: DownloadDelegate {
+struct FirstWrite: DownloadDelegate {
     let wrote: @Sendable () -> Void
 
     func task(

@@ -52,6 +52,18 @@ import Testing
         }
     }
 
+    // NET-2, NET-7: an HTTP proxy speaks FTP for us, and what it answers is HTTP.
+    @Test func `an ftp URL is asked of an HTTP proxy as it is, without its password`() async throws {
+        let relay = try WireOrigin(playing: Self.ok)
+        let proxy = Proxy(.http, host: "127.0.0.1", port: relay.port)
+        let task = Self.session(.init(ftp: proxy)).dataTask(
+            with: Request(url: try URLRecord("ftp://user:secret@files.example/folder/a%20b.txt")))
+        let response = try await task.response(bufferingUpTo: 100)
+        #expect(response.status.code == 200 && response.httpVersion == "http/1.1")
+        #expect(relay.received().hasPrefix("GET ftp://files.example/folder/a%20b.txt HTTP/1.1\r\n"))
+        #expect(!relay.received().contains("secret"))
+    }
+
     // NET-8: the bytes that a proxy sees before the tunnel is there.
     @Test func `CONNECT shows the proxy nothing of the request`() async throws {
         let relay = try WireOrigin { connection in

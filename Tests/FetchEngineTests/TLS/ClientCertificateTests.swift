@@ -124,6 +124,37 @@ import Testing
         #expect(delegate.challenges.map { $0.proposedCredential == nil } == [true, false])
     }
 
+    // AUT-27: TLS 1.2 shakes hands anew, TLS 1.3 authenticates after the handshake (RFC 8446 §4.6.2).
+    @Test(.enabled(if: LoopbackServer.httpd != nil), arguments: ["TLSv1.2", "TLSv1.3"])
+    func `httpd, which asks for one in one folder only, gets it there`(_ version: String) async throws {
+        let (authority, directory) = (try await TestAuthority(name: "Clients"), try TemporaryDirectory())
+        let (leaf, client) = (try await authority.issue("server"), try await authority.issue("client"))
+        let httpd = try await LoopbackServer.httpd(
+            in: directory, modules: ["ssl"],
+            """
+            SSLEngine on
+            SSLProtocol \(version)
+            SSLSessionCache none
+            SSLCertificateFile \(leaf.certificatePath)
+            SSLCertificateKeyFile \(leaf.keyPath)
+            SSLCACertificateFile \(authority.certificatePath)
+            <Location /members>
+            SSLVerifyClient require
+            </Location>
+            """)
+        try directory.write("open", to: "root/open")
+        try directory.write("secret", to: "root/members/file")
+        var configuration = SessionConfiguration()
+        configuration.tls.anchors = .pem(authority.certificate)
+        configuration.tls.clientIdentity = try Rig.identity(client, authority)
+        let session = Session(configuration: configuration)
+        for (path, content) in [("open", "open"), ("members/file", "secret"), ("members/file", "secret")] {
+            let url = try URLRecord("https://localhost:\(httpd.port)/\(path)")
+            let (body, response) = try await session.data(for: Request(url: url))
+            #expect(response.status == .ok && String(decoding: body, as: UTF8.self) == content, "\(path)")
+        }
+    }
+
     // RED-11
     @Test func `the identity is not shown to another origin after a redirect`() async throws {
         let rig = try await Rig("on")

@@ -1,0 +1,36 @@
+import HTTPTypes
+
+// Hosts that want to be reached by https alone (RFC 6797).
+extension TransferLoop {
+    /// The request with https where its host wants that; the delegates are told, as of any other standard form.
+    func secured(_ request: Request, of task: SessionTask) async throws(LoadError) -> Request {
+        guard let store = task.configuration.strictTransport else { return request }
+        let url = store.secured(request.url)
+        guard url != request.url else { return request }
+        var secured = request
+        secured.url = url
+        return try await canonical(secured, of: task)
+    }
+
+    /// Takes note of what a host wants.
+    ///
+    /// Only a connection without any fault says it (§8.1): one whose certificate was accepted in spite of the rules
+    /// could be anybody's.
+    func noteStrictTransport(_ response: Response, to request: Request, of task: SessionTask) {
+        guard let store = task.configuration.strictTransport, request.url.scheme == "https",
+            response.source == .network, task.configuration.handler(for: request) == nil,
+            let field = response.headerFields[values: .strictTransportSecurity].first, let host = request.url.host,
+            !task.load.connections.trustRules(for: request.url, task.configuration.tls, isAsking: false).canOverride,
+            let wish = StrictTransport(field: field)
+        else { return }
+        store.insert(host, for: wish.maximumAge, includesSubdomains: wish.includesSubdomains)
+    }
+}
+
+extension SessionTask {
+    /// Whether nobody may accept a certificate of this host that is not trusted (RFC 6797 §8.4).
+    func isStrict(about url: URLRecord) -> Bool {
+        guard let store = configuration.strictTransport, let host = url.host else { return false }
+        return store.includes(host)
+    }
+}

@@ -1,0 +1,22 @@
+import HTTPTypes
+
+/// The content codings that a request body can be sent in (RFC 9110 §8.4).
+///
+/// Whether a server takes them nobody can ask beforehand; one that does not answers 415.
+public enum BodyCoding: String, Sendable, Hashable, Codable, CaseIterable {
+    /// `gzip` (RFC 1952).
+    case gzip
+    /// `zstd` (RFC 8878).
+    case zstd
+}
+
+extension Request {
+    /// The request with the fields that a coded body has (BEY-30).
+    func withContentCoding() -> Request {
+        guard let bodyCoding, body != nil else { return self }
+        var request = self
+        let before = headerFields[.contentEncoding].map { "\($0), " } ?? ""
+        request.headerFields[.contentEncoding] = before + bodyCoding.rawValue
+        return request
+    }
+}

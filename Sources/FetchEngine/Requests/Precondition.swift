@@ -1,0 +1,40 @@
+import HTTPTypes
+
+/// In which state of a resource a request may act (RFC 9110 §13.1).
+///
+/// A server that finds it in another one answers 412 and does nothing, so that an upload overwrites no change of
+/// somebody else's.
+public enum Precondition: Sendable, Hashable {
+    /// It is in the state of this strong entity tag, with its quotes; `*` is any state, so that it is there.
+    case matches(entityTag: String)
+    /// It has not changed since this value of `Last-Modified`.
+    case unmodified(since: String)
+    /// There is none yet.
+    case doesNotExist
+
+    /// The state that a response shows: its strong entity tag, else its `Last-Modified`; nil when it has neither.
+    public init?(unchangedSince response: Response) {
+        if let tag = response.headerFields[.eTag], tag.hasPrefix("\"") {
+            self = .matches(entityTag: tag)
+        } else if let date = response.headerFields[.lastModified] {
+            self = .unmodified(since: date)
+        } else {
+            return nil
+        }
+    }
+}
+
+extension Request {
+    /// Makes the request conditional; nil makes it act in every state.
+    ///
+    /// Conditions that the request had are replaced.
+    public mutating func setPrecondition(_ precondition: Precondition?) {
+        for name in [HTTPField.Name.ifMatch, .ifUnmodifiedSince, .ifNoneMatch] { headerFields[fields: name] = [] }
+        switch precondition {
+        case nil: break
+        case .matches(let tag): headerFields[.ifMatch] = tag
+        case .unmodified(let date): headerFields[.ifUnmodifiedSince] = date
+        case .doesNotExist: headerFields[.ifNoneMatch] = "*"
+        }
+    }
+}

@@ -1,0 +1,190 @@
+/// What a configuration or a request accepts and keeps for programs that come from Apple's systems, where the operating
+/// system acts on it; here nothing does.
+struct AcceptedOptions: Sendable, Hashable {
+    var allowsCellularAccess = true
+    var allowsExpensiveNetworkAccess = true
+    var allowsConstrainedNetworkAccess = true
+    var allowsUltraConstrainedNetworkAccess = true
+    var networkServiceType = NetworkServiceType.default
+    var multipathServiceType = MultipathServiceType.none
+    var attribution = RequestAttribution.developer
+    var allowsPersistentDNS = false
+    var isDiscretionary = false
+    var sessionSendsLaunchEvents = false
+    var sharedContainerIdentifier: String?
+    var shouldUseExtendedBackgroundIdleMode = false
+}
+
+/// What traffic is for, as the URL Loading System tells networks; without effect here.
+public enum NetworkServiceType: String, Sendable, Hashable, Codable, CaseIterable {
+    /// Nothing in particular.
+    case `default`
+    /// Something nobody waits for.
+    case background
+    /// Video.
+    case video
+    /// Voice.
+    case voice
+    /// Something a person waits for.
+    case responsiveData
+    /// Streamed audio or video.
+    case avStreaming
+    /// Streamed audio or video that answers a person.
+    case responsiveAV
+    /// The signalling of a call.
+    case callSignaling
+}
+
+/// How several paths to a server share a connection, as the URL Loading System names it; without effect here.
+public enum MultipathServiceType: String, Sendable, Hashable, Codable, CaseIterable {
+    /// One path.
+    case none
+    /// The second path when the first fails.
+    case handover
+    /// The path with the least delay.
+    case interactive
+    /// All paths together.
+    case aggregate
+}
+
+/// Who caused a request, as the URL Loading System's reports say; without effect here.
+public enum RequestAttribution: String, Sendable, Hashable, Codable, CaseIterable {
+    /// The program.
+    case developer
+    /// The person who uses it.
+    case user
+}
+
+extension SessionConfiguration {
+    /// Whether cellular networks may be used; true.
+    ///
+    /// Without effect: a server has no such class of networks.
+    ///
+    /// ``NetworkConfiguration/egress`` names a way out.
+    public var allowsCellularAccess: Bool {
+        get { accepted.allowsCellularAccess }
+        set { accepted.allowsCellularAccess = newValue }
+    }
+
+    /// Whether networks that cost money may be used; true.
+    ///
+    /// Without effect.
+    public var allowsExpensiveNetworkAccess: Bool {
+        get { accepted.allowsExpensiveNetworkAccess }
+        set { accepted.allowsExpensiveNetworkAccess = newValue }
+    }
+
+    /// Whether networks in a mode that saves data may be used; true.
+    ///
+    /// Without effect.
+    public var allowsConstrainedNetworkAccess: Bool {
+        get { accepted.allowsConstrainedNetworkAccess }
+        set { accepted.allowsConstrainedNetworkAccess = newValue }
+    }
+
+    /// Whether networks with very little capacity, such as satellites, may be used; true.
+    ///
+    /// Without effect.
+    public var allowsUltraConstrainedNetworkAccess: Bool {
+        get { accepted.allowsUltraConstrainedNetworkAccess }
+        set { accepted.allowsUltraConstrainedNetworkAccess = newValue }
+    }
+
+    /// What the traffic is for.
+    ///
+    /// Without effect; ``SessionTask/priority`` has one.
+    public var networkServiceType: NetworkServiceType {
+        get { accepted.networkServiceType }
+        set { accepted.networkServiceType = newValue }
+    }
+
+    /// How several paths share a connection.
+    ///
+    /// Without effect: there is one path.
+    public var multipathServiceType: MultipathServiceType {
+        get { accepted.multipathServiceType }
+        set { accepted.multipathServiceType = newValue }
+    }
+
+    /// Whether the system may choose when to transfer; false.
+    ///
+    /// Without effect: the program starts its tasks.
+    public var isDiscretionary: Bool {
+        get { accepted.isDiscretionary }
+        set { accepted.isDiscretionary = newValue }
+    }
+
+    /// Whether the program is started when background transfers are done; false.
+    ///
+    /// Without effect: nothing starts it.
+    public var sessionSendsLaunchEvents: Bool {
+        get { accepted.sessionSendsLaunchEvents }
+        set { accepted.sessionSendsLaunchEvents = newValue }
+    }
+
+    /// The container shared with an extension.
+    ///
+    /// Without effect: files are where ``DownloadOptions`` says.
+    public var sharedContainerIdentifier: String? {
+        get { accepted.sharedContainerIdentifier }
+        set { accepted.sharedContainerIdentifier = newValue }
+    }
+
+    /// Whether connections stay when the program is in the background; false.
+    ///
+    /// Without effect: they always stay.
+    public var shouldUseExtendedBackgroundIdleMode: Bool {
+        get { accepted.shouldUseExtendedBackgroundIdleMode }
+        set { accepted.shouldUseExtendedBackgroundIdleMode = newValue }
+    }
+}
+
+extension Request {
+    /// Who caused the request; the program.
+    ///
+    /// Without effect: nobody is told.
+    public var attribution: RequestAttribution {
+        get { accepted.attribution }
+        set { accepted.attribution = newValue }
+    }
+
+    /// Whether a name's addresses may be remembered on disk; false.
+    ///
+    /// Without effect: none are.
+    public var allowsPersistentDNS: Bool {
+        get { accepted.allowsPersistentDNS }
+        set { accepted.allowsPersistentDNS = newValue }
+    }
+
+    /// Whether cellular networks may be used; true.
+    ///
+    /// Without effect, as in ``SessionConfiguration``.
+    public var allowsCellularAccess: Bool {
+        get { accepted.allowsCellularAccess }
+        set { accepted.allowsCellularAccess = newValue }
+    }
+
+    /// Whether networks that cost money may be used; true.
+    ///
+    /// Without effect, as in ``SessionConfiguration``.
+    public var allowsExpensiveNetworkAccess: Bool {
+        get { accepted.allowsExpensiveNetworkAccess }
+        set { accepted.allowsExpensiveNetworkAccess = newValue }
+    }
+
+    /// Whether networks in a mode that saves data may be used; true.
+    ///
+    /// Without effect, as in ``SessionConfiguration``.
+    public var allowsConstrainedNetworkAccess: Bool {
+        get { accepted.allowsConstrainedNetworkAccess }
+        set { accepted.allowsConstrainedNetworkAccess = newValue }
+    }
+
+    /// What the traffic is for.
+    ///
+    /// Without effect, as in ``SessionConfiguration``.
+    public var networkServiceType: NetworkServiceType {
+        get { accepted.networkServiceType }
+        set { accepted.networkServiceType = newValue }
+    }
+}

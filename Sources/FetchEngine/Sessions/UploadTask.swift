@@ -1,0 +1,50 @@
+import Synchronization
+
+/// A data task that sends a body.
+public final class UploadTask: DataTask, @unchecked Sendable {
+    private struct State {
+        /// Decides when this goes on with an earlier upload.
+        var machine: UploadMachine?
+        var wantsResumeData = false
+    }
+
+    private let uploadState: Mutex<State>
+    /// The upload as a whole.
+    private let wholeRequest: Request
+
+    init(_ creation: Creation, resuming data: UploadResumeData? = nil) {
+        wholeRequest = creation.request
+        let machine = data.map { UploadMachine($0, whole: creation.request) }
+        uploadState = Mutex(State(machine: machine))
+        var creation = creation
+        if let question = machine?.question { creation.request = question }
+        super.init(creation)
+    }
+
+    /// Ends the task, and returns what another one can go on with.
+    ///
+    /// - Returns: Nil when the server does not keep what has come, or the upload was complete already.
+    public func cancelProducingResumeData() async -> UploadResumeData? {
+        uploadState.withLock { $0.wantsResumeData = true }
+        let isRunning = load.record.withLock { $0.hasStarted || $0.driver != nil } || drivesItself
+        cancel()
+        guard isRunning else { return uploadState.withLock { $0.machine?.data } }
+        await ended()
+        return error?.uploadResumeData
+    }
+
+    override func request(after response: Response) -> Request? {
+        uploadState.withLock { $0.machine?.received(response) }
+    }
+
+    override func finalError(_ error: LoadError) -> LoadError {
+        let wants = uploadState.withLock { $0.wantsResumeData }
+        guard wants || error.isTransient, error.uploadResumeData == nil else { return error }
+        var error = error
+        let uploadURL = load.record.withLock { $0.uploadURL }
+        error.uploadResumeData =
+            uploadURL.map { UploadResumeData(request: wholeRequest, uploadURL: $0) }
+            ?? uploadState.withLock { $0.machine?.data }
+        return error
+    }
+}

@@ -1,0 +1,65 @@
+import Synchronization
+
+/// The hosts that want to be reached by https alone, as they have said in `Strict-Transport-Security` (RFC 6797).
+///
+/// In memory. Sessions that share one share what they have learned; whoever serves several parties gives each its own,
+/// because what is in it shows where the others have been.
+public final class StrictTransportStore: Sendable {
+    /// What a host wants.
+    private struct Wish {
+        var end: UnixTime
+        var includesSubdomains: Bool
+    }
+
+    /// How many hosts are remembered; beyond it the one whose time ends first is forgotten.
+    public static let maximumCount = 4096
+
+    private let wishes = Mutex<[String: Wish]>([:])
+
+    /// Makes an empty one.
+    public init() {}
+
+    /// Whether a host, as URL records have it, is to be reached by https alone.
+    public func includes(_ host: String, at now: UnixTime = .now) -> Bool {
+        wishes.withLock { wishes in
+            guard !wishes.isEmpty else { return false }
+            if let wish = wishes[host], wish.end > now { return true }
+            return HostName.parents(of: host).contains { parent in
+                wishes[String(parent)].map { $0.includesSubdomains && $0.end > now } ?? false
+            }
+        }
+    }
+
+    /// Adds a host, as the lists that browsers are delivered with do.
+    ///
+    /// An address is not added: only names are hosts here.
+    ///
+    /// - Parameters:
+    ///   - host: The host, as URL records have it.
+    ///   - duration: For how long; zero removes it.
+    ///   - includesSubdomains: Whether the hosts below it are meant too.
+    ///   - now: When that begins.
+    public func insert(
+        _ host: String, for duration: Duration, includesSubdomains: Bool = false, at now: UnixTime = .now
+    ) {
+        guard IPAddress(host: host) == nil, !host.isEmpty else { return }
+        wishes.withLock { wishes in
+            guard duration > .zero else {
+                wishes[host] = nil
+                return
+            }
+            wishes[host] = Wish(end: now.advanced(by: duration), includesSubdomains: includesSubdomains)
+            guard wishes.count > Self.maximumCount else { return }
+            if let first = wishes.min(by: { $0.value.end < $1.value.end }) { wishes[first.key] = nil }
+        }
+    }
+
+    /// Forgets all hosts.
+    public func removeAll() { wishes.withLock { $0 = [:] } }
+
+    /// The URL to load in place of one: with https when its host wants that (§8.3).
+    func secured(_ url: URLRecord, at now: UnixTime = .now) -> URLRecord {
+        guard url.scheme == "http", let host = url.host, includes(host, at: now) else { return url }
+        return (try? URLRecord("https" + url.description.dropFirst("http".utf8.count))) ?? url
+    }
+}

@@ -1,0 +1,49 @@
+public import HTTPTypes
+
+/// What an upload needs to go on where it stopped, in this process or in another one.
+///
+/// Only servers that speak the IETF's resumable uploads (draft-ietf-httpbis-resumable-upload) give it, to tasks whose
+/// configuration has ``SessionConfiguration/resumesUploads``. It does not hold the content: who goes on gives it again.
+public struct UploadResumeData: Sendable, Hashable {
+    /// The URL that the upload was for, without credentials.
+    public var url: URLRecord
+    /// Where the server keeps what has come; whoever knows it may add to it.
+    public var uploadURL: URLRecord
+    /// The method of the upload.
+    public var method: HTTPRequest.Method
+
+    init(request: Request, uploadURL: URLRecord) {
+        url = request.url.withoutCredentials()
+        method = request.method
+        self.uploadURL = uploadURL
+    }
+}
+
+extension UploadResumeData {
+    private static let magic = Array("FUPL".utf8) + [1]
+
+    /// The data as bytes, to store.
+    public var bytes: [UInt8] {
+        var writer = ByteWriter()
+        for text in ["\(url)", "\(uploadURL)", method.rawValue] { writer.append(text) }
+        let content = Self.magic + writer.bytes
+        return content + ContentDigest.sha256.digest(of: content)
+    }
+
+    /// Reads stored bytes.
+    ///
+    /// - Throws: `cannotDecodeRawData` when they are damaged, or of a version this library does not know.
+    public init(bytes: [UInt8]) throws(LoadError) {
+        let unreadable = LoadError(.cannotDecodeRawData, "The resume data is damaged or of another version.")
+        let content = bytes.dropLast(ContentDigest.sha256.byteCount)
+        guard content.starts(with: Self.magic),
+            ContentDigest.sha256.digest(of: content).elementsEqual(bytes[content.endIndex...])
+        else { throw unreadable }
+        var reader = ByteReader(content.dropFirst(Self.magic.count))
+        guard let texts = try? [reader.text(), reader.text(), reader.text()], reader.isAtEnd,
+            let url = try? URLRecord(texts[0]), let uploadURL = try? URLRecord(texts[1]),
+            let method = HTTPRequest.Method(texts[2])
+        else { throw unreadable }
+        (self.url, self.uploadURL, self.method) = (url, uploadURL, method)
+    }
+}

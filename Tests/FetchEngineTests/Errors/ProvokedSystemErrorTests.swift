@@ -1,0 +1,81 @@
+import EventLoop
+import Glibc
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import FetchEngine
+
+/// Codes that the system's refusals have, provoked in processes of their own where that needs one (ERR-4).
+@Suite(.timeLimit(.minutes(1))) struct ProvokedSystemErrorTests {
+    // A new network namespace has no route to anywhere; only root can make one.
+    @Test(.enabled(if: geteuid() == 0))
+    func `without a network the load is not connected to the internet (ERR-4)`() async {
+        await #expect(processExitsWith: .success) {
+            // Threads that are started from now on are in the new namespace.
+            guard ProvokedSystemErrorTests.leaveNetwork() else { exit(EXIT_SUCCESS) }
+            let session = Session(transferLoop: TransferLoop(EventLoop(name: "offline")))
+            do {
+                _ = try await session.data(for: Request(url: try URLRecord("http://192.0.2.1/")))
+                exit(2)
+            } catch let error as LoadError {
+                guard error.code == .notConnectedToInternet, error.isTransient else { exit(3) }
+            }
+        }
+    }
+
+    @Test func `a destination that becomes a folder on the way cannot be moved to (ERR-4)`() async throws {
+        struct Blocker: DownloadDelegate {
+            func task(_ task: DownloadTask, didCreateDestination path: String) async { mkdir(path, 0o700) }
+        }
+        let directory = try TemporaryDirectory()
+        let destination = DownloadDestination(path: directory.file("x"), allowOverwrite: true)
+        let request = Request(url: try URLRecord("data:,hello"))
+        await expect(.cannotMoveFile) {
+            try await Session().download(
+                for: request, options: DownloadOptions(destination: destination), delegate: Blocker())
+        }
+        #expect(try directory.names() == ["x"])
+    }
+
+    @Test func `a partial file that became a folder cannot be removed (ERR-4)`() throws {
+        let directory = try TemporaryDirectory()
+        let file = try DownloadFile(in: directory.path + "/")
+        #expect(unlink(file.path) == 0 && mkdir(file.path, 0o700) == 0)
+        #expect { try file.remove() } throws: { ($0 as? LoadError)?.code == .cannotRemoveFile }
+    }
+
+    // In a process of its own, because the descriptor's number could go to another test.
+    @Test func `a file whose descriptor is gone cannot be closed (ERR-4)`() async throws {
+        await #expect(processExitsWith: .success) {
+            await Task.yield()
+            let file = try DownloadFile(in: "/tmp/")
+            unlink(file.path)
+            for number in Int32(3)..<256 where ProvokedSystemErrorTests.path(of: number) == file.path + " (deleted)" {
+                close(number)
+            }
+            do {
+                try file.close()
+                exit(2)
+            } catch let error as LoadError {
+                guard error.code == .cannotCloseFile else { exit(3) }
+            }
+        }
+    }
+
+    /// Moves this thread to a network namespace of its own; Swift's view of glibc leaves `unshare` out.
+    fileprivate static func leaveNetwork() -> Bool {
+        typealias Unshare = @convention(c) (Int32) -> Int32
+        guard let unshare = dlsym(nil, "unshare").map({ unsafeBitCast($0, to: Unshare.self) }) else { return false }
+        let newNetwork: Int32 = 0x4000_0000
+        return unshare(newNetwork) == 0
+    }
+
+    fileprivate static func path(of descriptor: Int32) -> String {
+        var buffer = [UInt8](repeating: 0, count: 256)
+        let count = buffer.withUnsafeMutableBytes {
+            readlink("/proc/self/fd/\(descriptor)", $0.bindMemory(to: CChar.self).baseAddress!, $0.count)
+        }
+        return String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
+    }
+}
