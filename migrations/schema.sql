@@ -65,6 +65,7 @@ CREATE TABLE public.queue (
     begun boolean DEFAULT false NOT NULL,
     cancelling boolean DEFAULT false NOT NULL,
     endpoint_id uuid,
+    session_id uuid,
     CONSTRAINT queue_claimed_by_a_node CHECK (((node_id IS NULL) = (claimed_at IS NULL))),
     CONSTRAINT queue_claims_are_counted CHECK (((node_id IS NULL) OR (claim > 0))),
     CONSTRAINT queue_waiting_jobs_have_not_begun CHECK (((node_id IS NOT NULL) OR (NOT (begun OR cancelling))))
@@ -94,6 +95,30 @@ CREATE TABLE public.results (
 );
 ALTER TABLE ONLY public.results ALTER COLUMN body SET STORAGE EXTERNAL;
 
+CREATE TABLE public.sessions (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    kind text NOT NULL,
+    identifier text,
+    spec json NOT NULL,
+    endpoint_id uuid,
+    node_id uuid,
+    state text DEFAULT 'active'::text NOT NULL,
+    has_events boolean DEFAULT false NOT NULL,
+    idempotency_key text,
+    fingerprint bytea,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    invalidated_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    CONSTRAINT sessions_background_has_an_identifier CHECK (((kind = 'background'::text) = (identifier IS NOT NULL))),
+    CONSTRAINT sessions_end_has_a_time CHECK (((state = 'invalidated'::text) = (ended_at IS NOT NULL))),
+    CONSTRAINT sessions_ephemeral_has_a_node CHECK (((kind = 'ephemeral'::text) = (node_id IS NOT NULL))),
+    CONSTRAINT sessions_invalidation_has_a_time CHECK (((state = 'active'::text) = (invalidated_at IS NULL))),
+    CONSTRAINT sessions_kind CHECK ((kind = ANY (ARRAY['default'::text, 'ephemeral'::text, 'background'::text]))),
+    CONSTRAINT sessions_state CHECK ((state = ANY (ARRAY['active'::text, 'finishing'::text, 'cancelling'::text, 'invalidated'::text])))
+)
+WITH (fillfactor='80');
+
 CREATE TABLE public.tenants (
     id bigint NOT NULL,
     name text NOT NULL,
@@ -113,7 +138,7 @@ CREATE TABLE public.webhook_deliveries (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
     endpoint_id uuid NOT NULL,
-    job_id uuid NOT NULL,
+    job_id uuid,
     event text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     state text DEFAULT 'pending'::text NOT NULL,
@@ -121,6 +146,8 @@ CREATE TABLE public.webhook_deliveries (
     next_attempt_at timestamp with time zone DEFAULT now() NOT NULL,
     last_attempt_at timestamp with time zone,
     last_status smallint,
+    session_id uuid,
+    CONSTRAINT webhook_deliveries_are_about_something CHECK (((job_id IS NOT NULL) OR (session_id IS NOT NULL))),
     CONSTRAINT webhook_deliveries_state CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'abandoned'::text])))
 )
 WITH (fillfactor='80');
@@ -158,6 +185,9 @@ ALTER TABLE ONLY public.queue
 ALTER TABLE ONLY public.results
     ADD CONSTRAINT results_pkey PRIMARY KEY (tenant_id, job_id);
 
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_pkey PRIMARY KEY (tenant_id, id);
+
 ALTER TABLE ONLY public.tenants
     ADD CONSTRAINT tenants_name_key UNIQUE (name);
 
@@ -186,6 +216,10 @@ CREATE INDEX queue_running ON public.queue USING btree (tenant_id, job_id) WHERE
 
 COMMENT ON INDEX public.queue_running IS 'jobs.list of running jobs; queue.rescue';
 
+CREATE INDEX queue_session ON public.queue USING btree (tenant_id, session_id, job_id) WHERE (session_id IS NOT NULL);
+
+COMMENT ON INDEX public.queue_session IS 'sessions.quiet, sessions.outstanding';
+
 CREATE INDEX queue_waiting ON public.queue USING btree (rank, run_at, job_id) WHERE (node_id IS NULL);
 
 COMMENT ON INDEX public.queue_waiting IS 'queue.claim; for all tenants, since any node may run any job';
@@ -194,6 +228,22 @@ CREATE INDEX results_unsuccessful ON public.results USING btree (tenant_id, stat
 
 COMMENT ON INDEX public.results_unsuccessful IS 'jobs.list of failed and cancelled jobs; jobs.overview';
 
+CREATE INDEX sessions_ending ON public.sessions USING btree (tenant_id, id) WHERE ((state = ANY (ARRAY['finishing'::text, 'cancelling'::text])) OR has_events);
+
+COMMENT ON INDEX public.sessions_ending IS 'sessions.quiet, nodes.pulse; for all tenants, since any node may tell';
+
+CREATE INDEX sessions_ephemeral ON public.sessions USING btree (node_id) WHERE (kind = 'ephemeral'::text);
+
+COMMENT ON INDEX public.sessions_ephemeral IS 'queue.rescue: what was in the memory of a lost node is gone';
+
+CREATE UNIQUE INDEX sessions_idempotency_key ON public.sessions USING btree (tenant_id, idempotency_key);
+
+COMMENT ON INDEX public.sessions_idempotency_key IS 'sessions.create, sessions.createdBefore';
+
+CREATE UNIQUE INDEX sessions_identifier ON public.sessions USING btree (tenant_id, identifier) WHERE (state <> 'invalidated'::text);
+
+COMMENT ON INDEX public.sessions_identifier IS 'sessions.create: one live session has an identifier; sessions.list by identifier';
+
 CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (next_attempt_at) WHERE (state = 'pending'::text);
 
 COMMENT ON INDEX public.webhook_deliveries_due IS 'deliveries.claim; for all tenants, since any node may send';
@@ -201,6 +251,10 @@ COMMENT ON INDEX public.webhook_deliveries_due IS 'deliveries.claim; for all ten
 CREATE INDEX webhook_deliveries_endpoint ON public.webhook_deliveries USING btree (tenant_id, endpoint_id) WHERE (state = 'pending'::text);
 
 COMMENT ON INDEX public.webhook_deliveries_endpoint IS 'endpoints.remove';
+
+CREATE INDEX webhook_deliveries_session ON public.webhook_deliveries USING btree (tenant_id, session_id) WHERE ((state = 'pending'::text) AND (session_id IS NOT NULL));
+
+COMMENT ON INDEX public.webhook_deliveries_session IS 'deliveries.claim: events of a session wait for those of its jobs';
 
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(id);

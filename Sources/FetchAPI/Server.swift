@@ -29,6 +29,7 @@ package struct Server: Service {
     /// What the server needs of the rest of the service.
     package struct Ports: Sendable {
         package let jobs: any JobStore
+        package let sessions: any SessionStore
         package let webhooks: any WebhookStore
         package let keys: any KeyStore
         package let blobs: any BlobStore
@@ -37,10 +38,11 @@ package struct Server: Service {
         package let metrics: MetricsRegistry
         package let checkWebhookURL: WebhookURLCheck
         /// What jobs and sessions go by that set nothing.
-        package let defaults: FetchJobs.Configuration
+        package let defaults: @Sendable (SessionSpec.Kind) -> FetchJobs.Configuration
 
         package init(
             jobs: any JobStore,
+            sessions: any SessionStore,
             webhooks: any WebhookStore,
             keys: any KeyStore,
             blobs: any BlobStore,
@@ -48,9 +50,10 @@ package struct Server: Service {
             readiness: any Readiness,
             metrics: MetricsRegistry,
             checkWebhookURL: @escaping WebhookURLCheck,
-            defaults: FetchJobs.Configuration
+            defaults: @escaping @Sendable (SessionSpec.Kind) -> FetchJobs.Configuration
         ) {
             self.jobs = jobs
+            self.sessions = sessions
             self.webhooks = webhooks
             self.keys = keys
             self.blobs = blobs
@@ -92,11 +95,16 @@ package struct Server: Service {
     static func routes(_ ports: Ports, _ configuration: Configuration, _ authenticator: Authenticator) -> [Route] {
         let submitted = ports.metrics.counter("fetchd_jobs_submitted_total", "Jobs accepted.")[]
         let known = KnownEndpoints(store: ports.webhooks)
+        let sessions = KnownSessions(store: ports.sessions)
         let waiting = FinalJobs(jobs: ports.jobs, finished: ports.finished)
         return JobRoutes(
-            jobs: ports.jobs, endpoints: known, waiting: waiting, defaults: ports.defaults, submitted: submitted
+            jobs: ports.jobs, endpoints: known, waiting: waiting, sessions: sessions, defaults: ports.defaults,
+            submitted: submitted
         ).routes
-            + BatchRoute(jobs: ports.jobs, endpoints: known, submitted: submitted).routes
+            + BatchRoute(jobs: ports.jobs, endpoints: known, sessions: sessions, submitted: submitted).routes
+            + SessionRoutes(
+                sessions: ports.sessions, known: sessions, endpoints: known, defaults: ports.defaults
+            ).routes
             + BodyRoute(jobs: ports.jobs, blobs: ports.blobs).routes
             + WebhookRoutes(webhooks: ports.webhooks, known: known, check: ports.checkWebhookURL).routes
             + ServiceRoutes(readiness: ports.readiness, metrics: ports.metrics).routes

@@ -15,6 +15,7 @@ import Testing
 struct TestServer {
     let jobs: MemoryJobStore
     let keys = MemoryKeyStore()
+    let sessions = MemorySessionStore()
     let webhooks = MemoryWebhookStore()
     let blobs = MemoryBlobStore()
     let readiness = MemoryReadiness()
@@ -41,6 +42,7 @@ struct TestServer {
     var ports: Server.Ports {
         Server.Ports(
             jobs: jobs,
+            sessions: sessions,
             webhooks: webhooks,
             keys: keys,
             blobs: blobs,
@@ -49,7 +51,7 @@ struct TestServer {
             metrics: metrics,
             checkWebhookURL: { url in url.description.contains("127.0.0.1") ? "must be public (addressForbidden)" : nil
             },
-            defaults: FetchJobs.Configuration(of: .default)
+            defaults: { _ in FetchJobs.Configuration(of: .default) }
         )
     }
 

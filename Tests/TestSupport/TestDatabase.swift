@@ -46,6 +46,9 @@ package struct TestDatabase: Sendable {
         client = Client(configuration, loop: Self.loop, logger: Self.logger)
     }
 
+    /// Where the server keeps everything, its log of changes too.
+    package var directory: String? { connectionString.firstMatch(of: /host=(\S+)/).map { String($0.output.1) } }
+
     private func drop() async throws {
         await client.close()
         try await TestCluster.shared.administrate("DROP DATABASE \(.identifier(name)) WITH (FORCE)")

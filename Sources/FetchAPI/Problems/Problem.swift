@@ -55,6 +55,7 @@ struct Problem: Error, Sendable {
             switch error.code {
             case .unavailable: self = .unavailable
             case .failed, .blob: self.init(.internalError)
+            case .elsewhere: self.init(.misdirectedRequest, error.message)
             }
         default: self.init(.internalError)
         }

@@ -5,9 +5,10 @@ enum ProblemCode: String, Sendable, CaseIterable {
     case malformedRequest, malformedJSON, invalidParameter, invalidIdempotencyKey
     case unauthorized, forbidden
     case notFound, methodNotAllowed, requestTimeout, jobNotFinal
+    case sessionInvalidated, sessionNotInvalidated, sessionIdentifierInUse, misdirectedRequest
     case contentTooLarge, uriTooLong, unsupportedMediaType, rangeNotSatisfiable, expectationFailed
     case invalidInput, idempotencyKeyReused
-    case tooManyFailures, headersTooLarge
+    case tooManyFailures, sessionFull, tooManySessions, headersTooLarge
     case internalError, databaseUnavailable, notReady
 
     var status: HTTPResponse.Status {
@@ -18,14 +19,15 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .notFound: .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .requestTimeout: .requestTimeout
-        case .jobNotFinal: .conflict
+        case .jobNotFinal, .sessionInvalidated, .sessionNotInvalidated, .sessionIdentifierInUse: .conflict
+        case .misdirectedRequest: .misdirectedRequest
         case .contentTooLarge: .contentTooLarge
         case .uriTooLong: .uriTooLong
         case .unsupportedMediaType: .unsupportedMediaType
         case .rangeNotSatisfiable: .rangeNotSatisfiable
         case .expectationFailed: .expectationFailed
         case .invalidInput, .idempotencyKeyReused: .unprocessableContent
-        case .tooManyFailures: .tooManyRequests
+        case .tooManyFailures, .sessionFull, .tooManySessions: .tooManyRequests
         case .headersTooLarge: .requestHeaderFieldsTooLarge
         case .internalError: .internalServerError
         case .databaseUnavailable, .notReady: .serviceUnavailable
@@ -45,6 +47,10 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .methodNotAllowed: "The method is not allowed here"
         case .requestTimeout: "The request took too long to arrive"
         case .jobNotFinal: "The job is not final"
+        case .sessionInvalidated: "The session takes no jobs any more"
+        case .sessionNotInvalidated: "The session is not invalidated"
+        case .sessionIdentifierInUse: "A live session has the identifier"
+        case .misdirectedRequest: "Another node has it in memory"
         case .contentTooLarge: "The body is too large"
         case .uriTooLong: "The request target is too long"
         case .unsupportedMediaType: "The content type is not supported here"
@@ -53,6 +59,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .invalidInput: "The input breaks a rule"
         case .idempotencyKeyReused: "The idempotency key was used for another request"
         case .tooManyFailures: "Too many requests without a valid key"
+        case .sessionFull: "The session has as many jobs as fit into memory"
+        case .tooManySessions: "The node has as many ephemeral sessions as fit into memory"
         case .headersTooLarge: "The header fields are too large"
         case .internalError: "The service made a mistake"
         case .databaseUnavailable: "The database cannot be reached"
@@ -82,6 +90,13 @@ enum ProblemCode: String, Sendable, CaseIterable {
             "The rest of the request did not arrive in time, and the connection is closed. Try again on a new one."
         case .jobNotFinal:
             "Wait until the job has reached a final state: poll it, submit with Prefer: wait, or use a webhook."
+        case .sessionInvalidated: "Make a new session: one that was invalidated never takes jobs again."
+        case .sessionNotInvalidated:
+            "Invalidate the session, and wait until its last job has ended; the default session stays as long as its tenant."
+        case .sessionIdentifierInUse:
+            "GET /v1/sessions?identifier=… finds the session, to go on with it. The identifier is free again when that session is invalidated and its last job has ended."
+        case .misdirectedRequest:
+            "An ephemeral session and its jobs live in the memory of the node that made it, which the detail names; send requests about it there."
         case .contentTooLarge: "A JSON body has at most 1 MiB; a batch has at most 10 000 lines of at most 64 KiB each."
         case .uriTooLong: "Shorten the path and query."
         case .unsupportedMediaType:
@@ -93,6 +108,9 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .idempotencyKeyReused:
             "A key stands for one request for 24 hours. Use a new key for a new request, or send the first one again unchanged."
         case .tooManyFailures: "Wait as long as Retry-After says and correct the key."
+        case .sessionFull: "Wait until a job of the session has ended, or use another session."
+        case .tooManySessions:
+            "Invalidate and delete ephemeral sessions that are no longer needed, or use another node."
         case .headersTooLarge: "A request has at most 100 header fields with 32 KiB in all."
         case .internalError:
             "It is ours to mend. Quote the instance when you report it. A submission with an Idempotency-Key can be repeated safely."

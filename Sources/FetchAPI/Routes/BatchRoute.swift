@@ -16,6 +16,7 @@ struct BatchRoute: Sendable {
 
     let jobs: any JobStore
     let endpoints: KnownEndpoints
+    let sessions: KnownSessions
     let submitted: Counter
 
     var routes: [Route] { [Route(.post, "/v1/jobs/batch", tenant: submit)] }
@@ -158,8 +159,9 @@ struct Batch {
         do {
             let spec = try JobSpec(json: JSONParser.parse(text.readableBytesView))
             try await route.endpoints.require(spec.webhook?.endpoint, of: tenant)
-            return .job(NewJob(tenant: tenant, spec: spec, idempotency: key?.idempotency(for: spec, line: count)))
-        } catch let error as StoreError {
+            let idempotency = key?.idempotency(for: spec, line: count)
+            return .job(try await route.sessions.job(spec, of: tenant, idempotency: idempotency))
+        } catch let error as StoreError where error.code != .elsewhere {
             throw error
         } catch {
             return .refused(Problem(error))
@@ -196,6 +198,8 @@ struct Batch {
             let problem = Problem(
                 parameter: "Idempotency-Key", "was used for another line", code: .idempotencyKeyReused)
             write(problem, line: line, to: &results)
+        case .sessionInvalidated: write(Problem.sessionInvalidated, line: line, to: &results)
+        case .sessionFull: write(Problem.sessionFull, line: line, to: &results)
         case nil: write(Problem(.internalError), line: line, to: &results)
         }
     }

@@ -10,7 +10,8 @@ struct JobRoutes: Sendable {
     let jobs: any JobStore
     let endpoints: KnownEndpoints
     let waiting: FinalJobs
-    let defaults: Configuration
+    let sessions: KnownSessions
+    let defaults: @Sendable (SessionSpec.Kind) -> Configuration
     let submitted: Counter
 
     var routes: [Route] {
@@ -31,9 +32,12 @@ struct JobRoutes: Sendable {
         let body = try await call.body(upTo: Self.maximumBody)
         let spec = try JobSpec(json: JSONParser.parse(body.readableBytesView))
         try await endpoints.require(spec.webhook?.endpoint, of: tenant)
-        let job = NewJob(tenant: tenant, spec: spec, idempotency: key?.idempotency(for: spec))
+        let job = try await sessions.job(spec, of: tenant, idempotency: key?.idempotency(for: spec))
         let preferences = Preferences(of: call.headers)
         let result = try await waiting.submit(job, waiting: preferences.wait)
+        if case .sessionInvalidated = result.enqueued, let session = spec.session {
+            sessions.forget(session, of: tenant)
+        }
         var response = try Self.response(to: result, preferences: preferences)
         if case .replayed = result.enqueued {
             response.headers[.idempotencyReplayed] = "true"
@@ -50,6 +54,8 @@ struct JobRoutes: Sendable {
         case .replayed(let first): id = first
         case .conflict:
             throw Problem(parameter: "Idempotency-Key", "was used for another body", code: .idempotencyKeyReused)
+        case .sessionInvalidated: throw Problem.sessionInvalidated
+        case .sessionFull: throw Problem.sessionFull
         }
         let href = "/v1/jobs/\(id)"
         var response: Response
@@ -73,7 +79,7 @@ struct JobRoutes: Sendable {
     private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
         guard let id = Job.ID(call.parameter), let job = try await jobs.job(id, of: tenant) else { throw Self.notFound }
-        let effective = effectiveConfiguration(of: job)
+        let effective = try await effectiveConfiguration(of: job)
         return .json { writer in
             job.write(&writer)
             if let effective { writer.member("effectiveConfiguration", object: effective.write) }
@@ -81,9 +87,12 @@ struct JobRoutes: Sendable {
     }
 
     /// What the job goes by; nil when an earlier release stored it under rules that are no longer ours.
-    private func effectiveConfiguration(of job: Job) -> EffectiveConfiguration? {
+    private func effectiveConfiguration(of job: Job) async throws -> EffectiveConfiguration? {
         guard let json = try? JSONParser.parse(job.spec.bytes), let spec = try? JobSpec(json: json) else { return nil }
-        return EffectiveConfiguration(job: spec.configuration, session: nil, standard: defaults)
+        var session: SessionSpec?
+        if let id = spec.session { session = try await sessions.session(id, of: job.tenant)?.spec }
+        return EffectiveConfiguration(
+            job: spec.configuration, session: session?.configuration, standard: defaults(session?.kind ?? .default))
     }
 
     private func list(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
@@ -146,5 +155,9 @@ struct IdempotencyKey: Sendable, Equatable {
     /// - Parameter line: Tells the jobs of a batch apart.
     func idempotency(for spec: JobSpec, line: Int? = nil) -> Idempotency {
         Idempotency(key: line.map { "\(text)/\($0)" } ?? text, fingerprint: SHA256Digest(of: spec.json))
+    }
+
+    func idempotency(for spec: SessionSpec) -> Idempotency {
+        Idempotency(key: text, fingerprint: SHA256Digest(of: JSONWriter.object(spec.write)))
     }
 }

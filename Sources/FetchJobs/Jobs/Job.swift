@@ -8,7 +8,7 @@ package struct Job: Sendable {
 
     package let id: ID
     package let tenant: Tenant.ID
-    package let state: JobState
+    package var state: JobState
     /// The ``JobSpec``, as it was stored.
     package let spec: RawJSON
     package let createdAt: Timestamp

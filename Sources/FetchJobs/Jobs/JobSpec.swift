@@ -10,6 +10,8 @@ package struct JobSpec: Sendable, Equatable {
     }
 
     package var kind: Kind = .data
+    /// The session it belongs to; nil for the tenant's default session.
+    package var session: TenantSession.ID?
     package var request: JobRequest
     /// What the job sets itself; the rest is its session's.
     package var configuration = Configuration()
@@ -30,6 +32,9 @@ package struct JobSpec: Sendable, Equatable {
     }
 
     package init(request: JobRequest) { self.request = request }
+
+    /// Somebody may want to hear of the job: its endpoint, or that of its session.
+    package var mayHaveEvents: Bool { webhook != nil || session != nil }
 }
 
 extension JobSpec {
@@ -47,10 +52,11 @@ extension JobSpec {
     }
 
     private init?(reader: JSONReader) {
-        let names: Set = ["kind", "request", "configuration", "priority", "labels", "webhook"]
+        let names: Set = ["kind", "session", "request", "configuration", "priority", "labels", "webhook"]
         guard let object = reader.object(of: names) else { return nil }
         let request = object.required("request").flatMap { JobRequest(reader: $0) }
         kind = object["kind"]?.oneOf(Kind.self) ?? .data
+        session = object["session"].flatMap { TenantSession.ID(reader: $0) }
         configuration = object["configuration"].map { Configuration(reader: $0) } ?? Configuration()
         priority = object["priority"]?.number(in: 0...1) ?? 0.5
         labels = object["labels"].map { Self.labels($0) } ?? []
@@ -72,6 +78,7 @@ extension JobSpec {
     package var json: [UInt8] {
         JSONWriter.object { writer in
             writer.member("kind", kind.rawValue)
+            writer.member("session", session?.description)
             writer.member("request", object: request.write)
             if !configuration.isEmpty { writer.member("configuration", object: configuration.write) }
             writer.member("priority", priority)
@@ -91,7 +98,7 @@ extension JobSpec {
 }
 
 extension JobSpec.Webhook {
-    fileprivate init?(reader: JSONReader) {
+    init?(reader: JSONReader) {
         guard let object = reader.object(of: ["endpoint"]),
             let member = object.required("endpoint"), let text = member.string(maximumLength: 64)
         else { return nil }
@@ -100,5 +107,18 @@ extension JobSpec.Webhook {
             return nil
         }
         self.endpoint = endpoint
+    }
+}
+
+extension TenantSession.ID {
+    /// The session a job names; nil for the default session, by any of its names.
+    fileprivate init?(reader: JSONReader) {
+        guard let text = reader.string(maximumLength: 64), text != "default" else { return nil }
+        guard let id = Self(text) else {
+            reader.refuse("is not the id of a session (ses_…)")
+            return nil
+        }
+        guard id != .default else { return nil }
+        self = id
     }
 }

@@ -55,6 +55,10 @@ package enum Enqueued: Sendable, Equatable {
     case replayed(Job.ID)
     /// The key was used for another request before.
     case conflict
+    /// The session takes no jobs any more.
+    case sessionInvalidated
+    /// The session has as many jobs as fit into memory.
+    case sessionFull
 }
 
 /// Which part of a list is asked for.

@@ -7,6 +7,8 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
         case failed = "databaseFailed"
         /// The blob store cannot take or give bytes.
         case blob = "blobStoreFailed"
+        /// Another node has it in memory; the message says which.
+        case elsewhere
     }
 
     package let code: Code

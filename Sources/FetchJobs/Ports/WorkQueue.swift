@@ -52,19 +52,23 @@ package struct Pulse: Sendable {
     package let hasOtherNodes: Bool
     /// This node's lease had run out before it was extended: its jobs may be another's now.
     package let leaseWasLost: Bool
+    /// There are sessions that end, or whose client is owed word of it.
+    package let hasUnsettledSessions: Bool
 
     package init(
         hasQueuedJobs: Bool,
         hasDueDeliveries: Bool,
         cancelled: [Job.ID],
         hasOtherNodes: Bool,
-        leaseWasLost: Bool
+        leaseWasLost: Bool,
+        hasUnsettledSessions: Bool
     ) {
         self.hasQueuedJobs = hasQueuedJobs
         self.hasDueDeliveries = hasDueDeliveries
         self.cancelled = cancelled
         self.hasOtherNodes = hasOtherNodes
         self.leaseWasLost = leaseWasLost
+        self.hasUnsettledSessions = hasUnsettledSessions
     }
 }
 

@@ -7,10 +7,16 @@ package struct WebhookDelivery: Sendable {
     /// Also the message's `webhook-id`: the same on every try, so that a receiver can drop repeats.
     package typealias ID = Identifier<Kind>
 
+    /// What the event is about.
+    package enum Subject: Sendable, Hashable {
+        case job(Job.ID)
+        case session(TenantSession.ID)
+    }
+
     package let id: ID
     package let tenant: Tenant.ID
     package let endpoint: WebhookEndpoint.ID
-    package let job: Job.ID
+    package let subject: Subject
     package let event: WebhookEvent
     package let createdAt: Timestamp
     /// How often it was tried before.
@@ -20,7 +26,7 @@ package struct WebhookDelivery: Sendable {
         id: ID,
         tenant: Tenant.ID,
         endpoint: WebhookEndpoint.ID,
-        job: Job.ID,
+        subject: Subject,
         event: WebhookEvent,
         createdAt: Timestamp,
         attempts: Int
@@ -28,7 +34,7 @@ package struct WebhookDelivery: Sendable {
         self.id = id
         self.tenant = tenant
         self.endpoint = endpoint
-        self.job = job
+        self.subject = subject
         self.event = event
         self.createdAt = createdAt
         self.attempts = attempts
@@ -66,6 +72,15 @@ package enum DeliveryVerdict: Sendable, Equatable {
                 return
             }
             self = .again(after: Self.schedule[attempts] * (1 + jitter / 10))
+        }
+    }
+}
+
+extension WebhookDelivery.Subject: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .job(let id): id.description
+        case .session(let id): id.description
         }
     }
 }

@@ -44,6 +44,10 @@ package struct WebhookEndpoint: Sendable {
 package enum WebhookEvent: String, Sendable, CaseIterable {
     /// The job has reached its final state.
     case jobFinished = "job.finished"
+    /// The events of all jobs of a background session are delivered, and it has no other jobs (BKG-10).
+    case sessionEventsFinished = "session.eventsFinished"
+    /// The session takes no jobs and has none; nothing more comes from it (SES-22).
+    case sessionInvalidated = "session.invalidated"
 }
 
 /// What a client asks of a new endpoint.

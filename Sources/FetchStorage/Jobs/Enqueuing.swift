@@ -12,18 +12,18 @@ struct Enqueuing: Sendable {
     }
 
     private let plain: Batcher<Submission, Enqueued>
-    private let keyed: Batcher<Submission, Enqueued>
+    private let checked: Batcher<Submission, Enqueued>
 
     init(client: Client, node: Node.ID, dispatch: (any DirectDispatch)?, announce: @escaping @Sendable () -> Void) {
         let statements = Statements(client: client, node: node, dispatch: dispatch, announce: announce)
         plain = Batcher(maximumItems: 500) { try await statements.insert($0) }
-        keyed = Batcher(maximumItems: 500) { try await statements.insertUnlessKnown($0) }
+        checked = Batcher(maximumItems: 500) { try await statements.insertChecked($0) }
     }
 
     func enqueue(_ jobs: [NewJob]) async throws -> [Enqueued] {
         let submissions = jobs.map { Submission(job: $0, spec: RawJSON($0.spec.json)) }
-        let hasKeys = jobs.contains { $0.idempotency != nil }
-        return try await (hasKeys ? keyed : plain).submit(submissions)
+        let isPlain = jobs.allSatisfy { $0.idempotency == nil && $0.spec.session == nil }
+        return try await (isPlain ? plain : checked).submit(submissions)
     }
 
     private struct Statements: Sendable {
@@ -69,52 +69,74 @@ struct Enqueuing: Sendable {
             return submissions.map { .accepted($0.job.id) }
         }
 
-        /// The same for submissions with an Idempotency-Key, which may turn out to be stored already.
-        func insertUnlessKnown(_ submissions: [Submission]) async throws -> [Enqueued] {
+        /// The same for submissions with an Idempotency-Key, which may turn out to be stored already, and for those of
+        /// sessions, which may have ended.
+        func insertChecked(_ submissions: [Submission]) async throws -> [Enqueued] {
             let rows = try await client.query(
                 """
-                -- jobs.enqueueUnlessKnown
+                -- jobs.enqueueChecked
                 WITH input AS MATERIALIZED (
-                    SELECT tenant_id, id, spec, rank, endpoint_id, key, fingerprint
+                    SELECT tenant_id, id, spec, rank, endpoint_id, session_id, key, fingerprint
                     FROM unnest(
                         \(submissions.map(\.job.tenant)),
                         \(submissions.map(\.job.id)),
                         \(submissions.map(\.spec)),
                         \(submissions.map(\.job.spec.rank)),
                         \(submissions.map(\.job.spec.webhook?.endpoint)),
+                        \(submissions.map(\.job.spec.session)),
                         \(submissions.map(\.job.idempotency?.key)),
                         \(submissions.map(\.job.idempotency?.fingerprint.bytes))
-                    ) AS input (tenant_id, id, spec, rank, endpoint_id, key, fingerprint)
+                    ) AS input (tenant_id, id, spec, rank, endpoint_id, session_id, key, fingerprint)
+                ), session AS MATERIALIZED (
+                    SELECT s.tenant_id, s.id, s.endpoint_id, s.kind = 'background' AND NOT s.has_events AS is_quiet
+                    FROM sessions s
+                    WHERE (s.tenant_id, s.id) IN (SELECT tenant_id, session_id FROM input)
+                        AND s.state = 'active' AND s.kind <> 'ephemeral'
+                    ORDER BY s.tenant_id, s.id
+                    -- The end of a session waits for this statement; changes to its stores do not.
+                    FOR KEY SHARE
+                ), woken AS (
+                    UPDATE sessions s
+                    SET has_events = true
+                    FROM session
+                    WHERE s.tenant_id = session.tenant_id AND s.id = session.id AND session.is_quiet
+                ), allowed AS MATERIALIZED (
+                    SELECT i.tenant_id, i.id, i.spec, i.rank, coalesce(i.endpoint_id, session.endpoint_id) AS endpoint_id,
+                        i.session_id, i.key, i.fingerprint
+                    FROM input i
+                    LEFT JOIN session ON session.tenant_id = i.tenant_id AND session.id = i.session_id
+                    WHERE i.session_id IS NULL OR session.id IS NOT NULL
                 ), new_key AS (
                     INSERT INTO idempotency_keys (tenant_id, key, fingerprint, job_id)
                     SELECT tenant_id, key, fingerprint, id
-                    FROM input
+                    FROM allowed
                     WHERE key IS NOT NULL
                     -- In one order, so that two nodes that store the same keys cannot wait for each other.
                     ORDER BY tenant_id, key
                     ON CONFLICT DO NOTHING
                     RETURNING job_id
                 ), accepted AS (
-                    SELECT tenant_id, id, spec, rank, endpoint_id
-                    FROM input
+                    SELECT tenant_id, id, spec, rank, endpoint_id, session_id
+                    FROM allowed
                     WHERE key IS NULL OR id IN (SELECT job_id FROM new_key)
                 ), job AS (
                     INSERT INTO jobs (tenant_id, id, spec)
                     SELECT tenant_id, id, spec
                     FROM accepted
                 )
-                INSERT INTO queue (tenant_id, job_id, rank, endpoint_id)
-                SELECT tenant_id, id, rank, endpoint_id
+                INSERT INTO queue (tenant_id, job_id, rank, endpoint_id, session_id)
+                SELECT tenant_id, id, rank, endpoint_id, session_id
                 FROM accepted
                 RETURNING job_id
                 """
             )
             let accepted = Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })
             if !accepted.isEmpty { callWorkers() }
-            let repeated = submissions.filter { !accepted.contains($0.job.id) }
+            let repeated = submissions.filter { !accepted.contains($0.job.id) && $0.job.idempotency != nil }
             let known = repeated.isEmpty ? [:] : try await answers(of: repeated)
             return submissions.map {
-                accepted.contains($0.job.id) ? .accepted($0.job.id) : known[$0.job.id] ?? .conflict
+                if accepted.contains($0.job.id) { return .accepted($0.job.id) }
+                return known[$0.job.id] ?? ($0.job.spec.session == nil ? .conflict : .sessionInvalidated)
             }
         }
 

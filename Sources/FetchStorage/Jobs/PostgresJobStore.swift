@@ -64,21 +64,29 @@ package struct PostgresJobStore: JobStore {
     }
 
     package func cancel(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job? {
+        try await cancel([id], of: tenant)
+        return try await job(id, of: tenant)
+    }
+
+    /// Asks jobs of one tenant to stop: those that wait are cancelled at once, those that run are told.
+    func cancel(_ ids: [Job.ID], of tenant: Tenant.ID) async throws(StoreError) {
         let error = RawJSON.cancelled
-        let told = try await StoreError.wrap {
-            try await client.query(
+        let (running, ended) = try await StoreError.wrap {
+            let rows = try await client.query(
                 """
                 -- jobs.cancel
                 WITH target AS MATERIALIZED (
-                    SELECT tenant_id, job_id, node_id, endpoint_id
-                    FROM queue
-                    WHERE tenant_id = \(tenant) AND job_id = \(id)
-                    FOR UPDATE
+                    SELECT q.tenant_id, q.job_id, q.node_id, asked.delivery_id
+                    FROM unnest(\(ids), \(ids.map { _ in WebhookDelivery.ID() })) AS asked (job_id, delivery_id)
+                    JOIN queue q ON q.tenant_id = \(tenant) AND q.job_id = asked.job_id
+                    -- In one order, so that two of these cannot wait for each other.
+                    ORDER BY q.job_id
+                    FOR UPDATE OF q
                 ), ended AS (
                     DELETE FROM queue q
                     USING target t
                     WHERE q.tenant_id = t.tenant_id AND q.job_id = t.job_id AND t.node_id IS NULL
-                    RETURNING q.tenant_id, q.job_id, q.endpoint_id
+                    RETURNING q.tenant_id, q.job_id, q.endpoint_id, q.session_id, t.delivery_id
                 ), told AS (
                     UPDATE queue q
                     SET cancelling = true
@@ -91,30 +99,28 @@ package struct PostgresJobStore: JobStore {
                     FROM ended
                 ), count AS (
                     INSERT INTO job_counts (tenant_id, minute, node_id, state, jobs, body_bytes)
-                    SELECT tenant_id, date_trunc('minute', now()), \(node), 'cancelled', 1, 0
+                    SELECT tenant_id, date_trunc('minute', now()), \(node), 'cancelled', count(*), 0
                     FROM ended
-                    ON CONFLICT (tenant_id, minute, node_id, state) DO UPDATE SET jobs = job_counts.jobs + 1
+                    GROUP BY tenant_id
+                    ON CONFLICT (tenant_id, minute, node_id, state) DO UPDATE
+                    SET jobs = job_counts.jobs + excluded.jobs
                 ), delivery AS (
-                    INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, event)
-                    SELECT d.tenant_id, \(WebhookDelivery.ID()), e.id, d.job_id, \(WebhookEvent.jobFinished)
+                    INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, session_id, event)
+                    SELECT d.tenant_id, d.delivery_id, e.id, d.job_id, d.session_id, \(WebhookEvent.jobFinished)
                     FROM ended d
                     JOIN webhook_endpoints e ON e.tenant_id = d.tenant_id AND e.id = d.endpoint_id
                     WHERE \(WebhookEvent.jobFinished) = ANY (e.events)
                 )
-                SELECT true FROM told UNION ALL SELECT false FROM ended
+                SELECT job_id, true FROM told UNION ALL SELECT job_id, false FROM ended
                 """
             )
+            let jobs = try rows.map { (id: try $0.decode(Job.ID.self, at: 0), runs: try $0.decode(Bool.self, at: 1)) }
+            return (jobs.filter(\.runs).map(\.id), jobs.filter { !$0.runs }.map(\.id))
         }
-        switch try await StoreError.wrap({ try told.first?.decode(Bool.self, at: 0) }) {
-        case true:
-            dispatch?.cancel(id)
-            announce()
-        case false:
-            finished.finish([id])
-            dispatch?.wake()
-        default: break
-        }
-        return try await job(id, of: tenant)
+        for id in running { dispatch?.cancel(id) }
+        if !running.isEmpty { announce() }
+        finished.finish(ended)
+        if !ended.isEmpty { dispatch?.wake() }
     }
 
     package func body(of id: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> StoredBody? {

@@ -20,7 +20,8 @@ extension PostgresWorkQueue {
                     EXISTS (SELECT FROM queue WHERE node_id IS NULL AND run_at <= now()),
                     EXISTS (SELECT FROM webhook_deliveries WHERE state = 'pending' AND next_attempt_at <= now()),
                     ARRAY(SELECT job_id FROM queue WHERE cancelling AND node_id = \(node)),
-                    EXISTS (SELECT FROM nodes WHERE lease_until >= now() AND id <> \(node))
+                    EXISTS (SELECT FROM nodes WHERE lease_until >= now() AND id <> \(node)),
+                    EXISTS (SELECT FROM sessions WHERE state IN ('finishing', 'cancelling') OR has_events)
                 """
             )
             guard let row = rows.first else { throw StoreError(.failed, "The pulse of this node has no answer.") }
@@ -30,7 +31,8 @@ extension PostgresWorkQueue {
                 hasDueDeliveries: try row.decode(Bool.self, at: 3) || rescued > 0,
                 cancelled: try row.decode(at: 4),
                 hasOtherNodes: try row.decode(at: 5),
-                leaseWasLost: try row.decode(at: 0)
+                leaseWasLost: try row.decode(at: 0),
+                hasUnsettledSessions: try row.decode(at: 6)
             )
         }
     }
@@ -47,8 +49,10 @@ extension PostgresWorkQueue {
             -- queue.rescue
             WITH dead AS (
                 DELETE FROM nodes WHERE lease_until < now() AND id <> \(node) RETURNING id
+            ), forgotten AS (
+                DELETE FROM sessions s USING dead WHERE s.kind = 'ephemeral' AND s.node_id = dead.id
             ), lost AS MATERIALIZED (
-                SELECT q.tenant_id, q.job_id, q.claim, q.node_id, q.claimed_at, q.endpoint_id, q.cancelling,
+                SELECT q.tenant_id, q.job_id, q.claim, q.node_id, q.claimed_at, q.endpoint_id, q.session_id, q.cancelling,
                     q.begun OR q.cancelling AS is_over
                 FROM queue q
                 JOIN dead ON dead.id = q.node_id
@@ -82,8 +86,8 @@ extension PostgresWorkQueue {
                 ORDER BY tenant_id, state
                 ON CONFLICT (tenant_id, minute, node_id, state) DO UPDATE SET jobs = job_counts.jobs + excluded.jobs
             ), delivery AS (
-                INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, event)
-                SELECT d.tenant_id, gen_random_uuid(), e.id, d.job_id, \(WebhookEvent.jobFinished)
+                INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, session_id, event)
+                SELECT d.tenant_id, gen_random_uuid(), e.id, d.job_id, d.session_id, \(WebhookEvent.jobFinished)
                 FROM ended d
                 JOIN webhook_endpoints e ON e.tenant_id = d.tenant_id AND e.id = d.endpoint_id
                 WHERE \(WebhookEvent.jobFinished) = ANY (e.events)
@@ -101,6 +105,14 @@ extension PostgresWorkQueue {
                 """
                 -- nodes.tidy
                 DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours'
+                """
+            )
+            try await client.query(
+                """
+                -- nodes.tidySessions
+                UPDATE sessions
+                SET idempotency_key = NULL, fingerprint = NULL
+                WHERE idempotency_key IS NOT NULL AND created_at < now() - interval '24 hours'
                 """
             )
         }

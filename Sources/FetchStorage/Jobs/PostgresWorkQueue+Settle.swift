@@ -31,7 +31,7 @@ extension PostgresWorkQueue {
                     \(bodies.map(\.blob)),
                     \(bodies.map(\.bytes)),
                     \(bodies.map(\.digest)),
-                    \(settlements.map { $0.job.spec.webhook == nil ? nil : WebhookDelivery.ID() })
+                    \(settlements.map { $0.job.spec.mayHaveEvents ? WebhookDelivery.ID() : nil })
                 ) AS input (
                     tenant_id, job_id, claim, state, started_at, finished_at, status, response, error_name, error,
                     redirects, metrics, body, blob_id, body_bytes, body_digest, delivery_id
@@ -41,7 +41,7 @@ extension PostgresWorkQueue {
                 USING input
                 WHERE q.tenant_id = input.tenant_id AND q.job_id = input.job_id AND q.claim = input.claim
                     AND q.node_id = \(node)
-                RETURNING q.endpoint_id, input.*
+                RETURNING q.endpoint_id, q.session_id, input.*
             ), result AS (
                 INSERT INTO results (
                     tenant_id, job_id, state, started_at, finished_at, status, response, error_name, error, redirects,
@@ -66,8 +66,8 @@ extension PostgresWorkQueue {
                 ON CONFLICT (tenant_id, minute, node_id, state) DO UPDATE
                 SET jobs = job_counts.jobs + excluded.jobs, body_bytes = job_counts.body_bytes + excluded.body_bytes
             ), delivery AS (
-                INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, event)
-                SELECT s.tenant_id, s.delivery_id, e.id, s.job_id, \(WebhookEvent.jobFinished)
+                INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, session_id, event)
+                SELECT s.tenant_id, s.delivery_id, e.id, s.job_id, s.session_id, \(WebhookEvent.jobFinished)
                 FROM settled s
                 JOIN webhook_endpoints e ON e.tenant_id = s.tenant_id AND e.id = s.endpoint_id
                 WHERE \(WebhookEvent.jobFinished) = ANY (e.events)

@@ -102,10 +102,17 @@ package struct PostgresWebhookStore: WebhookStore {
                 """
                 -- deliveries.claim
                 WITH due AS MATERIALIZED (
-                    SELECT tenant_id, id
-                    FROM webhook_deliveries
-                    WHERE state = 'pending' AND next_attempt_at <= now()
-                    ORDER BY next_attempt_at
+                    SELECT d.tenant_id, d.id
+                    FROM webhook_deliveries d
+                    WHERE d.state = 'pending' AND d.next_attempt_at <= now()
+                        -- A session's own events come after those of its jobs, and its end comes last.
+                        AND (d.job_id IS NOT NULL OR NOT EXISTS (
+                            SELECT FROM webhook_deliveries e
+                            WHERE e.tenant_id = d.tenant_id AND e.session_id = d.session_id AND e.state = 'pending'
+                                AND (e.job_id IS NOT NULL
+                                    OR d.event = \(WebhookEvent.sessionInvalidated) AND e.event <> d.event)
+                        ))
+                    ORDER BY d.next_attempt_at
                     LIMIT \(limit)
                     FOR UPDATE SKIP LOCKED
                 )
@@ -113,7 +120,7 @@ package struct PostgresWebhookStore: WebhookStore {
                 SET next_attempt_at = now() + interval '60 seconds', last_attempt_at = now(), attempts = d.attempts + 1
                 FROM due
                 WHERE d.tenant_id = due.tenant_id AND d.id = due.id
-                RETURNING d.id, d.tenant_id, d.endpoint_id, d.job_id, d.event, d.created_at, d.attempts
+                RETURNING d.id, d.tenant_id, d.endpoint_id, d.job_id, d.session_id, d.event, d.created_at, d.attempts
                 """
             )
             return try rows.map { row in
@@ -121,10 +128,10 @@ package struct PostgresWebhookStore: WebhookStore {
                     id: try row.decode(at: 0),
                     tenant: try row.decode(at: 1),
                     endpoint: try row.decode(at: 2),
-                    job: try row.decode(at: 3),
-                    event: try row.decode(at: 4),
-                    createdAt: try row.decode(at: 5),
-                    attempts: Int(try row.decode(Int16.self, at: 6)) - 1
+                    subject: try row.decode(Job.ID?.self, at: 3).map { .job($0) } ?? .session(row.decode(at: 4)),
+                    event: try row.decode(at: 5),
+                    createdAt: try row.decode(at: 6),
+                    attempts: Int(try row.decode(Int16.self, at: 7)) - 1
                 )
             }
         }

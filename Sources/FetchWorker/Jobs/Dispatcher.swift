@@ -22,6 +22,7 @@ package final class Dispatcher: Service, DirectDispatch {
     private let queue: any WorkQueue
     private let runner: JobRunner
     private let courier: (any Wakeable)?
+    private let keeper: (any Wakeable)?
     private let logger: Logger
     private let metrics: WorkerMetrics
     private let places: Places
@@ -35,12 +36,14 @@ package final class Dispatcher: Service, DirectDispatch {
     /// - Parameters:
     ///   - runner: Runs one job, on the executor it names.
     ///   - courier: Is woken when there is an event to deliver.
+    ///   - keeper: Is woken when a session may have lost its last job.
     ///   - metrics: Where the worker's counts are kept.
     package init(
         configuration: Configuration,
         queue: any WorkQueue,
         runner: JobRunner,
         courier: (any Wakeable)?,
+        keeper: (any Wakeable)? = nil,
         metrics registry: MetricsRegistry,
         logger: Logger
     ) {
@@ -48,6 +51,7 @@ package final class Dispatcher: Service, DirectDispatch {
         self.queue = queue
         self.runner = runner
         self.courier = courier
+        self.keeper = keeper
         self.logger = logger
         metrics = WorkerMetrics(registry)
         places = Places(count: configuration.concurrency)
@@ -161,7 +165,7 @@ package final class Dispatcher: Service, DirectDispatch {
             if !job.spec.request.isIdempotent {
                 guard try await queue.begin(job) else { return nil }
             }
-            let outcome = await runner.run(job, stop: stop)
+            let outcome = try await runner.run(job, stop: stop)
             switch stop.reason {
             case .leaseLost: return nil
             case .drained where job.spec.request.isIdempotent && outcome.state != .succeeded:
@@ -182,7 +186,8 @@ package final class Dispatcher: Service, DirectDispatch {
         while !Task.isCancelled {
             do throws(StoreError) {
                 let isOurs = try await queue.settle(job, outcome)
-                if isOurs, job.spec.webhook != nil { courier?.wake() }
+                if isOurs, job.spec.mayHaveEvents { courier?.wake() }
+                if isOurs, job.spec.session != nil { keeper?.wake() }
                 metrics.count(outcome, isOurs: isOurs)
                 log(job, outcome, isOurs: isOurs)
                 return
@@ -242,6 +247,7 @@ package final class Dispatcher: Service, DirectDispatch {
             for id in pulse.cancelled { running.stop(id, .cancelled) }
             if pulse.hasQueuedJobs { wake() }
             if pulse.hasDueDeliveries { courier?.wake() }
+            if pulse.hasUnsettledSessions { keeper?.wake() }
         } catch {
             logger.warning("the lease was not extended", metadata: ["error": "\(error)"])
         }

@@ -1,44 +1,66 @@
 package import FetchEngine
 package import FetchJobs
-import Synchronization
 
 /// Runs one job through the engine and says what came of it.
 package struct JobRunner: Sendable {
     /// Where the steps between the transfer's callbacks run: the transfer's own loop, so that nothing has to hop.
     package let executor: any TaskExecutor
-    private let sessions: TenantSessions
+    private let sessions: EngineSessions
     private let blobs: any BlobStore
 
     /// - Parameters:
-    ///   - configuration: The defaults of every session; jobs override them.
-    ///   - makeSession: Makes the session of one tenant.
+    ///   - configuration: What sessions go by that set nothing.
+    ///   - sessions: Where their own configurations are.
+    ///   - makeSession: Makes a session of the engine.
     package init(
         executor: any TaskExecutor,
         configuration: SessionConfiguration,
+        sessions: any SessionStore,
         blobs: any BlobStore,
         makeSession: @escaping @Sendable (SessionConfiguration) -> Session
     ) {
         self.executor = executor
         self.blobs = blobs
-        sessions = TenantSessions(configuration: configuration, makeSession: makeSession)
+        self.sessions = EngineSessions(defaults: configuration, sessions: sessions, makeSession: makeSession)
     }
 
-    /// Never throws: a failure is an outcome.
-    package func run(_ job: ClaimedJob, stop: StopSwitch) async -> JobOutcome {
+    /// Runs a stored job: a failure of the load is an outcome.
+    ///
+    /// - Throws: When it cannot be learned what the job's session is.
+    package func run(_ job: ClaimedJob, stop: StopSwitch) async throws(StoreError) -> JobOutcome {
+        guard let session = try await sessions.session(of: job) else { return .sessionIsGone }
+        let configuration = session.configuration.overridden(by: job.spec.configuration)
+        return await load(job, session.dataTask(with: Request(job.spec.request), configuration: configuration), stop) {
+            (task) throws(LoadError) in
+            let response = try await task.response(bufferingUpTo: Blob.inlineLimit)
+            return (response, try await body(of: task))
+        }
+    }
+
+    /// Runs a job whose body stays in memory, in a session that the caller has.
+    ///
+    /// - Parameter limit: How many bytes the body may have.
+    func run(_ job: ClaimedJob, in session: Session, upTo limit: Int, stop: StopSwitch) async -> JobOutcome {
+        var configuration = session.configuration.overridden(by: job.spec.configuration)
+        configuration.maximumResponseBytes = min(configuration.maximumResponseBytes ?? .max, Int64(limit))
+        return await load(job, session.dataTask(with: Request(job.spec.request), configuration: configuration), stop) {
+            (task) throws(LoadError) in
+            let response = try await task.response(bufferingUpTo: limit)
+            if let bytes = task.completeBody { return (response, bytes.isEmpty ? nil : .inline(bytes)) }
+            throw LoadError(.dataLengthExceedsMaximum, "The body has more bytes than memory has room for.")
+        }
+    }
+
+    private func load(
+        _ job: ClaimedJob,
+        _ task: DataTask,
+        _ stop: StopSwitch,
+        receive: (DataTask) async throws(LoadError) -> (Response, JobOutcome.Body?)
+    ) async -> JobOutcome {
         let start = Timestamp.now
-        let session = sessions.session(of: job.tenant)
-        let task = session.dataTask(
-            with: Request(job.spec.request),
-            configuration: session.configuration.overridden(by: job.spec.configuration)
-        )
         stop.attach(task)
         let result: Result<(Response, JobOutcome.Body?), LoadError>
-        do throws(LoadError) {
-            let response = try await task.response(bufferingUpTo: Blob.inlineLimit)
-            result = .success((response, try await body(of: task)))
-        } catch {
-            result = .failure(error)
-        }
+        do throws(LoadError) { result = .success(try await receive(task)) } catch { result = .failure(error) }
         return JobOutcome(result, of: task, startedAt: start)
     }
 
@@ -48,26 +70,13 @@ package struct JobRunner: Sendable {
     }
 }
 
-/// The session of each tenant: tenants share no connection, cookie or credential (SEC-42).
-private final class TenantSessions: Sendable {
-    private let configuration: SessionConfiguration
-    private let makeSession: @Sendable (SessionConfiguration) -> Session
-    private let sessions = Mutex<[Tenant.ID: Session]>([:])
-
-    init(
-        configuration: SessionConfiguration,
-        makeSession: @escaping @Sendable (SessionConfiguration) -> Session
-    ) {
-        self.configuration = configuration
-        self.makeSession = makeSession
-    }
-
-    func session(of tenant: Tenant.ID) -> Session {
-        sessions.withLock { sessions in
-            if let session = sessions[tenant] { return session }
-            let session = makeSession(configuration)
-            sessions[tenant] = session
-            return session
-        }
+extension JobOutcome {
+    /// The session was removed; it cannot be while it has jobs, unless somebody else changed the database.
+    fileprivate static var sessionIsGone: JobOutcome {
+        let error = LoadError(.sessionInvalidated, "The session of the job is gone.")
+        var outcome = JobOutcome(state: .failed, startedAt: .now, finishedAt: .now)
+        outcome.errorName = error.code.name
+        outcome.error = RawJSON(JSONWriter.object(error.write))
+        return outcome
     }
 }

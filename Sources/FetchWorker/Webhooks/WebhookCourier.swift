@@ -18,6 +18,7 @@ package final class WebhookCourier: Service, Wakeable {
     private let configuration: Configuration
     private let webhooks: any WebhookStore
     private let jobs: any JobStore
+    private let sessions: any SessionStore
     private let session: Session
     private let logger: Logger
     private let signal = Signal()
@@ -27,12 +28,14 @@ package final class WebhookCourier: Service, Wakeable {
         configuration: Configuration,
         webhooks: any WebhookStore,
         jobs: any JobStore,
+        sessions: any SessionStore,
         session: Session,
         logger: Logger
     ) {
         self.configuration = configuration
         self.webhooks = webhooks
         self.jobs = jobs
+        self.sessions = sessions
         self.session = session
         self.logger = logger
     }
@@ -90,19 +93,19 @@ package final class WebhookCourier: Service, Wakeable {
     private func deliver(_ delivery: WebhookDelivery) async {
         do throws(StoreError) {
             guard let endpoint = try await webhooks.endpoint(delivery.endpoint, of: delivery.tenant),
-                let job = try await jobs.job(delivery.job, of: delivery.tenant)
+                let message = try await message(delivery)
             else {
                 try await webhooks.settle(delivery, .abandoned, status: nil)
                 return
             }
-            let status = await send(WebhookMessage(delivery, job: job), to: endpoint)
+            let status = await send(message, to: endpoint)
             let jitter = Double.random(in: 0...1)
             let verdict = DeliveryVerdict(status: status, attempts: delivery.attempts, jitter: jitter)
             try await webhooks.settle(delivery, verdict, status: status)
             logger.info(
                 "event sent",
                 metadata: [
-                    "delivery.id": "\(delivery.id)", "job.id": "\(delivery.job)",
+                    "delivery.id": "\(delivery.id)", "event.subject": "\(delivery.subject)",
                     "http.status": "\(status.map { String($0) } ?? "-")", "delivery.verdict": "\(verdict)",
                 ]
             )
@@ -112,6 +115,18 @@ package final class WebhookCourier: Service, Wakeable {
                 "delivery postponed",
                 metadata: ["delivery.id": "\(delivery.id)", "error": "\(error)"]
             )
+        }
+    }
+
+    /// What there is to tell; nil when what it is about is gone.
+    private func message(_ delivery: WebhookDelivery) async throws(StoreError) -> WebhookMessage? {
+        switch delivery.subject {
+        case .job(let id):
+            guard let job = try await jobs.job(id, of: delivery.tenant) else { return nil }
+            return WebhookMessage(delivery) { $0.member("job", object: job.write) }
+        case .session(let id):
+            guard let session = try await sessions.session(id, of: delivery.tenant) else { return nil }
+            return WebhookMessage(delivery) { $0.member("session", object: session.write) }
         }
     }
 
@@ -142,12 +157,12 @@ struct WebhookMessage {
     let id: String
     let body: [UInt8]
 
-    init(_ delivery: WebhookDelivery, job: Job) {
+    init(_ delivery: WebhookDelivery, data: (inout JSONWriter) -> Void) {
         id = delivery.id.description
         body = JSONWriter.object { writer in
             writer.member("type", delivery.event.rawValue)
             writer.member("timestamp", delivery.createdAt.description)
-            writer.member("data", object: { $0.member("job", object: job.write) })
+            writer.member("data", object: data)
         }
     }
 

@@ -54,40 +54,51 @@ private struct RunningNode {
         let webhooks = PostgresWebhookStore(client: database.client, ring: ring)
         let loop = TransferLoop(EventLoop(name: "fetchd-engine"))
 
-        let courierJobs = PostgresJobStore(
+        // What no client waits for asks these; what it finds to stop, the node hears of with its next pulse.
+        let quietJobs = PostgresJobStore(
             client: database.client, node: id, dispatch: nil, finished: finished, announce: {}
         )
+        let quietSessions = PostgresSessionStore(client: database.client, jobs: quietJobs)
         let courier = WebhookCourier(
             configuration: settings.courier,
             webhooks: webhooks,
-            jobs: courierJobs,
+            jobs: quietJobs,
+            sessions: quietSessions,
             session: Session(configuration: settings.session, transferLoop: loop),
             logger: logger
         )
+        let keeper = SessionKeeper(sessions: quietSessions, courier: courier, logger: logger)
+        let makeSession = { @Sendable in Session(configuration: $0, transferLoop: loop) }
+        let runner = JobRunner(
+            executor: loop.eventLoop, configuration: settings.session, sessions: quietSessions, blobs: blobs,
+            makeSession: makeSession)
         let dispatcher = Dispatcher(
             configuration: settings.dispatcher,
             queue: PostgresWorkQueue(
                 client: database.client, node: id, lease: settings.dispatcher.lease, finished: finished
             ),
-            runner: JobRunner(executor: loop.eventLoop, configuration: settings.session, blobs: blobs) {
-                Session(configuration: $0, transferLoop: loop)
-            },
+            runner: runner,
             courier: courier,
+            keeper: keeper,
             metrics: metrics,
             logger: logger
         )
+        let ephemeral = EphemeralSessions(
+            node: id, runner: runner, defaults: settings.session, finished: finished, makeSession: makeSession)
         let notices = Notices(client: database.client) { await dispatcher.look() }
-        let jobs = PostgresJobStore(
+        let storedJobs = PostgresJobStore(
             client: database.client,
             node: id,
             dispatch: dispatcher,
             finished: finished,
             announce: { if dispatcher.hasOtherNodes { notices.announce() } }
         )
+        let storedSessions = PostgresSessionStore(client: database.client, jobs: storedJobs)
         let server = Server(
             configuration: settings.server,
             ports: Server.Ports(
-                jobs: jobs,
+                jobs: EphemeralJobStore(stored: storedJobs, sessions: storedSessions, ephemeral: ephemeral),
+                sessions: EphemeralSessionStore(stored: storedSessions, ephemeral: ephemeral),
                 webhooks: webhooks,
                 keys: PostgresKeyStore(client: database.client, ring: ring),
                 blobs: blobs,
@@ -95,7 +106,7 @@ private struct RunningNode {
                 readiness: NodeReadiness(client: database.client, dispatcher: dispatcher),
                 metrics: metrics,
                 checkWebhookURL: WebhookTargets(policy: settings.targetPolicy).check,
-                defaults: FetchJobs.Configuration(of: settings.session)
+                defaults: { FetchJobs.Configuration(of: settings.session.defaults(for: $0)) }
             ),
             logger: logger,
             onListening: { port in
@@ -103,7 +114,7 @@ private struct RunningNode {
             }
         )
         // The first to start is the last to stop.
-        services = [database.client, dispatcher, courier, notices, server]
+        services = [database.client, dispatcher, ephemeral, keeper, courier, notices, server]
     }
 
     func run() async throws {

@@ -27,9 +27,10 @@ import Testing
         let spec = try spec(
             #"""
             {
-              "kind": "data",
+              "kind": "data", "session": "ses_01jd3v8m5qf0t8n4r6w2y9bcde",
               "request": {
                 "url": "http://origin.example/", "method": "POST",
+                "cachePolicy": "returnCacheDataElseLoad", "mainDocumentURL": "http://main.example/",
                 "headers": [{"name": "X-A", "value": "1"}, {"name": "x-b", "value": ""}, {"name": "X-A", "value": "2"}],
                 "body": {"json": {"z": 1, "a": [true, null]}}
               },
@@ -74,6 +75,8 @@ import Testing
         ),
         (#"{"request": {"url": "http://user:pass@a.example"}}"#, "/request/url", "user name or password"),
         (#"{"request": {"url": "nonsense"}}"#, "/request/url", "urlInvalid"),
+        (#"{"request": {"url": "http://a.example"}, "session": "job_x"}"#, "/session", "not the id of a session"),
+        (#"{"request": {"url": "http://a.example", "cachePolicy": "x"}}"#, "/request/cachePolicy", "must be one of"),
         (#"{"request": {"url": "http://a.example"}, "a/b~c": 1}"#, "/a~1b~0c", "is not a member"),
     ])
     func `bad input is named by its pointer and the rule`(text: String, pointer: String, rule: String) throws {

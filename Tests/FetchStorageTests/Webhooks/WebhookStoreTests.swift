@@ -27,7 +27,7 @@ import Testing
         let claimed = try #require(try await fixture.queue().claim(limit: 1).first)
         #expect(try await fixture.queue().settle(claimed, .make()))
         let deliveries = try await store.claimDeliveries(limit: 10)
-        #expect(deliveries.map(\.job) == [job.id])
+        #expect(deliveries.map(\.subject) == [.job(job.id)])
         return try #require(deliveries.first)
     }
 

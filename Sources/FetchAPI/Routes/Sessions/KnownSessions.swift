@@ -1,0 +1,47 @@
+import FetchJobs
+import Synchronization
+
+/// The sessions that jobs name, without asking for each job.
+final class KnownSessions: Sendable {
+    static let lifetime = Duration.seconds(5)
+    static let maximumEntries = 10_000
+
+    private let store: any SessionStore
+    private let known = Mutex<[SessionAddress: (session: TenantSession, seenAt: ContinuousClock.Instant)]>([:])
+
+    init(store: any SessionStore) { self.store = store }
+
+    /// The session of this id as it was a few seconds ago at most, or nil when the tenant has none such.
+    func session(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws -> TenantSession? {
+        let address = SessionAddress(tenant: tenant, session: id)
+        let now = ContinuousClock.now
+        if let seen = known.withLock({ $0[address] }), now - seen.seenAt < Self.lifetime { return seen.session }
+        guard let session = try await store.session(id, of: tenant) else { return nil }
+        known.withLock { known in
+            if known.count >= Self.maximumEntries { known.removeAll() }
+            known[address] = (session, now)
+        }
+        return session
+    }
+
+    /// Makes a job of what a client asked for, unless its session is none of the tenant's or cannot have such a job.
+    ///
+    /// That the session has ended meanwhile on another node is found out when the job is stored.
+    func job(_ spec: JobSpec, of tenant: Tenant.ID, idempotency: Idempotency?) async throws -> NewJob {
+        guard let id = spec.session else { return NewJob(tenant: tenant, spec: spec, idempotency: idempotency) }
+        guard let session = try await session(id, of: tenant) else {
+            throw InvalidInput(pointer: "/session", message: "is not a session of yours")
+        }
+        try session.spec.check(spec)
+        return NewJob(id: session.newJobID(), tenant: tenant, spec: spec, idempotency: idempotency)
+    }
+
+    func forget(_ id: TenantSession.ID, of tenant: Tenant.ID) {
+        known.withLock { _ = $0.removeValue(forKey: SessionAddress(tenant: tenant, session: id)) }
+    }
+}
+
+extension Problem {
+    static let sessionInvalidated = Problem(.sessionInvalidated, "The job was not stored.")
+    static let sessionFull = Problem(.sessionFull, "The job was not stored.").retrying(after: 1)
+}

@@ -1,0 +1,155 @@
+import FetchJobs
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// Making, reading and ending sessions.
+struct SessionRoutes: Sendable {
+    let sessions: any SessionStore
+    let known: KnownSessions
+    let endpoints: KnownEndpoints
+    let defaults: @Sendable (SessionSpec.Kind) -> Configuration
+
+    var routes: [Route] {
+        [
+            Route(.post, "/v1/sessions", tenant: create),
+            Route(.get, "/v1/sessions", tenant: list),
+            Route(.get, "/v1/sessions/{id}", tenant: get),
+            Route(.delete, "/v1/sessions/{id}", tenant: delete),
+            Route(.post, "/v1/sessions/{id}/invalidate", tenant: invalidate),
+        ]
+    }
+
+    // MARK: Making
+
+    private func create(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        try call.requireContent("application/json")
+        let key = try IdempotencyKey(of: call.headers)
+        let body = try await call.body(upTo: JobRoutes.maximumBody)
+        let spec = try SessionSpec(json: JSONParser.parse(body.readableBytesView))
+        try await endpoints.require(spec.webhook?.endpoint, of: tenant)
+        let new = NewSession(tenant: tenant, spec: spec, idempotency: key?.idempotency(for: spec))
+        switch try await sessions.create(new) {
+        case .created(let session): return response(to: session)
+        case .replayed(let session):
+            var response = response(to: session)
+            response.headers[.idempotencyReplayed] = "true"
+            return response
+        case .conflict:
+            throw Problem(parameter: "Idempotency-Key", "was used for another body", code: .idempotencyKeyReused)
+        case .identifierInUse:
+            throw Problem(.sessionIdentifierInUse, "One live session has an identifier; nothing was made.")
+        case .full: throw Problem(.tooManySessions, "Nothing was made.").retrying(after: 1)
+        }
+    }
+
+    private func response(to session: TenantSession) -> Response {
+        var response = Response.json(status: .created) { write(session, &$0) }
+        response.headers[.location] = "/v1/sessions/\(session.id)"
+        return response
+    }
+
+    private func write(_ session: TenantSession, _ writer: inout JSONWriter) {
+        session.write(&writer)
+        let effective = EffectiveConfiguration(
+            session: session.spec.configuration, standard: defaults(session.spec.kind))
+        writer.member("effectiveConfiguration", object: effective.write)
+    }
+
+    // MARK: Reading
+
+    private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        let session = try await session(call, tenant)
+        return .json { write(session, &$0) }
+    }
+
+    private func session(_ call: Call, _ tenant: Tenant.ID) async throws -> TenantSession {
+        guard let id = Self.id(call) else { throw Self.notFound }
+        if let session = try await sessions.session(id, of: tenant) { return session }
+        guard id == .default else { throw Self.notFound }
+        return TenantSession(id: id, tenant: tenant, spec: SessionSpec(), createdAt: nil)
+    }
+
+    /// The session that the path means, by its id or as `default`.
+    private static func id(_ call: Call) -> TenantSession.ID? {
+        call.parameter == "default" ? .default : TenantSession.ID(call.parameter)
+    }
+
+    private func list(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let query = try call.query(allowing: ["kind", "identifier", "limit", "cursor"])
+        let limit = try query.integer("limit", in: 1...100, default: 25)
+        let filter = SessionFilter(kind: try query.oneOf("kind"), identifier: query["identifier"])
+        let after = try query["cursor"].map { try Cursor<TenantSession.Kind>($0, filter: filter.digest).after }
+        // One more than is shown tells whether the list goes on.
+        var page = try await sessions.sessions(
+            of: tenant, matching: filter, page: SessionPage(limit: limit + 1, after: after))
+        let hasMore = page.count > limit
+        page = Array(page.prefix(limit))
+        let next = hasMore ? page.last.map { Cursor(after: $0.id, filter: filter.digest).text } : nil
+        var response = Response.json { writer in
+            writer.member(
+                "data",
+                array: { writer in
+                    for session in page { writer.object { session.write(&$0) } }
+                }
+            )
+            writer.member("hasMore", hasMore)
+            writer.member("nextCursor", next)
+        }
+        if let next {
+            let filters = (filter.kind.map { "&kind=\($0.rawValue)" } ?? "") + (filter.escapedIdentifier ?? "")
+            response.headers[.link] = "</v1/sessions?limit=\(limit)\(filters)&cursor=\(next)>; rel=\"next\""
+        }
+        return response
+    }
+
+    // MARK: The end
+
+    private func invalidate(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let query = try call.query(allowing: ["mode"])
+        let mode: Invalidation = try query.oneOf("mode") ?? .finish
+        // Invalidating twice does no more than invalidating once, so the key has nothing to add but its form.
+        _ = try IdempotencyKey(of: call.headers)
+        _ = try await call.body(upTo: JobRoutes.maximumBody)
+        guard let id = Self.id(call) else { throw Self.notFound }
+        guard id != .default else { throw Self.stays }
+        defer { known.forget(id, of: tenant) }
+        guard let session = try await sessions.invalidate(id, of: tenant, mode) else { throw Self.notFound }
+        return .json(status: session.state == .invalidated ? .ok : .accepted) { write(session, &$0) }
+    }
+
+    private func delete(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        let session = try await session(call, tenant)
+        guard session.id != .default else { throw Self.stays }
+        guard try await sessions.remove(session.id, of: tenant) else {
+            throw Problem(.sessionNotInvalidated, "The session is \(session.state.rawValue).")
+        }
+        known.forget(session.id, of: tenant)
+        return Response(status: .noContent)
+    }
+
+    private static let notFound = Problem(.notFound, "There is no session with this id.")
+    private static let stays = Problem(.sessionNotInvalidated, "The default session cannot be invalidated.")
+}
+
+extension SessionFilter {
+    /// The filter in a word, for cursors.
+    fileprivate var digest: String {
+        guard self != SessionFilter() else { return "" }
+        let text = "\(kind?.rawValue ?? "")/\(identifier ?? "")"
+        return SHA256Digest(of: Array(text.utf8)).bytes.prefix(8).map { String($0, radix: 16) }.joined()
+    }
+
+    fileprivate var escapedIdentifier: String? {
+        guard let identifier else { return nil }
+        let escaped = identifier.utf8.map { byte -> String in
+            let character = Character(Unicode.Scalar(byte))
+            if character.isASCII, character.isLetter || character.isNumber { return String(character) }
+            return "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+        }
+        return "&identifier=" + escaped.joined()
+    }
+}

@@ -1,0 +1,81 @@
+/// The sessions of tenants.
+package protocol SessionStore: Sendable {
+    func create(_ session: NewSession) async throws(StoreError) -> SessionCreation
+
+    /// The session of this id, or nil when the tenant has none such.
+    func session(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> TenantSession?
+
+    /// A page of the tenant's sessions, the newest first.
+    func sessions(
+        of tenant: Tenant.ID, matching filter: SessionFilter, page: SessionPage
+    ) async throws(StoreError) -> [TenantSession]
+
+    /// Lets a session take no more jobs; the session as it is then, or nil when the tenant has none such.
+    ///
+    /// A session that finishes can still be cancelled; beyond that, asking again changes nothing.
+    func invalidate(
+        _ id: TenantSession.ID, of tenant: Tenant.ID, _ mode: Invalidation
+    ) async throws(StoreError) -> TenantSession?
+
+    /// Forgets a session that is invalidated; false when there is none such.
+    func remove(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool
+
+    /// Ends sessions whose last job has ended, and lets their clients be told.
+    func settle() async throws(StoreError)
+}
+
+/// A session about to be made.
+package struct NewSession: Sendable {
+    package let id: TenantSession.ID
+    package let tenant: Tenant.ID
+    package let spec: SessionSpec
+    package let idempotency: Idempotency?
+
+    package init(
+        id: TenantSession.ID = TenantSession.ID(),
+        tenant: Tenant.ID,
+        spec: SessionSpec,
+        idempotency: Idempotency? = nil
+    ) {
+        self.id = id
+        self.tenant = tenant
+        self.spec = spec
+        self.idempotency = idempotency
+    }
+}
+
+/// What became of the request for a session.
+package enum SessionCreation: Sendable {
+    case created(TenantSession)
+    /// The key was used for the same request before: this is the session it made.
+    case replayed(TenantSession)
+    /// The key was used for another request before.
+    case conflict
+    /// A live session of the tenant has the identifier (BKG-2).
+    case identifierInUse
+    /// No room is left on this node for an ephemeral session.
+    case full
+}
+
+/// Which sessions of a list are asked for.
+package struct SessionFilter: Sendable, Equatable {
+    package var kind: SessionSpec.Kind?
+    package var identifier: String?
+
+    package init(kind: SessionSpec.Kind? = nil, identifier: String? = nil) {
+        self.kind = kind
+        self.identifier = identifier
+    }
+}
+
+/// Which part of a list of sessions is asked for.
+package struct SessionPage: Sendable {
+    package let limit: Int
+    /// The list goes on after this session.
+    package let after: TenantSession.ID?
+
+    package init(limit: Int, after: TenantSession.ID? = nil) {
+        self.limit = limit
+        self.after = after
+    }
+}

@@ -1,0 +1,26 @@
+/// Which session of which tenant.
+package struct SessionAddress: Hashable, Sendable {
+    package let tenant: Tenant.ID
+    package let session: TenantSession.ID
+
+    package init(tenant: Tenant.ID, session: TenantSession.ID = .default) {
+        self.tenant = tenant
+        self.session = session
+    }
+}
+
+/// How new the stores of a session are.
+///
+/// Every write raises a number. A node compares them with those of what it has in memory, and looks only when it is
+/// behind.
+package struct StoresVersion: Sendable, Hashable {
+    /// Of the session's cookies.
+    package var cookies: Int64 = 0
+    /// Of the credentials of the session's tenant.
+    package var credentials: Int64 = 0
+
+    package init(cookies: Int64 = 0, credentials: Int64 = 0) {
+        self.cookies = cookies
+        self.credentials = credentials
+    }
+}

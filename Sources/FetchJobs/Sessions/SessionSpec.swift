@@ -1,0 +1,114 @@
+import FetchEngine
+
+/// What a client asks of a new session; it never changes (SES-17).
+///
+/// A value that exists is valid, as a ``JobSpec`` is.
+package struct SessionSpec: Sendable, Equatable {
+    package enum Kind: String, Sendable, CaseIterable {
+        /// With stores that last.
+        case `default`
+        /// In the memory of one node alone.
+        case ephemeral
+        /// For uploads and downloads that go on while the client is gone.
+        case background
+    }
+
+    package var kind = Kind.default
+    /// What the client calls its background session, to find it again (BKG-1).
+    package var identifier: String?
+    /// The client's own words about the session.
+    package var description: String?
+    package var configuration = Configuration()
+    /// Where the session's events go, and those of its jobs that name no endpoint.
+    package var webhook: JobSpec.Webhook?
+
+    package init(kind: Kind = .default) { self.kind = kind }
+
+    package static let maximumIdentifier = 255
+}
+
+extension SessionSpec {
+    /// Reads and checks the request for a session.
+    ///
+    /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
+    package init(json: JSONValue) throws(InvalidInput) {
+        let check = InputCheck()
+        let reader = JSONReader(json, check: check)
+        if let object = reader.object(of: ["kind", "identifier", "description", "configuration", "webhook"]) {
+            kind = object["kind"]?.oneOf(Kind.self) ?? .default
+            identifier = object["identifier"]?.string(maximumLength: Self.maximumIdentifier)
+            description = object["description"]?.string(maximumLength: 1024)
+            configuration = object["configuration"].map { Configuration(reader: $0) } ?? Configuration()
+            webhook = object["webhook"].flatMap { JobSpec.Webhook(reader: $0) }
+        }
+        checkRules(check)
+        try check.finish()
+    }
+
+    /// The rules between the members (BKG-1, BKG-3, BKG-5).
+    private func checkRules(_ check: InputCheck) {
+        switch kind {
+        case .default: break
+        case .ephemeral:
+            if webhook != nil { check.refuse("/webhook", "cannot be had by an ephemeral session: an event is stored") }
+        case .background:
+            if identifier?.isEmpty ?? true { check.refuse("/identifier", "is required of a background session") }
+            if webhook == nil { check.refuse("/webhook", "is required of a background session") }
+            Self.checkRedirects(of: configuration, check)
+        }
+        if kind != .background, identifier != nil {
+            check.refuse("/identifier", "is for background sessions only")
+        }
+    }
+
+    private static func checkRedirects(of configuration: Configuration, _ check: InputCheck) {
+        guard let policy = configuration.redirects.policy, policy != .follow else { return }
+        check.refuse("/configuration/redirects/policy", "must be \"follow\" in a background session")
+    }
+
+    /// Refuses a job that a session of this kind cannot have (BKG-4, BKG-5, SES-3).
+    package func check(_ job: JobSpec) throws(InvalidInput) {
+        let check = InputCheck()
+        switch kind {
+        case .default: break
+        case .ephemeral:
+            if job.webhook != nil {
+                check.refuse("/webhook", "cannot be had in an ephemeral session: an event is stored")
+            }
+            if !job.kind.fitsMemory {
+                check.refuse("/kind", "cannot be \"\(job.kind.rawValue)\" in an ephemeral session")
+            }
+        case .background:
+            if !job.kind.fitsBackground {
+                check.refuse("/kind", "must be an upload or a download in a background session")
+            }
+            Self.checkRedirects(of: job.configuration, check)
+        }
+        try check.finish()
+    }
+
+    /// Writes the members as the client gave them; ``init(json:)`` reads them back.
+    package func write(_ writer: inout JSONWriter) {
+        writer.member("kind", kind.rawValue)
+        writer.member("identifier", identifier)
+        writer.member("description", description)
+        if !configuration.isEmpty { writer.member("configuration", object: configuration.write) }
+        if let webhook { writer.member("webhook", object: { $0.member("endpoint", webhook.endpoint.description) }) }
+    }
+}
+
+extension JobSpec.Kind {
+    /// Whether background sessions have such jobs (BKG-4).
+    fileprivate var fitsBackground: Bool {
+        switch self {
+        case .data: false
+        }
+    }
+
+    /// Whether nothing of such a job has to be written to a disk.
+    fileprivate var fitsMemory: Bool {
+        switch self {
+        case .data: true
+        }
+    }
+}

@@ -1,0 +1,141 @@
+package import FetchJobs
+import Postgres
+
+extension PostgresSessionStore {
+    package func invalidate(
+        _ id: TenantSession.ID,
+        of tenant: Tenant.ID,
+        _ mode: Invalidation
+    ) async throws(StoreError) -> TenantSession? {
+        try await StoreError.wrap {
+            try await client.query(
+                """
+                -- sessions.invalidate
+                UPDATE sessions
+                SET state = \(mode.state), invalidated_at = coalesce(invalidated_at, now())
+                WHERE tenant_id = \(tenant) AND id = \(id)
+                    AND (state = 'active' OR state = 'finishing' AND \(mode.state) = 'cancelling')
+                """
+            )
+        }
+        try await settle()
+        return try await session(id, of: tenant)
+    }
+
+    package func remove(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
+        try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- sessions.remove
+                WITH removed AS (
+                    DELETE FROM sessions
+                    WHERE tenant_id = \(tenant) AND id = \(id) AND state = 'invalidated'
+                    RETURNING id
+                ), abandoned AS (
+                    UPDATE webhook_deliveries d
+                    SET state = 'abandoned'
+                    FROM removed r
+                    WHERE d.tenant_id = \(tenant) AND d.session_id = r.id AND d.job_id IS NULL AND d.state = 'pending'
+                )
+                SELECT id FROM removed
+                """
+            )
+            return !rows.isEmpty
+        }
+    }
+
+    package func settle() async throws(StoreError) {
+        try await cancelOutstanding()
+        try await StoreError.wrap {
+            // Jobs are stored under a lock of their session that this one excludes, so that the second statement, which
+            // sees what was committed before it began, sees all jobs there will be before this is over.
+            try await client.transaction { connection in
+                let rows = try await connection.query(
+                    """
+                    -- sessions.quiet
+                    SELECT s.tenant_id, s.id
+                    FROM sessions s
+                    WHERE (s.state IN ('finishing', 'cancelling') OR s.has_events)
+                        AND NOT EXISTS (
+                            SELECT FROM queue q WHERE q.tenant_id = s.tenant_id AND q.session_id = s.id
+                        )
+                    ORDER BY s.tenant_id, s.id
+                    LIMIT 500
+                    FOR UPDATE
+                    """
+                )
+                guard !rows.isEmpty else { return }
+                try await Self.tell(
+                    try rows.map { try $0.decode(Tenant.ID.self, at: 0) },
+                    try rows.map { try $0.decode(TenantSession.ID.self, at: 1) },
+                    on: connection
+                )
+            }
+        }
+    }
+
+    /// Says that all is over of sessions that have no job any more.
+    private static func tell(
+        _ tenants: [Tenant.ID],
+        _ sessions: [TenantSession.ID],
+        on connection: Connection
+    ) async throws {
+        try await connection.query(
+            """
+            -- sessions.tell
+            WITH quiet AS MATERIALIZED (
+                SELECT s.tenant_id, s.id, s.endpoint_id, s.has_events, s.state IN ('finishing', 'cancelling') AS is_over
+                FROM sessions s
+                JOIN unnest(\(tenants), \(sessions)) AS held (tenant_id, id)
+                    ON held.tenant_id = s.tenant_id AND held.id = s.id
+                WHERE NOT EXISTS (SELECT FROM queue q WHERE q.tenant_id = s.tenant_id AND q.session_id = s.id)
+            ), ended AS (
+                UPDATE sessions s
+                SET has_events = false,
+                    state = CASE WHEN q.is_over THEN 'invalidated' ELSE s.state END,
+                    ended_at = CASE WHEN q.is_over THEN now() ELSE s.ended_at END
+                FROM quiet q
+                WHERE s.tenant_id = q.tenant_id AND s.id = q.id
+            ), event AS (
+                SELECT tenant_id, id, endpoint_id, \(WebhookEvent.sessionEventsFinished)::text AS event
+                FROM quiet
+                WHERE has_events
+                UNION ALL
+                SELECT tenant_id, id, endpoint_id, \(WebhookEvent.sessionInvalidated)::text
+                FROM quiet
+                WHERE is_over
+            )
+            INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, session_id, event)
+            SELECT v.tenant_id, gen_random_uuid(), e.id, v.id, v.event
+            FROM event v
+            JOIN webhook_endpoints e ON e.tenant_id = v.tenant_id AND e.id = v.endpoint_id
+            WHERE v.event = ANY (e.events)
+            """
+        )
+    }
+
+    /// Asks the jobs of sessions that are being cancelled to stop, wherever they wait or run (SES-21).
+    private func cancelOutstanding() async throws(StoreError) {
+        while true {
+            let rows = try await StoreError.wrap {
+                try await client.query(
+                    """
+                    -- sessions.outstanding
+                    SELECT q.tenant_id, q.job_id
+                    FROM sessions s
+                    JOIN queue q ON q.tenant_id = s.tenant_id AND q.session_id = s.id
+                    WHERE s.state = 'cancelling' AND NOT q.cancelling
+                    LIMIT 500
+                    """
+                )
+            }
+            let outstanding = try await StoreError.wrap {
+                try rows.map { (tenant: try $0.decode(Tenant.ID.self, at: 0), job: try $0.decode(Job.ID.self, at: 1)) }
+            }
+            guard !outstanding.isEmpty else { return }
+            for (tenant, jobs) in Dictionary(grouping: outstanding, by: \.tenant) {
+                try await self.jobs.cancel(jobs.map(\.job), of: tenant)
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+package import FetchEngine
+package import FetchJobs
+import Synchronization
+
+/// The engine's session for each session of a tenant: no two share a connection, cookie or credential (SEC-42, SES-6).
+final class EngineSessions: Sendable {
+    private struct Entry {
+        let session: Session
+        var usedAt: ContinuousClock.Instant
+    }
+
+    /// What is idle for longer is let go, with its connections.
+    static let idleTime = Duration.seconds(600)
+    static let maximumSessions = 10_000
+
+    private let defaults: SessionConfiguration
+    private let sessions: any SessionStore
+    private let makeSession: @Sendable (SessionConfiguration) -> Session
+    private let entries = Mutex<[SessionAddress: Entry]>([:])
+
+    /// - Parameters:
+    ///   - defaults: What sessions go by that set nothing.
+    ///   - sessions: Where their own configurations are.
+    init(
+        defaults: SessionConfiguration,
+        sessions: any SessionStore,
+        makeSession: @escaping @Sendable (SessionConfiguration) -> Session
+    ) {
+        self.defaults = defaults
+        self.sessions = sessions
+        self.makeSession = makeSession
+    }
+
+    /// The session that a job belongs to; nil when there is none such any more.
+    func session(of job: ClaimedJob) async throws(StoreError) -> Session? {
+        let address = SessionAddress(tenant: job.tenant, session: job.spec.session ?? .default)
+        if let session = known(address) { return session }
+        guard let id = job.spec.session else { return keep(makeSession(defaults), as: address) }
+        guard let stored = try await sessions.session(id, of: job.tenant) else { return nil }
+        return keep(makeSession(defaults.configured(by: stored.spec)), as: address)
+    }
+
+    private func known(_ address: SessionAddress) -> Session? {
+        entries.withLock { entries in
+            entries[address]?.usedAt = .now
+            return entries[address]?.session
+        }
+    }
+
+    /// Another job may have been faster: then its session is the one.
+    private func keep(_ session: Session, as address: SessionAddress) -> Session {
+        entries.withLock { entries in
+            if let known = entries[address] { return known.session }
+            let now = ContinuousClock.now
+            // Tasks hold their session: what is let go here ends when its last load does.
+            entries = entries.filter { now - $0.value.usedAt < Self.idleTime }
+            if entries.count >= Self.maximumSessions,
+                let oldest = entries.min(by: { $0.value.usedAt < $1.value.usedAt })
+            {
+                entries[oldest.key] = nil
+            }
+            entries[address] = Entry(session: session, usedAt: now)
+            return session
+        }
+    }
+}
+
+extension SessionConfiguration {
+    /// These defaults for a session of a kind, with what it sets itself.
+    func configured(by spec: SessionSpec) -> SessionConfiguration {
+        defaults(for: spec.kind).overridden(by: spec.configuration)
+    }
+
+    /// These defaults for sessions of a kind.
+    package func defaults(for kind: SessionSpec.Kind) -> SessionConfiguration {
+        var result = self
+        switch kind {
+        case .default: break
+        case .ephemeral:
+            result.httpCookieStorage = SessionConfiguration.ephemeral.httpCookieStorage
+            result.urlCache = nil
+            result.credentialStorage = nil
+        case .background: result.timeoutIntervalForResource = .seconds(604_800)
+        }
+        return result
+    }
+}

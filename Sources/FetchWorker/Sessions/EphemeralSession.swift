@@ -1,0 +1,108 @@
+import FetchEngine
+import FetchJobs
+
+/// An ephemeral session and its jobs, in memory and nowhere else (SES-3).
+struct EphemeralSession {
+    /// A job that lives in memory.
+    struct Entry {
+        let claimed: ClaimedJob
+        let idempotency: Idempotency?
+        let stop: StopSwitch
+        var job: Job
+        var body: [UInt8]?
+    }
+
+    /// How many jobs a session has at once, those that are final included.
+    static let maximumJobs = 1000
+    /// How many bytes of bodies a session holds; those of the oldest jobs make room.
+    static let maximumBytes = 64 << 20
+    /// The most bytes one body may have.
+    static let maximumBody = 16 << 20
+
+    var session: TenantSession
+    let engine: Session
+    /// How many of its jobs are not final.
+    private(set) var running = 0
+    private(set) var jobs: [Job.ID: Entry] = [:]
+    /// In the order they were stored.
+    private var order: [Job.ID] = []
+    private var bytes = 0
+
+    init(session: TenantSession, engine: Session) {
+        self.session = session
+        self.engine = engine
+    }
+
+    /// It takes no job and has none, and nobody has seen to that yet.
+    var isOver: Bool { running == 0 && (session.state == .finishing || session.state == .cancelling) }
+
+    /// Takes a job; the newest final ones stay as long as there is room.
+    mutating func add(_ new: NewJob) -> Enqueued {
+        if let idempotency = new.idempotency,
+            let first = jobs.first(where: { $0.value.idempotency?.key == idempotency.key })
+        {
+            let isSame = first.value.idempotency?.fingerprint == idempotency.fingerprint
+            return isSame ? .replayed(first.key) : .conflict
+        }
+        guard session.state == .active else { return .sessionInvalidated }
+        if jobs.count >= Self.maximumJobs {
+            guard let oldest = order.first(where: { jobs[$0]?.job.state.isFinal == true }) else {
+                return .sessionFull
+            }
+            forget(oldest)
+        }
+        var job = Job(
+            id: new.id, tenant: new.tenant, state: .running, spec: RawJSON(new.spec.json), createdAt: .now)
+        job.startedAt = job.createdAt
+        let claimed = ClaimedJob(id: new.id, tenant: new.tenant, spec: new.spec, claim: 1)
+        jobs[new.id] = Entry(claimed: claimed, idempotency: new.idempotency, stop: StopSwitch(), job: job)
+        order.append(new.id)
+        running += 1
+        return .accepted(new.id)
+    }
+
+    /// Keeps what a job came to.
+    mutating func finish(_ id: Job.ID, _ outcome: JobOutcome) {
+        guard var entry = jobs[id], !entry.job.state.isFinal else { return }
+        running -= 1
+        entry.job.state = outcome.state
+        entry.job.isCancelling = false
+        entry.job.finishedAt = outcome.finishedAt
+        entry.job.response = outcome.response
+        entry.job.error = outcome.error
+        entry.job.redirects = outcome.redirects
+        entry.job.attempts = [Job.Attempt(outcome)]
+        if case .inline(let body) = outcome.body {
+            entry.body = body
+            entry.job.body = Job.BodySummary(bytes: Int64(body.count), digest: SHA256Digest(of: body))
+            bytes += body.count
+        }
+        jobs[id] = entry
+        for old in order where bytes > Self.maximumBytes && old != id && jobs[old]?.job.state.isFinal == true {
+            forget(old)
+        }
+    }
+
+    mutating func noteCancelling(_ id: Job.ID) {
+        if jobs[id]?.job.state.isFinal == false { jobs[id]?.job.isCancelling = true }
+    }
+
+    private mutating func forget(_ id: Job.ID) {
+        bytes -= jobs[id]?.body?.count ?? 0
+        jobs[id] = nil
+        order.removeAll { $0 == id }
+    }
+}
+
+extension Job.Attempt {
+    fileprivate init(_ outcome: JobOutcome) {
+        self.init(
+            number: 1,
+            startedAt: outcome.startedAt,
+            finishedAt: outcome.finishedAt,
+            state: outcome.state,
+            errorName: outcome.errorName,
+            metrics: outcome.metrics
+        )
+    }
+}

@@ -1,0 +1,200 @@
+import FetchEngine
+package import FetchJobs
+import HTTPTypes
+
+/// Adds the ephemeral sessions of this node to the stored ones.
+///
+/// Of each there is a stored row that says which node has it, so that other nodes can.
+package struct EphemeralSessionStore: SessionStore {
+    private let stored: any SessionStore
+    private let ephemeral: EphemeralSessions
+
+    package init(stored: any SessionStore, ephemeral: EphemeralSessions) {
+        self.stored = stored
+        self.ephemeral = ephemeral
+    }
+
+    package func create(_ session: NewSession) async throws(StoreError) -> SessionCreation {
+        guard session.spec.kind == .ephemeral else { return try await stored.create(session) }
+        guard ephemeral.makeRoom() else { return .full }
+        switch try await stored.create(session) {
+        case .created(let row):
+            let session = TenantSession(
+                id: row.id, tenant: row.tenant, spec: session.spec, createdAt: row.createdAt, node: row.node)
+            ephemeral.add(session)
+            return .created(session)
+        case .replayed(let row): return .replayed(try here(row))
+        case .conflict: return .conflict
+        case .identifierInUse: return .identifierInUse
+        case .full: return .full
+        }
+    }
+
+    package func session(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> TenantSession? {
+        if let session = ephemeral.session(SessionAddress(tenant: tenant, session: id)) { return session }
+        guard let session = try await stored.session(id, of: tenant) else { return nil }
+        return try here(session)
+    }
+
+    package func sessions(
+        of tenant: Tenant.ID,
+        matching filter: SessionFilter,
+        page: SessionPage
+    ) async throws(StoreError) -> [TenantSession] {
+        try await stored.sessions(of: tenant, matching: filter, page: page).map { row in
+            ephemeral.session(SessionAddress(tenant: tenant, session: row.id)) ?? row
+        }
+    }
+
+    package func invalidate(
+        _ id: TenantSession.ID,
+        of tenant: Tenant.ID,
+        _ mode: Invalidation
+    ) async throws(StoreError) -> TenantSession? {
+        let address = SessionAddress(tenant: tenant, session: id)
+        guard let session = try await session(id, of: tenant) else { return nil }
+        guard session.spec.kind == .ephemeral else { return try await stored.invalidate(id, of: tenant, mode) }
+        ephemeral.invalidate(address, mode)
+        _ = try await stored.invalidate(id, of: tenant, mode)
+        return ephemeral.session(address)
+    }
+
+    package func remove(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
+        guard let session = try await session(id, of: tenant) else { return false }
+        if session.spec.kind == .ephemeral {
+            guard ephemeral.remove(SessionAddress(tenant: tenant, session: id)) else { return false }
+        }
+        return try await stored.remove(id, of: tenant)
+    }
+
+    package func settle() async throws(StoreError) { try await stored.settle() }
+
+    /// Refuses a session that is in the memory of another node.
+    ///
+    /// One that should be here and is not has made room for others: its row is all that is left of it.
+    private func here(_ session: TenantSession) throws(StoreError) -> TenantSession {
+        guard let node = session.node else { return session }
+        if let session = ephemeral.session(SessionAddress(tenant: session.tenant, session: session.id)) {
+            return session
+        }
+        guard node == ephemeral.node else { throw StoreError(elsewhere: node) }
+        return session
+    }
+}
+
+/// Adds the jobs of ephemeral sessions to the stored ones.
+package struct EphemeralJobStore: JobStore {
+    private let stored: any JobStore
+    private let sessions: any SessionStore
+    private let ephemeral: EphemeralSessions
+
+    /// - Parameter sessions: The stored sessions, which say where the ephemeral ones are.
+    package init(stored: any JobStore, sessions: any SessionStore, ephemeral: EphemeralSessions) {
+        self.stored = stored
+        self.sessions = sessions
+        self.ephemeral = ephemeral
+    }
+
+    package func enqueue(_ jobs: [NewJob]) async throws(StoreError) -> [Enqueued] {
+        guard jobs.contains(where: { $0.spec.session != nil }) else { return try await stored.enqueue(jobs) }
+        let mine = jobs.map { ephemeral.enqueue($0) }
+        let others = zip(jobs, mine).filter { $0.1 == nil }.map(\.0)
+        var rest = (others.isEmpty ? [] : try await stored.enqueue(others)).makeIterator()
+        return mine.map { $0 ?? rest.next() ?? .sessionInvalidated }
+    }
+
+    package func job(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job? {
+        if let entry = ephemeral.entry(id, of: tenant) { return entry.job }
+        if let job = try await stored.job(id, of: tenant) { return job }
+        try await refuseElsewhere(id, of: tenant)
+        return nil
+    }
+
+    package func jobs(
+        of tenant: Tenant.ID,
+        state: JobState?,
+        page: JobPage
+    ) async throws(StoreError) -> [JobSummary] {
+        let stored = try await stored.jobs(of: tenant, state: state, page: page)
+        let mine = ephemeral.jobs(of: tenant).filter { job in
+            (state == nil || job.state == state) && page.after.map { job.id < $0 } ?? true
+        }
+        guard !mine.isEmpty else { return stored }
+        return Array((stored + mine.map { JobSummary($0) }).sorted { $0.id > $1.id }.prefix(page.limit))
+    }
+
+    package func cancel(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job? {
+        if ephemeral.entry(id, of: tenant) != nil {
+            ephemeral.cancel(id, of: tenant)
+            return ephemeral.entry(id, of: tenant)?.job
+        }
+        if let job = try await stored.cancel(id, of: tenant) { return job }
+        try await refuseElsewhere(id, of: tenant)
+        return nil
+    }
+
+    package func body(of id: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> StoredBody? {
+        guard let entry = ephemeral.entry(id, of: tenant) else { return try await stored.body(of: id, tenant: tenant) }
+        guard let body = entry.body, let summary = entry.job.body else { return nil }
+        let type = entry.job.response.flatMap { ResponseType(response: $0) }
+        return StoredBody(
+            location: .inline(body), bytes: summary.bytes, digest: summary.digest, contentType: type?.field)
+    }
+
+    package func overview(of tenant: Tenant.ID) async throws(StoreError) -> Overview {
+        try await stored.overview(of: tenant)
+    }
+
+    /// Refuses a job of a session that is in the memory of another node; asked only for ids that nobody knows.
+    private func refuseElsewhere(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) {
+        var page = SessionPage(limit: 1000)
+        while true {
+            let sessions = try await sessions.sessions(
+                of: tenant, matching: SessionFilter(kind: .ephemeral), page: page)
+            if let owner = sessions.first(where: { $0.madeID(id) }), let node = owner.node, node != ephemeral.node {
+                throw StoreError(elsewhere: node)
+            }
+            guard let last = sessions.last, sessions.count == page.limit else { return }
+            page = SessionPage(limit: page.limit, after: last.id)
+        }
+    }
+}
+
+extension StoreError {
+    fileprivate init(elsewhere node: Node.ID) {
+        self.init(.elsewhere, "The session lives in the memory of the node \(node); only that one can answer.")
+    }
+}
+
+/// The content type of a response, out of its JSON.
+private struct ResponseType {
+    let field: String
+
+    init?(response: RawJSON) {
+        // It was written by this process: what cannot be read is not there.
+        guard case .object(let members)? = try? JSONParser.parse(response.bytes) else { return nil }
+        func text(_ name: String) -> String? {
+            guard case .string(let text)? = members.first(where: { $0.name == name })?.value else { return nil }
+            return text
+        }
+        guard let type = text("mimeType") else { return nil }
+        field = text("textEncodingName").map { "\(type); charset=\($0)" } ?? type
+    }
+}
+
+extension JobSummary {
+    /// - Parameter job: A job of this process, whose spec reads back.
+    fileprivate init(_ job: Job) {
+        let request = (try? JobSpec(json: JSONParser.parse(job.spec.bytes)))?.request
+        self.init(
+            id: job.id,
+            state: job.state,
+            createdAt: job.createdAt,
+            finishedAt: job.finishedAt,
+            method: request?.method.rawValue ?? "GET",
+            url: request.map { String($0.url.description.prefix { $0 != "?" && $0 != "#" }) } ?? "",
+            status: nil,
+            errorName: job.attempts.last?.errorName
+        )
+    }
+}

@@ -1,0 +1,180 @@
+package import FetchEngine
+package import FetchJobs
+import ServiceLifecycle
+import Synchronization
+
+/// The ephemeral sessions of this node, with their jobs: in memory, and gone with the process (SES-3).
+package final class EphemeralSessions: Service {
+    private struct State {
+        var sessions: [SessionAddress: EphemeralSession] = [:]
+        var owners: [Job.ID: SessionAddress] = [:]
+    }
+
+    /// How many ephemeral sessions a node has, those included that are invalidated and not removed.
+    package static let maximumSessions = 1000
+
+    let node: Node.ID
+    private let runner: JobRunner
+    private let defaults: SessionConfiguration
+    private let makeSession: @Sendable (SessionConfiguration) -> Session
+    private let finished: FinishedJobs
+    private let state = Mutex(State())
+    private let started: AsyncStream<Job.ID>
+    private let starts: AsyncStream<Job.ID>.Continuation
+
+    /// - Parameters:
+    ///   - node: This process.
+    ///   - defaults: What sessions go by that set nothing.
+    ///   - finished: Hears of every job that has reached its final state.
+    ///   - makeSession: Makes a session of the engine.
+    package init(
+        node: Node.ID,
+        runner: JobRunner,
+        defaults: SessionConfiguration,
+        finished: FinishedJobs,
+        makeSession: @escaping @Sendable (SessionConfiguration) -> Session
+    ) {
+        self.node = node
+        self.runner = runner
+        self.defaults = defaults
+        self.finished = finished
+        self.makeSession = makeSession
+        (started, starts) = AsyncStream.makeStream()
+    }
+
+    package func run() async throws {
+        await withGracefulShutdownHandler {
+            await withDiscardingTaskGroup { group in
+                for await id in started {
+                    group.addTask(executorPreference: runner.executor) { await self.run(id) }
+                }
+            }
+        } onGracefulShutdown: {
+            self.starts.finish()
+            // Nobody can ask for what they would bring.
+            for entry in self.running() { entry.stop.stop(.drained) }
+        }
+    }
+
+    private func running() -> [EphemeralSession.Entry] {
+        state.withLock { state in
+            state.sessions.values.flatMap { $0.jobs.values.filter { !$0.job.state.isFinal } }
+        }
+    }
+
+    private func run(_ id: Job.ID) async {
+        let found = state.withLock { state in
+            state.owners[id].flatMap { state.sessions[$0] }.flatMap { session in
+                session.jobs[id].map { (session.engine, $0) }
+            }
+        }
+        guard let (engine, entry) = found else { return }
+        let outcome = await runner.run(entry.claimed, in: engine, upTo: EphemeralSession.maximumBody, stop: entry.stop)
+        state.withLock { state in
+            guard let owner = state.owners[id] else { return }
+            state.sessions[owner]?.finish(id, outcome)
+        }
+        endSessions()
+        finished.finish([id])
+    }
+
+    // MARK: Sessions
+
+    /// Whether one more has room; the oldest that is invalidated makes some.
+    func makeRoom() -> Bool {
+        state.withLock { state in
+            guard state.sessions.count >= Self.maximumSessions else { return true }
+            let over = state.sessions.filter { $0.value.session.state == .invalidated }
+            guard let oldest = over.min(by: { $0.key.session < $1.key.session }) else { return false }
+            Self.remove(oldest.key, from: &state)
+            return true
+        }
+    }
+
+    func add(_ session: TenantSession) {
+        let engine = makeSession(defaults.configured(by: session.spec))
+        let address = SessionAddress(tenant: session.tenant, session: session.id)
+        state.withLock { $0.sessions[address] = EphemeralSession(session: session, engine: engine) }
+    }
+
+    /// The session as it stands, when it is one of this node's.
+    func session(_ address: SessionAddress) -> TenantSession? { state.withLock { $0.sessions[address]?.session } }
+
+    func invalidate(_ address: SessionAddress, _ mode: Invalidation) {
+        let stopping = state.withLock { state -> [EphemeralSession.Entry] in
+            guard let session = state.sessions[address]?.session,
+                session.state == .active || session.state == .finishing && mode == .cancel
+            else { return [] }
+            state.sessions[address]?.session.state = mode.state
+            state.sessions[address]?.session.invalidatedAt = session.invalidatedAt ?? .now
+            guard mode == .cancel else { return [] }
+            return state.sessions[address]?.jobs.values.filter { !$0.job.state.isFinal } ?? []
+        }
+        for entry in stopping { entry.stop.stop(.cancelled) }
+        endSessions()
+    }
+
+    /// Ends those that take no job and have none: what their engine's sessions know is forgotten.
+    private func endSessions() {
+        let ended = state.withLock { state -> [Session] in
+            var ended: [Session] = []
+            for (address, session) in state.sessions where session.isOver {
+                state.sessions[address]?.session.state = .invalidated
+                state.sessions[address]?.session.endedAt = .now
+                ended.append(session.engine)
+            }
+            return ended
+        }
+        for engine in ended { engine.invalidateAndCancel() }
+    }
+
+    func remove(_ address: SessionAddress) -> Bool {
+        state.withLock { state in
+            guard state.sessions[address]?.session.state == .invalidated else { return false }
+            Self.remove(address, from: &state)
+            return true
+        }
+    }
+
+    private static func remove(_ address: SessionAddress, from state: inout State) {
+        for id in state.sessions[address]?.jobs.keys.map({ $0 }) ?? [] { state.owners[id] = nil }
+        state.sessions[address] = nil
+    }
+
+    // MARK: Jobs
+
+    /// Stores a job and starts it; nil when its session is not one of this node's.
+    func enqueue(_ job: NewJob) -> Enqueued? {
+        guard let id = job.spec.session else { return nil }
+        let address = SessionAddress(tenant: job.tenant, session: id)
+        let result = state.withLock { state -> Enqueued? in
+            guard let result = state.sessions[address]?.add(job) else { return nil }
+            if case .accepted(let id) = result { state.owners[id] = address }
+            return result
+        }
+        if case .accepted(let id) = result { starts.yield(id) }
+        return result
+    }
+
+    func entry(_ id: Job.ID, of tenant: Tenant.ID) -> EphemeralSession.Entry? {
+        state.withLock { state in
+            guard let owner = state.owners[id], owner.tenant == tenant else { return nil }
+            return state.sessions[owner]?.jobs[id]
+        }
+    }
+
+    func jobs(of tenant: Tenant.ID) -> [Job] {
+        state.withLock { state in
+            state.sessions.filter { $0.key.tenant == tenant }.values.flatMap { $0.jobs.values.map(\.job) }
+        }
+    }
+
+    func cancel(_ id: Job.ID, of tenant: Tenant.ID) {
+        guard let entry = entry(id, of: tenant), !entry.job.state.isFinal else { return }
+        state.withLock { state in
+            guard let owner = state.owners[id] else { return }
+            state.sessions[owner]?.noteCancelling(id)
+        }
+        entry.stop.stop(.cancelled)
+    }
+}

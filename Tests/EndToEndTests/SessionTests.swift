@@ -1,0 +1,296 @@
+import FetchJobs
+import Foundation
+import HTTPTypes
+import Postgres
+import TestSupport
+import Testing
+
+/// Sessions through the API.
+@Suite struct SessionTests {
+    private func make(_ service: ServiceProcess, _ body: String) async throws -> String {
+        let answer = try await service.request(.post, "/v1/sessions", body: body)
+        try #require(answer.status == 201, "\(answer.text)")
+        return try #require(member(answer.json, "id", as: String.self))
+    }
+
+    /// An origin that answers when the gate is open, and says when it was asked.
+    private func gated(_ gate: Gate) throws -> (WireOrigin, AsyncStream<Void>) {
+        let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                arrival.yield()
+                try gate.wait()
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+        return (origin, arrivals)
+    }
+
+    private func submit(_ service: ServiceProcess, _ url: String, in session: String) async throws -> String {
+        let body = #"{"session": "\#(session)", "request": {"url": "\#(url)"}}"#
+        let answer = try await service.request(.post, "/v1/jobs", body: body)
+        try #require(answer.status == 202, "\(answer.text)")
+        return try #require(member(answer.json, "id", as: String.self))
+    }
+
+    /// SES-1, SES-16, SES-18: the configuration is that of the session, for what the job does not say.
+    @Test func `a job goes by its session where it says nothing itself`() async throws {
+        let origin = try await Origin.httpbin()
+        try await ServiceProcess.with(allowing: [origin.rule]) { service in
+            let id = try await make(service, #"{"configuration": {"redirects": {"policy": "return", "maximum": 3}}}"#)
+            let inherited = try await service.fetch(origin.url("/redirect/1"), more: #", "session": "\#(id)""#)
+            #expect(member(inherited, "response", "status") == 302)
+            let more = #", "session": "\#(id)", "configuration": {"redirects": {"policy": "follow"}}"#
+            let overridden = try await service.fetch(origin.url("/redirect/1"), more: more)
+            #expect(member(overridden, "response", "status") == 200)
+            let job = try await service.request(.get, "/v1/jobs/\(member(overridden, "id", as: String.self) ?? "")")
+            let redirects = try #require(
+                member(job.json, "effectiveConfiguration", "redirects", as: [String: Any].self))
+            #expect(member(redirects, "policy", "from") == "job")
+            #expect(member(redirects, "maximum", "from") == "session")
+            #expect(member(redirects, "maximum", "value") == 3)
+            #expect(member(redirects, "preserveMethod", "from") == "default")
+            let session = try await service.request(.get, "/v1/sessions/\(id)")
+            #expect(
+                member(session.json, "effectiveConfiguration", "redirects", "policy", "from") == "session")
+        }
+    }
+
+    /// SES-17: there is no way to change a session; SES-2: the default session is always there.
+    @Test func `sessions do not change, and the default one stays`() async throws {
+        try await ServiceProcess.with(allowing: []) { service in
+            let id = try await make(service, "{}")
+            #expect(try await service.request(.patch, "/v1/sessions/\(id)", body: "{}").status == 405)
+            let standard = try await service.request(.get, "/v1/sessions/default")
+            #expect(member(standard.json, "kind") == "default")
+            let answer = try await service.request(.post, "/v1/sessions/default/invalidate")
+            #expect(member(answer.json, "code") == "sessionNotInvalidated")
+            #expect(try await service.request(.delete, "/v1/sessions/\(id)").status == 409)
+        }
+    }
+
+    /// SES-20.
+    @Test func `a session that finishes lets its job end and refuses new ones`() async throws {
+        let gate = Gate()
+        let (origin, arrivals) = try gated(gate)
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let id = try await make(service, "{}")
+            let job = try await submit(service, origin.url(), in: id)
+            for await _ in arrivals { break }
+            let finishing = try await service.request(.post, "/v1/sessions/\(id)/invalidate?mode=finish")
+            #expect(finishing.status == 202)
+            #expect(member(finishing.json, "state") == "finishing")
+            let body = #"{"session": "\#(id)", "request": {"url": "\#(origin.url())"}}"#
+            let refused = try await service.request(.post, "/v1/jobs", body: body)
+            #expect(refused.status == 409)
+            #expect(member(refused.json, "code") == "sessionInvalidated")
+            gate.open()
+            let done = try await service.job(job) { member($0, "state") == "succeeded" }
+            #expect(member(done, "response", "status") == 200)
+            try await until {
+                let session = try await service.request(.get, "/v1/sessions/\(id)").json
+                return member(session, "state") == "invalidated"
+            }
+            #expect(try await service.request(.delete, "/v1/sessions/\(id)").status == 204)
+            #expect(try await service.request(.get, "/v1/sessions/\(id)").status == 404)
+        }
+    }
+
+    /// SES-21: on whichever node they run.
+    @Test func `cancelling a session cancels its jobs on other nodes too`() async throws {
+        let gate = Gate()
+        defer { gate.open() }
+        let (origin, arrivals) = try gated(gate)
+        let settings = ["WORKER_LEASE_SECONDS": "1"]
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
+            let key = try await place.run("keys", "create")
+            let first = try await ServiceProcess.start(place, key: key)
+            let second = try await ServiceProcess.start(place, key: key)
+            let id = try await make(first, "{}")
+            var jobs: [String] = []
+            for service in [first, second, first, second] {
+                jobs.append(try await submit(service, origin.url(), in: id))
+            }
+            var arrived = arrivals.makeAsyncIterator()
+            for _ in jobs { await arrived.next() }
+            let answer = try await second.request(.post, "/v1/sessions/\(id)/invalidate?mode=cancel")
+            #expect([200, 202].contains(answer.status))
+            for job in jobs {
+                let ended = try await first.job(job) { member($0, "state") == "cancelled" }
+                #expect(member(ended, "error", "name") == "cancelled")
+            }
+            try await until {
+                let session = try await first.request(.get, "/v1/sessions/\(id)").json
+                return member(session, "state") == "invalidated"
+            }
+            #expect(try await second.stop() == 0)
+            #expect(try await first.stop() == 0)
+        }
+    }
+
+    /// SES-22: the last message comes once, after those of the jobs.
+    @Test func `the end of a session is told last, and once`() async throws {
+        let (messages, message) = AsyncStream.makeStream(of: [UInt8].self)
+        let receiver = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                let length = head.firstMatch(of: /(?i)content-length: (\d+)/).flatMap { Int($0.output.1) } ?? 0
+                message.yield(try connection.receive(length))
+                try connection.send("HTTP/1.1 204 No Content\r\n\r\n")
+            }
+        }
+        let origin = try await Origin.nginx(files: ["a": Data("x".utf8)])
+        try await ServiceProcess.with(allowing: [origin.rule, "127.0.0.1:\(receiver.port)"]) { service in
+            let endpoint = try await service.request(
+                .post, "/v1/webhooks/endpoints", body: #"{"url": "\#(receiver.url("/hook"))"}"#)
+            let hook = try #require(member(endpoint.json, "id", as: String.self))
+            let id = try await make(service, #"{"webhook": {"endpoint": "\#(hook)"}}"#)
+            for _ in 0..<3 { _ = try await submit(service, origin.url("/a"), in: id) }
+            _ = try await service.request(.post, "/v1/sessions/\(id)/invalidate")
+            var types: [String] = []
+            for await body in messages {
+                let message = try #require(try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any])
+                types.append(member(message, "type") ?? "")
+                guard types.last == "session.invalidated" else { continue }
+                #expect(member(message, "data", "session", "id") == id)
+                break
+            }
+            #expect(types == ["job.finished", "job.finished", "job.finished", "session.invalidated"])
+        }
+    }
+
+    /// SES-3, CRD-7: neither the database, its files and its log of changes, nor the service's directory and log.
+    @Test func `an ephemeral session leaves no trace, and its cookies work`() async throws {
+        let marker = "marker-\(UUID().uuidString)"
+        let trace = "trace-\(UUID().uuidString)"
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                // The other job, which is stored, must not bring it.
+                let text = head.contains(marker) ? marker : "nothing"
+                let cookie = head.contains("Cookie: c=") ? "sent" : "none"
+                let body = "\(text) \(cookie)"
+                try connection.send(
+                    "HTTP/1.1 200 OK\r\nSet-Cookie: c=\(text)\r\nX-Seen: \(text)\r\n"
+                        + "Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
+            }
+        }
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let id = try await make(service, #"{"kind": "ephemeral", "description": "\#(marker)"}"#)
+            let request = #", "headers": [{"name": "X-Mine", "value": "\#(marker)"}]"#
+            let more = #", "session": "\#(id)""#
+            let url = origin.url("/\(marker)?q=\(marker)")
+            for expected in ["\(marker) none", "\(marker) sent"] {
+                let job = try await service.fetch(url, request: request, more: more)
+                #expect(member(job, "state") == "succeeded", "\(job)")
+                let href = try #require(member(job, "body", "href", as: String.self))
+                #expect(try await service.request(.get, href).text == expected)
+            }
+            _ = try await service.fetch(origin.url("/\(trace)"))
+            let answer = try await service.request(.post, "/v1/sessions/\(id)/invalidate")
+            #expect(member(answer.json, "state") == "invalidated")
+            let everywhere = [try #require(place.database.directory), place.directory]
+            try await place.database.client.query("CHECKPOINT")
+            // The one that is stored is found, so the other would be.
+            #expect(try await Self.holds(trace, everywhere))
+            #expect(try await !Self.holds(marker, everywhere))
+            #expect(try await service.stop() == 0)
+            #expect(!service.logged.contains(marker))
+            #expect(try await !Self.holds(marker, everywhere))
+        }
+    }
+
+    private static func holds(_ text: String, _ directories: [String]) async throws -> Bool {
+        try await onThread {
+            let program = try Program(["/usr/bin/grep", "-rlaF", text] + directories, readsOutput: true)
+            let output = program.output()
+            _ = program.waitForEnd()
+            return !output.isEmpty
+        }
+    }
+
+    @Test func `an ephemeral session is asked for where it lives`() async throws {
+        let origin = try await Origin.nginx(files: ["a": Data("x".utf8)])
+        try await ServiceProcess.Place.with(allowing: [origin.rule]) { place in
+            let key = try await place.run("keys", "create")
+            let first = try await ServiceProcess.start(place, key: key)
+            let second = try await ServiceProcess.start(place, key: key)
+            let made = try await first.request(.post, "/v1/sessions", body: #"{"kind": "ephemeral"}"#).json
+            let id = try #require(member(made, "id", as: String.self))
+            let node = try #require(member(made, "node", as: String.self))
+            let job = try await first.fetch(origin.url("/a"), more: #", "session": "\#(id)""#)
+            let path = "/v1/jobs/\(member(job, "id", as: String.self) ?? "")"
+            #expect(try await first.request(.get, path).status == 200)
+            for path in ["/v1/sessions/\(id)", path, path + "/body"] {
+                let elsewhere = try await second.request(.get, path)
+                #expect(elsewhere.status == 421)
+                #expect(member(elsewhere.json, "detail", as: String.self)?.contains(node) == true)
+            }
+            let body = #"{"session": "\#(id)", "request": {"url": "\#(origin.url("/a"))"}}"#
+            #expect(try await second.request(.post, "/v1/jobs", body: body).status == 421)
+            #expect(try await second.stop() == 0)
+            #expect(try await first.stop() == 0)
+        }
+    }
+
+    /// SES-21, TSK-8.
+    @Test func `cancelling an ephemeral session cancels its jobs`() async throws {
+        let gate = Gate()
+        defer { gate.open() }
+        let (origin, arrivals) = try gated(gate)
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let id = try await make(service, #"{"kind": "ephemeral"}"#)
+            let job = try await submit(service, origin.url(), in: id)
+            for await _ in arrivals { break }
+            _ = try await service.request(.post, "/v1/sessions/\(id)/invalidate?mode=cancel")
+            let ended = try await service.job(job) { member($0, "state") == "cancelled" }
+            #expect(member(ended, "error", "name") == "cancelled")
+            let session = try await service.request(.get, "/v1/sessions/\(id)").json
+            #expect(member(session, "state") == "invalidated")
+        }
+    }
+
+    /// BKG-1, BKG-2, BKG-3, BKG-4, BKG-5, BKG-9: also found again by a service that was started anew.
+    @Test func `a background session has its rules, and is found again by its identifier`() async throws {
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:8099"]) { place in
+            let key = try await place.run("keys", "create")
+            let service = try await ServiceProcess.start(place, key: key)
+            let hook = try await service.request(
+                .post, "/v1/webhooks/endpoints", body: #"{"url": "http://127.0.0.1:8099/hook"}"#)
+            let endpoint = try #require(member(hook.json, "id", as: String.self), "\(hook.text)")
+            let webhook = #""webhook": {"endpoint": "\#(endpoint)"}"#
+            let refusals = [
+                (#"{"kind": "background", \#(webhook)}"#, "/identifier"),
+                (#"{"kind": "background", "identifier": "b"}"#, "/webhook"),
+                (
+                    #"{"kind": "background", "identifier": "b", \#(webhook), "configuration": {"redirects": {"policy": "fail"}}}"#,
+                    "/configuration/redirects/policy"
+                ),
+                (#"{"identifier": "b"}"#, "/identifier"),
+            ]
+            for (body, pointer) in refusals {
+                let answer = try await service.request(.post, "/v1/sessions", body: body)
+                #expect(answer.status == 422)
+                #expect(member(answer.json, "errors", "0", "pointer") == pointer)
+            }
+            let body = #"{"kind": "background", "identifier": "mine", \#(webhook)}"#
+            let id = try await make(service, body)
+            let second = try await service.request(.post, "/v1/sessions", body: body)
+            #expect(second.status == 409)
+            #expect(member(second.json, "code") == "sessionIdentifierInUse")
+            let data = #"{"session": "\#(id)", "request": {"url": "https://origin.example/"}}"#
+            let refused = try await service.request(.post, "/v1/jobs", body: data)
+            #expect(refused.status == 422)
+            #expect(member(refused.json, "errors", "0", "pointer") == "/kind")
+            let session = try await service.request(.get, "/v1/sessions/\(id)").json
+            #expect(
+                member(session, "effectiveConfiguration", "timeouts", "timeoutIntervalForResource", "value")
+                    == 604_800)
+            #expect(try await service.stop() == 0)
+
+            let again = try await ServiceProcess.start(place, key: key)
+            let list = try await again.request(.get, "/v1/sessions?identifier=mine").json
+            #expect(member(list, "data", "0", "id") == id)
+            #expect(try await again.stop() == 0)
+        }
+    }
+}

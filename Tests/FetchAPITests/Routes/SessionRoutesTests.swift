@@ -1,0 +1,99 @@
+import FetchJobs
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import FetchAPI
+
+@Suite struct SessionRoutesTests {
+    @Test func `a session is made, read, listed, invalidated and forgotten`() async throws {
+        try await TestServer().test { call async throws in
+            let body = #"{"description": "mine", "configuration": {"redirects": {"maximum": 2}}}"#
+            let made = try await call(.post, "/v1/sessions", body: body)
+            #expect(made.status == .created)
+            let path = try #require(made.headers[.location])
+            let read = try await call(.get, path)
+            #expect(read.json?["description"]?.string == "mine")
+            #expect(read.json?["effectiveConfiguration"]?["redirects"]?["maximum"]?["from"]?.string == "session")
+            #expect(read.json?["effectiveConfiguration"]?["redirects"]?["policy"]?["from"]?.string == "default")
+            #expect(try await call(.get, "/v1/sessions").json?["data"]?.count == 1)
+            #expect(try await call(.delete, path).problem == .sessionNotInvalidated)
+            let ended = try await call(.post, path + "/invalidate?mode=cancel")
+            #expect(ended.status == .ok)
+            #expect(ended.json?["state"]?.string == "invalidated")
+            #expect(try await call(.delete, path).status == .noContent)
+            #expect(try await call(.get, path).problem == .notFound)
+        }
+    }
+
+    @Test func `another tenant's session is none`() async throws {
+        let server = try await TestServer()
+        let other = NewSession(tenant: Tenant.ID(rawValue: 99), spec: SessionSpec())
+        _ = try await server.sessions.create(other)
+        try await server.test { call async throws in
+            #expect(try await call(.get, "/v1/sessions/\(other.id)").problem == .notFound)
+            #expect(try await call(.post, "/v1/sessions/\(other.id)/invalidate").problem == .notFound)
+            #expect(try await call(.delete, "/v1/sessions/\(other.id)").problem == .notFound)
+            let job = #"{"session": "\#(other.id)", "request": {"url": "http://a.example/"}}"#
+            let refused = try await call(.post, "/v1/jobs", body: job)
+            #expect(refused.problem == .invalidInput)
+            #expect(refused.json?["errors"]?[0]?["pointer"]?.string == "/session")
+        }
+    }
+
+    @Test func `a repeated request with one key is answered as the first was`() async throws {
+        try await TestServer().test { call async throws in
+            let key: HTTPFields = [HTTPField.Name("Idempotency-Key")!: "k"]
+            let first = try await call(.post, "/v1/sessions", headers: key, body: "{}")
+            let again = try await call(.post, "/v1/sessions", headers: key, body: "{}")
+            #expect(first.headers[.location] == again.headers[.location])
+            let other = try await call(.post, "/v1/sessions", headers: key, body: #"{"description": "x"}"#)
+            #expect(other.problem == .idempotencyKeyReused)
+        }
+    }
+
+    @Test func `a list is read page by page, under one filter`() async throws {
+        try await TestServer().test { call async throws in
+            for _ in 0..<3 { _ = try await call(.post, "/v1/sessions", body: "{}") }
+            let first = try await call(.get, "/v1/sessions?kind=default&limit=2")
+            #expect(first.json?["data"]?.count == 2)
+            let link = try #require(first.headers[HTTPField.Name("Link")!])
+            let next = try #require(link.split(separator: ">").first?.dropFirst())
+            let second = try await call(.get, String(next))
+            #expect(second.json?["data"]?.count == 1)
+            #expect(second.json?["hasMore"]?.bool == false)
+            let cursor = try #require(first.json?["nextCursor"]?.string)
+            #expect(try await call(.get, "/v1/sessions?cursor=\(cursor)").problem == .invalidParameter)
+        }
+    }
+
+    @Test(arguments: [
+        (#"{"kind": "other"}"#, "/kind"),
+        (#"{"name": "x"}"#, "/name"),
+        (#"{"kind": "ephemeral", "webhook": {"endpoint": "whe_00000000000000000000000001"}}"#, "/webhook"),
+        (#"{"kind": "background", "identifier": "b"}"#, "/webhook"),
+        (#"{"identifier": "b"}"#, "/identifier"),
+        (#"{"webhook": {"endpoint": "whe_00000000000000000000000001"}}"#, "/webhook/endpoint"),
+        (#"{"configuration": {"timeouts": {"connect": 0}}}"#, "/configuration/timeouts/connect"),
+    ])
+    func `bad input is named by its pointer`(body: String, pointer: String) async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            let answer = try await call(.post, "/v1/sessions", body: body)
+            #expect(answer.problem == .invalidInput)
+            #expect(answer.json?["errors"]?[0]?["pointer"]?.string == pointer)
+            #expect(try await call(.get, "/v1/sessions").json?["data"]?.count == 0)
+        }
+    }
+
+    @Test func `the default session has several names and no end`() async throws {
+        try await TestServer().test { call async throws in
+            for name in ["default", "\(TenantSession.ID.default)"] {
+                #expect(try await call(.get, "/v1/sessions/\(name)").json?["kind"]?.string == "default")
+                #expect(try await call(.delete, "/v1/sessions/\(name)").problem == .sessionNotInvalidated)
+                let job = #"{"session": "\#(name)", "request": {"url": "http://a.example/"}}"#
+                #expect(try await call(.post, "/v1/jobs", body: job).status == .accepted)
+            }
+        }
+    }
+}

@@ -1,0 +1,230 @@
+import FetchEngine
+import FetchJobs
+import FetchStorage
+import Postgres
+import TestSupport
+import Testing
+
+@Suite struct SessionStoreTests {
+    private func store(_ fixture: StoreFixture, _ node: Int = 0) -> PostgresSessionStore {
+        PostgresSessionStore(client: fixture.database.client, jobs: fixture.store(node))
+    }
+
+    private func spec(_ text: String = "{}") throws -> SessionSpec {
+        try SessionSpec(json: try JSONParser.parse(text.utf8))
+    }
+
+    private func make(_ fixture: StoreFixture, _ text: String = "{}") async throws -> TenantSession {
+        let new = NewSession(tenant: fixture.tenant, spec: try spec(text))
+        guard case .created(let session) = try await store(fixture).create(new) else {
+            throw StoreError(.failed, "no session was made")
+        }
+        return session
+    }
+
+    /// An endpoint for all events, and the spec of a background session that tells it.
+    private func background(_ fixture: StoreFixture, _ identifier: String) async throws -> String {
+        let webhooks = PostgresWebhookStore(client: fixture.database.client, ring: try KeyRing(KeyRing.generate()))
+        let endpoint = WebhookEndpoint(
+            tenant: fixture.tenant,
+            url: try URLRecord("https://receiver.example/hook"),
+            events: WebhookEvent.allCases
+        )
+        try await webhooks.add(endpoint)
+        return #"{"kind": "background", "identifier": "\#(identifier)", "webhook": {"endpoint": "\#(endpoint.id)"}}"#
+    }
+
+    private func job(in session: TenantSession) throws -> NewJob { try .make(more: #", "session": "\#(session.id)""#) }
+
+    /// The events about sessions that were stored, in a sorted list.
+    private func events(_ fixture: StoreFixture) async throws -> [String] {
+        let rows = try await fixture.database.client.query(
+            "SELECT event FROM webhook_deliveries WHERE job_id IS NULL ORDER BY event")
+        return try rows.map { try $0.decode(String.self, at: 0) }
+    }
+
+    @Test func `a session is found by its tenant alone, as it was made`() async throws {
+        try await StoreFixture.with { fixture in
+            let text = #"{"description": "d", "configuration": {"redirects": {"maximum": 2}}}"#
+            let made = try await make(fixture, text)
+            let found = try #require(try await store(fixture, 1).session(made.id, of: fixture.tenant))
+            #expect(found.spec == (try spec(text)))
+            #expect(found.state == .active)
+            #expect(try await store(fixture).session(made.id, of: Tenant.ID(rawValue: 2)) == nil)
+            #expect(
+                try await store(fixture).sessions(
+                    of: Tenant.ID(rawValue: 2), matching: SessionFilter(), page: SessionPage(limit: 10)
+                ).isEmpty)
+        }
+    }
+
+    @Test func `a list goes on where it stopped, and can be filtered`() async throws {
+        try await StoreFixture.with { fixture in
+            var made: [TenantSession.ID] = []
+            for _ in 0..<3 { made.append(try await make(fixture).id) }
+            let other = try await make(fixture, try await background(fixture, "b"))
+            let all = try await store(fixture).sessions(
+                of: fixture.tenant, matching: SessionFilter(kind: .default), page: SessionPage(limit: 2))
+            #expect(all.map(\.id) == Array(made.reversed().prefix(2)))
+            let rest = try await store(fixture).sessions(
+                of: fixture.tenant, matching: SessionFilter(kind: .default),
+                page: SessionPage(limit: 2, after: all.last?.id))
+            #expect(rest.map(\.id) == [made[0]])
+            let named = try await store(fixture).sessions(
+                of: fixture.tenant, matching: SessionFilter(identifier: "b"), page: SessionPage(limit: 2))
+            #expect(named.map(\.id) == [other.id])
+        }
+    }
+
+    /// BKG-1, BKG-2.
+    @Test func `of twenty who make a background session with one identifier, one does`() async throws {
+        try await StoreFixture.with { fixture in
+            let text = try await background(fixture, "mine")
+            let new = try spec(text)
+            let made = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for node in 0..<20 {
+                    group.addTask {
+                        let creation = try await store(fixture, node % 2).create(
+                            NewSession(tenant: fixture.tenant, spec: new))
+                        if case .created = creation { return true }
+                        return false
+                    }
+                }
+                return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect(made == 1)
+            let page = SessionPage(limit: 10)
+            let first = try #require(
+                try await store(fixture).sessions(of: fixture.tenant, matching: SessionFilter(), page: page).first)
+            _ = try await store(fixture).invalidate(first.id, of: fixture.tenant, .finish)
+            // The identifier is free again.
+            #expect(try await make(fixture, text).id != first.id)
+        }
+    }
+
+    @Test func `a repeated request with one key is one session`() async throws {
+        try await StoreFixture.with { fixture in
+            let idempotency = { (byte: UInt8) in
+                Idempotency(key: "k", fingerprint: SHA256Digest(bytes: Array(repeating: byte, count: 32)))
+            }
+            let store = store(fixture)
+            let new = { NewSession(tenant: fixture.tenant, spec: SessionSpec(), idempotency: idempotency($0)) }
+            guard case .created(let first) = try await store.create(new(1)),
+                case .replayed(let again) = try await store.create(new(1)),
+                case .conflict = try await store.create(new(2))
+            else { throw StoreError(.failed, "the key did not count") }
+            #expect(first.id == again.id)
+        }
+    }
+
+    /// SES-20, SES-22.
+    @Test func `a session that finishes takes no job, and ends with its last one`() async throws {
+        try await StoreFixture.with { fixture in
+            let session = try await make(fixture)
+            let first = try job(in: session)
+            #expect(try await fixture.store().enqueue([first]) == [.accepted(first.id)])
+            let finishing = try await store(fixture, 1).invalidate(session.id, of: fixture.tenant, .finish)
+            #expect(finishing?.state == .finishing)
+            let late = try await fixture.store().enqueue([try job(in: session), try NewJob.make()])
+            #expect(late.first == .sessionInvalidated)
+            let claimed = try await fixture.queue().claim(limit: 10)
+            #expect(claimed.count == 2)
+            for job in claimed { #expect(try await fixture.queue().settle(job, .make())) }
+            #expect(try await fixture.queue().pulse().hasUnsettledSessions)
+            try await store(fixture).settle()
+            #expect(try await store(fixture).session(session.id, of: fixture.tenant)?.state == .invalidated)
+            #expect(try await fixture.queue().pulse().hasUnsettledSessions == false)
+            #expect(try await store(fixture).remove(session.id, of: fixture.tenant))
+            #expect(try await store(fixture).session(session.id, of: fixture.tenant) == nil)
+        }
+    }
+
+    /// SES-21.
+    @Test func `cancelling a session cancels what waits and tells what runs, and it can follow finishing`() async throws
+    {
+        try await StoreFixture.with { fixture in
+            let session = try await make(fixture)
+            let jobs = try (0..<3).map { _ in try job(in: session) }
+            _ = try await fixture.store().enqueue(jobs)
+            let running = try #require(try await fixture.queue(1).claim(limit: 1).first)
+            _ = try await store(fixture).invalidate(session.id, of: fixture.tenant, .finish)
+            let cancelling = try await store(fixture).invalidate(session.id, of: fixture.tenant, .cancel)
+            #expect(cancelling?.state == .cancelling)
+            for job in jobs where job.id != running.id {
+                #expect(try await fixture.store().job(job.id, of: fixture.tenant)?.state == .cancelled)
+            }
+            #expect(try await fixture.queue(1).pulse().cancelled == [running.id])
+            #expect(try await fixture.queue(1).settle(running, .make(.cancelled)))
+            try await store(fixture).settle()
+            #expect(try await store(fixture).session(session.id, of: fixture.tenant)?.state == .invalidated)
+        }
+    }
+
+    /// SES-22, BKG-10: whoever looks, and however often.
+    @Test func `the end of a session is told once`() async throws {
+        try await StoreFixture.with { fixture in
+            let session = try await make(fixture, try await background(fixture, "b"))
+            let jobs = try (0..<4).map { _ in try job(in: session) }
+            _ = try await fixture.store().enqueue(jobs)
+            let claimed = try await fixture.queue().claim(limit: 10)
+            _ = try await store(fixture).invalidate(session.id, of: fixture.tenant, .finish)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for job in claimed {
+                    group.addTask {
+                        #expect(try await fixture.queue().settle(job, .make()))
+                        try await store(fixture, 1).settle()
+                    }
+                }
+                try await group.waitForAll()
+            }
+            try await store(fixture).settle()
+            #expect(try await events(fixture) == ["session.eventsFinished", "session.invalidated"])
+        }
+    }
+
+    /// BKG-10: each time that there is nothing more to tell.
+    @Test func `a background session's events are finished after each time that it had jobs`() async throws {
+        try await StoreFixture.with { fixture in
+            let session = try await make(fixture, try await background(fixture, "b"))
+            for round in 1...2 {
+                _ = try await fixture.store().enqueue([try job(in: session)])
+                try await store(fixture).settle()
+                #expect(try await events(fixture).count == round - 1)
+                let claimed = try #require(try await fixture.queue().claim(limit: 1).first)
+                #expect(try await fixture.queue().settle(claimed, .make()))
+                try await store(fixture).settle()
+                #expect(try await events(fixture).count == round)
+            }
+        }
+    }
+
+    /// BKG-9, BKG-10: a session's own events come after those of its jobs, and its end comes last.
+    @Test func `the events of a session wait for those of its jobs`() async throws {
+        try await StoreFixture.with { fixture in
+            let session = try await make(fixture, try await background(fixture, "b"))
+            _ = try await fixture.store().enqueue([try job(in: session)])
+            let claimed = try #require(try await fixture.queue().claim(limit: 1).first)
+            #expect(try await fixture.queue().settle(claimed, .make()))
+            _ = try await store(fixture).invalidate(session.id, of: fixture.tenant, .finish)
+            let webhooks = PostgresWebhookStore(
+                client: fixture.database.client, ring: try KeyRing(KeyRing.generate()))
+            for event in [WebhookEvent.jobFinished, .sessionEventsFinished, .sessionInvalidated] {
+                let due = try await webhooks.claimDeliveries(limit: 10)
+                #expect(due.map(\.event) == [event])
+                for delivery in due { try await webhooks.settle(delivery, .delivered, status: 204) }
+            }
+        }
+    }
+
+    @Test func `what was in the memory of a lost node is gone`() async throws {
+        try await StoreFixture.with { fixture in
+            _ = try await fixture.queue(1).pulse()
+            let new = NewSession(tenant: fixture.tenant, spec: SessionSpec(kind: .ephemeral))
+            guard case .created(let session) = try await store(fixture, 1).create(new) else { return }
+            #expect(session.node == fixture.nodes[1])
+            try await fixture.database.client.query("UPDATE nodes SET lease_until = now() - interval '1 second'")
+            _ = try await fixture.queue(0).pulse()
+            #expect(try await store(fixture).session(session.id, of: fixture.tenant) == nil)
+        }
+    }
+}

@@ -1,0 +1,84 @@
+package import FetchJobs
+import Synchronization
+
+/// The sessions of a test, in memory: the second form of ``SessionStore``.
+///
+/// Nothing runs their jobs, so none of them waits for any.
+package final class MemorySessionStore: SessionStore {
+    private struct Stored {
+        var session: TenantSession
+        let idempotency: Idempotency?
+    }
+
+    private let stored = Mutex<[Stored]>([])
+
+    package init() {}
+
+    package func create(_ new: NewSession) async throws(StoreError) -> SessionCreation {
+        stored.withLock { stored in
+            if let key = new.idempotency?.key,
+                let first = stored.first(where: { $0.idempotency?.key == key && $0.session.tenant == new.tenant })
+            {
+                let isSame = first.idempotency?.fingerprint == new.idempotency?.fingerprint
+                return isSame ? .replayed(first.session) : .conflict
+            }
+            let isInUse = stored.contains {
+                $0.session.tenant == new.tenant && $0.session.state != .invalidated && new.spec.identifier != nil
+                    && $0.session.spec.identifier == new.spec.identifier
+            }
+            guard !isInUse else { return .identifierInUse }
+            let session = TenantSession(id: new.id, tenant: new.tenant, spec: new.spec, createdAt: .now)
+            stored.append(Stored(session: session, idempotency: new.idempotency))
+            return .created(session)
+        }
+    }
+
+    package func session(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> TenantSession? {
+        stored.withLock { $0.first { $0.session.id == id && $0.session.tenant == tenant }?.session }
+    }
+
+    package func sessions(
+        of tenant: Tenant.ID,
+        matching filter: SessionFilter,
+        page: SessionPage
+    ) async throws(StoreError) -> [TenantSession] {
+        stored.withLock { stored in
+            stored.map(\.session)
+                .filter { session in
+                    session.tenant == tenant && page.after.map { session.id < $0 } ?? true
+                        && filter.kind.map { $0 == session.spec.kind } ?? true
+                        && filter.identifier.map { $0 == session.spec.identifier } ?? true
+                }
+                .sorted { $0.id > $1.id }
+                .prefix(page.limit).map(\.self)
+        }
+    }
+
+    package func invalidate(
+        _ id: TenantSession.ID,
+        of tenant: Tenant.ID,
+        _ mode: Invalidation
+    ) async throws(StoreError) -> TenantSession? {
+        stored.withLock { stored in
+            guard let index = stored.firstIndex(where: { $0.session.id == id && $0.session.tenant == tenant }) else {
+                return nil
+            }
+            stored[index].session.state = .invalidated
+            stored[index].session.invalidatedAt = stored[index].session.invalidatedAt ?? .now
+            stored[index].session.endedAt = stored[index].session.endedAt ?? .now
+            return stored[index].session
+        }
+    }
+
+    package func remove(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
+        stored.withLock { stored in
+            let count = stored.count
+            stored.removeAll {
+                $0.session.id == id && $0.session.tenant == tenant && $0.session.state == .invalidated
+            }
+            return stored.count < count
+        }
+    }
+
+    package func settle() async throws(StoreError) {}
+}
