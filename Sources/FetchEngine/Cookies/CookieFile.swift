@@ -6,7 +6,7 @@ import Glibc
 /// Writing waits for the disk, so it happens on a thread of its own.
 actor CookieFile {
     private static let loop = EventLoop(name: "cookies")
-    private static let magic = Array("FCKS".utf8) + [1]
+    static let magic = Array("FCKS".utf8) + [1]
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { Self.loop.asUnownedSerialExecutor() }
 

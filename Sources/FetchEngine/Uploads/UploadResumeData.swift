@@ -20,7 +20,7 @@ public struct UploadResumeData: Sendable, Hashable {
 }
 
 extension UploadResumeData {
-    private static let magic = Array("FUPL".utf8) + [1]
+    static let magic = Array("FUPL".utf8) + [1]
 
     /// The data as bytes, to store.
     public var bytes: [UInt8] {

@@ -8,7 +8,21 @@ import Testing
 @testable import FetchEngine
 
 /// What downloads leave behind, of themselves and of processes that are gone.
-@Suite(.timeLimit(.minutes(2))) struct DownloadRestTests {
+@Suite(.timeLimit(.minutes(5))) struct DownloadRestTests {
+    // DLD-1
+    @Test func `the first destination counts, and nobody is asked for a second`() async throws {
+        let directory = try TemporaryDirectory()
+        var answers = DownloadLog.Answers()
+        answers.destination = DownloadDestination(path: directory.file("second"))
+        let log = DownloadLog(answers)
+        let options = DownloadOptions(destination: DownloadDestination(path: directory.file("first")))
+        let task = Session().downloadTask(
+            with: Request(url: try URLRecord("data:,hello")), options: options, delegate: log)
+        await task.run()
+        #expect(try directory.names() == ["first"])
+        #expect(!log.events.contains { $0.hasPrefix("destination") } && log.events.contains("created first"))
+    }
+
     // LIF-12
     @Test func `ten thousand downloads leave the disk as it was`() async throws {
         let directory = try TemporaryDirectory()

@@ -16,11 +16,38 @@ extension FuzzTarget {
     /// Resume data reads as itself; the checksum is made to fit, for nothing gets past it otherwise.
     static func resumeData(_ bytes: [UInt8]) {
         _ = try? ResumeData(bytes: bytes)
-        let content = Array("FRSM".utf8) + [ResumeData.version] + bytes
-        let stored = content + ContentDigest.sha256.digest(of: content)
-        guard let data = try? ResumeData(bytes: stored) else { return }
+        guard let data = try? ResumeData(bytes: sealed(Array("FRSM".utf8) + [ResumeData.version] + bytes)) else {
+            return
+        }
         precondition((try? ResumeData(bytes: data.bytes))?.bytes == data.bytes)
     }
+
+    /// The same for uploads.
+    static func uploadResumeData(_ bytes: [UInt8]) {
+        _ = try? UploadResumeData(bytes: bytes)
+        guard let data = try? UploadResumeData(bytes: sealed(UploadResumeData.magic + bytes)) else { return }
+        precondition((try? UploadResumeData(bytes: data.bytes)) == data)
+    }
+
+    /// Cookies of a file read as themselves.
+    static func cookieStore(_ bytes: [UInt8]) {
+        _ = CookieFile.cookies(in: bytes)
+        guard let cookies = CookieFile.cookies(in: sealed(CookieFile.magic + bytes)) else { return }
+        precondition(CookieFile.cookies(in: CookieFile.bytes(of: cookies)) == cookies)
+    }
+
+    /// A host that is to be reached by https is that for a time that can be counted.
+    static func strictTransport(_ text: String) {
+        guard let wish = StrictTransport(field: text) else { return }
+        precondition((.zero ... .seconds(CacheControl.maximumSeconds)).contains(wish.maximumAge))
+        let store = StrictTransportStore()
+        store.insert("h.example", for: wish.maximumAge, includesSubdomains: wish.includesSubdomains)
+        precondition(store.includes("h.example") == (wish.maximumAge > .zero))
+        precondition(store.includes("a.h.example") == (wish.maximumAge > .zero && wish.includesSubdomains))
+    }
+
+    /// Bytes with a checksum that fits, for nothing gets past it otherwise.
+    private static func sealed(_ content: [UInt8]) -> [UInt8] { content + ContentDigest.sha256.digest(of: content) }
 
     /// Where the chunks break makes no difference.
     static func multipart(_ bytes: [UInt8]) {

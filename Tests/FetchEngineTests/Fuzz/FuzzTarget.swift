@@ -23,6 +23,9 @@ enum FuzzTarget: String, CaseIterable {
     case binHex
     case macBinary
     case resumeData
+    case uploadResumeData
+    case cookieStore
+    case strictTransport
 
     func run(_ bytes: [UInt8]) {
         switch self {
@@ -42,6 +45,9 @@ enum FuzzTarget: String, CaseIterable {
         case .binHex: Self.decode(bytes, by: BinHexDecoder.self)
         case .macBinary: Self.decode(bytes, by: MacBinaryDecoder.self)
         case .resumeData: Self.resumeData(bytes)
+        case .uploadResumeData: Self.uploadResumeData(bytes)
+        case .cookieStore: Self.cookieStore(bytes)
+        case .strictTransport: Self.strictTransport(String(decoding: bytes, as: UTF8.self))
         }
     }
 

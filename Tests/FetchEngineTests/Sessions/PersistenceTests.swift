@@ -1,4 +1,6 @@
 import FetchEngine
+import Foundation
+import Glibc
 import HTTPTypes
 import TestSupport
 import Testing
@@ -37,6 +39,65 @@ import Testing
         try directory.write("not cookies", to: "store/cookies")
         #expect { try SessionConfiguration.persistent(in: directory.file("store")) } throws: {
             ($0 as? LoadError)?.code == .cannotDecodeRawData
+        }
+    }
+
+    // SES-3, CRD-7: in a process of its own whose every usual place for files is empty before.
+    @Test func `an ephemeral session leaves no byte of a body, cookie or credential on the disk`() async throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            for name in ["HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_DATA_HOME"] { setenv(name, path, 1) }
+            guard chdir(path) == 0, try await PersistenceTests.loadSecrets() else { exit(1) }
+        }
+        #expect(try Self.files(below: path).isEmpty)
+    }
+
+    // SES-3: the same look finds what a session with stores on disk leaves.
+    @Test func `a session with stores on disk leaves both`() async throws {
+        let directory = try TemporaryDirectory()
+        #expect(try await Self.loadSecrets(storesIn: directory.path))
+        let files = try Self.files(below: directory.path)
+        let content = try files.map { try Data(contentsOf: URL(filePath: $0)) }.reduce(Data(), +)
+        #expect(content.range(of: Data("marker-body".utf8)) != nil)
+        #expect(content.range(of: Data("marker-cookie".utf8)) != nil)
+        #expect(content.range(of: Data("marker-password".utf8)) == nil)
+    }
+
+    /// Loads a body, sets a cookie and answers a challenge; says whether all of it happened.
+    fileprivate static func loadSecrets(storesIn directory: String? = nil) async throws -> Bool {
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                let isWelcome = head.hasPrefix("GET /page ") || head.contains("Authorization: Basic ")
+                try connection.send(
+                    isWelcome
+                        ? "HTTP/1.1 200 OK\r\nSet-Cookie: c=marker-cookie; Max-Age=600\r\n"
+                            + "Cache-Control: max-age=600\r\nContent-Length: 11\r\n\r\nmarker-body"
+                        : "HTTP/1.1 401 Who\r\nWWW-Authenticate: Basic realm=r\r\nContent-Length: 0\r\n\r\n")
+            }
+        }
+        var configuration = SessionConfiguration.ephemeral
+        configuration.urlCache = MemoryResponseCache()
+        if let directory { configuration = try .persistent(in: directory) }
+        let credential = Credential(user: "u", password: "marker-password", persistence: .permanent)
+        let session = Session(
+            configuration: configuration, delegate: ChallengeAnswerer { _ in .useCredential(credential) })
+        var sources: [Response.Source] = []
+        for path in ["/page", "/page", "/login"] {
+            let (body, response) = try await session.data(for: Request(url: try URLRecord(origin.url(path))))
+            guard response.status == .ok, body == Array("marker-body".utf8) else { return false }
+            sources.append(response.source)
+        }
+        let cookies = try await configuration.httpCookieStorage?.cookies() ?? []
+        await (configuration.urlCache as? DiskResponseCache)?.flush()
+        session.finishTasksAndInvalidate()
+        return sources == [.network, .cache, .network] && cookies.map(\.value) == ["marker-cookie"]
+    }
+
+    private static func files(below path: String) throws -> [String] {
+        try FileManager.default.subpathsOfDirectory(atPath: path).map { path + "/" + $0 }.filter {
+            var isDirectory = ObjCBool(false)
+            return FileManager.default.fileExists(atPath: $0, isDirectory: &isDirectory) && !isDirectory.boolValue
         }
     }
 }
