@@ -5,15 +5,18 @@ import HTTPTypes
 
 /// Loads one URL many times, a fixed number at once.
 func fetch(_ text: String, total: Int, concurrency: Int) async throws {
-    let loop = EventLoop(name: "transfers")
-    let session = Session(configuration: benchmarkConfiguration(concurrency), transferLoop: TransferLoop(loop))
+    let loop = TransferLoop(EventLoop(name: "transfers"))
+    let session = Session(configuration: try benchmarkConfiguration(concurrency), transferLoop: loop)
+    let isOnLoop = getenv("ENGINE_BENCH_ON_LOOP") != nil
     let request = Request(url: try URLRecord(text))
     let start = Usage.Figures.now
     let latencies = await withTaskGroup(of: [Double].self) { group in
-        let preference: EventLoop? = getenv("ENGINE_BENCH_PREFER_LOOP") == nil ? nil : loop
         for index in 0..<concurrency {
             let share = total / concurrency + (index < total % concurrency ? 1 : 0)
-            group.addTask(executorPreference: preference) { await run(share, of: request, in: session) }
+            group.addTask {
+                guard isOnLoop else { return await run(share, of: request, in: session) }
+                return await loop.run { _ in await run(share, of: request, in: session) }
+            }
         }
         return await group.reduce(into: []) { $0 += $1 }
     }
@@ -26,7 +29,9 @@ func fetch(_ text: String, total: Int, concurrency: Int) async throws {
         "p50_ms=\(rounded(p50 * 1e3, 1000)) p99_ms=\(rounded(p99 * 1e3, 1000)) hwm_kb=\(status("VmHWM"))")
 }
 
-private func run(_ count: Int, of request: Request, in session: Session) async -> [Double] {
+private nonisolated(nonsending) func run(
+    _ count: Int, of request: Request, in session: Session
+) async -> [Double] {
     var latencies: [Double] = []
     latencies.reserveCapacity(count)
     for _ in 0..<count {
@@ -42,7 +47,7 @@ private func run(_ count: Int, of request: Request, in session: Session) async -
 
 /// Holds many transfers open, taking what little they send, and tells what each costs.
 func idle(_ text: String, count: Int, seconds: Int) async throws {
-    let session = Session(configuration: benchmarkConfiguration(count))
+    let session = Session(configuration: try benchmarkConfiguration(count))
     let request = Request(url: try URLRecord(text))
     let before = status("VmRSS")
     let start = Usage.Figures.now
@@ -82,7 +87,7 @@ private func started(_ request: Request, in session: Session) async throws(LoadE
 
 /// Loads one body into a file.
 func download(_ text: String, to path: String) async throws {
-    let session = Session(configuration: benchmarkConfiguration(1))
+    let session = Session(configuration: try benchmarkConfiguration(1))
     let descriptor = path == "-" ? -1 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
     guard path == "-" || descriptor >= 0 else { throw Usage() }
     let before = Usage.Figures.now
@@ -111,9 +116,23 @@ private func writeAll(_ bytes: [UInt8], to descriptor: Int32) throws {
     }
 }
 
-private func benchmarkConfiguration(_ connections: Int) -> SessionConfiguration {
+private func benchmarkConfiguration(_ connections: Int) throws -> SessionConfiguration {
     var configuration = SessionConfiguration()
     configuration.httpMaximumConnectionsPerHost = connections
     configuration.timeoutIntervalForResource = .seconds(3600)
+    if getenv("PEER_HTTP1") != nil { configuration.httpVersion = .http1 }
+    if let path = getenv("PEER_CA") {
+        guard let authority = contents(of: String(cString: path)) else { throw Usage() }
+        configuration.tls.anchors = .pem(authority)
+    }
     return configuration
+}
+
+private func contents(of path: String) -> [UInt8]? {
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 1 << 16)
+    let count = read(descriptor, &bytes, bytes.count)
+    return count > 0 ? Array(bytes.prefix(count)) : nil
 }

@@ -8,7 +8,8 @@ import Glibc
 ///     engine-bench idle URL COUNT SECONDS           COUNT slow bodies held open at once
 ///     engine-bench download URL FILE                one body into a file; - only counts it
 ///
-/// ENGINE_BENCH_PREFER_LOOP=1 runs the calling tasks on the transfers' loop, as the worker does.
+/// PEER_CA names a certificate authority to trust, PEER_HTTP1=1 keeps to HTTP/1.1, ENGINE_BENCH_ON_LOOP=1 runs the
+/// calling tasks on the transfers' loop, as the worker does.
 let arguments = Array(CommandLine.arguments.dropFirst())
 let usage = "usage: engine-bench fetch URL TOTAL CONCURRENCY | idle URL COUNT SECONDS | download URL FILE"
 

@@ -11,15 +11,14 @@ import base64
 import json
 import os
 import pathlib
-import re
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 
 from database import Database
+from figures import Figures, measure, settle_down
 from origin import Origin
 from processes import ROOT, Failed, raise_descriptor_limit, run, say, stop_in_order
 from service import Service
@@ -43,46 +42,6 @@ class Plan:
         self.big_bytes = (256 if quick else 1024) << 20
 
 
-class Figures:
-    """Samples by name; the report is their medians."""
-
-    def __init__(self):
-        self.samples = {}
-
-    def add(self, **figures):
-        for name, value in figures.items():
-            self.samples.setdefault(name.replace("_", ".", 1), []).append(value)
-
-    def median(self, name):
-        return statistics.median(self.samples[name]) if self.samples.get(name) else None
-
-    def ratio(self, name, ours, limit):
-        over, under = self.median(ours), self.median(limit)
-        if over is not None and under:
-            self.samples[name] = [over / under]
-
-    def flat(self):
-        return {name: round(statistics.median(values), 4) for name, values in self.samples.items()}
-
-
-def pairs(line):
-    """The key=value words of a program's report."""
-    return {key: float(value) for key, value in re.findall(r"(\w+)=(-?[\d.]+)", line)}
-
-
-def measure(command, **options):
-    """Runs a program that reports key=value on its last line; its work must have had no failure."""
-    command = [str(word) for word in command]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **options)
-    lines = done.stdout.strip().splitlines()
-    if done.returncode != 0 or not lines:
-        raise Failed(f"{' '.join(command)}\nended with {done.returncode}: {done.stdout[-500:]} {done.stderr[-500:]}")
-    figures = pairs(lines[-1])
-    if figures.get("failed"):
-        raise Failed(f"{' '.join(command)}\nhad failures: {lines[-1]}")
-    return figures
-
-
 def build_limits():
     BUILT.mkdir(parents=True, exist_ok=True)
     limits, pg = ROOT / "Benchmarks/Limits", run(["pg_config", "--includedir"]).strip()
@@ -101,25 +60,6 @@ def build_ours():
     return fetchd, fetchd.with_name("engine-bench")
 
 
-def idle_share(seconds=0.5):
-    """The idle share of the machine's processors right now."""
-    def times():
-        return [int(word) for word in pathlib.Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
-    before = times()
-    time.sleep(seconds)
-    delta = [b - a for a, b in zip(before, times(), strict=True)]
-    return (delta[3] + delta[4]) / max(1, sum(delta))
-
-
-def settle_down(plan, figures):
-    """Waits a little for a quiet machine; records how quiet it was."""
-    for _ in range(plan.patience):
-        share = idle_share()
-        if share > 0.9:
-            break
-    figures.add(machine_idlePercent=share * 100)
-
-
 def engine(plan, figures, origin, ours):
     fetch = [BUILT / "curlbench", "-1", "-n", plan.fetches, "-c", 64, f"{origin.url}/1k"]
     idle = [BUILT / "curlbench", "-1", "-c", plan.idle_transfers, "-i", plan.idle_seconds, origin.slow_url]
@@ -131,7 +71,7 @@ def engine(plan, figures, origin, ours):
     if ours:
         settle_down(plan, figures)
         # On the transfers' loop, where the worker runs its jobs.
-        mine = measure(["env", "ENGINE_BENCH_PREFER_LOOP=1", ours[1], "fetch", f"{origin.url}/1k", plan.fetches, 64])
+        mine = measure(["env", "ENGINE_BENCH_ON_LOOP=1", ours[1], "fetch", f"{origin.url}/1k", plan.fetches, 64])
         figures.add(engine_rate=mine["rate"], engine_cpuUs=mine["cpu_us"])
         held = measure([ours[1], "idle", origin.slow_url, plan.idle_transfers, plan.idle_seconds])
         figures.add(engine_idleTransferKB=held.get("per_transfer_kb", held["rss_kb"] / plan.idle_transfers))

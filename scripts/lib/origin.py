@@ -4,21 +4,30 @@ import pathlib
 import random
 import subprocess
 
-from processes import ROOT, free_ports, is_listening, program, stop, wait_until
+from processes import ROOT, free_ports, is_listening, program, run, stop, wait_until
 
 
 class Origin:
-    """Serves /1k, /big.bin, /json and /slow (1 KB/s) on a free port."""
+    """Serves /1k, /big.bin, /json and /slow (1 KB/s) on a free port, and all but the last over TLS too."""
 
     def __init__(self, directory, big_bytes):
         self.directory = pathlib.Path(directory)
         self.big_bytes = big_bytes
-        self.port, self.slow_port = free_ports(2)
+        self.port, self.slow_port, self.tls_port = free_ports(3)
         self.process = None
 
     @property
     def url(self):
         return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def tls_url(self):
+        return f"https://localhost:{self.tls_port}"
+
+    @property
+    def certificate(self):
+        """Who trusts it trusts the origin."""
+        return self.directory / "origin.crt"
 
     @property
     def slow_url(self):
@@ -35,10 +44,13 @@ class Origin:
         with open(www / "big.bin", "wb") as big:
             for _ in range(self.big_bytes >> 20):
                 big.write(block)
+        run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
+             "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
+             "-keyout", self.directory / "origin.key", "-out", self.certificate])
         template = (ROOT / "Benchmarks/origin.nginx.conf").read_text()
         user = "user www-data;" if os.geteuid() == 0 else ""
         for word, value in {"@USER@": user, "@DIRECTORY@": str(self.directory), "@PORT@": str(self.port),
-                            "@SLOW_PORT@": str(self.slow_port)}.items():
+                            "@SLOW_PORT@": str(self.slow_port), "@TLS_PORT@": str(self.tls_port)}.items():
             template = template.replace(word, value)
         configuration = self.directory / "nginx.conf"
         configuration.write_text(template)
