@@ -85,35 +85,86 @@ private func started(_ request: Request, in session: Session) async throws(LoadE
     return task
 }
 
-/// Loads one body into a file.
+/// Loads one body into a file, or into nothing.
 func download(_ text: String, to path: String) async throws {
     let session = Session(configuration: try benchmarkConfiguration(1))
-    let descriptor = path == "-" ? -1 : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    guard path == "-" || descriptor >= 0 else { throw Usage() }
+    let request = Request(url: try URLRecord(text))
     let before = Usage.Figures.now
-    var count = 0
-    let task = session.dataTask(with: Request(url: try URLRecord(text)))
+    let count =
+        path == "-"
+        ? try await counted(session.dataTask(with: request))
+        : try await session.download(
+            for: request, options: DownloadOptions(destination: .init(path: path, allowOverwrite: true))
+        ).byteCount
+    reportBulk("download", bytes: Int(count), since: before)
+}
+
+private func counted(_ task: DataTask) async throws -> Int64 {
     _ = try await task.response()
-    for try await chunk in task.body {
-        if descriptor >= 0 { try writeAll(chunk, to: descriptor) }
-        count += chunk.count
+    var count: Int64 = 0
+    for try await chunk in task.body { count += Int64(chunk.count) }
+    return count
+}
+
+/// Sends one body: a file, or mebibytes made while they are sent.
+func upload(_ text: String, from source: String) async throws {
+    let session = Session(configuration: try benchmarkConfiguration(1))
+    var request = Request(url: try URLRecord(text))
+    request.method = .put
+    let body = Int(source).map { RequestBody.stream(length: Int64($0) << 20, Megabytes(count: $0)) }
+    let before = Usage.Figures.now
+    let task = session.uploadTask(with: request, from: body ?? .file(path: source))
+    let (_, response) = try await task.data()
+    guard response.status.kind == .successful else { throw Usage() }
+    reportBulk("upload", bytes: Int(task.countOfBytesSent), since: before)
+}
+
+/// A body of so many times the same mebibyte.
+private struct Megabytes: BodyStreamProvider {
+    let count: Int
+
+    func makeStream() async -> BodyPipe? {
+        let pipe = BodyPipe()
+        let piece = [UInt8](repeating: 0x5A, count: 1 << 18)
+        Task {
+            do {
+                for _ in 0..<(count * 4) { try await pipe.write(piece) }
+                pipe.finish()
+            } catch {
+                pipe.fail()
+            }
+        }
+        return pipe
     }
+}
+
+private func reportBulk(_ name: String, bytes: Int, since before: Usage.Figures) {
     let spent = Usage.Figures.now.since(before)
-    let size = Double(count) / 1e9
+    let size = Double(bytes) / 1e9
     print(
-        "engine download bytes=\(count) seconds=\(rounded(spent.wall, 1000)) MBps=\(Int(size * 1e3 / spent.wall))",
+        "engine \(name) bytes=\(bytes) seconds=\(rounded(spent.wall, 1000)) MBps=\(Int(size * 1e3 / spent.wall))",
         "cpu_s_per_GB=\(rounded(spent.cpu / size, 1000)) hwm_kb=\(status("VmHWM"))")
 }
 
-private func writeAll(_ bytes: [UInt8], to descriptor: Int32) throws {
-    var offset = 0
-    while offset < bytes.count {
-        let count = bytes.withUnsafeBytes {
-            write(descriptor, $0.baseAddress.map { $0 + offset }, bytes.count - offset)
-        }
-        guard count > 0 else { throw Usage() }
-        offset += count
-    }
+/// Loads one URL many times, from the cache in memory after the first time.
+func cached(_ text: String, total: Int) async throws {
+    let loop = TransferLoop(EventLoop(name: "transfers"))
+    var configuration = try benchmarkConfiguration(1)
+    configuration.urlCache = MemoryResponseCache()
+    let session = Session(configuration: configuration, transferLoop: loop)
+    var request = Request(url: try URLRecord(text))
+    request.cachePolicy = .returnCacheDataElseLoad
+    _ = try await session.data(for: request)
+    let isOnLoop = getenv("ENGINE_BENCH_ON_LOOP") != nil
+    let start = Usage.Figures.now
+    let latencies =
+        isOnLoop
+        ? await loop.run { [request] _ in await run(total, of: request, in: session) }
+        : await run(total, of: request, in: session)
+    let spent = Usage.Figures.now.since(start)
+    print(
+        "engine cached n=\(total) failed=\(total - latencies.count) rate=\(Int(Double(total) / spent.wall))",
+        "cpu_us=\(rounded(spent.cpu / Double(total) * 1e6)) hwm_kb=\(status("VmHWM"))")
 }
 
 private func benchmarkConfiguration(_ connections: Int) throws -> SessionConfiguration {

@@ -7,11 +7,16 @@ import Glibc
 ///     engine-bench fetch URL TOTAL CONCURRENCY      a body into memory, TOTAL times
 ///     engine-bench idle URL COUNT SECONDS           COUNT slow bodies held open at once
 ///     engine-bench download URL FILE                one body into a file; - only counts it
+///     engine-bench upload URL FILE                  one file, or a number of mebibytes made while they are sent
+///     engine-bench cached URL TOTAL                 one body TOTAL times from the cache in memory
 ///
 /// PEER_CA names a certificate authority to trust, PEER_HTTP1=1 keeps to HTTP/1.1, ENGINE_BENCH_ON_LOOP=1 runs the
 /// calling tasks on the transfers' loop, as the worker does.
 let arguments = Array(CommandLine.arguments.dropFirst())
-let usage = "usage: engine-bench fetch URL TOTAL CONCURRENCY | idle URL COUNT SECONDS | download URL FILE"
+let usage = """
+    usage: engine-bench fetch URL TOTAL CONCURRENCY | idle URL COUNT SECONDS | download URL FILE
+                        | upload URL FILE | cached URL TOTAL
+    """
 
 do {
     switch arguments.first {
@@ -21,6 +26,10 @@ do {
         try await idle(arguments[1], count: number(arguments[2]), seconds: number(arguments[3]))
     case "download" where arguments.count == 3:
         try await download(arguments[1], to: arguments[2])
+    case "upload" where arguments.count == 3:
+        try await upload(arguments[1], from: arguments[2])
+    case "cached" where arguments.count == 3:
+        try await cached(arguments[1], total: number(arguments[2]))
     default:
         complain(usage)
         exit(2)

@@ -18,7 +18,7 @@ import tempfile
 import time
 
 from database import Database
-from figures import Figures, measure, settle_down
+from figures import Figures, measure, settle_down, timed
 from origin import Origin
 from processes import ROOT, Failed, raise_descriptor_limit, run, say, stop_in_order
 from service import Service
@@ -132,17 +132,6 @@ def our_e2e(plan, figures, origin, database, service, key, scratch):
     settle_down(plan, figures)
     idle = measure(waiting)
     figures.add(e2e_idleP50Ms=idle["p50_ms"], e2e_idleP99Ms=idle["p99_ms"])
-
-
-def timed(command):
-    """Wall seconds, CPU seconds and the largest resident set of one command."""
-    begin = time.monotonic()
-    child = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
-    _, status, used = os.wait4(child.pid, 0)
-    child.returncode = os.waitstatus_to_exitcode(status)
-    if child.returncode != 0:
-        raise Failed(f"{' '.join(map(str, command))} ended with status {child.returncode}")
-    return time.monotonic() - begin, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
 def bulk(plan, figures, origin, ours, scratch):

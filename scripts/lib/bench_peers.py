@@ -1,10 +1,11 @@
 """Compares the engine with other clients for Swift, and with libcurl in a C loop, and writes bench-peers.json.
 
-    scripts/bench-peers [--quick] [--rounds N] [--output FILE]
+    scripts/bench-peers [--quick] [--rounds N] [--only fetches,idle,cached,bulk] [--output FILE]
 
-One nginx on loopback, 1 KB a fetch, every client in one process and one thread of its own; all take turns in each
-round, and the figures are medians. FoundationNetworking cannot be given a certificate authority, so it is measured
-over plain HTTP/1.1 alone.
+One nginx on loopback; all clients take turns in each round, and the figures are medians. Fetches are of 1 KB, and every
+client has one thread for its connections. FoundationNetworking cannot be given a certificate authority, so it is
+measured over plain HTTP/1.1 alone. Bulk is one body each way, compared with the curl command; idle transfers crawl at
+1 KB/s.
 """
 import argparse
 import json
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from figures import Figures, measure, settle_down
+from figures import Figures, measure, settle_down, timed
 from origin import Origin
 from processes import ROOT, Failed, raise_descriptor_limit, run, say, stop_in_order
 
@@ -28,6 +29,10 @@ class Plan:
     def __init__(self, quick):
         self.patience = 2 if quick else 20
         self.seconds = 0.5 if quick else 2
+        self.bulk_bytes = (256 if quick else 3072) << 20
+        self.idle_transfers = (300, 1_000) if quick else (1_000, 10_000)
+        self.idle_seconds = 6 if quick else 16
+        self.cached_loads = 20_000 if quick else 100_000
 
     def fetches(self, client, concurrency):
         """About so many as a client of its kind makes in the time planned."""
@@ -72,30 +77,84 @@ def command(client, program, protocol, origin, total, concurrency):
     return [*settings, program, *verb, url, total, concurrency]
 
 
+def fetches(plan, figures, origin, programs):
+    for protocol in PROTOCOLS:
+        for concurrency in CONCURRENCIES:
+            for client in CLIENTS:
+                total = plan.fetches(client, concurrency)
+                words = command(client, programs[client], protocol, origin, total, concurrency)
+                if words is None:
+                    continue
+                settle_down(plan, figures)
+                found = measure(words)
+                name = f"{protocol}_{concurrency}.{client}"
+                figures.samples.setdefault(f"{name}.rate", []).append(found["rate"])
+                figures.samples.setdefault(f"{name}.cpuUs", []).append(found.get("cpu_us", found.get("cpu_us_per")))
+
+
+def bulk(plan, figures, origin, programs, scratch):
+    """Processor seconds a gigabyte: a body to nowhere, to a file, from memory and from a file."""
+    engine, url, here = programs["engine"], f"{origin.url}/big.bin", scratch / "bulk.bin"
+    there, source = f"{origin.url}/put/bulk.bin", origin.directory / "www/big.bin"
+    pairs = {
+        "downToMemory": (["curl", "-s", "-o", "/dev/null", url], [engine, "download", url, "-"]),
+        "downToFile": (["curl", "-s", "-o", here, url], [engine, "download", url, here]),
+        "upFromFile": (["curl", "-s", "-f", "-H", "Expect:", "-T", source, there], [engine, "upload", there, source]),
+        "upFromMemory": (None, [engine, "upload", there, plan.bulk_bytes >> 20]),
+    }
+    for name, (limit, ours) in pairs.items():
+        for client, words in (("curl", limit), ("engine", ours)):
+            if words is None:
+                continue
+            settle_down(plan, figures)
+            os.sync()
+            wall, cpu, rss = timed(words)
+            figures.add(**{f"bulk_{name}.{client}.wallSeconds": wall, f"bulk_{name}.{client}.rssMB": rss,
+                           f"bulk_{name}.{client}.cpuSecondsPerGB": cpu / (plan.bulk_bytes / 1e9)})
+            here.unlink(missing_ok=True)
+
+
+def idle(plan, figures, origin, programs):
+    for count in plan.idle_transfers:
+        for client in ("limit", "engine"):
+            options = ["-1", "-c", count, "-i", plan.idle_seconds, origin.slow_url]
+            words = [programs[client], *options] if client == "limit" else [
+                programs[client], "idle", origin.slow_url, count, plan.idle_seconds]
+            settle_down(plan, figures)
+            found = measure(words)
+            figures.samples.setdefault(f"idle_{count}.{client}.perTransferKB", []).append(found["per_transfer_kb"])
+            figures.samples.setdefault(f"idle_{count}.{client}.cpuPercent", []).append(found["hold_cpu_pct"])
+
+
+def cached(plan, figures, origin, programs):
+    settle_down(plan, figures)
+    for name, settings in (("onLoop", ["env", "ENGINE_BENCH_ON_LOOP=1"]), ("elsewhere", ["env"])):
+        found = measure([*settings, programs["engine"], "cached", f"{origin.url}/1k", plan.cached_loads])
+        figures.add(**{f"cached_{name}.cpuUs": found["cpu_us"]})
+
+
 def rounds(options, plan, figures, programs, scratch):
-    with Origin(scratch / "origin", 1 << 20) as origin:
+    with Origin(scratch / "origin", plan.bulk_bytes) as origin:
         for number in range(options.rounds):
             say(f"Round {number + 1} of {options.rounds} …")
-            for protocol in PROTOCOLS:
-                for concurrency in CONCURRENCIES:
-                    for client in CLIENTS:
-                        total = plan.fetches(client, concurrency)
-                        words = command(client, programs[client], protocol, origin, total, concurrency)
-                        if words is None:
-                            continue
-                        settle_down(plan, figures)
-                        found = measure(words)
-                        name = f"{protocol}_{concurrency}.{client}"
-                        figures.samples.setdefault(f"{name}.rate", []).append(found["rate"])
-                        cost = found.get("cpu_us", found.get("cpu_us_per"))
-                        figures.samples.setdefault(f"{name}.cpuUs", []).append(cost)
+            if "fetches" in options.only:
+                fetches(plan, figures, origin, programs)
+            if "idle" in options.only:
+                idle(plan, figures, origin, programs)
+            if "cached" in options.only:
+                cached(plan, figures, origin, programs)
+            if "bulk" in options.only:
+                bulk(plan, figures, origin, programs, scratch)
 
 
 def table(figures):
     def cell(name):
         value = figures.median(name)
         return "-" if value is None else f"{value:,.0f}"
-    for unit in ("rate", "cpuUs"):
+    others = [name for name in sorted(figures.samples) if name.split(".")[0] in ("idle", "cached", "bulk")]
+    for name in others:
+        print(f"{name:44}{figures.median(name):12,.2f}")
+    for unit in ("rate", "cpuUs") if figures.median("http1_64.engine.rate") else ():
         print("fetches/s" if unit == "rate" else "CPU per fetch, µs")
         print(f"{'':22}" + "".join(f"{client:>22}" for client in CLIENTS))
         for protocol in PROTOCOLS:
@@ -108,6 +167,7 @@ def table(figures):
 def main():
     parser = argparse.ArgumentParser(prog="bench-peers", description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one short round")
+    parser.add_argument("--only", default="fetches,idle,cached,bulk", type=lambda text: text.split(","))
     parser.add_argument("--rounds", type=int, help="default 3, quick 1")
     parser.add_argument("--output", default=ROOT / "bench-peers.json")
     options = parser.parse_args()

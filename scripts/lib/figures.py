@@ -1,4 +1,5 @@
 """Figures of a benchmark: samples by name, the programs that give them, and how quiet the machine was."""
+import os
 import pathlib
 import re
 import statistics
@@ -46,6 +47,17 @@ def measure(command, **options):
     if figures.get("failed"):
         raise Failed(f"{' '.join(command)}\nhad failures: {lines[-1]}")
     return figures
+
+
+def timed(command):
+    """Wall seconds, CPU seconds and the largest resident set of one command."""
+    begin = time.monotonic()
+    child = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        raise Failed(f"{' '.join(map(str, command))} ended with status {child.returncode}")
+    return time.monotonic() - begin, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
 def idle_share(seconds=0.5):

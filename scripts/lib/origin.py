@@ -47,11 +47,19 @@ class Origin:
         run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
              "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
              "-keyout", self.directory / "origin.key", "-out", self.certificate])
+        # Where PUT leaves what it gets.
+        put = self.directory / "put"
+        put.mkdir()
+        put.chmod(0o777)
         template = (ROOT / "Benchmarks/origin.nginx.conf").read_text()
         user = "user www-data;" if os.geteuid() == 0 else ""
         for word, value in {"@USER@": user, "@DIRECTORY@": str(self.directory), "@PORT@": str(self.port),
                             "@SLOW_PORT@": str(self.slow_port), "@TLS_PORT@": str(self.tls_port)}.items():
-            template = template.replace(word, value)
+            # Where PUT leaves what it gets.
+        put = self.directory / "put"
+        put.mkdir()
+        put.chmod(0o777)
+        template = template.replace(word, value)
         configuration = self.directory / "nginx.conf"
         configuration.write_text(template)
         self.process = subprocess.Popen([program("nginx", "/usr/sbin"), "-c", configuration,

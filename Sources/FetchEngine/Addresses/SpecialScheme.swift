@@ -1,5 +1,5 @@
 /// A scheme for which the URL standard has parsing rules of its own.
-enum SpecialScheme: String {
+enum SpecialScheme {
     case http
     case https
     case ws
@@ -7,7 +7,17 @@ enum SpecialScheme: String {
     case ftp
     case file
 
-    init?(_ scheme: String) { self.init(rawValue: scheme) }
+    init?(_ scheme: String) {
+        switch scheme {
+        case "http": self = .http
+        case "https": self = .https
+        case "ws": self = .ws
+        case "wss": self = .wss
+        case "ftp": self = .ftp
+        case "file": self = .file
+        default: return nil
+        }
+    }
 
     /// The port that is left out of a serialized URL.
     var defaultPort: UInt16? {

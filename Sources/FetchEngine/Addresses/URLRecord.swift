@@ -77,7 +77,9 @@ extension URLRecord {
     public var port: UInt16? { layout.port }
 
     /// The port a connection goes to: the one given or the scheme's default; `nil` for schemes without one.
-    public var effectivePort: UInt16? {
+    public var effectivePort: UInt16? { port(scheme) }
+
+    private func port(_ scheme: String) -> UInt16? {
         layout.port ?? SpecialScheme(scheme)?.defaultPort ?? (scheme == "ftps" ? 990 : nil)
     }
 
@@ -103,7 +105,10 @@ extension URLRecord {
     }
 
     /// The scheme, host and port that decide what credentials, cookies and connections may be shared.
-    public var origin: Origin { Origin(scheme: scheme, host: host ?? "", port: effectivePort) }
+    public var origin: Origin {
+        let scheme = scheme
+        return Origin(scheme: scheme, host: host ?? "", port: port(scheme))
+    }
 
     /// Scheme, host, port and path: what logs and messages may show.
     public var redacted: String {
@@ -137,10 +142,11 @@ extension URLRecord {
 
     /// The part of the serialization between two offsets.
     private func slice(_ start: UInt32, _ end: UInt32) -> String {
-        let utf8 = text.utf8
-        let lower = utf8.index(utf8.startIndex, offsetBy: Int(start))
-        let upper = utf8.index(lower, offsetBy: Int(end) - Int(start))
-        return String(text[lower..<upper])
+        // The text is ASCII: every offset lies between two characters.
+        let part = text.utf8.withContiguousStorageIfAvailable { bytes in
+            String(decoding: UnsafeBufferPointer(rebasing: bytes[Int(start)..<Int(end)]), as: UTF8.self)
+        }
+        return part ?? String(decoding: Array(text.utf8)[Int(start)..<Int(end)], as: UTF8.self)
     }
 }
 

@@ -20,7 +20,9 @@ struct SpaceMemory {
     ///
     /// - Parameter isProxy: Whether a proxy is meant, by a URL that has its host and port.
     func space(for url: URLRecord, isProxy: Bool = false) -> ProtectionSpace? {
-        guard let entries = entries[url.origin]?.filter({ $0.space.isProxy == isProxy }) else { return nil }
+        guard !entries.isEmpty, let entries = entries[url.origin]?.filter({ $0.space.isProxy == isProxy }) else {
+            return nil
+        }
         let path = url.path
         var best: (length: Int, space: ProtectionSpace)?
         for entry in entries {

@@ -5,55 +5,61 @@
 public protocol DownloadDelegate: TaskDelegate {
     /// The download goes on where an earlier one stopped; called before any data, and only when the server sends the
     /// rest.
-    func task(_ task: DownloadTask, didResumeAtOffset offset: Int64, expectedTotalBytes: Int64?) async
+    nonisolated(nonsending) func task(_ task: DownloadTask, didResumeAtOffset offset: Int64, expectedTotalBytes: Int64?)
+        async
 
     /// The file is in a format that can be decoded while it comes, known by this media type.
     ///
     /// Asked once, for a format that the file's content has.
-    func task(_ task: DownloadTask, shouldDecodeSourceDataOfMIMEType mediaType: String) async -> Bool
+    nonisolated(nonsending) func task(_ task: DownloadTask, shouldDecodeSourceDataOfMIMEType mediaType: String) async
+        -> Bool
 
     /// The file needs a place; `nil` leaves it a temporary file.
     ///
     /// Not asked when the options have a destination. The name is safe, and that of the decoded file.
-    func task(
+    nonisolated(nonsending) func task(
         _ task: DownloadTask, decideDestinationWithSuggestedFilename filename: String
     ) async -> DownloadDestination?
 
     /// The file has its final path, unique and after decoding; it appears there when it is complete.
-    func task(_ task: DownloadTask, didCreateDestination path: String) async
+    nonisolated(nonsending) func task(_ task: DownloadTask, didCreateDestination path: String) async
 
     /// More bytes are in the file: how many came, how many are in it, and how many it will have.
-    func task(
+    nonisolated(nonsending) func task(
         _ task: DownloadTask, didWriteData written: Int64, totalBytesWritten: Int64,
         totalBytesExpectedToWrite: Int64?) async
 
     /// The file is complete.
     ///
     /// A temporary file is deleted when this returns, unless it was moved or the value is kept.
-    func task(_ task: DownloadTask, didFinishDownloadingTo file: DownloadedFile) async
+    nonisolated(nonsending) func task(_ task: DownloadTask, didFinishDownloadingTo file: DownloadedFile) async
 }
 
 extension DownloadDelegate {
     /// Ignores it.
-    public func task(_ task: DownloadTask, didResumeAtOffset offset: Int64, expectedTotalBytes: Int64?) async {}
+    public nonisolated(nonsending) func task(
+        _ task: DownloadTask, didResumeAtOffset offset: Int64, expectedTotalBytes: Int64?
+    ) async {}
 
     /// Decodes nothing.
-    public func task(_ task: DownloadTask, shouldDecodeSourceDataOfMIMEType mediaType: String) async -> Bool { false }
+    public nonisolated(nonsending) func task(_ task: DownloadTask, shouldDecodeSourceDataOfMIMEType mediaType: String)
+        async -> Bool
+    { false }
 
     /// Leaves it a temporary file.
-    public func task(
+    public nonisolated(nonsending) func task(
         _ task: DownloadTask, decideDestinationWithSuggestedFilename filename: String
     ) async -> DownloadDestination? { nil }
 
     /// Ignores it.
-    public func task(_ task: DownloadTask, didCreateDestination path: String) async {}
+    public nonisolated(nonsending) func task(_ task: DownloadTask, didCreateDestination path: String) async {}
 
     /// Ignores it.
-    public func task(
+    public nonisolated(nonsending) func task(
         _ task: DownloadTask, didWriteData written: Int64, totalBytesWritten: Int64,
         totalBytesExpectedToWrite: Int64?
     ) async {}
 
     /// Ignores it.
-    public func task(_ task: DownloadTask, didFinishDownloadingTo file: DownloadedFile) async {}
+    public nonisolated(nonsending) func task(_ task: DownloadTask, didFinishDownloadingTo file: DownloadedFile) async {}
 }

@@ -8,7 +8,7 @@ final class CachedExchange: Exchange, @unchecked Sendable {
 
     init(
         _ response: Response, reader: any CachedBodyReader, for request: Request,
-        configuration: SessionConfiguration, load: Load
+        configuration: SharedConfiguration, load: Load
     ) {
         self.reader = reader
         super.init(request: request, configuration: configuration, load: load)
@@ -30,7 +30,7 @@ final class CachedExchange: Exchange, @unchecked Sendable {
             return
         }
         isReading = true
-        load.loop.start { [self] in
+        _ = startApart { [self] in
             let piece: Result<[UInt8]?, LoadError>
             do throws(LoadError) {
                 piece = .success(try await reader.next())

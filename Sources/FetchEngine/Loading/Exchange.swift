@@ -28,7 +28,7 @@ class Exchange: @unchecked Sendable {
     static let redirectBodyLimit = 64 * 1024
 
     let request: Request
-    let configuration: SessionConfiguration
+    let shared: SharedConfiguration
     let load: Load
 
     /// Our own reason to fail; it goes before any other.
@@ -48,13 +48,13 @@ class Exchange: @unchecked Sendable {
     var informational: [Informational] = []
 
     private var wish: Wish?
-    private var waiter: CheckedContinuation<Void, Never>?
+    private var waiter: UnsafeContinuation<Void, Never>?
     /// How many bytes of the request body the teller knows of.
     private var toldBytesSent: Int64 = 0
 
-    init(request: Request, configuration: SessionConfiguration, load: Load) {
+    init(request: Request, configuration: SharedConfiguration, load: Load) {
         self.request = request
-        self.configuration = configuration
+        shared = configuration
         self.load = load
         metrics = TransactionMetrics(url: request.url.withoutCredentials())
     }
@@ -94,7 +94,8 @@ class Exchange: @unchecked Sendable {
     ///
     /// One task at a time.
     func arrival(_ wish: Wish, isolation: isolated TransferLoop) async {
-        await withCheckedContinuation { continuation in
+        // Resumed exactly once by its `take`; the checked form costs as much as the rest of the wait.
+        await withUnsafeContinuation { continuation in
             self.wish = wish
             waiter = continuation
             useRoom()
@@ -162,7 +163,7 @@ class Exchange: @unchecked Sendable {
 
 /// An exchange that is over before it begins: an answer from memory.
 final class StoredExchange: Exchange, @unchecked Sendable {
-    init(_ response: Response, body: [UInt8], for request: Request, configuration: SessionConfiguration, load: Load) {
+    init(_ response: Response, body: [UInt8], for request: Request, configuration: SharedConfiguration, load: Load) {
         super.init(request: request, configuration: configuration, load: load)
         self.response = response
         self.body = body

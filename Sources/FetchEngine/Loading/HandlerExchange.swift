@@ -25,7 +25,7 @@ final class HandlerExchange: Exchange, @unchecked Sendable {
     private var timer: LoopTimer?
 
     init(
-        request: Request, configuration: SessionConfiguration, load: Load, handler: any ProtocolHandler,
+        request: Request, configuration: SharedConfiguration, load: Load, handler: any ProtocolHandler,
         cachedResponse: CachedResponse? = nil
     ) {
         self.handler = handler
@@ -42,7 +42,7 @@ final class HandlerExchange: Exchange, @unchecked Sendable {
         load.loop.set(timer, for: nextDeadline())
         metrics.fetchStart = .nanoseconds(started.nanoseconds(since: load.record.withLock { $0.start } ?? started))
         let client = HandlerClient(self, asking: ask)
-        running = load.loop.startApart { [self, handler, request] in
+        running = startApart { [self, handler, request] in
             var failure: LoadError?
             do throws(LoadError) {
                 try await handler.load(request, client: client)
@@ -68,7 +68,7 @@ final class HandlerExchange: Exchange, @unchecked Sendable {
         self.storagePolicy = storagePolicy
         proposedRequest = next
         metrics.responseStart = .nanoseconds(MonotonicTime.now.nanoseconds(since: started))
-        if let maximum = configuration.maximumResponseBytes, let length = response.expectedContentLength,
+        if let maximum = shared.value.maximumResponseBytes, let length = response.expectedContentLength,
             length > maximum, request.method != .head
         {
             return end(LoadError(.dataLengthExceedsMaximum, "The body is larger than it may be."))
@@ -86,7 +86,7 @@ final class HandlerExchange: Exchange, @unchecked Sendable {
             return continuation.resume(returning: end(error))
         }
         bodyBytes += Int64(bytes.count)
-        if let maximum = configuration.maximumResponseBytes, bodyBytes > maximum {
+        if let maximum = shared.value.maximumResponseBytes, bodyBytes > maximum {
             let error = LoadError(.dataLengthExceedsMaximum, "The body is larger than it may be.")
             return continuation.resume(returning: end(error))
         }
@@ -163,7 +163,7 @@ final class HandlerExchange: Exchange, @unchecked Sendable {
     private func noteActivity() { lastActivity = .now }
 
     private func nextDeadline() -> MonotonicTime {
-        let idle = lastActivity.advanced(by: request.timeoutInterval ?? configuration.timeoutIntervalForRequest)
+        let idle = lastActivity.advanced(by: request.timeoutInterval ?? shared.value.timeoutIntervalForRequest)
         return load.deadline.map { min($0, idle) } ?? idle
     }
 

@@ -144,7 +144,7 @@ final class Load: @unchecked Sendable {
         isolation: isolated TransferLoop, to question: @escaping @Sendable () async -> Answer
     ) async throws(LoadError) -> Answer {
         let box = AnswerBox<Answer>()
-        let asking = loop.start { [self] in
+        let asking = startApart { [self] in
             let answer = await question()
             loop.perform { [self] in
                 box.answer = answer

@@ -1,16 +1,15 @@
-import EventLoop
+// What nobody awaits: a load that drives itself, a question that may be given up, a last word to a delegate. The one place
+// where the engine makes tasks; one keeps what it works on alive until its end.
 
-extension EventLoop {
-    /// Starts what nobody awaits: a load that drives itself, a question that may be given up, a last word to a delegate.
-    ///
-    /// The one place where the engine makes tasks; one keeps what it works on alive until its end.
+extension TransferLoop {
+    /// Starts something that runs on the loop, except where it goes elsewhere itself.
     @discardableResult
-    func start(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
-        Task(executorPreference: self) { await body() }
+    nonisolated func start(_ body: @escaping @Sendable (isolated TransferLoop) async -> Void) -> Task<Void, Never> {
+        Task { await body(self) }
     }
+}
 
-    /// Starts code of the program's that may take its time: it does not run on the loop's thread.
-    func startApart(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
-        Task { await body() }
-    }
+/// Starts code of the program's that may take its time: it does not run on the loop's thread.
+func startApart(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
+    Task { await body() }
 }

@@ -133,7 +133,7 @@ extension TransferLoop {
         // Kerberos names hosts without the brackets of addresses.
         let host = attempt.space.host.trimmingBrackets()
         let negotiation = Negotiation(
-            with: attempt.credential, host: host, service: task.configuration.authentication.kerberosService)
+            with: attempt.credential, host: host, service: task.shared.value.authentication.kerberosService)
         if !attempt.space.isProxy { task.load.negotiation = negotiation }
         guard let token = try? await negotiation.step(nil) else { return nil }
         return .field(Array("Negotiate ".utf8) + Base64.encode(token))
@@ -193,7 +193,7 @@ extension TransferLoop {
     private func defaultCredential(for space: ProtectionSpace, of task: SessionTask) async -> Credential? {
         if space.isProxy, let credential = task.load.proxy?.credential { return credential }
         if let credential = await task.credentialStorage.defaultCredential(for: space) { return credential }
-        let isTransparent = space.method == .negotiate && task.configuration.authentication.usesKerberosTickets
+        let isTransparent = space.method == .negotiate && task.shared.value.authentication.usesKerberosTickets
         return isTransparent ? Credential(kerberosTicketsIn: nil) : nil
     }
 

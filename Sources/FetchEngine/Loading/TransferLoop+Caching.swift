@@ -21,12 +21,12 @@ extension TransferLoop {
         for request: Request, of task: SessionTask, limit: Int
     ) async throws(LoadError) -> Exchange {
         task.load.storing = nil
-        let handler = task.configuration.handler(for: request)
+        let handler = task.shared.value.handler(for: request)
         var visit = CacheVisit(
-            request: request, task: task, cache: task.configuration.urlCache,
+            request: request, task: task, cache: task.shared.value.urlCache,
             machine: CacheMachine(
                 request: handler?.canonicalRequest(for: request) ?? request, policy: task.cachePolicy(of: request),
-                configuration: task.configuration.caching,
+                configuration: task.shared.value.caching,
                 now: .now))
         if let handler { return try await handled(&visit, by: handler, limit: limit) }
         visit.machine.carries(selecting(request.headerFields, of: task))
@@ -49,7 +49,7 @@ extension TransferLoop {
     ///
     /// Without `Accept-Encoding` it does, unless the session leaves that to the program.
     private func selecting(_ fields: HTTPFields, of task: SessionTask) -> HTTPFields {
-        guard !task.configuration.automaticallyDecodesContent, !fields.contains(.acceptEncoding) else { return fields }
+        guard !task.shared.value.automaticallyDecodesContent, !fields.contains(.acceptEncoding) else { return fields }
         var fields = fields
         fields[.acceptEncoding] = "identity"
         return fields
@@ -110,8 +110,8 @@ extension TransferLoop {
 
     /// What a request is checked for whose answer needs no connection; and a suspended task has to wait here too.
     func admitStored(_ request: Request, of task: SessionTask) async throws(LoadError) {
-        try RequestRules.check(request, schemes: task.configuration.networkSchemes)
-        if task.configuration.targetPolicy != .unrestricted {
+        try RequestRules.check(request, schemes: task.shared.value.networkSchemes)
+        if task.shared.value.targetPolicy != .unrestricted {
             _ = try admit(request, by: terms(for: request.url, of: task), of: task)
         }
         let load = task.load
@@ -124,7 +124,7 @@ extension TransferLoop {
     /// No longer than no byte may move either way.
     private func wait(for flight: CacheFlight, _ task: SessionTask) async {
         let load = task.load
-        let interval = task.currentRequest.timeoutInterval ?? task.configuration.timeoutIntervalForRequest
+        let interval = task.currentRequest.timeoutInterval ?? task.shared.value.timeoutIntervalForRequest
         var end = MonotonicTime.now.advanced(by: interval)
         if let deadline = load.deadline { end = min(end, deadline) }
         flight.watch { [weak load] in

@@ -6,14 +6,14 @@ extension TransferLoop {
     ///
     /// - Throws: `proxyForbidden` when the target policy does not allow the proxy.
     func terms(for url: URLRecord, of task: SessionTask) throws(LoadError) -> ConnectionTerms {
-        let (configuration, answers) = (task.configuration, task.load.connections)
-        var terms = ConnectionTerms(route: answers.route(to: url, configuration.proxies))
-        if let proxy = terms.proxy { try judge(proxy, for: url, by: configuration.targetPolicy) }
+        let answers = task.load.connections
+        var terms = ConnectionTerms(route: answers.route(to: url, task.shared.value.proxies))
+        if let proxy = terms.proxy { try judge(proxy, for: url, by: task.shared.value.targetPolicy) }
         let isAsking = task.delegate != nil || task.session.delegate != nil
         if url.scheme == "https" || url.scheme == "ftps" || url.scheme == "ftp" {
             let first = task.originalRequest.url.origin
-            terms.trust = answers.trustRules(for: url, configuration.tls, isAsking: isAsking)
-            terms.identity = answers.identity(for: url, configuration.tls, first: first)
+            terms.trust = answers.trustRules(for: url, task.shared.value.tls, isAsking: isAsking)
+            terms.identity = answers.identity(for: url, task.shared.value.tls, first: first)
             terms.asksForIdentity = isAsking && !answers.hasChosenIdentity(for: url)
         }
         if url.scheme == "ftp" || url.scheme == "ftps" { terms.login = login(for: url, of: task) }
@@ -49,7 +49,7 @@ extension TransferLoop {
             return try await answersChallenge(of: answer, to: transfer.request, of: task)
         }
         if transfer.allowsNextRoute {
-            return task.load.connections.routeFailed(to: url, task.configuration.proxies)
+            return task.load.connections.routeFailed(to: url, task.shared.value.proxies)
         }
         if let handshake = transfer.handshake {
             if handshake.isTrustUndecided, let trust = handshake.trust {

@@ -7,7 +7,7 @@ extension TransferLoop {
     ///
     /// Only the hop carries them; the next one is given its own.
     func withCookies(_ request: Request, of task: SessionTask) async throws(LoadError) -> Request {
-        guard task.configuration.httpShouldSetCookies, let storage = task.cookieStorage(for: request) else {
+        guard task.shared.value.httpShouldSetCookies, let storage = task.cookieStorage(for: request) else {
             return request
         }
         let cookies = try await storage.cookies(for: task.cookieContext(of: request), at: .now)
@@ -25,7 +25,7 @@ extension TransferLoop {
         // A 407 is a proxy's: it does not speak for the origin. What is in the cache set its cookies when it came, and a
         // handler of the program's own is given none to send.
         guard response.source == .network, response.headerFields.contains(.setCookie), response.status.code != 407,
-            let storage = task.cookieStorage(for: request), task.configuration.handler(for: request) == nil
+            let storage = task.cookieStorage(for: request), task.shared.value.handler(for: request) == nil
         else { return }
         let now = UnixTime.now
         let context = task.cookieContext(of: request)

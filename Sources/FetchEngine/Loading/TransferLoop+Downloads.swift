@@ -45,7 +45,7 @@ extension TransferLoop {
             expectedCount: task.isContentDecoded ? nil : response.expectedContentLength,
             expectedDigest: options.expectedDigest ?? (task.isContentDecoded ? nil : response.expectedDigest),
             temporaryDirectory: options.temporaryDirectory,
-            decodingLimits: task.configuration.decodingLimits, resumability: .notResumable(.decoding))
+            decodingLimits: task.shared.value.decodingLimits, resumability: .notResumable(.decoding))
         noteResumption(of: task, in: &plan)
         if plan.resumed == nil { try await decide(decodingOf: task, &beginning, in: &plan) }
         if !task.isContentDecoded {

@@ -7,6 +7,23 @@ import Synchronization
 /// Runs on the loop; the steps are in order of time, those of one subject in a file of their own. Each `await` may cost
 /// a turn of the loop, so a step awaits only when it has something to wait for.
 extension TransferLoop {
+    /// Works for who awaits a task; when they are cancelled, so is the task.
+    ///
+    /// Everything happens on the loop, so that a caller who is there already takes no turn of it.
+    func serve<Result: Sendable>(
+        _ task: SessionTask, _ work: @Sendable (isolated TransferLoop) async throws(LoadError) -> Result
+    ) async throws(LoadError) -> Result {
+        do {
+            return try await withTaskCancellationHandler {
+                try await work(self)
+            } onCancel: {
+                task.cancel()
+            }
+        } catch {
+            throw error as? LoadError ?? LoadError(.unknown, "The load failed.")
+        }
+    }
+
     /// Takes the hops to the final response.
     func response(of task: SessionTask, bufferingUpTo limit: Int) async throws(LoadError) -> Response {
         do throws(LoadError) {
@@ -57,7 +74,7 @@ extension TransferLoop {
     func exchange(
         for request: Request, of task: SessionTask, limit: Int
     ) async throws(LoadError) -> Exchange {
-        var connectivity = Connectivity(task.configuration)
+        var connectivity = Connectivity(task.shared.value)
         while true {
             let exchange = try await start(request, of: task)
             await awaitHead(of: exchange, bufferingUpTo: limit, of: task)

@@ -47,7 +47,7 @@ extension TransferLoop {
         switch task.cachePolicy(of: request) {
         case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: return nil
         case .useProtocolCachePolicy, .returnCacheDataElseLoad, .returnCacheDataDontLoad, .reloadRevalidatingCacheData:
-            let cached = await task.configuration.urlCache?.cachedResponse(for: request)
+            let cached = await task.shared.value.urlCache?.cachedResponse(for: request)
             return cached.flatMap { handler.isEquivalent(Request(url: $0.response.url), request) ? $0 : nil }
         }
     }

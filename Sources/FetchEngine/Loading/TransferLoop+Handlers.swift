@@ -19,7 +19,7 @@ extension TransferLoop {
         // Nothing is awaited from here on: a cancellation finds either this or the exchange.
         if let cancellation = load.cancellation { throw cancellation }
         let exchange = HandlerExchange(
-            request: canonical, configuration: task.configuration, load: load, handler: handler, cachedResponse: cached)
+            request: canonical, configuration: task.shared, load: load, handler: handler, cachedResponse: cached)
         load.take(exchange, for: canonical)
         exchange.start { [weak task, self] challenge throws(LoadError) in
             guard let task else { return .cancelAuthenticationChallenge }

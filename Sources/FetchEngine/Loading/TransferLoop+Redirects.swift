@@ -25,7 +25,7 @@ extension TransferLoop {
             return task.load.redirects.received(response, from: task.currentRequest, proposing: proposed)
         }
         guard RedirectMachine.isRedirect(response.status.code) else { return .deliver }
-        let store = task.configuration.strictTransport
+        let store = task.shared.value.strictTransport
         return task.load.redirects.received(response, to: request) { store?.secured($0) ?? $0 }
     }
 
@@ -35,7 +35,7 @@ extension TransferLoop {
     func decision(
         on proposed: Request, _ response: Response?, of task: SessionTask
     ) async throws(LoadError) -> Request? {
-        guard task.configuration.kind != .background else { return proposed }
+        guard task.shared.value.kind != .background else { return proposed }
         for delegate in task.askable {
             let answer = try await task.load.answer(isolation: self) {
                 await delegate.task(task, willPerformHTTPRedirection: response, newRequest: proposed)

@@ -22,7 +22,7 @@ extension TransferLoop {
                 .unsupportedURL, "A background session has uploads and downloads only, with bodies it can repeat.")
         }
         task.load.isTold = task.teller != nil
-        task.load.deadline = task.configuration.timeoutIntervalForResource.map(now.advanced)
+        task.load.deadline = task.shared.value.timeoutIntervalForResource.map(now.advanced)
     }
 
     func firstRequest(of task: SessionTask) -> Request { prepared(task.originalRequest, of: task) }
@@ -35,7 +35,7 @@ extension TransferLoop {
     /// The request with the fields that the session and the body give it.
     private func prepared(_ request: Request, of task: SessionTask) -> Request {
         var prepared = request
-        for field in task.configuration.httpAdditionalHeaders where !request.headerFields.contains(field.name) {
+        for field in task.shared.value.httpAdditionalHeaders where !request.headerFields.contains(field.name) {
             prepared.headerFields.append(field)
         }
         prepared = prepared.withContentType().withContentCoding()
@@ -76,7 +76,7 @@ extension TransferLoop {
 
     /// Makes the exchange for a request and starts it.
     func start(_ request: Request, of task: SessionTask) async throws(LoadError) -> Exchange {
-        if let handler = task.configuration.handler(for: request) {
+        if let handler = task.shared.value.handler(for: request) {
             return try await start(request, with: handler, of: task)
         }
         let authorization = try await authorization(for: request, of: task)
@@ -95,7 +95,7 @@ extension TransferLoop {
         if isHeld(load) { await load.pause(isolation: self) { load.isSuspended } }
         if let cancellation = load.cancellation { throw cancellation }
         let transfer = Transfer(
-            request: carrying, configuration: task.configuration, load: load, terms: terms, partition: partition,
+            request: carrying, configuration: task.shared, load: load, terms: terms, partition: partition,
             source: source)
         transfer.authorization = authorization
         transfer.proxyAuthorization = proxyAuthorization
@@ -109,13 +109,11 @@ extension TransferLoop {
         _ request: Request, by terms: ConnectionTerms, of task: SessionTask
     ) throws(LoadError) -> Partition {
         if let cancellation = task.load.cancellation { throw cancellation }
-        let configuration = task.configuration
-        try RequestRules.check(request, schemes: configuration.networkSchemes)
+        try RequestRules.check(request, schemes: task.shared.value.networkSchemes)
         let partition = partition(
             for: Partition.Key(
-                session: task.session.identifier, targetPolicy: configuration.targetPolicy, tls: configuration.tls,
-                httpVersion: configuration.httpVersion, network: configuration.network, ftp: configuration.ftp,
-                terms: terms, credential: connectionCredential(of: task)))
+                session: task.session.identifier, settings: task.shared.connections, terms: terms,
+                credential: connectionCredential(of: task)))
         try judge(request.url, by: partition, isRedirect: task.load.redirects.followed > 0)
         return partition
     }

@@ -22,10 +22,10 @@ extension TransferLoop {
         case .bytes(let bytes):
             task.load.countOfBytesReceived.add(Int64(bytes.count), ordering: .relaxed)
             exchange = StoredExchange(
-                response, body: bytes, for: request, configuration: task.configuration, load: task.load)
+                response, body: bytes, for: request, configuration: task.shared, load: task.load)
         case .stream(let reader):
             let reading = CachedExchange(
-                response, reader: reader, for: request, configuration: task.configuration, load: task.load)
+                response, reader: reader, for: request, configuration: task.shared, load: task.load)
             reading.read()
             exchange = reading
         }
@@ -48,7 +48,7 @@ extension TransferLoop {
         let task = visit.task.session.dataTask(
             with: request, configuration: visit.task.configuration,
             delegate: RefreshDelegate(teller: visit.task.teller))
-        eventLoop.start {
+        start { _ in
             await task.run()
             _ = lease
         }

@@ -4,7 +4,7 @@ import HTTPTypes
 extension TransferLoop {
     /// The request with https where its host wants that; the delegates are told, as of any other standard form.
     func secured(_ request: Request, of task: SessionTask) async throws(LoadError) -> Request {
-        guard let store = task.configuration.strictTransport else { return request }
+        guard let store = task.shared.value.strictTransport else { return request }
         let url = store.secured(request.url)
         guard url != request.url else { return request }
         var secured = request
@@ -17,10 +17,10 @@ extension TransferLoop {
     /// Only a connection without any fault says it (§8.1): one whose certificate was accepted in spite of the rules
     /// could be anybody's.
     func noteStrictTransport(_ response: Response, to request: Request, of task: SessionTask) {
-        guard let store = task.configuration.strictTransport, request.url.scheme == "https",
-            response.source == .network, task.configuration.handler(for: request) == nil,
+        guard let store = task.shared.value.strictTransport, request.url.scheme == "https",
+            response.source == .network, task.shared.value.handler(for: request) == nil,
             let field = response.headerFields[values: .strictTransportSecurity].first, let host = request.url.host,
-            !task.load.connections.trustRules(for: request.url, task.configuration.tls, isAsking: false).canOverride,
+            !task.load.connections.trustRules(for: request.url, task.shared.value.tls, isAsking: false).canOverride,
             let wish = StrictTransport(field: field)
         else { return }
         store.insert(host, for: wish.maximumAge, includesSubdomains: wish.includesSubdomains)

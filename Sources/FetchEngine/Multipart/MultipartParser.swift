@@ -25,13 +25,16 @@ struct MultipartParser {
     private var marker: [UInt8] = []
     private var state = State.preamble
     private var buffer: [UInt8] = []
+    private let names: FieldNames
     /// What the part's head has so far.
-    private var collector = HeadCollector()
+    private var collector: HeadCollector
     private var headBytes = 0
 
     init(_ boundary: MultipartBoundary) {
         let text = Array(boundary.text.utf8)
         let dashes = Array("--".utf8)
+        names = FieldNames()
+        collector = HeadCollector(names)
         markers = [dashes + text] + (text.starts(with: dashes) ? [text] : [])
     }
 
@@ -99,7 +102,7 @@ struct MultipartParser {
         guard let end = buffer.firstIndex(of: 0x0A) else { return false }
         buffer.removeFirst(end + 1)
         state = .head
-        collector = HeadCollector()
+        collector = HeadCollector(names)
         headBytes = 0
         return true
     }
@@ -115,7 +118,7 @@ struct MultipartParser {
         buffer.removeFirst(end + 1)
         guard isEnded else { return true }
         let ended = collector
-        collector = HeadCollector()
+        collector = HeadCollector(names)
         events.append(.head(try ended.trailers()))
         state = .body
         // The empty line that ended the head may be the line end before the next boundary, when the part is empty.

@@ -18,10 +18,14 @@ enum RequestRules {
         guard request.url.isHTTP || ftpMethods.contains(method) else {
             throw LoadError(.methodInvalid, "With FTP a file is got or put.")
         }
-        guard (1...32).contains(method.utf8.count), !forbiddenMethods.contains(method.uppercased()) else {
+        guard request.method == .get || isAllowed(method) else {
             throw LoadError(.methodInvalid, "The method is not allowed.")
         }
         for field in request.headerFields { try check(field) }
+    }
+
+    private static func isAllowed(_ method: String) -> Bool {
+        (1...32).contains(method.utf8.count) && !forbiddenMethods.contains(method.uppercased())
     }
 
     private static func check(_ field: HTTPField) throws(LoadError) {

@@ -33,15 +33,9 @@ public struct ResponseBody: AsyncSequence, Sendable {
 }
 
 extension DataTask {
-    fileprivate func nextBytes() async throws(LoadError) -> [UInt8]? {
-        do {
-            return try await withTaskCancellationHandler {
-                try await session.transferLoop.nextBytes(of: self)
-            } onCancel: {
-                cancel()
-            }
-        } catch {
-            throw error as? LoadError ?? LoadError(.unknown, "The load failed.")
+    fileprivate nonisolated(nonsending) func nextBytes() async throws(LoadError) -> [UInt8]? {
+        try await session.transferLoop.serve(self) { loop throws(LoadError) in
+            try await loop.nextBytes(of: self)
         }
     }
 }

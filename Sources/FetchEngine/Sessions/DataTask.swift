@@ -36,15 +36,9 @@ public class DataTask: SessionTask, @unchecked Sendable {
     /// returns with the head. Cancelling the calling task cancels the load. May be called once.
     ///
     /// - Parameter limit: How much of the body to wait for and keep in memory.
-    public func response(bufferingUpTo limit: Int = 0) async throws(LoadError) -> Response {
-        do {
-            return try await withTaskCancellationHandler {
-                try await session.transferLoop.response(of: self, bufferingUpTo: max(0, limit))
-            } onCancel: {
-                cancel()
-            }
-        } catch {
-            throw error as? LoadError ?? LoadError(.unknown, "The load failed.")
+    public nonisolated(nonsending) func response(bufferingUpTo limit: Int = 0) async throws(LoadError) -> Response {
+        try await session.transferLoop.serve(self) { loop throws(LoadError) in
+            try await loop.response(of: self, bufferingUpTo: max(0, limit))
         }
     }
 
@@ -56,7 +50,7 @@ public class DataTask: SessionTask, @unchecked Sendable {
     /// Starts the task and returns its final response with the whole body.
     ///
     /// Cancelling the calling task cancels the load. May be called once.
-    public func data() async throws(LoadError) -> ([UInt8], Response) {
+    public nonisolated(nonsending) func data() async throws(LoadError) -> ([UInt8], Response) {
         let response = try await response(bufferingUpTo: Exchange.highWater)
         if let body = completeBody { return (body, response) }
         var body: [UInt8] = []
@@ -67,7 +61,7 @@ public class DataTask: SessionTask, @unchecked Sendable {
     /// Starts the task and drives it to its end, telling the completion handler, or the delegates everything.
     ///
     /// Failures are told, not thrown.
-    public override func run() async {
+    public override nonisolated(nonsending) func run() async {
         if let completion {
             do throws(LoadError) {
                 await completion(.success(try await data()))
@@ -90,7 +84,7 @@ public class DataTask: SessionTask, @unchecked Sendable {
         }
     }
 
-    private func goOnAsDownload() async {
+    private nonisolated(nonsending) func goOnAsDownload() async {
         let download = session.downloadTask(after: self)
         await teller?.task(self, didBecome: download)
         await download.run()

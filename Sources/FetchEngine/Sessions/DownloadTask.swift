@@ -67,22 +67,14 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
     /// Starts the task and returns its file.
     ///
     /// Cancelling the calling task cancels the load. May be called once.
-    public func result() async throws(LoadError) -> DownloadedFile {
-        do {
-            return try await withTaskCancellationHandler {
-                try await session.transferLoop.download(self)
-            } onCancel: {
-                cancel()
-            }
-        } catch {
-            throw error as? LoadError ?? LoadError(.unknown, "The load failed.")
-        }
+    public nonisolated(nonsending) func result() async throws(LoadError) -> DownloadedFile {
+        try await session.transferLoop.serve(self) { loop throws(LoadError) in try await loop.download(self) }
     }
 
     /// Starts the task and drives it to its end, telling the completion handler, or the delegates everything.
     ///
     /// Failures are told, not thrown.
-    public override func run() async {
+    public override nonisolated(nonsending) func run() async {
         do throws(LoadError) {
             let file = try await result()
             await completion?(.success(file))

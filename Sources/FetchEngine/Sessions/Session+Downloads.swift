@@ -57,7 +57,7 @@ extension Session {
     /// Downloads to a file.
     ///
     /// Cancelling the calling task cancels the load.
-    public func download(
+    public nonisolated(nonsending) func download(
         for request: Request, options: DownloadOptions = DownloadOptions(), delegate: (any TaskDelegate)? = nil
     ) async throws(LoadError) -> DownloadedFile {
         try await downloadTask(with: request, options: options, delegate: delegate).result()
@@ -66,7 +66,7 @@ extension Session {
     /// Goes on with an earlier download.
     ///
     /// Cancelling the calling task cancels the load.
-    public func download(
+    public nonisolated(nonsending) func download(
         resumeFrom data: ResumeData, options: DownloadOptions = DownloadOptions(),
         delegate: (any TaskDelegate)? = nil
     ) async throws(LoadError) -> DownloadedFile {
@@ -75,7 +75,8 @@ extension Session {
 
     /// Makes the download task that a data task becomes: another object, the same load.
     func downloadTask(after task: DataTask) -> DownloadTask {
-        var creation = creation(of: task.originalRequest, task.configuration, task.delegate)
+        var creation = creation(of: task.originalRequest, nil, task.delegate)
+        creation.configuration = task.shared
         creation.load = task.load
         // Its place in the session too: there is never a moment without a task.
         creation.identifier = task.identifier

@@ -94,7 +94,7 @@ extension Session {
     /// Loads a whole body into memory.
     ///
     /// Cancelling the calling task cancels the load.
-    public func data(
+    public nonisolated(nonsending) func data(
         for request: Request, configuration: SessionConfiguration? = nil, delegate: (any TaskDelegate)? = nil
     ) async throws(LoadError) -> ([UInt8], Response) {
         try await dataTask(with: request, configuration: configuration, delegate: delegate).data()
@@ -103,7 +103,7 @@ extension Session {
     /// Sends a body and loads the answer's whole body into memory.
     ///
     /// Cancelling the calling task cancels the load.
-    public func upload(
+    public nonisolated(nonsending) func upload(
         for request: Request, from body: RequestBody, delegate: (any TaskDelegate)? = nil
     ) async throws(LoadError) -> ([UInt8], Response) {
         try await uploadTask(with: request, from: body, delegate: delegate).data()
@@ -112,7 +112,7 @@ extension Session {
     /// Loads a body piece by piece.
     ///
     /// Returns with the head. The connection waits for whoever reads too slowly.
-    public func bytes(
+    public nonisolated(nonsending) func bytes(
         for request: Request, delegate: (any TaskDelegate)? = nil
     ) async throws(LoadError) -> (ResponseBody, Response) {
         let task = dataTask(with: request, delegate: delegate)

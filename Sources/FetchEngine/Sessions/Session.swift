@@ -22,7 +22,8 @@ public final class Session: Sendable {
     /// How its loads behave.
     ///
     /// Cannot be changed; a task may be given a configuration of its own.
-    public let configuration: SessionConfiguration
+    public var configuration: SessionConfiguration { shared.value }
+    let shared: SharedConfiguration
     /// What the program calls the session, for its own use.
     public let sessionDescription: String?
     let transferLoop: TransferLoop
@@ -75,7 +76,7 @@ public final class Session: Sendable {
         _ configuration: SessionConfiguration, _ delegate: (any SessionDelegate)?, _ description: String?,
         _ transferLoop: TransferLoop, background: BackgroundIdentifier?
     ) {
-        self.configuration = configuration
+        shared = SharedConfiguration(configuration)
         self.transferLoop = transferLoop
         self.background = background
         sessionDescription = description
@@ -98,15 +99,15 @@ public final class Session: Sendable {
         of request: Request, _ configuration: SessionConfiguration?, _ delegate: (any TaskDelegate)?,
         notBefore earliestBegin: ContinuousClock.Instant? = nil
     ) -> SessionTask.Creation {
-        let configuration = configuration ?? self.configuration
-        let load = Load(loop: transferLoop.eventLoop, redirects: configuration.redirects)
+        let shared = configuration.map { SharedConfiguration($0) } ?? shared
+        let load = Load(loop: transferLoop.eventLoop, redirects: shared.value.redirects)
         let (identifier, isRefused) = state.withLock { state in
             state.count += 1
             return (state.count, state.isInvalidated)
         }
         if isRefused { load.cancellation = LoadError(.sessionInvalidated, "The session was invalidated.") }
         return SessionTask.Creation(
-            identifier: identifier, request: request, configuration: configuration, session: self, load: load,
+            identifier: identifier, request: request, configuration: shared, session: self, load: load,
             delegate: delegate, earliestBegin: earliestBegin)
     }
 
@@ -136,7 +137,7 @@ public final class Session: Sendable {
 
     /// Whether the session's kind has such tasks (BKG-4).
     func allows(_ task: SessionTask) -> Bool {
-        guard task.configuration.kind == .background else { return true }
+        guard task.shared.value.kind == .background else { return true }
         if case .stream = task.originalRequest.body { return false }
         return task is UploadTask || !(task is DataTask)
     }
@@ -144,7 +145,7 @@ public final class Session: Sendable {
     /// Tells a background session's delegate that nothing is left to tell.
     ///
     /// Called after the last call of a task.
-    func noteEndOfEvents() async {
+    nonisolated(nonsending) func noteEndOfEvents() async {
         guard background != nil, let delegate, state.withLock({ $0.tasks.isEmpty }) else { return }
         await delegate.sessionDidFinishEventsForBackgroundSession(self)
     }
@@ -181,10 +182,10 @@ public final class Session: Sendable {
         }
         guard isFirst else { return }
         closeConnections()
-        configuration.forgetCookies()
+        shared.value.forgetCookies()
         background?.release()
         guard let delegate else { return }
-        transferLoop.eventLoop.start { [self] in
+        transferLoop.start { [self] _ in
             await delegate.session(self, didBecomeInvalidWith: nil)
             state.withLock { $0.delegate = nil }
         }

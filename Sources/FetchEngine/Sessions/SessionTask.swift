@@ -34,7 +34,8 @@ public class SessionTask: @unchecked Sendable {
     /// The request it was made with.
     public let originalRequest: Request
     /// How it behaves: the session's configuration or its own.
-    public let configuration: SessionConfiguration
+    public var configuration: SessionConfiguration { shared.value }
+    let shared: SharedConfiguration
     /// Who is asked and told before the session's delegate.
     public let delegate: (any TaskDelegate)?
     /// The session it belongs to.
@@ -48,7 +49,7 @@ public class SessionTask: @unchecked Sendable {
     init(_ creation: Creation) {
         identifier = creation.identifier
         originalRequest = creation.request
-        configuration = creation.configuration
+        shared = creation.configuration
         session = creation.session
         load = creation.load
         delegate = creation.delegate
@@ -59,7 +60,7 @@ public class SessionTask: @unchecked Sendable {
     struct Creation {
         var identifier: UInt64
         var request: Request
-        var configuration: SessionConfiguration
+        var configuration: SharedConfiguration
         var session: Session
         var load: Load
         var delegate: (any TaskDelegate)?
@@ -144,7 +145,7 @@ public class SessionTask: @unchecked Sendable {
         let isFirst = load.record.withLock { record in
             record.suspensions = max(0, record.suspensions - 1)
             guard record.suspensions == 0, !record.hasStarted, record.driver == nil, drivesItself else { return false }
-            record.driver = load.loop.start { await self.run() }
+            record.driver = session.transferLoop.start { _ in await self.run() }
             return true
         }
         if !isFirst { load.suspensionChanged() }
@@ -171,7 +172,7 @@ public class SessionTask: @unchecked Sendable {
     /// Starts the task and drives it to its end, telling whoever is to be told.
     ///
     /// Failures are told, not thrown.
-    public func run() async {}
+    public nonisolated(nonsending) func run() async {}
 
     /// Waits for the task's end; one that nobody drives has none.
     func ended() async {

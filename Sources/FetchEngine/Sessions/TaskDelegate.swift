@@ -12,7 +12,7 @@ public import HTTPTypes
 /// Data is told of a task that runs by itself (``SessionTask/resume()``); who awaits a task reads its body.
 public protocol TaskDelegate: Sendable {
     /// A server redirects, or (with no response) the request was put into its standard form.
-    func task(
+    nonisolated(nonsending) func task(
         _ task: SessionTask, willPerformHTTPRedirection response: Response?, newRequest: Request
     ) async -> RedirectDisposition
 
@@ -21,49 +21,52 @@ public protocol TaskDelegate: Sendable {
     /// Where a delegate says no, credentials of the URL and the store are tried, and nobody is asked. (The connections
     /// of the URL Loading System leave client certificates and server trust out by default; its sessions, and this
     /// library, ask about every kind.)
-    func task(_ task: SessionTask, canAuthenticateAgainst space: ProtectionSpace) async -> Bool
+    nonisolated(nonsending) func task(_ task: SessionTask, canAuthenticateAgainst space: ProtectionSpace) async -> Bool
 
     /// A server or proxy asks for authentication, or the session's delegate passed on a question of its level.
-    func task(_ task: SessionTask, didReceive challenge: Challenge) async -> Challenge.Disposition
+    nonisolated(nonsending) func task(_ task: SessionTask, didReceive challenge: Challenge) async
+        -> Challenge.Disposition
 
     /// The final head has come.
     ///
     /// Called before any data.
-    func task(_ task: SessionTask, didReceive response: Response) async -> ResponseDisposition
+    nonisolated(nonsending) func task(_ task: SessionTask, didReceive response: Response) async -> ResponseDisposition
 
     /// An answer may be kept; `nil` keeps nothing.
-    func task(_ task: SessionTask, willCache response: CachedResponse) async -> CachedResponse?
+    nonisolated(nonsending) func task(_ task: SessionTask, willCache response: CachedResponse) async -> CachedResponse?
 
     /// The body has to be sent, again or for the first time, and the request has no stream for it.
-    func taskNeedsNewBodyStream(_ task: SessionTask) async -> BodyPipe?
+    nonisolated(nonsending) func taskNeedsNewBodyStream(_ task: SessionTask) async -> BodyPipe?
 
     /// A task with a begin date is about to start.
-    func task(_ task: SessionTask, willBeginDelayedRequest request: Request) async -> DelayedRequestDisposition
+    nonisolated(nonsending) func task(_ task: SessionTask, willBeginDelayedRequest request: Request) async
+        -> DelayedRequestDisposition
 
     /// An informational answer (1xx) came.
-    func task(
+    nonisolated(nonsending) func task(
         _ task: SessionTask, didReceiveInformationalResponse status: HTTPResponse.Status, headerFields: HTTPFields)
         async
 
     /// Bytes of the body have been sent.
-    func task(_ task: SessionTask, didSendBodyData sent: Int64, totalSent: Int64, totalExpected: Int64?) async
+    nonisolated(nonsending) func task(
+        _ task: SessionTask, didSendBodyData sent: Int64, totalSent: Int64, totalExpected: Int64?) async
 
     /// Bytes of the body have come.
-    func task(_ task: SessionTask, didReceive data: [UInt8]) async
+    nonisolated(nonsending) func task(_ task: SessionTask, didReceive data: [UInt8]) async
 
     /// The task waits for a network.
-    func taskIsWaitingForConnectivity(_ task: SessionTask) async
+    nonisolated(nonsending) func taskIsWaitingForConnectivity(_ task: SessionTask) async
 
     /// The task goes on as a download, in the same transfer, and tells nothing more.
-    func task(_ task: SessionTask, didBecome download: DownloadTask) async
+    nonisolated(nonsending) func task(_ task: SessionTask, didBecome download: DownloadTask) async
 
     /// The task is over and this is how it went.
     ///
     /// Comes right before the completion.
-    func task(_ task: SessionTask, didFinishCollecting metrics: TaskMetrics) async
+    nonisolated(nonsending) func task(_ task: SessionTask, didFinishCollecting metrics: TaskMetrics) async
 
     /// The last call of every task: without an error when the load is complete.
-    func task(_ task: SessionTask, didCompleteWith error: LoadError?) async
+    nonisolated(nonsending) func task(_ task: SessionTask, didCompleteWith error: LoadError?) async
 }
 
 /// The answer to a redirect.
@@ -102,52 +105,62 @@ public enum DelayedRequestDisposition: Sendable {
 
 extension TaskDelegate {
     /// Follows the configuration.
-    public func task(
+    public nonisolated(nonsending) func task(
         _ task: SessionTask, willPerformHTTPRedirection response: Response?, newRequest: Request
     ) async -> RedirectDisposition { .performDefaultHandling }
 
     /// Wants to be asked.
-    public func task(_ task: SessionTask, canAuthenticateAgainst space: ProtectionSpace) async -> Bool { true }
+    public nonisolated(nonsending) func task(_ task: SessionTask, canAuthenticateAgainst space: ProtectionSpace) async
+        -> Bool
+    { true }
 
     /// Does as though there were no delegate.
-    public func task(_ task: SessionTask, didReceive challenge: Challenge) async -> Challenge.Disposition {
+    public nonisolated(nonsending) func task(_ task: SessionTask, didReceive challenge: Challenge) async
+        -> Challenge.Disposition
+    {
         .performDefaultHandling
     }
 
     /// Goes on.
-    public func task(_ task: SessionTask, didReceive response: Response) async -> ResponseDisposition { .allow }
+    public nonisolated(nonsending) func task(_ task: SessionTask, didReceive response: Response) async
+        -> ResponseDisposition
+    { .allow }
 
     /// Keeps it as proposed.
-    public func task(_ task: SessionTask, willCache response: CachedResponse) async -> CachedResponse? { response }
+    public nonisolated(nonsending) func task(_ task: SessionTask, willCache response: CachedResponse) async
+        -> CachedResponse?
+    { response }
 
     /// Has none.
-    public func taskNeedsNewBodyStream(_ task: SessionTask) async -> BodyPipe? { nil }
+    public nonisolated(nonsending) func taskNeedsNewBodyStream(_ task: SessionTask) async -> BodyPipe? { nil }
 
     /// Loads it as it is.
-    public func task(
+    public nonisolated(nonsending) func task(
         _ task: SessionTask, willBeginDelayedRequest request: Request
     ) async -> DelayedRequestDisposition { .continueLoading }
 
     /// Ignores it.
-    public func task(
+    public nonisolated(nonsending) func task(
         _ task: SessionTask, didReceiveInformationalResponse status: HTTPResponse.Status, headerFields: HTTPFields
     ) async {}
 
     /// Ignores it.
-    public func task(_ task: SessionTask, didSendBodyData sent: Int64, totalSent: Int64, totalExpected: Int64?) async {}
+    public nonisolated(nonsending) func task(
+        _ task: SessionTask, didSendBodyData sent: Int64, totalSent: Int64, totalExpected: Int64?
+    ) async {}
 
     /// Ignores it.
-    public func task(_ task: SessionTask, didReceive data: [UInt8]) async {}
+    public nonisolated(nonsending) func task(_ task: SessionTask, didReceive data: [UInt8]) async {}
 
     /// Ignores it.
-    public func taskIsWaitingForConnectivity(_ task: SessionTask) async {}
+    public nonisolated(nonsending) func taskIsWaitingForConnectivity(_ task: SessionTask) async {}
 
     /// Ignores it.
-    public func task(_ task: SessionTask, didBecome download: DownloadTask) async {}
+    public nonisolated(nonsending) func task(_ task: SessionTask, didBecome download: DownloadTask) async {}
 
     /// Ignores it.
-    public func task(_ task: SessionTask, didFinishCollecting metrics: TaskMetrics) async {}
+    public nonisolated(nonsending) func task(_ task: SessionTask, didFinishCollecting metrics: TaskMetrics) async {}
 
     /// Ignores it.
-    public func task(_ task: SessionTask, didCompleteWith error: LoadError?) async {}
+    public nonisolated(nonsending) func task(_ task: SessionTask, didCompleteWith error: LoadError?) async {}
 }

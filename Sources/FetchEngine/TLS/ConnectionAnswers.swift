@@ -19,10 +19,16 @@ struct ConnectionAnswers {
 
     /// The rules for the certificate of a URL's server.
     func trustRules(for url: URLRecord, _ tls: TLSConfiguration, isAsking: Bool) -> TrustRules {
-        TrustRules(
-            acceptedCertificates: Set(tls.acceptedCertificates.filter { url.matches($0.hosts) }.map(\.fingerprint)),
-            acceptedChains: accepted[url.origin] ?? [], settledChains: settled[url.origin] ?? [],
-            question: !isAsking ? .nobody : tls.asksAboutTrustedServers ? .everybody : .untrusted)
+        var rules = TrustRules()
+        rules.question = !isAsking ? .nobody : tls.asksAboutTrustedServers ? .everybody : .untrusted
+        for certificate in tls.acceptedCertificates where url.matches(certificate.hosts) {
+            rules.acceptedCertificates.insert(certificate.fingerprint)
+        }
+        guard !accepted.isEmpty || !settled.isEmpty else { return rules }
+        let origin = url.origin
+        rules.acceptedChains = accepted[origin] ?? []
+        rules.settledChains = settled[origin] ?? []
+        return rules
     }
 
     /// The identity to show the server of a URL.
@@ -42,6 +48,7 @@ struct ConnectionAnswers {
 
     /// The route to a URL.
     func route(to url: URLRecord, _ proxies: ProxyConfiguration) -> ProxyConfiguration.Route {
+        guard !proxies.rules.isEmpty else { return .direct }
         let routes = proxies.routes(to: url)
         return routes[min(deadRoutes[url.origin] ?? 0, routes.count - 1)]
     }

@@ -26,6 +26,9 @@ struct TrustRules: Hashable {
     /// Whom the delegate is asked about.
     var question = Question.nobody
 
+    /// Whether nothing was decided, and nobody is asked.
+    var isPlain: Bool { !canOverride && settledChains.isEmpty && question == .nobody }
+
     /// Whether a verdict may be overridden at all, the host's name included.
     var canOverride: Bool { !acceptedCertificates.isEmpty || !acceptedChains.isEmpty }
 

@@ -11,6 +11,9 @@ struct ConnectionTerms: Hashable {
     /// Who logs in; nobody in particular when nil.
     var login: Credential?
 
+    /// Whether they are those of most connections: nothing in between, and nothing decided or asked.
+    var isPlain: Bool { route == .direct && identity == nil && login == nil && !asksForIdentity && trust.isPlain }
+
     /// The proxy on the way.
     var proxy: Proxy? {
         if case .proxy(let proxy) = route { proxy } else { nil }

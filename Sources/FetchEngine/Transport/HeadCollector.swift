@@ -16,8 +16,11 @@ struct HeadCollector {
     /// A head with more lines than this is hostile.
     static let maximumFields = 2000
 
+    private let names: FieldNames
     private var bytes: [UInt8] = []
     private var lineEnds: [Int] = []
+
+    init(_ names: FieldNames) { self.names = names }
 
     /// Takes a line with its line end.
     ///
@@ -44,15 +47,16 @@ struct HeadCollector {
     consuming func head() throws(LoadError) -> Head {
         guard let end = lineEnds.first else { throw Self.malformed("It has no status line.") }
         let line = bytes[..<end]
-        let words = line.split(separator: 0x20, maxSplits: 2, omittingEmptySubsequences: false)
-        guard words.count >= 2, let code = Self.number(words[1]), (100...999).contains(code) else {
+        let versionEnd = line.firstIndex(of: 0x20) ?? end
+        let rest = line[versionEnd...].dropFirst()
+        let codeEnd = rest.firstIndex(of: 0x20) ?? end
+        guard let code = Self.number(rest[..<codeEnd]), (100...999).contains(code) else {
             throw Self.malformed("Its status line cannot be read.")
         }
-        let reason = words.count > 2 ? Self.text(words[2]) : ""
         let fields = try fields(from: 1)
         var head = Head(
-            status: .init(code: Int(code), reasonPhrase: reason),
-            httpVersion: Self.version(words[0]), fields: fields)
+            status: .init(code: Int(code), reasonPhrase: Self.text(rest[codeEnd...].dropFirst())),
+            httpVersion: Self.version(line[..<versionEnd]), fields: fields)
         try head.readFraming()
         return head
     }
@@ -64,7 +68,7 @@ struct HeadCollector {
         bytes.withUnsafeBufferPointer { bytes in
             var start = first == 0 ? 0 : lineEnds[first - 1]
             for end in lineEnds[first...] {
-                if let field = Self.field(UnsafeBufferPointer(rebasing: bytes[start..<end])) { fields.append(field) }
+                if let field = field(UnsafeBufferPointer(rebasing: bytes[start..<end])) { fields.append(field) }
                 start = end
             }
         }
@@ -72,13 +76,19 @@ struct HeadCollector {
     }
 
     /// A line as a field, or nil when it has no name that could be one: such lines are skipped, as browsers do.
-    private static func field(_ line: UnsafeBufferPointer<UInt8>) -> HTTPField? {
-        guard let colon = line.firstIndex(of: 0x3A) else { return nil }
-        guard let name = HTTPField.Name(String(decoding: line[..<colon], as: UTF8.self)) else { return nil }
-        var value = line[(colon + 1)...]
-        while let byte = value.first, byte == 0x20 || byte == 0x09 { value.removeFirst() }
-        while let byte = value.last, byte == 0x20 || byte == 0x09 { value.removeLast() }
-        return HTTPField(name: name, lenientValue: value)
+    private borrowing func field(_ line: UnsafeBufferPointer<UInt8>) -> HTTPField? {
+        guard let colon = line.firstIndex(of: 0x3A),
+            let name = names.name(UnsafeBufferPointer(rebasing: line[..<colon]))
+        else { return nil }
+        var (start, end) = (colon + 1, line.count)
+        while start < end, line[start] == 0x20 || line[start] == 0x09 { start += 1 }
+        while end > start, line[end - 1] == 0x20 || line[end - 1] == 0x09 { end -= 1 }
+        let value = UnsafeBufferPointer(rebasing: line[start..<end])
+        // What is plain text needs no search for an encoding.
+        let isPlain = value.allSatisfy { 0x20...0x7E ~= $0 }
+        return isPlain
+            ? HTTPField(name: name, value: String(decoding: value, as: UTF8.self))
+            : HTTPField(name: name, lenientValue: value)
     }
 
     static func number(_ digits: some Collection<UInt8>) -> Int64? {
@@ -93,6 +103,7 @@ struct HeadCollector {
 
     /// Text of a server: UTF-8, or Latin-1 where it is not.
     private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+        if bytes.allSatisfy({ $0 < 0x80 }) { return String(decoding: bytes, as: UTF8.self) }
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         var text = ""
         text.unicodeScalars.append(contentsOf: bytes.lazy.map { Unicode.Scalar($0) })

@@ -11,13 +11,16 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
     /// What has to be equal for connections to be shared.
     struct Key: Hashable {
         let session: UInt64
-        let targetPolicy: TargetPolicy
-        let tls: TLSConfiguration
-        let httpVersion: HTTPVersionPolicy
-        let network: NetworkConfiguration
-        let ftp: FTPConfiguration
+        let settings: ConnectionSettings
         let terms: ConnectionTerms
         let credential: ConnectionCredential?
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(session)
+            hasher.combine(settings)
+            // Most connections are made on the same terms, which are long to hash.
+            if !terms.isPlain { hasher.combine(terms) }
+        }
     }
 
     /// The transfers of one origin.
@@ -45,14 +48,18 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
     }
 
     /// Large enough for a fast body; pages that no byte reaches cost an idle transfer nothing.
-    static let receiveBufferSize = 64 * 1024
+    ///
+    /// Below 64 KiB, from where on glibc tidies its whole arena at each `free`.
+    static let receiveBufferSize = 60 * 1024
     /// HTTP/2 streams to one origin at a time, whatever the number of connections.
     private static let maximumStreams = 100
 
+    let key: Key
     let targetGuard: TargetGuard
     let isUnrestricted: Bool
     let share: UnsafeMutableRawPointer?
     let sweep: DeadlineSweep
+    let names = FieldNames()
     /// The time when the loop last turned to libcurl.
     private(set) var now = MonotonicTime.now
     private(set) var count = 0
@@ -70,11 +77,12 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
 
     init(key: Key, loop: EventLoop, sweep: DeadlineSweep) {
         guard let multi = curl_multi_init() else { preconditionFailure("no memory is left for libcurl") }
+        self.key = key
         self.loop = loop
         self.sweep = sweep
         self.multi = multi
-        targetGuard = TargetGuard(policy: key.targetPolicy)
-        isUnrestricted = key.targetPolicy == .unrestricted
+        targetGuard = TargetGuard(policy: key.settings.targetPolicy)
+        isUnrestricted = key.settings.targetPolicy == .unrestricted
         share = curl_share_init()
         if let share { ccurl_share_data(share, CURL_LOCK_DATA_SSL_SESSION) }
         let context = Unmanaged.passUnretained(self).toOpaque()
@@ -140,7 +148,7 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
     }
 
     private func limit(for transfer: Transfer) -> Int {
-        let limit = max(1, transfer.configuration.httpMaximumConnectionsPerHost)
+        let limit = max(1, transfer.shared.value.httpMaximumConnectionsPerHost)
         return multiplexing.contains(transfer.origin) ? max(limit, Self.maximumStreams) : limit
     }
 

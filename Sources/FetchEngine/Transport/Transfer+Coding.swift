@@ -9,7 +9,7 @@ extension Transfer {
     ///
     /// A caller who names codings, or asks for a range, gets the bytes as they come.
     var offersCodings: Bool {
-        configuration.automaticallyDecodesContent && !request.headerFields.contains(.acceptEncoding)
+        shared.value.automaticallyDecodesContent && !request.headerFields.contains(.acceptEncoding)
             && !request.headerFields.contains(.range)
     }
 
@@ -17,7 +17,7 @@ extension Transfer {
     func prepareDecoding(of head: HeadCollector.Head) throws(LoadError) {
         guard offersCodings, request.method != .head, head.status.code != 304 else { return }
         decoder = try ContentDecoder(
-            coding: Response.contentCoding(head.fields), limit: configuration.decodingLimits)
+            coding: Response.contentCoding(head.fields), limit: shared.value.decodingLimits)
     }
 
     /// Takes coded bytes; false when they cannot be decoded or become too many.
@@ -40,7 +40,7 @@ extension Transfer {
         let decoded = Int64(body.count - count)
         bodyBytes += decoded
         load.countOfBytesReceived.add(decoded, ordering: .relaxed)
-        if let maximum = configuration.maximumResponseBytes, bodyBytes > maximum {
+        if let maximum = shared.value.maximumResponseBytes, bodyBytes > maximum {
             _ = fail(.dataLengthExceedsMaximum, "The body is larger than it may be.")
         }
         return failure == nil

@@ -6,7 +6,7 @@ extension Transfer {
     var speaksTLS: Bool {
         switch origin.scheme {
         case "https", "ftps": true
-        case "ftp": speaksFTP && configuration.ftp.encryption != .none
+        case "ftp": speaksFTP && shared.value.ftp.encryption != .none
         default: false
         }
     }
@@ -20,7 +20,7 @@ extension Transfer {
         ccurl_set_long(easy, CURLOPT_FTPSSLAUTH, Int(CURLFTPAUTH_TLS.rawValue))
         ccurl_set_long(easy, CURLOPT_FILETIME, 1)
         let encryption =
-            switch configuration.ftp.encryption {
+            switch shared.value.ftp.encryption {
             case _ where origin.scheme == "ftps": CURLUSESSL_ALL
             case .none: CURLUSESSL_NONE
             case .ifOffered: CURLUSESSL_TRY

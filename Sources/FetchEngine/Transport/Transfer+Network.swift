@@ -3,7 +3,7 @@ import CCurl
 extension Transfer {
     /// Sets the way out and what is known of addresses.
     func setNetwork(_ easy: CurlHandle) {
-        let network = configuration.network
+        let network = shared.value.network
         switch network.addressFamily {
         case .any: break
         case .ipv4: ccurl_set_long(easy, CURLOPT_IPRESOLVE, Int(CURL_IPRESOLVE_V4))

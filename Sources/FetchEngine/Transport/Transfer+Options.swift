@@ -41,7 +41,7 @@ extension Transfer {
         // A look-up that is given up is left to its thread; libcurl would make the whole loop wait for it to end.
         ccurl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
         ccurl_set_long(easy, CURLOPT_BUFFERSIZE, Partition.receiveBufferSize)
-        ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, configuration.connectTimeout.milliseconds))
+        ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, shared.value.connectTimeout.milliseconds))
     }
 
     private func setCallbacks(_ easy: CurlHandle, _ context: UnsafeMutableRawPointer) {
@@ -69,13 +69,13 @@ extension Transfer {
             throw LoadError(.badURL, "The URL cannot be loaded.")
         }
         let version =
-            switch configuration.httpVersion {
+            switch shared.value.httpVersion {
             case .automatic: CURL_HTTP_VERSION_2TLS
             case .http1: CURL_HTTP_VERSION_1_1
             case .http2: isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
             }
         ccurl_set_long(easy, CURLOPT_HTTP_VERSION, version)
-        guard isSecure, configuration.httpVersion != .http1 else { return }
+        guard isSecure, shared.value.httpVersion != .http1 else { return }
         ccurl_set_long(easy, CURLOPT_PIPEWAIT, 1)
         // HTTP/2 knows weights from 1 to 256.
         ccurl_set_long(easy, CURLOPT_STREAM_WEIGHT, 1 + Int(priority * 255))
@@ -114,7 +114,7 @@ extension Transfer {
 
     private func expectsContinue(length: Int64) -> Bool {
         guard length != 0 else { return false }
-        switch configuration.expectContinue {
+        switch shared.value.expectContinue {
         case .always: return true
         case .automatic where length >= 1024 * 1024: return true
         case .automatic, .never: return request.headerFields.contains(.expect)

@@ -41,7 +41,7 @@ extension Transfer {
         guard isTunnelled, requestCount == 0 else { return false }
         guard proxyCollector.append(line) else { return true }
         let ended = proxyCollector
-        proxyCollector = HeadCollector()
+        proxyCollector = HeadCollector(partition.names)
         // A head that cannot be read is none; libcurl judges it by itself.
         guard let head = try? ended.head(), head.status.code >= 200 else { return true }
         proxyResponse = Response(

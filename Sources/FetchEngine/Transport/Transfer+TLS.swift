@@ -7,7 +7,7 @@ extension Transfer {
     /// Verification is always on: OpenSSL asks the ``Handshake`` of each connection, and libcurl looks at the host's
     /// name once more, unless a certificate may be accepted that is not for it.
     func setTLS(_ easy: CurlHandle) {
-        let tls = configuration.tls
+        let tls = shared.value.tls
         // A CA directory keeps libcurl from caching the parsed bundle: 15 ms a handshake instead of 0.5.
         ccurl_set_string(easy, CURLOPT_CAPATH, nil)
         ccurl_set_pointer(easy, CURLOPT_SHARE, partition.share)
@@ -31,14 +31,14 @@ extension Transfer {
         ccurl_set_string(easy, CURLOPT_PROXY_CAPATH, nil)
         ccurl_set_long(easy, CURLOPT_PROXY_SSL_VERIFYPEER, 1)
         ccurl_set_long(easy, CURLOPT_PROXY_SSL_VERIFYHOST, 2)
-        ccurl_set_long(easy, CURLOPT_PROXY_SSLVERSION, configuration.tls.versions)
+        ccurl_set_long(easy, CURLOPT_PROXY_SSLVERSION, shared.value.tls.versions)
         ccurl_set_ssl_context_function(easy, prepareHandshake)
         ccurl_set_pointer(easy, CURLOPT_SSL_CTX_DATA, Unmanaged.passUnretained(self).toOpaque())
         setAnchors(easy, CURLOPT_PROXY_CAINFO, CURLOPT_PROXY_CAINFO_BLOB)
     }
 
     private func setAnchors(_ easy: CurlHandle, _ file: CURLoption, _ blob: CURLoption) {
-        guard case .pem(let bytes) = configuration.tls.anchors else { return }
+        guard case .pem(let bytes) = shared.value.tls.anchors else { return }
         ccurl_set_string(easy, file, nil)
         bytes.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else { return }
@@ -77,7 +77,7 @@ extension Transfer {
         }
         return Handshake.Terms(
             host: origin.host, port: origin.port ?? 0, trust: terms.trust,
-            revocationLists: configuration.tls.revocationLists, hasIdentity: terms.identity != nil,
+            revocationLists: shared.value.tls.revocationLists, hasIdentity: terms.identity != nil,
             asksForIdentity: terms.asksForIdentity)
     }
 

@@ -38,7 +38,7 @@ final class Transfer: Exchange, @unchecked Sendable {
     var ticket: UInt64 = 0
     var lastActivity: MonotonicTime
     var started: MonotonicTime?
-    var collector = HeadCollector()
+    var collector: HeadCollector
     var headerBytes = 0
     /// How often libcurl was about to send the request.
     var requestCount = 0
@@ -52,7 +52,7 @@ final class Transfer: Exchange, @unchecked Sendable {
     var handshakeCount = 0
     /// What the proxy answered to CONNECT when it did not connect.
     var proxyResponse: Response?
-    var proxyCollector = HeadCollector()
+    var proxyCollector: HeadCollector
     /// The last reply of an FTP server.
     var ftpReply: FTPReply?
 
@@ -62,7 +62,7 @@ final class Transfer: Exchange, @unchecked Sendable {
     var isSecure: Bool { origin.scheme == "https" }
 
     init(
-        request: Request, configuration: SessionConfiguration, load: Load, terms: ConnectionTerms,
+        request: Request, configuration: SharedConfiguration, load: Load, terms: ConnectionTerms,
         partition: Partition, source: UploadSource?
     ) {
         let origin = request.url.origin
@@ -73,6 +73,8 @@ final class Transfer: Exchange, @unchecked Sendable {
         isTunnelled = isHTTPProxied && origin.scheme != "http" && origin.scheme != "ftp"
         self.partition = partition
         self.source = source
+        collector = HeadCollector(partition.names)
+        proxyCollector = HeadCollector(partition.names)
         lastActivity = .now
         super.init(request: request, configuration: configuration, load: load)
     }
@@ -84,13 +86,13 @@ final class Transfer: Exchange, @unchecked Sendable {
     func received(headerLine line: UnsafeRawBufferPointer) -> Bool {
         lastActivity = partition.now
         headerBytes += line.count
-        guard headerBytes <= configuration.maximumHeaderBytes else {
+        guard headerBytes <= shared.value.maximumHeaderBytes else {
             return fail(.dataLengthExceedsMaximum, "The header section is larger than it may be.")
         }
         guard !takenElsewhere(headerLine: line), collector.append(line) else { return true }
         do {
             let ended = collector
-            collector = HeadCollector()
+            collector = HeadCollector(partition.names)
             if response == nil { try headEnded(ended) } else { trailers += try ended.trailers() }
             return true
         } catch {
@@ -114,7 +116,7 @@ final class Transfer: Exchange, @unchecked Sendable {
             redirectDeadline = partition.now.advanced(by: .seconds(1))
             partition.sweep.noteDeadline(redirectDeadline)
         }
-        if let maximum = configuration.maximumResponseBytes, let length = head.contentLength, length > maximum,
+        if let maximum = shared.value.maximumResponseBytes, let length = head.contentLength, length > maximum,
             request.method != .head, head.status.code != 304
         {
             throw LoadError(.dataLengthExceedsMaximum, "The body is larger than it may be.")
@@ -163,13 +165,17 @@ final class Transfer: Exchange, @unchecked Sendable {
             return receivedCoded(bytes) ? bytes.count : 0
         }
         bodyBytes += Int64(bytes.count)
-        if let maximum = configuration.maximumResponseBytes, bodyBytes > maximum {
+        if let maximum = shared.value.maximumResponseBytes, bodyBytes > maximum {
             _ = fail(.dataLengthExceedsMaximum, "The body is larger than it may be.")
             return 0
         }
         load.countOfBytesReceived.add(Int64(bytes.count), ordering: .relaxed)
-        if body.isEmpty { reserveBody(for: bytes.count) }
-        body.append(contentsOf: bytes)
+        if body.isEmpty, bodyBytes == response?.expectedContentLength {
+            body = Array(bytes)
+        } else {
+            if body.isEmpty { reserveBody(for: bytes.count) }
+            body.append(contentsOf: bytes)
+        }
         partition.noteChange(of: self)
         return bytes.count
     }
@@ -297,7 +303,7 @@ final class Transfer: Exchange, @unchecked Sendable {
         return next
     }
 
-    private var idleInterval: Duration { request.timeoutInterval ?? configuration.timeoutIntervalForRequest }
+    private var idleInterval: Duration { request.timeoutInterval ?? shared.value.timeoutIntervalForRequest }
 
     /// Acts on the deadlines that have passed.
     func expire(at now: MonotonicTime) {

@@ -10,6 +10,8 @@ public actor TransferLoop {
 
     package nonisolated let eventLoop: EventLoop
     private var partitions: [Partition.Key: Partition] = [:]
+    /// The one that was asked for last: mostly it is the one asked for next.
+    private var recent: Partition?
     private var sweep: DeadlineSweep?
     /// Connections that no transfer used for this long are closed with their partition.
     private static let partitionLifetime: Duration = .seconds(90)
@@ -28,10 +30,21 @@ public actor TransferLoop {
         precondition(result == CURLE_OK, "libcurl could not be started")
     }()
 
+    /// Runs an operation on the loop's thread.
+    ///
+    /// A load that is awaited from elsewhere costs two turns between threads; one that is awaited here costs none. What
+    /// runs here holds up the loop's transfers: it has to be short between its `await`s.
+    public func run<Result: Sendable>(
+        _ operation: @Sendable (isolated TransferLoop) async -> sending Result
+    ) async -> sending Result {
+        await operation(self)
+    }
+
     func partition(for key: Partition.Key) -> Partition {
-        if let partition = partitions[key] { return partition }
-        let partition = Partition(key: key, loop: eventLoop, sweep: commonSweep())
+        if let recent, recent.key == key { return recent }
+        let partition = partitions[key] ?? Partition(key: key, loop: eventLoop, sweep: commonSweep())
         partitions[key] = partition
+        recent = partition
         return partition
     }
 
@@ -45,11 +58,15 @@ public actor TransferLoop {
     /// Closes the connections of partitions that nobody uses.
     private func closeUnused() {
         let limit = MonotonicTime.now
+        recent = nil
         partitions = partitions.filter {
             $1.count > 0 || $1.lastUse.advanced(by: Self.partitionLifetime) > limit
         }
     }
 
     /// Closes the connections of a session that is over.
-    func close(session: UInt64) { partitions = partitions.filter { $0.key.session != session || $0.value.count > 0 } }
+    func close(session: UInt64) {
+        recent = nil
+        partitions = partitions.filter { $0.key.session != session || $0.value.count > 0 }
+    }
 }

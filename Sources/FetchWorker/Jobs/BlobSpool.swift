@@ -7,7 +7,7 @@ struct BlobSpool {
     let blobs: any BlobStore
 
     /// - Throws: The load's error, or `cannotWriteToFile` when the store does not take the bytes.
-    func store(_ body: ResponseBody) async throws(LoadError) -> JobOutcome.Body {
+    nonisolated(nonsending) func store(_ body: ResponseBody) async throws(LoadError) -> JobOutcome.Body {
         let writer: any BlobWriter
         do throws(StoreError) { writer = try await blobs.create() } catch { throw LoadError(error) }
         do {

@@ -1,3 +1,4 @@
+import FetchEngine
 package import FetchJobs
 package import Logging
 import ServiceLifecycle
@@ -83,7 +84,7 @@ package final class Dispatcher: Service, DirectDispatch {
                 group.addTask { await self.limitDrain() }
                 for await jobs in started {
                     for job in jobs {
-                        group.addTask(executorPreference: runner.executor) { await self.run(job) }
+                        group.addTask { await self.runner.loop.run { _ in await self.run(job) } }
                     }
                 }
             }
@@ -150,7 +151,7 @@ package final class Dispatcher: Service, DirectDispatch {
 
     // MARK: Running
 
-    private func run(_ job: ClaimedJob) async {
+    private nonisolated(nonsending) func run(_ job: ClaimedJob) async {
         let stop = running.add(job.id)
         let outcome = await outcome(of: job, stop: stop)
         running.remove(job.id)
@@ -160,7 +161,7 @@ package final class Dispatcher: Service, DirectDispatch {
     }
 
     /// What came of the job; nil when it is not ours to say.
-    private func outcome(of job: ClaimedJob, stop: StopSwitch) async -> JobOutcome? {
+    private nonisolated(nonsending) func outcome(of job: ClaimedJob, stop: StopSwitch) async -> JobOutcome? {
         do throws(StoreError) {
             if !job.spec.request.isIdempotent {
                 guard try await queue.begin(job) else { return nil }
@@ -181,7 +182,7 @@ package final class Dispatcher: Service, DirectDispatch {
     }
 
     /// Stores the outcome, however long the database is away: until then the job is not done.
-    private func settle(_ job: ClaimedJob, _ outcome: JobOutcome) async {
+    private nonisolated(nonsending) func settle(_ job: ClaimedJob, _ outcome: JobOutcome) async {
         var backoff = Duration.milliseconds(100)
         while !Task.isCancelled {
             do throws(StoreError) {

@@ -3,8 +3,8 @@ package import FetchJobs
 
 /// Runs one job through the engine and says what came of it.
 package struct JobRunner: Sendable {
-    /// Where the steps between the transfer's callbacks run: the transfer's own loop, so that nothing has to hop.
-    package let executor: any TaskExecutor
+    /// Where the transfers run, and the steps between their callbacks too, so that nothing has to hop.
+    package let loop: TransferLoop
     private let sessions: EngineSessions
     private let blobs: any BlobStore
 
@@ -13,13 +13,13 @@ package struct JobRunner: Sendable {
     ///   - sessions: Where their own configurations are.
     ///   - makeSession: Makes a session of the engine.
     package init(
-        executor: any TaskExecutor,
+        loop: TransferLoop,
         configuration: SessionConfiguration,
         sessions: any SessionStore,
         blobs: any BlobStore,
         makeSession: @escaping @Sendable (SessionConfiguration) -> Session
     ) {
-        self.executor = executor
+        self.loop = loop
         self.blobs = blobs
         self.sessions = EngineSessions(defaults: configuration, sessions: sessions, makeSession: makeSession)
     }
@@ -27,9 +27,13 @@ package struct JobRunner: Sendable {
     /// Runs a stored job: a failure of the load is an outcome.
     ///
     /// - Throws: When it cannot be learned what the job's session is.
-    package func run(_ job: ClaimedJob, stop: StopSwitch) async throws(StoreError) -> JobOutcome {
+    package nonisolated(nonsending) func run(
+        _ job: ClaimedJob, stop: StopSwitch
+    ) async throws(StoreError) -> JobOutcome {
         guard let session = try await sessions.session(of: job) else { return .sessionIsGone }
-        let configuration = session.configuration.overridden(by: job.spec.configuration)
+        // A job without settings of its own shares the session's, which costs nothing.
+        let own = job.spec.configuration
+        let configuration = own.isEmpty ? nil : session.configuration.overridden(by: own)
         return await load(job, session.dataTask(with: Request(job.spec.request), configuration: configuration), stop) {
             (task) throws(LoadError) in
             let response = try await task.response(bufferingUpTo: Blob.inlineLimit)
@@ -40,7 +44,9 @@ package struct JobRunner: Sendable {
     /// Runs a job whose body stays in memory, in a session that the caller has.
     ///
     /// - Parameter limit: How many bytes the body may have.
-    func run(_ job: ClaimedJob, in session: Session, upTo limit: Int, stop: StopSwitch) async -> JobOutcome {
+    nonisolated(nonsending) func run(
+        _ job: ClaimedJob, in session: Session, upTo limit: Int, stop: StopSwitch
+    ) async -> JobOutcome {
         var configuration = session.configuration.overridden(by: job.spec.configuration)
         configuration.maximumResponseBytes = min(configuration.maximumResponseBytes ?? .max, Int64(limit))
         return await load(job, session.dataTask(with: Request(job.spec.request), configuration: configuration), stop) {
@@ -51,11 +57,11 @@ package struct JobRunner: Sendable {
         }
     }
 
-    private func load(
+    private nonisolated(nonsending) func load(
         _ job: ClaimedJob,
         _ task: DataTask,
         _ stop: StopSwitch,
-        receive: (DataTask) async throws(LoadError) -> (Response, JobOutcome.Body?)
+        receive: nonisolated(nonsending) (DataTask) async throws(LoadError) -> (Response, JobOutcome.Body?)
     ) async -> JobOutcome {
         let start = Timestamp.now
         stop.attach(task)
@@ -64,7 +70,7 @@ package struct JobRunner: Sendable {
         return JobOutcome(result, of: task, startedAt: start)
     }
 
-    private func body(of task: DataTask) async throws(LoadError) -> JobOutcome.Body? {
+    private nonisolated(nonsending) func body(of task: DataTask) async throws(LoadError) -> JobOutcome.Body? {
         if let bytes = task.completeBody { return bytes.isEmpty ? nil : .inline(bytes) }
         return try await BlobSpool(blobs: blobs).store(task.body)
     }

@@ -32,7 +32,7 @@ final class EngineSessions: Sendable {
     }
 
     /// The session that a job belongs to; nil when there is none such any more.
-    func session(of job: ClaimedJob) async throws(StoreError) -> Session? {
+    nonisolated(nonsending) func session(of job: ClaimedJob) async throws(StoreError) -> Session? {
         let address = SessionAddress(tenant: job.tenant, session: job.spec.session ?? .default)
         if let session = known(address) { return session }
         guard let id = job.spec.session else { return keep(makeSession(defaults), as: address) }

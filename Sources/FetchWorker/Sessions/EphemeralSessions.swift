@@ -46,7 +46,7 @@ package final class EphemeralSessions: Service {
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 for await id in started {
-                    group.addTask(executorPreference: runner.executor) { await self.run(id) }
+                    group.addTask { await self.runner.loop.run { _ in await self.run(id) } }
                 }
             }
         } onGracefulShutdown: {
@@ -62,7 +62,7 @@ package final class EphemeralSessions: Service {
         }
     }
 
-    private func run(_ id: Job.ID) async {
+    private nonisolated(nonsending) func run(_ id: Job.ID) async {
         let found = state.withLock { state in
             state.owners[id].flatMap { state.sessions[$0] }.flatMap { session in
                 session.jobs[id].map { (session.engine, $0) }

@@ -70,7 +70,7 @@ private struct RunningNode {
         let keeper = SessionKeeper(sessions: quietSessions, courier: courier, logger: logger)
         let makeSession = { @Sendable in Session(configuration: $0, transferLoop: loop) }
         let runner = JobRunner(
-            executor: loop.eventLoop, configuration: settings.session, sessions: quietSessions, blobs: blobs,
+            loop: loop, configuration: settings.session, sessions: quietSessions, blobs: blobs,
             makeSession: makeSession)
         let dispatcher = Dispatcher(
             configuration: settings.dispatcher,

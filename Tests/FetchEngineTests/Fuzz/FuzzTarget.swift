@@ -81,7 +81,7 @@ enum FuzzTarget: String, CaseIterable {
     }
 
     private static func responseHead(_ bytes: [UInt8]) {
-        var collector = HeadCollector()
+        var collector = HeadCollector(FieldNames())
         for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
             if line.withUnsafeBytes({ collector.append($0) }) { break }
         }
