@@ -55,11 +55,7 @@ class Origin:
         user = "user www-data;" if os.geteuid() == 0 else ""
         for word, value in {"@USER@": user, "@DIRECTORY@": str(self.directory), "@PORT@": str(self.port),
                             "@SLOW_PORT@": str(self.slow_port), "@TLS_PORT@": str(self.tls_port)}.items():
-            # Where PUT leaves what it gets.
-        put = self.directory / "put"
-        put.mkdir()
-        put.chmod(0o777)
-        template = template.replace(word, value)
+            template = template.replace(word, value)
         configuration = self.directory / "nginx.conf"
         configuration.write_text(template)
         self.process = subprocess.Popen([program("nginx", "/usr/sbin"), "-c", configuration,

@@ -5,7 +5,9 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// AsyncHTTPClient on one event loop. PEER_CA names the certificate authority, PEER_HTTP1=1 keeps to HTTP/1.1.
+/// AsyncHTTPClient on one event loop.
+///
+/// PEER_CA names the certificate authority, PEER_HTTP1=1 keeps to HTTP/1.1.
 let run = Run()
 let environment = ProcessInfo.processInfo.environment
 var configuration = HTTPClient.Configuration()
