@@ -104,10 +104,11 @@ final class Negotiation: Sendable {
         return name
     }
 
+    /// The bytes with a zero behind them: gss-ntlmssp reads a password up to one, whatever its length is.
     private static func withBuffer<Result>(_ bytes: [UInt8], _ body: (gss_buffer_t) -> Result) -> Result {
-        var bytes = bytes
-        return bytes.withUnsafeMutableBytes { bytes in
-            var buffer = gss_buffer_desc(length: bytes.count, value: bytes.baseAddress)
+        var ended = bytes + [0]
+        return ended.withUnsafeMutableBytes { ended in
+            var buffer = gss_buffer_desc(length: bytes.count, value: ended.baseAddress)
             return body(&buffer)
         }
     }
