@@ -22,6 +22,48 @@ CREATE TABLE public.attempts (
     CONSTRAINT attempts_state_check CHECK ((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])))
 );
 
+CREATE TABLE public.cookies (
+    tenant_id bigint NOT NULL,
+    layer_id uuid NOT NULL,
+    key bytea NOT NULL,
+    name bytea NOT NULL,
+    domain text NOT NULL,
+    is_host_only boolean NOT NULL,
+    path text NOT NULL,
+    partition text,
+    sealed_value bytea,
+    expires_at timestamp with time zone,
+    is_secure boolean NOT NULL,
+    is_http_only boolean NOT NULL,
+    same_site text,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT cookies_same_site CHECK ((same_site = ANY (ARRAY['strict'::text, 'lax'::text, 'none'::text])))
+);
+
+CREATE TABLE public.credentials (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    layer_id uuid NOT NULL,
+    key bytea NOT NULL,
+    space bytea NOT NULL,
+    host text NOT NULL,
+    port integer NOT NULL,
+    protocol text NOT NULL,
+    realm text,
+    authentication_method text NOT NULL,
+    is_proxy boolean NOT NULL,
+    user_name text NOT NULL,
+    kind text NOT NULL,
+    persistence text NOT NULL,
+    is_default boolean NOT NULL,
+    sealed_secret bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_failure_at timestamp with time zone,
+    CONSTRAINT credentials_kind CHECK ((kind = ANY (ARRAY['password'::text, 'bearerToken'::text, 'clientCertificate'::text]))),
+    CONSTRAINT credentials_persistence CHECK ((persistence = ANY (ARRAY['forSession'::text, 'permanent'::text])))
+);
+
 CREATE TABLE public.idempotency_keys (
     tenant_id bigint NOT NULL,
     key text NOT NULL,
@@ -44,7 +86,8 @@ CREATE TABLE public.jobs (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    spec json NOT NULL
+    spec json NOT NULL,
+    sealed_secrets bytea
 );
 
 CREATE TABLE public.nodes (
@@ -95,6 +138,23 @@ CREATE TABLE public.results (
 );
 ALTER TABLE ONLY public.results ALTER COLUMN body SET STORAGE EXTERNAL;
 
+CREATE TABLE public.service_keys (
+    purpose text NOT NULL,
+    sealed_key bytea NOT NULL
+);
+
+CREATE TABLE public.session_stores (
+    tenant_id bigint NOT NULL,
+    session_id uuid NOT NULL,
+    layer_ids uuid[] NOT NULL,
+    cookies_version bigint DEFAULT 0 NOT NULL,
+    credentials_version bigint DEFAULT 0 NOT NULL,
+    cookie_accept_policy text DEFAULT 'always'::text NOT NULL,
+    CONSTRAINT session_stores_cookie_accept_policy CHECK ((cookie_accept_policy = ANY (ARRAY['always'::text, 'onlyFromMainDocumentDomain'::text, 'never'::text]))),
+    CONSTRAINT session_stores_have_a_layer CHECK (((cardinality(layer_ids) >= 1) AND (cardinality(layer_ids) <= 16)))
+)
+WITH (fillfactor='50');
+
 CREATE TABLE public.sessions (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
@@ -118,6 +178,12 @@ CREATE TABLE public.sessions (
     CONSTRAINT sessions_state CHECK ((state = ANY (ARRAY['active'::text, 'finishing'::text, 'cancelling'::text, 'invalidated'::text])))
 )
 WITH (fillfactor='80');
+
+CREATE TABLE public.tenant_keys (
+    tenant_id bigint NOT NULL,
+    sealed_key bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
 
 CREATE TABLE public.tenants (
     id bigint NOT NULL,
@@ -167,6 +233,12 @@ ALTER TABLE ONLY public.api_keys
 ALTER TABLE ONLY public.attempts
     ADD CONSTRAINT attempts_pkey PRIMARY KEY (tenant_id, job_id, number);
 
+ALTER TABLE ONLY public.cookies
+    ADD CONSTRAINT cookies_pkey PRIMARY KEY (tenant_id, layer_id, key);
+
+ALTER TABLE ONLY public.credentials
+    ADD CONSTRAINT credentials_pkey PRIMARY KEY (tenant_id, layer_id, key);
+
 ALTER TABLE ONLY public.idempotency_keys
     ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (tenant_id, key);
 
@@ -185,8 +257,17 @@ ALTER TABLE ONLY public.queue
 ALTER TABLE ONLY public.results
     ADD CONSTRAINT results_pkey PRIMARY KEY (tenant_id, job_id);
 
+ALTER TABLE ONLY public.service_keys
+    ADD CONSTRAINT service_keys_pkey PRIMARY KEY (purpose);
+
+ALTER TABLE ONLY public.session_stores
+    ADD CONSTRAINT session_stores_pkey PRIMARY KEY (tenant_id, session_id);
+
 ALTER TABLE ONLY public.sessions
     ADD CONSTRAINT sessions_pkey PRIMARY KEY (tenant_id, id);
+
+ALTER TABLE ONLY public.tenant_keys
+    ADD CONSTRAINT tenant_keys_pkey PRIMARY KEY (tenant_id);
 
 ALTER TABLE ONLY public.tenants
     ADD CONSTRAINT tenants_name_key UNIQUE (name);
@@ -203,6 +284,10 @@ ALTER TABLE ONLY public.webhook_endpoints
 CREATE UNIQUE INDEX api_keys_id ON public.api_keys USING btree (id);
 
 COMMENT ON INDEX public.api_keys_id IS 'keys.authenticate: a token names its key, and by that its tenant';
+
+CREATE UNIQUE INDEX credentials_id ON public.credentials USING btree (tenant_id, id);
+
+COMMENT ON INDEX public.credentials_id IS 'credentials.find; credentials.remove';
 
 CREATE INDEX idempotency_keys_created_at ON public.idempotency_keys USING btree (created_at);
 
@@ -258,6 +343,9 @@ COMMENT ON INDEX public.webhook_deliveries_session IS 'deliveries.claim: events 
 
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(id);
+
+ALTER TABLE ONLY public.tenant_keys
+    ADD CONSTRAINT tenant_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(id);
 
 ALTER TABLE ONLY public.webhook_endpoints
     ADD CONSTRAINT webhook_endpoints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(id);

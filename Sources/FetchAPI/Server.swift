@@ -32,6 +32,8 @@ package struct Server: Service {
         package let sessions: any SessionStore
         package let webhooks: any WebhookStore
         package let keys: any KeyStore
+        package let cookies: any CookieStore
+        package let credentials: any CredentialStore
         package let blobs: any BlobStore
         package let finished: FinishedJobs
         package let readiness: any Readiness
@@ -45,6 +47,8 @@ package struct Server: Service {
             sessions: any SessionStore,
             webhooks: any WebhookStore,
             keys: any KeyStore,
+            cookies: any CookieStore,
+            credentials: any CredentialStore,
             blobs: any BlobStore,
             finished: FinishedJobs,
             readiness: any Readiness,
@@ -56,6 +60,8 @@ package struct Server: Service {
             self.sessions = sessions
             self.webhooks = webhooks
             self.keys = keys
+            self.cookies = cookies
+            self.credentials = credentials
             self.blobs = blobs
             self.finished = finished
             self.readiness = readiness
@@ -106,6 +112,8 @@ package struct Server: Service {
                 sessions: ports.sessions, known: sessions, endpoints: known, defaults: ports.defaults
             ).routes
             + BodyRoute(jobs: ports.jobs, blobs: ports.blobs).routes
+            + CookieRoutes(cookies: ports.cookies).routes
+            + CredentialRoutes(credentials: ports.credentials).routes
             + WebhookRoutes(webhooks: ports.webhooks, known: known, check: ports.checkWebhookURL).routes
             + ServiceRoutes(readiness: ports.readiness, metrics: ports.metrics).routes
             + pages(ports, configuration, authenticator)

@@ -57,7 +57,7 @@ struct Settings: CustomStringConvertible {
         )
         // The platform's week is for a person's device; a service's default is an hour (SES-9).
         session.timeoutIntervalForResource = .seconds(3600)
-        // One session serves all tenants: a cookie that one's job was given must not leave with another's.
+        // Those of a session are put in where it is made; what loads without one, such as a webhook, has none.
         session.httpCookieStorage = nil
         // What jobs and webhooks may ask for; the engine itself knows more.
         session.networkSchemes = ["http", "https"]

@@ -17,6 +17,8 @@ struct TestServer {
     let keys = MemoryKeyStore()
     let sessions = MemorySessionStore()
     let webhooks = MemoryWebhookStore()
+    let cookies = MemoryCookieStore()
+    let credentials = MemoryCredentialStore()
     let blobs = MemoryBlobStore()
     let readiness = MemoryReadiness()
     let metrics = MetricsRegistry()
@@ -45,6 +47,8 @@ struct TestServer {
             sessions: sessions,
             webhooks: webhooks,
             keys: keys,
+            cookies: cookies,
+            credentials: credentials,
             blobs: blobs,
             finished: jobs.finished,
             readiness: readiness,

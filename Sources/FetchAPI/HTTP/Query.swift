@@ -1,3 +1,5 @@
+import FetchJobs
+
 /// The parameters of a request's query, each there once.
 struct Query: Sendable {
     private var items: [(name: String, value: String)] = []
@@ -61,5 +63,36 @@ struct Query: Sendable {
 
     private static func digit(_ byte: UInt8) -> UInt8? {
         Character(Unicode.Scalar(byte)).hexDigitValue.map { UInt8($0) }
+    }
+
+    // MARK: Writing
+
+    /// Parameters to go on after others, each with an ampersand before it; those without a value are left out.
+    static func text(_ items: [(name: String, value: String?)]) -> String {
+        items.compactMap { name, value in value.map { "&\(name)=\(escaped($0))" } }.joined()
+    }
+
+    private static func escaped(_ text: String) -> String {
+        text.utf8.reduce(into: "") { result, byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+                result.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                result += digits.utf8.count == 1 ? "%0\(digits)" : "%\(digits)"
+            }
+        }
+    }
+}
+
+extension Query {
+    /// The session that a request is about; the default one when it names none.
+    func session() throws(Problem) -> TenantSession.ID {
+        guard let text = self["session"] else { return .default }
+        guard let session = TenantSession.ID(naming: text) else {
+            throw Problem(parameter: "session", "is not the id of a session (ses_…) and not \"default\"")
+        }
+        return session
     }
 }

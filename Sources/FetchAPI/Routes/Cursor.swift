@@ -14,11 +14,7 @@ struct Cursor<Kind: IdentifierKind> {
 
     /// Reads a cursor that a list with this filter gave out.
     init(_ text: String, filter: String) throws(Problem) {
-        let base64 = text.replacing("-", with: "+").replacing("_", with: "/")
-        let padding = String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
-        let parts = Data(base64Encoded: base64 + padding)
-            .flatMap { String(validating: $0, as: UTF8.self) }?
-            .split(separator: ".", omittingEmptySubsequences: false)
+        let parts = OpaqueText.read(text)?.split(separator: ".", omittingEmptySubsequences: false)
         guard let parts, parts.count == 2, parts[0] == filter, let after = Identifier<Kind>(parts[1]) else {
             throw Problem(parameter: "cursor", "is not one that this list gave out")
         }
@@ -27,8 +23,19 @@ struct Cursor<Kind: IdentifierKind> {
     }
 
     /// Opaque to clients, and safe in a URL.
-    var text: String {
-        Data("\(filter).\(after)".utf8).base64EncodedString()
+    var text: String { OpaqueText.write("\(filter).\(after)") }
+}
+
+/// Texts that clients hand back as they got them, safe in a URL: base64url without padding.
+enum OpaqueText {
+    static func write(_ text: String) -> String {
+        Data(text.utf8).base64EncodedString()
             .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+
+    static func read(_ opaque: String) -> String? {
+        let base64 = opaque.replacing("-", with: "+").replacing("_", with: "/")
+        let padding = String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
+        return Data(base64Encoded: base64 + padding).flatMap { String(validating: $0, as: UTF8.self) }
     }
 }

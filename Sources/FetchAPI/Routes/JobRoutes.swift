@@ -88,7 +88,9 @@ struct JobRoutes: Sendable {
 
     /// What the job goes by; nil when an earlier release stored it under rules that are no longer ours.
     private func effectiveConfiguration(of job: Job) async throws -> EffectiveConfiguration? {
-        guard let json = try? JSONParser.parse(job.spec.bytes), let spec = try? JobSpec(json: json) else { return nil }
+        guard let json = try? JSONParser.parse(job.spec.bytes), let spec = try? JobSpec(stored: json) else {
+            return nil
+        }
         var session: SessionSpec?
         if let id = spec.session { session = try await sessions.session(id, of: job.tenant)?.spec }
         return EffectiveConfiguration(

@@ -95,11 +95,11 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
 }
 
 extension Credential {
-    var password: String? {
+    package var password: String? {
         if case .password(let password) = secret { password } else { nil }
     }
 
-    var identity: ClientIdentity? {
+    package var identity: ClientIdentity? {
         if case .identity(let identity) = secret { identity } else { nil }
     }
 
@@ -108,12 +108,12 @@ extension Credential {
         if case .trust(let trust) = secret { trust.chainFingerprint == shown.chainFingerprint } else { false }
     }
 
-    var bearerToken: String? {
+    package var bearerToken: String? {
         if case .bearerToken(let token) = secret { token } else { nil }
     }
 
     /// The user name and password of a URL, for one request, or nil when it has none or they are not UTF-8.
-    init?(userinfoOf url: URLRecord) {
+    package init?(userinfoOf url: URLRecord) {
         guard url.hasCredentials,
             let user = String(validating: percentDecoded(Array(url.username.utf8)[...]), as: UTF8.self),
             let password = String(validating: percentDecoded(Array(url.password.utf8)[...]), as: UTF8.self)
@@ -124,7 +124,7 @@ extension Credential {
     /// Whether this can be said in a scheme at all.
     ///
     /// No text may have control characters, and the user name no colon where a colon ends it (RFC 7617 §2).
-    func fits(_ method: ProtectionSpace.Method) -> Bool {
+    package func fits(_ method: ProtectionSpace.Method) -> Bool {
         switch (method, secret) {
         case (.httpBasic, .password(let password)):
             Self.isPrintable(user) && Self.isPrintable(password) && !user.utf8.contains(UInt8(ascii: ":"))

@@ -1,3 +1,18 @@
+/// What a write did to a jar.
+package enum CookieChange: Sendable {
+    /// A cookie is there that was not, or was another.
+    case set(Cookie)
+    /// A cookie is gone.
+    case remove(Cookie)
+
+    /// The cookie that is there now, or was.
+    package var cookie: Cookie {
+        switch self {
+        case .set(let cookie), .remove(let cookie): cookie
+        }
+    }
+}
+
 /// Cookies and the rules of keeping them, without a clock and a lock (RFC 6265bis §5.7, §5.8).
 ///
 /// A storage that keeps cookies elsewhere can load those of a few domains into a jar, let it decide, and write back
@@ -24,6 +39,8 @@ public struct CookieJar: Sendable {
 
     private var domains: [String: [Cookie.Key: Entry]] = [:]
     private var nextNumber: UInt64 = 0
+    /// What has changed since it was last taken; `nil` when nobody wants to know.
+    private var changes: [CookieChange]?
 
     /// Makes an empty jar.
     public init(acceptPolicy: CookieAcceptPolicy = .always) { self.acceptPolicy = acceptPolicy }
@@ -32,6 +49,21 @@ public struct CookieJar: Sendable {
     init(_ cookies: [Cookie], acceptPolicy: CookieAcceptPolicy, at now: UnixTime) {
         self.acceptPolicy = acceptPolicy
         for cookie in cookies { put(cookie, at: now) }
+    }
+
+    // MARK: Changes
+
+    /// Makes an empty jar that notes what changes in it, for a storage that keeps its cookies elsewhere too.
+    package static func noting() -> CookieJar {
+        var jar = CookieJar()
+        jar.changes = []
+        return jar
+    }
+
+    /// What has changed since this was last asked, in order.
+    package mutating func takeChanges() -> [CookieChange] {
+        defer { if changes?.isEmpty == false { changes = [] } }
+        return changes ?? []
     }
 
     // MARK: Reading
@@ -105,7 +137,11 @@ public struct CookieJar: Sendable {
 
     /// Removes the cookie with this name, domain and path; returns whether there was one.
     @discardableResult
-    public mutating func remove(_ cookie: Cookie) -> Bool { removeValue(for: cookie.key) != nil }
+    public mutating func remove(_ cookie: Cookie) -> Bool {
+        guard let removed = removeValue(for: cookie.key) else { return false }
+        changes?.append(.remove(removed.cookie))
+        return true
+    }
 
     /// Removes the cookies that were set at that time or later, or all; returns whether there were any.
     @discardableResult
@@ -119,13 +155,17 @@ public struct CookieJar: Sendable {
 
     private mutating func put(_ cookie: Cookie, at now: UnixTime) {
         let old = removeValue(for: cookie.key)
-        guard !cookie.isExpired(at: now) else { return }
+        guard !cookie.isExpired(at: now) else {
+            if let old { changes?.append(.remove(old.cookie)) }
+            return
+        }
         var cookie = cookie
         if let old { cookie.creationTime = old.cookie.creationTime }
         domains[cookie.domain, default: [:]][cookie.key] = Entry(
             cookie: cookie, lastAccess: now, number: old?.number ?? nextNumber)
         nextNumber += 1
         count += 1
+        if cookie != old?.cookie { changes?.append(.set(cookie)) }
         makeRoom(in: cookie.domain, at: now)
     }
 
@@ -137,9 +177,9 @@ public struct CookieJar: Sendable {
     }
 
     private mutating func remove(where condition: (Entry) -> Bool) -> Bool {
-        let keys = domains.values.joined().filter { condition($0.value) }.map(\.key)
-        for key in keys { _ = removeValue(for: key) }
-        return !keys.isEmpty
+        let cookies = domains.values.joined().filter { condition($0.value) }.map(\.value.cookie)
+        for cookie in cookies { remove(cookie) }
+        return !cookies.isEmpty
     }
 
     /// Whether the path and the domain are ones that a `Secure` cookie of the same name is sent to.
@@ -182,7 +222,7 @@ public struct CookieJar: Sendable {
                 < (right.rank, right.entry.lastAccess, right.entry.number)
         }
         for (index, place) in order.enumerated() where index < number || place.rank < 0 {
-            _ = removeValue(for: place.entry.cookie.key)
+            remove(place.entry.cookie)
         }
     }
 }

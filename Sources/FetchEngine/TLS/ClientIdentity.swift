@@ -15,6 +15,12 @@ public struct ClientIdentity: Sendable, Hashable, CustomStringConvertible, Custo
 
     let material: Material
 
+    /// The certificates as PEM.
+    package var certificateChainPEM: [UInt8] { material.chain }
+
+    /// The private key as PEM, not encrypted.
+    package var privateKeyPEM: [UInt8] { material.withKey { Array($0) } }
+
     /// Reads an identity from PEM.
     ///
     /// - Parameters:

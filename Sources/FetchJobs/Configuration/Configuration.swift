@@ -6,6 +6,7 @@ package import FetchEngine
 /// service's defaults.
 package struct Configuration: Sendable, Equatable {
     package var redirects = Redirects()
+    package var authentication = Authentication()
     package var serverTrust = ServerTrust()
     package var cookies = Cookies()
     package var cache = Cache()
@@ -21,6 +22,7 @@ package struct Configuration: Sendable, Equatable {
     /// Every group, by its name in JSON.
     static let groups: [AnyConfigurationGroup] = [
         AnyConfigurationGroup("redirects", \.redirects),
+        AnyConfigurationGroup("authentication", \.authentication),
         AnyConfigurationGroup("serverTrust", \.serverTrust),
         AnyConfigurationGroup("cookies", \.cookies),
         AnyConfigurationGroup("cache", \.cache),

@@ -34,17 +34,21 @@ extension JobRequest {
     static let maximumHeaders = 100
     static let maximumHeaderBytes = 32 * 1024
 
-    init?(reader: JSONReader) {
+    /// - Parameter userInfo: Is given the user name and password of the URL, which the request does not keep.
+    init?(reader: JSONReader, userInfo: inout Credential?) {
         let names: Set = ["url", "method", "headers", "body", "cachePolicy", "mainDocumentURL"]
         guard let object = reader.object(of: names) else { return nil }
-        let url = object.required("url").flatMap { $0.httpURL() }
+        let url = object.required("url").flatMap { $0.httpURLWithUserInfo() }
         method = object["method"].flatMap { Self.method($0) } ?? .get
         headers = object["headers"].map { Self.headers($0) } ?? HTTPFields()
         body = object["body"].flatMap { JobBody(reader: $0) }
         cachePolicy = object["cachePolicy"]?.oneOf(CachePolicy.self)
         mainDocumentURL = object["mainDocumentURL"]?.httpURL()
         guard let url else { return nil }
-        self.url = url
+        self.url = url.withoutCredentials()
+        guard url.hasCredentials else { return }
+        userInfo = Credential(userinfoOf: url)
+        if userInfo == nil { object["url"]?.refuse("has a user name or password that is not UTF-8") }
     }
 
     private static func method(_ reader: JSONReader) -> HTTPRequest.Method? {

@@ -44,6 +44,15 @@ extension JobSpec {
     ///
     /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
     package init(json: JSONValue) throws(InvalidInput) {
+        try self.init(stored: json)
+        guard configuration.authentication.credential != .sealed else {
+            let pointer = "/configuration/authentication/credential"
+            throw InvalidInput(pointer: pointer, message: "is not the id of a credential (crd_…)")
+        }
+    }
+
+    /// Reads what ``json`` wrote: a credential that came with the job is ``JobCredential/sealed`` then.
+    package init(stored json: JSONValue) throws(InvalidInput) {
         let check = InputCheck()
         let spec = JobSpec(reader: JSONReader(json, check: check))
         try check.finish()
@@ -54,13 +63,20 @@ extension JobSpec {
     private init?(reader: JSONReader) {
         let names: Set = ["kind", "session", "request", "configuration", "priority", "labels", "webhook"]
         guard let object = reader.object(of: names) else { return nil }
-        let request = object.required("request").flatMap { JobRequest(reader: $0) }
+        var userInfo: Credential?
+        let request = object.required("request").flatMap { JobRequest(reader: $0, userInfo: &userInfo) }
         kind = object["kind"]?.oneOf(Kind.self) ?? .data
         session = object["session"].flatMap { TenantSession.ID(reader: $0) }
         configuration = object["configuration"].map { Configuration(reader: $0) } ?? Configuration()
         priority = object["priority"]?.number(in: 0...1) ?? 0.5
         labels = object["labels"].map { Self.labels($0) } ?? []
         webhook = object["webhook"].flatMap { Webhook(reader: $0) }
+        if let userInfo {
+            if configuration.authentication.credential != nil {
+                reader.check.refuse("/request/url", "must not hold a user name or password beside a credential")
+            }
+            configuration.authentication.credential = .inline(userInfo)
+        }
         guard let request else { return nil }
         self.request = request
     }
@@ -74,7 +90,9 @@ extension JobSpec {
         }
     }
 
-    /// The spec as JSON with every default left out that the client left out; ``init(json:)`` reads it back.
+    /// The spec as JSON with every default left out that the client left out, and without secrets.
+    ///
+    /// ``init(stored:)`` reads it back.
     package var json: [UInt8] {
         JSONWriter.object { writer in
             writer.member("kind", kind.rawValue)

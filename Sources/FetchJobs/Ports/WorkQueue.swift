@@ -31,13 +31,24 @@ package struct ClaimedJob: Sendable {
     /// Counts the claims of the job; every write of the attempt names it, so that a node which lost the job writes
     /// nothing (REL-3).
     package let claim: Int32
+    /// What the job has to see of its session's stores at least: all that was written before it was submitted.
+    package let stores: StoresVersion
 
-    package init(id: Job.ID, tenant: Tenant.ID, spec: JobSpec, claim: Int32) {
+    package init(
+        id: Job.ID,
+        tenant: Tenant.ID,
+        spec: JobSpec,
+        claim: Int32,
+        stores: StoresVersion = StoresVersion()
+    ) {
         self.id = id
         self.tenant = tenant
         self.spec = spec
         self.claim = claim
+        self.stores = stores
     }
+
+    package var session: SessionAddress { SessionAddress(tenant: tenant, session: spec.session ?? .default) }
 }
 
 /// What a node learns each time it extends its lease.

@@ -47,6 +47,11 @@ extension SessionSpec {
 
     /// The rules between the members (BKG-1, BKG-3, BKG-5).
     private func checkRules(_ check: InputCheck) {
+        switch configuration.authentication.credential {
+        case .inline, .sealed:
+            check.refuse("/configuration/authentication/credential", "must be the id of a credential (crd_…)")
+        case .stored, nil: break
+        }
         switch kind {
         case .default: break
         case .ephemeral:

@@ -79,3 +79,26 @@ extension TenantSession.ID {
     /// The same for all tenants, so that nobody has to look it up: rows are told apart by their tenant.
     package static let `default` = Self(UUIDv7(high: 0, low: 0))
 }
+
+extension TenantSession.ID {
+    /// The session that a client means: by its id, or `default`.
+    package init?(naming text: some StringProtocol) {
+        if text == "default" {
+            self = .default
+        } else {
+            self.init(text)
+        }
+    }
+}
+
+extension JSONReader {
+    /// The id of a session, or `default`.
+    package func session() -> TenantSession.ID? {
+        guard let text = string(maximumLength: 64) else { return nil }
+        guard let session = TenantSession.ID(naming: text) else {
+            refuse("is not the id of a session (ses_…) and not \"default\"")
+            return nil
+        }
+        return session
+    }
+}

@@ -9,19 +9,33 @@ struct Enqueuing: Sendable {
     private struct Submission: Sendable {
         let job: NewJob
         let spec: RawJSON
+        let secrets: [UInt8]?
     }
 
+    private let keys: TenantKeys
     private let plain: Batcher<Submission, Enqueued>
     private let checked: Batcher<Submission, Enqueued>
 
-    init(client: Client, node: Node.ID, dispatch: (any DirectDispatch)?, announce: @escaping @Sendable () -> Void) {
+    init(
+        client: Client,
+        keys: TenantKeys,
+        node: Node.ID,
+        dispatch: (any DirectDispatch)?,
+        announce: @escaping @Sendable () -> Void
+    ) {
+        self.keys = keys
         let statements = Statements(client: client, node: node, dispatch: dispatch, announce: announce)
         plain = Batcher(maximumItems: 500) { try await statements.insert($0) }
         checked = Batcher(maximumItems: 500) { try await statements.insertChecked($0) }
     }
 
     func enqueue(_ jobs: [NewJob]) async throws -> [Enqueued] {
-        let submissions = jobs.map { Submission(job: $0, spec: RawJSON($0.spec.json)) }
+        var submissions: [Submission] = []
+        for job in jobs {
+            let secret = job.spec.configuration.authentication.credential?.secretBytes
+            let secrets = if let secret { try await job.seal(secret, keys) } else { [UInt8]?.none }
+            submissions.append(Submission(job: job, spec: RawJSON(job.spec.json), secrets: secrets))
+        }
         let isPlain = jobs.allSatisfy { $0.idempotency == nil && $0.spec.session == nil }
         return try await (isPlain ? plain : checked).submit(submissions)
     }
@@ -34,37 +48,43 @@ struct Enqueuing: Sendable {
 
         func insert(_ submissions: [Submission]) async throws -> [Enqueued] {
             let reserved = dispatch?.reserve(submissions.count) ?? 0
+            let stores: Rows
             do {
-                try await client.query(
+                stores = try await client.query(
                     """
                     -- jobs.enqueue
                     WITH input AS (
-                        SELECT tenant_id, id, spec, rank, endpoint_id, position <= \(reserved) AS is_claimed
+                        SELECT tenant_id, id, spec, rank, endpoint_id, secrets, position <= \(reserved) AS is_claimed
                         FROM unnest(
                             \(submissions.map(\.job.tenant)),
                             \(submissions.map(\.job.id)),
                             \(submissions.map(\.spec)),
                             \(submissions.map(\.job.spec.rank)),
-                            \(submissions.map(\.job.spec.webhook?.endpoint))
-                        ) WITH ORDINALITY AS input (tenant_id, id, spec, rank, endpoint_id, position)
+                            \(submissions.map(\.job.spec.webhook?.endpoint)),
+                            \(submissions.map(\.secrets))
+                        ) WITH ORDINALITY AS input (tenant_id, id, spec, rank, endpoint_id, secrets, position)
                     ), job AS (
-                        INSERT INTO jobs (tenant_id, id, spec)
-                        SELECT tenant_id, id, spec
+                        INSERT INTO jobs (tenant_id, id, spec, sealed_secrets)
+                        SELECT tenant_id, id, spec, secrets
+                        FROM input
+                    ), queued AS (
+                        INSERT INTO queue (tenant_id, job_id, rank, endpoint_id, claim, node_id, claimed_at)
+                        SELECT tenant_id, id, rank, endpoint_id,
+                            CASE WHEN is_claimed THEN 1 ELSE 0 END,
+                            CASE WHEN is_claimed THEN \(node) END,
+                            CASE WHEN is_claimed THEN now() END
                         FROM input
                     )
-                    INSERT INTO queue (tenant_id, job_id, rank, endpoint_id, claim, node_id, claimed_at)
-                    SELECT tenant_id, id, rank, endpoint_id,
-                        CASE WHEN is_claimed THEN 1 ELSE 0 END,
-                        CASE WHEN is_claimed THEN \(node) END,
-                        CASE WHEN is_claimed THEN now() END
-                    FROM input
+                    SELECT tenant_id, session_id, cookies_version, credentials_version
+                    FROM session_stores
+                    WHERE session_id = \(TenantSession.ID.default) AND tenant_id IN (SELECT tenant_id FROM input)
                     """
                 )
             } catch {
                 dispatch?.release(reserved)
                 throw error
             }
-            dispatchClaimed(submissions.prefix(reserved).map(\.job))
+            dispatchClaimed(submissions.prefix(reserved).map(\.job), try StoresVersion.bySession(stores))
             if reserved < submissions.count { callWorkers() }
             return submissions.map { .accepted($0.job.id) }
         }
@@ -76,7 +96,7 @@ struct Enqueuing: Sendable {
                 """
                 -- jobs.enqueueChecked
                 WITH input AS MATERIALIZED (
-                    SELECT tenant_id, id, spec, rank, endpoint_id, session_id, key, fingerprint
+                    SELECT tenant_id, id, spec, rank, endpoint_id, session_id, secrets, key, fingerprint
                     FROM unnest(
                         \(submissions.map(\.job.tenant)),
                         \(submissions.map(\.job.id)),
@@ -84,9 +104,10 @@ struct Enqueuing: Sendable {
                         \(submissions.map(\.job.spec.rank)),
                         \(submissions.map(\.job.spec.webhook?.endpoint)),
                         \(submissions.map(\.job.spec.session)),
+                        \(submissions.map(\.secrets)),
                         \(submissions.map(\.job.idempotency?.key)),
                         \(submissions.map(\.job.idempotency?.fingerprint.bytes))
-                    ) AS input (tenant_id, id, spec, rank, endpoint_id, session_id, key, fingerprint)
+                    ) AS input (tenant_id, id, spec, rank, endpoint_id, session_id, secrets, key, fingerprint)
                 ), session AS MATERIALIZED (
                     SELECT s.tenant_id, s.id, s.endpoint_id, s.kind = 'background' AND NOT s.has_events AS is_quiet
                     FROM sessions s
@@ -102,7 +123,7 @@ struct Enqueuing: Sendable {
                     WHERE s.tenant_id = session.tenant_id AND s.id = session.id AND session.is_quiet
                 ), allowed AS MATERIALIZED (
                     SELECT i.tenant_id, i.id, i.spec, i.rank, coalesce(i.endpoint_id, session.endpoint_id) AS endpoint_id,
-                        i.session_id, i.key, i.fingerprint
+                        i.session_id, i.secrets, i.key, i.fingerprint
                     FROM input i
                     LEFT JOIN session ON session.tenant_id = i.tenant_id AND session.id = i.session_id
                     WHERE i.session_id IS NULL OR session.id IS NOT NULL
@@ -116,12 +137,12 @@ struct Enqueuing: Sendable {
                     ON CONFLICT DO NOTHING
                     RETURNING job_id
                 ), accepted AS (
-                    SELECT tenant_id, id, spec, rank, endpoint_id, session_id
+                    SELECT tenant_id, id, spec, rank, endpoint_id, session_id, secrets
                     FROM allowed
                     WHERE key IS NULL OR id IN (SELECT job_id FROM new_key)
                 ), job AS (
-                    INSERT INTO jobs (tenant_id, id, spec)
-                    SELECT tenant_id, id, spec
+                    INSERT INTO jobs (tenant_id, id, spec, sealed_secrets)
+                    SELECT tenant_id, id, spec, secrets
                     FROM accepted
                 )
                 INSERT INTO queue (tenant_id, job_id, rank, endpoint_id, session_id)
@@ -162,9 +183,14 @@ struct Enqueuing: Sendable {
             return Dictionary(answers, uniquingKeysWith: { first, _ in first })
         }
 
-        private func dispatchClaimed(_ jobs: [NewJob]) {
+        private func dispatchClaimed(_ jobs: [NewJob], _ stores: [SessionAddress: StoresVersion]) {
             guard !jobs.isEmpty else { return }
-            dispatch?.start(jobs.map { ClaimedJob(id: $0.id, tenant: $0.tenant, spec: $0.spec, claim: 1) })
+            dispatch?.start(
+                jobs.map { job in
+                    let version = stores[SessionAddress(tenant: job.tenant)] ?? StoresVersion()
+                    return ClaimedJob(id: job.id, tenant: job.tenant, spec: job.spec, claim: 1, stores: version)
+                }
+            )
         }
 
         private func callWorkers() {
@@ -177,4 +203,15 @@ struct Enqueuing: Sendable {
 extension JobSpec {
     /// Its place among the jobs that wait: 0 goes first.
     var rank: Int16 { Int16((1000 * (1 - priority)).rounded()) }
+}
+
+extension StoresVersion {
+    /// The versions of the sessions that have stores.
+    fileprivate static func bySession(_ rows: Rows) throws -> [SessionAddress: StoresVersion] {
+        let versions = try rows.map { row in
+            let session = SessionAddress(tenant: try row.decode(at: 0), session: try row.decode(at: 1))
+            return (session, StoresVersion(cookies: try row.decode(at: 2), credentials: try row.decode(at: 3)))
+        }
+        return Dictionary(versions, uniquingKeysWith: { first, _ in first })
+    }
 }

@@ -11,12 +11,14 @@ package struct PostgresJobStore: JobStore {
     let node: Node.ID
 
     /// - Parameters:
+    ///   - keys: What credentials that come with jobs are sealed with.
     ///   - node: This process.
     ///   - dispatch: The worker in this process, when there is one.
     ///   - finished: Hears of jobs that were cancelled before they ran.
     ///   - announce: Tells other nodes that there is something to do.
     package init(
         client: Client,
+        keys: TenantKeys,
         node: Node.ID,
         dispatch: (any DirectDispatch)?,
         finished: FinishedJobs,
@@ -27,7 +29,7 @@ package struct PostgresJobStore: JobStore {
         self.dispatch = dispatch
         self.finished = finished
         self.announce = announce
-        enqueuing = Enqueuing(client: client, node: node, dispatch: dispatch, announce: announce)
+        enqueuing = Enqueuing(client: client, keys: keys, node: node, dispatch: dispatch, announce: announce)
     }
 
     package func enqueue(_ jobs: [NewJob]) async throws(StoreError) -> [Enqueued] {

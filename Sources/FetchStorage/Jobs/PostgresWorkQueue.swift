@@ -5,6 +5,7 @@ import Synchronization
 /// The work queue in PostgreSQL, as one node sees it.
 package struct PostgresWorkQueue: WorkQueue {
     let client: Client
+    private let keys: TenantKeys
     let node: Node.ID
     let lease: Duration
     private let settling: Batcher<Settlement, Bool>
@@ -17,11 +18,19 @@ package struct PostgresWorkQueue: WorkQueue {
     }
 
     /// - Parameters:
+    ///   - keys: What credentials that come with jobs are sealed with.
     ///   - node: This process.
     ///   - lease: How long a node keeps its jobs without a sign of life (REL-2).
     ///   - finished: Hears of every job that has reached its final state here.
-    package init(client: Client, node: Node.ID, lease: Duration = .seconds(15), finished: FinishedJobs) {
+    package init(
+        client: Client,
+        keys: TenantKeys,
+        node: Node.ID,
+        lease: Duration = .seconds(15),
+        finished: FinishedJobs
+    ) {
         self.client = client
+        self.keys = keys
         self.node = node
         self.lease = lease
         settling = Batcher(maximumItems: 500) { settlements in
@@ -51,16 +60,22 @@ package struct PostgresWorkQueue: WorkQueue {
                     SET node_id = \(node), claim = q.claim + 1, claimed_at = now()
                     FROM due
                     WHERE q.tenant_id = due.tenant_id AND q.job_id = due.job_id
-                    RETURNING q.tenant_id, q.job_id, q.claim, q.rank, q.run_at
+                    RETURNING q.tenant_id, q.job_id, q.claim, q.rank, q.run_at, q.session_id
                 )
-                SELECT c.job_id, c.tenant_id, j.spec, c.claim, c.rank, c.run_at
+                SELECT c.job_id, c.tenant_id, j.spec, c.claim, c.rank, c.run_at,
+                    coalesce(s.cookies_version, 0), coalesce(t.credentials_version, 0), j.sealed_secrets
                 FROM claimed c
                 JOIN jobs j ON j.tenant_id = c.tenant_id AND j.id = c.job_id
+                LEFT JOIN session_stores t ON t.tenant_id = c.tenant_id AND t.session_id = \(TenantSession.ID.default)
+                LEFT JOIN session_stores s
+                    ON s.tenant_id = c.tenant_id AND s.session_id = coalesce(c.session_id, \(TenantSession.ID.default))
                 ORDER BY c.rank, c.run_at, c.job_id
                 """
             )
             try walk.took(rows, limit: limit)
-            return try rows.map { try ClaimedJob(row: $0) }
+            var jobs: [ClaimedJob] = []
+            for row in rows { jobs.append(try await ClaimedJob(row: row, keys: keys)) }
+            return jobs
         }
     }
 
@@ -110,14 +125,19 @@ package struct PostgresWorkQueue: WorkQueue {
 }
 
 extension ClaimedJob {
-    fileprivate init(row: Row) throws {
-        let spec = try row.decode(RawJSON.self, at: 2)
+    fileprivate init(row: Row, keys: TenantKeys) async throws {
+        let (id, tenant) = (try row.decode(Job.ID.self, at: 0), try row.decode(Tenant.ID.self, at: 1))
+        // What is stored was checked by the same reader when it came in.
+        var spec = try JobSpec(stored: try JSONParser.parse(try row.decode(RawJSON.self, at: 2).bytes))
+        if let secrets = try row.decode([UInt8]?.self, at: 8) {
+            try await spec.open(secrets, of: id, tenant: tenant, keys: keys)
+        }
         self.init(
-            id: try row.decode(at: 0),
-            tenant: try row.decode(at: 1),
-            // What is stored was checked by the same reader when it came in.
-            spec: try JobSpec(json: try JSONParser.parse(spec.bytes)),
-            claim: try row.decode(at: 3)
+            id: id,
+            tenant: tenant,
+            spec: spec,
+            claim: try row.decode(at: 3),
+            stores: StoresVersion(cookies: try row.decode(at: 6), credentials: try row.decode(at: 7))
         )
     }
 }

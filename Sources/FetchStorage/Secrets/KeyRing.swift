@@ -1,4 +1,4 @@
-package import Crypto
+import Crypto
 import Foundation
 
 /// The keys that secrets in the database are sealed with; they are not in the database themselves (SEC-50, SEC-51).
@@ -39,6 +39,9 @@ package struct KeyRing: Sendable, CustomStringConvertible, CustomDebugStringConv
         "1:" + SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) }.base64EncodedString()
     }
 
+    /// The number of the key that seals.
+    var sealingKey: UInt8 { keys[0].id }
+
     package var description: String { "<redacted>" }
     package var debugDescription: String { "<redacted>" }
 
@@ -72,8 +75,8 @@ package struct KeyRing: Sendable, CustomStringConvertible, CustomDebugStringConv
 
     // MARK: Keys made from the first
 
-    /// A key for one purpose; the same for all nodes that have the same ring.
-    package func key(for purpose: String) -> SymmetricKey { derive(keys[0], purpose) }
+    /// A key for one purpose; the same for all nodes that have the same ring, and another when its first key is.
+    func key(for purpose: String) -> SymmetricKey { derive(keys[0], purpose) }
 
     private func sealing(_ key: Key) -> SymmetricKey { derive(key, "sealing") }
 

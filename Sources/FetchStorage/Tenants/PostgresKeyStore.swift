@@ -5,11 +5,11 @@ package import Postgres
 /// API keys in PostgreSQL: of a key's secret only a keyed hash is stored (SEC-40).
 package struct PostgresKeyStore: KeyStore {
     private let client: Client
-    private let ring: KeyRing
+    private let keys: ServiceKeys
 
     package init(client: Client, ring: KeyRing) {
         self.client = client
-        self.ring = ring
+        keys = ServiceKeys(client: client, ring: ring)
     }
 
     package func authenticate(_ token: APIKeyToken) async throws(StoreError) -> APIKey? {
@@ -24,6 +24,7 @@ package struct PostgresKeyStore: KeyStore {
             )
             guard let row = rows.first else { return nil }
             let code = try row.decode([UInt8].self, at: 3)
+            let hashing = try await hashingKey()
             guard HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: token.secret, using: hashing) else {
                 return nil
             }
@@ -38,8 +39,8 @@ package struct PostgresKeyStore: KeyStore {
 
     package func create(name: String, tenant: String) async throws(StoreError) -> (APIKey, APIKeyToken) {
         let token = APIKeyToken(id: APIKey.ID())
-        let code = Array(HMAC<SHA256>.authenticationCode(for: token.secret, using: hashing))
         let key: APIKey? = try await StoreError.wrap {
+            let code = Array(HMAC<SHA256>.authenticationCode(for: token.secret, using: try await hashingKey()))
             let rows = try await client.query(
                 """
                 -- keys.create
@@ -110,5 +111,5 @@ package struct PostgresKeyStore: KeyStore {
         }
     }
 
-    private var hashing: SymmetricKey { ring.key(for: "api keys") }
+    private func hashingKey() async throws -> SymmetricKey { try await keys.key(for: "api keys") }
 }

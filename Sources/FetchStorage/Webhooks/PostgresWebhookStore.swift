@@ -176,7 +176,7 @@ package struct PostgresWebhookStore: WebhookStore {
 }
 
 extension KeyRing.Place {
-    fileprivate static func secret(of endpoint: WebhookEndpoint.ID, tenant: Tenant.ID) -> Self {
+    static func secret(of endpoint: WebhookEndpoint.ID, tenant: Tenant.ID) -> Self {
         Self(table: "webhook_endpoints", column: "sealed_secret", tenant: tenant.rawValue, row: endpoint.description)
     }
 }

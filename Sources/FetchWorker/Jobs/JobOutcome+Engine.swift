@@ -15,11 +15,7 @@ extension JobOutcome {
             status = response.status.code
             self.response = RawJSON(JSONWriter.object(response.write))
             self.body = body
-        case .failure(let error):
-            self.init(
-                state: error.code == .cancelled ? .cancelled : .failed, startedAt: start, finishedAt: .now)
-            errorName = error.code.name
-            self.error = RawJSON(JSONWriter.object(error.write))
+        case .failure(let error): self.init(failing: error, startedAt: start)
         }
         self.metrics = RawJSON.array { writer in
             for transaction in metrics.transactions { transaction.write(&writer, taskStart: start) }
@@ -27,6 +23,13 @@ extension JobOutcome {
         let redirects = task.redirects
         guard !redirects.isEmpty else { return }
         self.redirects = RawJSON.array { writer in redirects.forEach { $0.write(&writer) } }
+    }
+
+    /// What a job came to that ended with an error, in its load or before it.
+    init(failing error: LoadError, startedAt start: Timestamp) {
+        self.init(state: error.code == .cancelled ? .cancelled : .failed, startedAt: start, finishedAt: .now)
+        errorName = error.code.name
+        self.error = RawJSON(JSONWriter.object(error.write))
     }
 }
 

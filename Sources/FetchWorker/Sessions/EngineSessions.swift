@@ -2,10 +2,24 @@ package import FetchEngine
 package import FetchJobs
 import Synchronization
 
+/// A session of the engine, and what its tenant set for it.
+struct EngineSession: Sendable {
+    let engine: Session
+    let configuration: FetchJobs.Configuration
+
+    /// How a job that sets this itself answers challenges.
+    func authentication(of own: FetchJobs.Configuration) -> FetchJobs.Configuration.Authentication {
+        guard !own.isEmpty else { return configuration.authentication }
+        var merged = configuration
+        merged.override(by: own)
+        return merged.authentication
+    }
+}
+
 /// The engine's session for each session of a tenant: no two share a connection, cookie or credential (SEC-42, SES-6).
 final class EngineSessions: Sendable {
     private struct Entry {
-        let session: Session
+        let session: EngineSession
         var usedAt: ContinuousClock.Instant
     }
 
@@ -15,32 +29,42 @@ final class EngineSessions: Sendable {
 
     private let defaults: SessionConfiguration
     private let sessions: any SessionStore
+    private let stores: any SessionStores
     private let makeSession: @Sendable (SessionConfiguration) -> Session
     private let entries = Mutex<[SessionAddress: Entry]>([:])
 
     /// - Parameters:
     ///   - defaults: What sessions go by that set nothing.
     ///   - sessions: Where their own configurations are.
+    ///   - stores: Where they keep cookies and credentials.
     init(
         defaults: SessionConfiguration,
         sessions: any SessionStore,
+        stores: any SessionStores,
         makeSession: @escaping @Sendable (SessionConfiguration) -> Session
     ) {
         self.defaults = defaults
         self.sessions = sessions
+        self.stores = stores
         self.makeSession = makeSession
     }
 
     /// The session that a job belongs to; nil when there is none such any more.
-    nonisolated(nonsending) func session(of job: ClaimedJob) async throws(StoreError) -> Session? {
-        let address = SessionAddress(tenant: job.tenant, session: job.spec.session ?? .default)
+    nonisolated(nonsending) func session(of job: ClaimedJob) async throws(StoreError) -> EngineSession? {
+        let address = job.session
         if let session = known(address) { return session }
-        guard let id = job.spec.session else { return keep(makeSession(defaults), as: address) }
+        var configuration = defaults
+        configuration.httpCookieStorage = stores.cookieStorage(of: address)
+        configuration.credentialStorage = stores.credentialStorage(of: address)
+        guard let id = job.spec.session else {
+            return keep(EngineSession(engine: makeSession(configuration), configuration: .init()), as: address)
+        }
         guard let stored = try await sessions.session(id, of: job.tenant) else { return nil }
-        return keep(makeSession(defaults.configured(by: stored.spec)), as: address)
+        let engine = makeSession(configuration.configured(by: stored.spec))
+        return keep(EngineSession(engine: engine, configuration: stored.spec.configuration), as: address)
     }
 
-    private func known(_ address: SessionAddress) -> Session? {
+    private func known(_ address: SessionAddress) -> EngineSession? {
         entries.withLock { entries in
             entries[address]?.usedAt = .now
             return entries[address]?.session
@@ -48,7 +72,7 @@ final class EngineSessions: Sendable {
     }
 
     /// Another job may have been faster: then its session is the one.
-    private func keep(_ session: Session, as address: SessionAddress) -> Session {
+    private func keep(_ session: EngineSession, as address: SessionAddress) -> EngineSession {
         entries.withLock { entries in
             if let known = entries[address] { return known.session }
             let now = ContinuousClock.now
@@ -79,7 +103,7 @@ extension SessionConfiguration {
         case .ephemeral:
             result.httpCookieStorage = SessionConfiguration.ephemeral.httpCookieStorage
             result.urlCache = nil
-            result.credentialStorage = nil
+            result.credentialStorage = MemoryCredentialStorage()
         case .background: result.timeoutIntervalForResource = .seconds(604_800)
         }
         return result

@@ -1,12 +1,13 @@
 import ArgumentParser
 import FetchJobs
 import FetchStorage
+import Postgres
 
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys",
-        abstract: "Makes, lists and revokes API keys.",
-        subcommands: [Create.self, List.self, Revoke.self]
+        abstract: "Makes, lists and revokes API keys, and changes the master key.",
+        subcommands: [Create.self, List.self, Revoke.self, Rotate.self]
     )
 
     struct Create: AsyncParsableCommand {
@@ -69,16 +70,45 @@ struct KeysCommand: AsyncParsableCommand {
         }
     }
 
+    struct Rotate: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Wraps what an old master key wraps with the first one.",
+            discussion: """
+                To change the master key, put a new one in front of FETCHD_MASTER_KEYS on every node, as in 2:NEW,1:OLD, \
+                restart them, and run this. It says how much each key still wraps; one that wraps nothing can be left out.
+                """
+        )
+
+        @OptionGroup var options: SettingsOptions
+
+        func run() async throws {
+            try await KeysCommand.withDatabase(options) { client, ring in
+                let report = try await KeyRotation(client: client, ring: ring).run()
+                print("wrapped again: \(report.rewrapped)")
+                for (number, count) in report.uses.sorted(by: { $0.key < $1.key }) {
+                    print("master key \(number) wraps: \(count)")
+                }
+            }
+        }
+    }
+
     private static func withStore(
         _ options: SettingsOptions,
         _ body: (PostgresKeyStore) async throws -> Void
+    ) async throws {
+        try await withDatabase(options) { client, ring in try await body(PostgresKeyStore(client: client, ring: ring)) }
+    }
+
+    private static func withDatabase(
+        _ options: SettingsOptions,
+        _ body: (Client, KeyRing) async throws -> Void
     ) async throws {
         try await ExitError.reporting {
             let settings = try options.settings()
             try await Database.with(settings, logger: .make(settings.logLevel)) { database in
                 _ = try await database.migrate()
                 let ring = try MasterKeys.ring(settings)
-                try await body(PostgresKeyStore(client: database.client, ring: ring))
+                try await body(database.client, ring)
             }
         }
     }

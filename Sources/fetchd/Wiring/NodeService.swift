@@ -52,11 +52,13 @@ private struct RunningNode {
         let metrics = MetricsRegistry()
         let blobs = try await FileBlobStore(directory: "\(settings.dataDirectory)/blobs")
         let webhooks = PostgresWebhookStore(client: database.client, ring: ring)
+        let keys = TenantKeys(client: database.client, ring: ring)
+        let stores = PostgresSessionStores(client: database.client, keys: keys, logger: logger)
         let loop = TransferLoop(EventLoop(name: "fetchd-engine"))
 
         // What no client waits for asks these; what it finds to stop, the node hears of with its next pulse.
         let quietJobs = PostgresJobStore(
-            client: database.client, node: id, dispatch: nil, finished: finished, announce: {}
+            client: database.client, keys: keys, node: id, dispatch: nil, finished: finished, announce: {}
         )
         let quietSessions = PostgresSessionStore(client: database.client, jobs: quietJobs)
         let courier = WebhookCourier(
@@ -70,12 +72,12 @@ private struct RunningNode {
         let keeper = SessionKeeper(sessions: quietSessions, courier: courier, logger: logger)
         let makeSession = { @Sendable in Session(configuration: $0, transferLoop: loop) }
         let runner = JobRunner(
-            loop: loop, configuration: settings.session, sessions: quietSessions, blobs: blobs,
+            loop: loop, configuration: settings.session, sessions: quietSessions, stores: stores, blobs: blobs,
             makeSession: makeSession)
         let dispatcher = Dispatcher(
             configuration: settings.dispatcher,
             queue: PostgresWorkQueue(
-                client: database.client, node: id, lease: settings.dispatcher.lease, finished: finished
+                client: database.client, keys: keys, node: id, lease: settings.dispatcher.lease, finished: finished
             ),
             runner: runner,
             courier: courier,
@@ -88,6 +90,7 @@ private struct RunningNode {
         let notices = Notices(client: database.client) { await dispatcher.look() }
         let storedJobs = PostgresJobStore(
             client: database.client,
+            keys: keys,
             node: id,
             dispatch: dispatcher,
             finished: finished,
@@ -101,12 +104,14 @@ private struct RunningNode {
                 sessions: EphemeralSessionStore(stored: storedSessions, ephemeral: ephemeral),
                 webhooks: webhooks,
                 keys: PostgresKeyStore(client: database.client, ring: ring),
+                cookies: stores,
+                credentials: stores,
                 blobs: blobs,
                 finished: finished,
                 readiness: NodeReadiness(client: database.client, dispatcher: dispatcher),
                 metrics: metrics,
                 checkWebhookURL: WebhookTargets(policy: settings.targetPolicy).check,
-                defaults: { FetchJobs.Configuration(of: settings.session.defaults(for: $0)) }
+                defaults: { .ofJobs(settings.session.defaults(for: $0)) }
             ),
             logger: logger,
             onListening: { port in
@@ -119,6 +124,17 @@ private struct RunningNode {
 
     func run() async throws {
         try await ServiceGroup(services: services, logger: logger).run()
+    }
+}
+
+extension FetchJobs.Configuration {
+    /// What jobs go by that set nothing: the engine's settings, and what is added to them where jobs run.
+    fileprivate static func ofJobs(_ session: SessionConfiguration) -> Self {
+        var defaults = Self(of: session)
+        defaults.cookies.jar = .session
+        defaults.authentication.maximumFailures = 1
+        defaults.authentication.onFailure = .performDefaultHandling
+        return defaults
     }
 }
 

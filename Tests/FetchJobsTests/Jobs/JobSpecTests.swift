@@ -48,6 +48,22 @@ import Testing
         #expect(spec.request.body?.bytes == Array(#"{"z":1,"a":[true,null]}"#.utf8))
     }
 
+    // URL-10, SEC-32
+    @Test func `user name and password of the URL become a credential that is not written`() throws {
+        let spec = try spec(#"{"request": {"url": "http://us%C3%A9r:c%3Anary@a.example/p?q"}}"#)
+        #expect(spec.request.url.description == "http://a.example/p?q")
+        #expect(
+            spec.configuration.authentication.credential == .inline(Credential(user: "us\u{E9}r", password: "c:nary")))
+        let text = String(decoding: spec.json, as: UTF8.self)
+        #expect(!text.contains("nary"))
+        let secret = try #require(spec.configuration.authentication.credential?.secretBytes)
+        var stored = try JobSpec(stored: try JSONParser.parse(spec.json))
+        #expect(stored.configuration.authentication.credential == .sealed)
+        stored.configuration.authentication.credential = try JobCredential(secretBytes: secret)
+        #expect(stored == spec)
+        #expect(!"\(spec)".contains("nary"))
+    }
+
     @Test(arguments: [
         ("[]", "", "must be an object, not an array"),
         ("{}", "/request", "is required"),
@@ -73,7 +89,21 @@ import Testing
             #"{"request": {"url": "http://a.example"}, "configuration": {"timeouts": {"connect": 0}}}"#,
             "/configuration/timeouts/connect", "must be from"
         ),
-        (#"{"request": {"url": "http://user:pass@a.example"}}"#, "/request/url", "user name or password"),
+        (
+            #"{"request": {"url": "http://a.example", "mainDocumentURL": "http://user:pass@a.example"}}"#,
+            "/request/mainDocumentURL", "user name or password"
+        ),
+        (
+            #"""
+            {"request": {"url": "http://user:pass@a.example"},
+             "configuration": {"authentication": {"credential": {"bearerToken": "t"}}}}
+            """#,
+            "/request/url", "user name or password"
+        ),
+        (
+            #"{"request": {"url": "http://a"}, "configuration": {"authentication": {"credential": "sealed"}}}"#,
+            "/configuration/authentication/credential", "id of a credential"
+        ),
         (#"{"request": {"url": "nonsense"}}"#, "/request/url", "urlInvalid"),
         (#"{"request": {"url": "http://a.example"}, "session": "job_x"}"#, "/session", "not the id of a session"),
         (#"{"request": {"url": "http://a.example", "cachePolicy": "x"}}"#, "/request/cachePolicy", "must be one of"),

@@ -11,10 +11,17 @@ struct StoreFixture {
     let finished = FinishedJobs()
     let nodes = [Node.ID(), Node.ID()]
     let tenant = Tenant.ID(rawValue: 1)
+    let keys: TenantKeys
+
+    init(database: TestDatabase) throws {
+        self.database = database
+        keys = TenantKeys(client: database.client, ring: try KeyRing(KeyRing.generate()))
+    }
 
     func store(_ node: Int = 0, dispatch: (any DirectDispatch)? = nil) -> PostgresJobStore {
         PostgresJobStore(
             client: database.client,
+            keys: keys,
             node: nodes[node],
             dispatch: dispatch,
             finished: finished,
@@ -23,7 +30,7 @@ struct StoreFixture {
     }
 
     func queue(_ node: Int = 0) -> PostgresWorkQueue {
-        PostgresWorkQueue(client: database.client, node: nodes[node], finished: finished)
+        PostgresWorkQueue(client: database.client, keys: keys, node: nodes[node], finished: finished)
     }
 
     func count(_ table: Query) async throws -> Int64 {
@@ -31,7 +38,7 @@ struct StoreFixture {
     }
 
     static func with(_ body: (StoreFixture) async throws -> Void) async throws {
-        try await TestDatabase.with(Schema.migrations) { try await body(StoreFixture(database: $0)) }
+        try await TestDatabase.with(Schema.migrations) { try await body(try StoreFixture(database: $0)) }
     }
 }
 

@@ -37,7 +37,7 @@ import Testing
             let token = try await PostgresKeyStore(client: client, ring: try KeyRing(KeyRing.generate()))
                 .create(name: "a", tenant: "default").1
             let other = PostgresKeyStore(client: client, ring: try KeyRing(KeyRing.generate()))
-            #expect(try await other.authenticate(token) == nil)
+            await #expect(throws: StoreError.self) { try await other.authenticate(token) }
         }
     }
 }

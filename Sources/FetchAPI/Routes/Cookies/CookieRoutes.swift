@@ -1,0 +1,129 @@
+import FetchJobs
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// Reading, setting and removing the cookies of sessions.
+struct CookieRoutes: Sendable {
+    static let fileType = "text/plain"
+
+    let cookies: any CookieStore
+
+    var routes: [Route] {
+        [
+            Route(.get, "/v1/cookies", tenant: list),
+            Route(.post, "/v1/cookies", tenant: set),
+            Route(.delete, "/v1/cookies", tenant: remove),
+            Route(.get, "/v1/cookies/export", tenant: export),
+            Route(.post, "/v1/cookies/import", tenant: importFile),
+        ]
+    }
+
+    // MARK: Read
+
+    private func list(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let query = try call.query(allowing: CookieQuery.parameters.union(["limit", "cursor"]))
+        let request = try CookieQuery(query)
+        let limit = try query.integer("limit", in: 1...100, default: 25)
+        let after = try query["cursor"].map { try Self.position($0) }
+        let all = try await cookies.cookies(of: request.session(of: tenant))
+            .filter(request.filter.includes)
+            .map { (CookiePosition($0), $0) }.sorted { $0.0 < $1.0 }
+            .filter { position, _ in after.map { position > $0 } ?? true }
+        let page = all.prefix(limit)
+        let next = all.count > limit ? page.last.map { OpaqueText.write($0.0.text) } : nil
+        var response = Response.json { writer in
+            writer.member(
+                "data",
+                array: { writer in
+                    for (_, cookie) in page { writer.object { cookie.write(&$0) } }
+                }
+            )
+            writer.member("hasMore", next != nil)
+            writer.member("nextCursor", next)
+        }
+        response.headers[.link] = next.map { next in
+            "</v1/cookies?limit=\(limit)\(request.text)&cursor=\(next)>; rel=\"next\""
+        }
+        return response
+    }
+
+    private static func position(_ cursor: String) throws(Problem) -> CookiePosition {
+        let text = OpaqueText.read(cursor)
+        guard let text, OpaqueText.write(text) == cursor, let position = CookiePosition(text) else {
+            throw Problem(parameter: "cursor", "is not one that this list gave out")
+        }
+        return position
+    }
+
+    private func export(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let request = try CookieQuery(try call.query(allowing: CookieQuery.parameters))
+        let found = try await cookies.cookies(of: request.session(of: tenant)).filter(request.filter.includes)
+        return Response(
+            status: .ok,
+            headers: [
+                .contentType: Self.fileType, .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
+                .contentDisposition: "attachment; filename=\"cookies.txt\"",
+            ],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: CookieFile.bytes(of: found)))
+        )
+    }
+
+    // MARK: Write
+
+    private func set(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        try call.requireContent("application/json")
+        // Setting a cookie twice does no more than setting it once, so the key has nothing to add but its form.
+        _ = try IdempotencyKey(of: call.headers)
+        let body = try await call.body(upTo: JobRoutes.maximumBody)
+        let submission = try CookieSubmission(json: JSONParser.parse(body.readableBytesView))
+        try await cookies.set(submission.cookies, in: SessionAddress(tenant: tenant, session: submission.session))
+        return .json { $0.member("set", submission.cookies.count) }
+    }
+
+    private func importFile(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let request = try CookieQuery(try call.query(allowing: ["session"]))
+        try call.requireContent(Self.fileType)
+        _ = try IdempotencyKey(of: call.headers)
+        let body = try await call.body(upTo: JobRoutes.maximumBody)
+        let file = CookieFile(reading: Array(body.readableBytesView))
+        guard file.cookies.count <= CookieFile.maximumCount else {
+            throw Problem(.contentTooLarge, "The file has more than \(CookieFile.maximumCount) cookies.")
+        }
+        try await cookies.set(file.cookies, in: request.session(of: tenant))
+        return .json { writer in
+            writer.member("set", file.cookies.count)
+            writer.member("rejectedLines", array: { writer in file.rejectedLines.forEach { writer.value($0) } })
+        }
+    }
+
+    private func remove(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let request = try CookieQuery(try call.query(allowing: CookieQuery.parameters))
+        let session = request.session(of: tenant)
+        let found = try await cookies.cookies(of: session).filter(request.filter.includes)
+        if !found.isEmpty { try await cookies.remove(found, from: session) }
+        return .json { $0.member("removed", found.count) }
+    }
+}
+
+/// What the query of a request says of cookies: of which session, and which of them.
+private struct CookieQuery {
+    static let parameters: Set = ["session", "domain", "name"]
+
+    let session: TenantSession.ID
+    let filter: CookieFilter
+
+    init(_ query: Query) throws(Problem) {
+        session = try query.session()
+        filter = CookieFilter(domain: query["domain"], name: query["name"])
+    }
+
+    func session(of tenant: Tenant.ID) -> SessionAddress { SessionAddress(tenant: tenant, session: session) }
+
+    /// As a query writes it, to go on with.
+    var text: String {
+        let session = session == .default ? nil : session.description
+        return Query.text([("session", session), ("domain", filter.domain), ("name", filter.name)])
+    }
+}

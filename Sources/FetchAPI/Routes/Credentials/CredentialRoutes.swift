@@ -1,0 +1,85 @@
+import FetchJobs
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// Storing, listing and removing the credentials of sessions; a secret goes in and never comes out.
+struct CredentialRoutes: Sendable {
+    let credentials: any CredentialStore
+
+    var routes: [Route] {
+        [
+            Route(.post, "/v1/credentials", tenant: create),
+            Route(.get, "/v1/credentials", tenant: list),
+            Route(.delete, "/v1/credentials", tenant: removeAll),
+            Route(.get, "/v1/credentials/{id}", tenant: get),
+            Route(.delete, "/v1/credentials/{id}", tenant: remove),
+        ]
+    }
+
+    private func create(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        try call.requireContent("application/json")
+        // Storing a credential twice does no more than storing it once, so the key has nothing to add but its form.
+        _ = try IdempotencyKey(of: call.headers)
+        let body = try await call.body(upTo: JobRoutes.maximumBody)
+        let submission = try CredentialSubmission(json: JSONParser.parse(body.readableBytesView))
+        let stored = try await credentials.add(submission, to: tenant)
+        var response = Response.json(status: .created) { stored.write(&$0) }
+        response.headers[.location] = "/v1/credentials/\(stored.id)"
+        return response
+    }
+
+    private func list(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let query = try call.query(allowing: ["session", "host", "limit", "cursor"])
+        let session = try query.session()
+        let host = query["host"]?.lowercased()
+        let limit = try query.integer("limit", in: 1...100, default: 25)
+        let after = try query["cursor"].map { try Cursor<StoredCredential.IDKind>($0, filter: "").after }
+        let all = try await credentials.credentials(of: SessionAddress(tenant: tenant, session: session))
+            .filter { credential in host.map { credential.host == $0 } ?? true }
+            .sorted { $0.id < $1.id }
+            .filter { credential in after.map { credential.id > $0 } ?? true }
+        let page = all.prefix(limit)
+        let next = all.count > limit ? page.last.map { Cursor(after: $0.id, filter: "").text } : nil
+        var response = Response.json { writer in
+            writer.member(
+                "data",
+                array: { writer in
+                    for credential in page { writer.object { credential.write(&$0) } }
+                }
+            )
+            writer.member("hasMore", next != nil)
+            writer.member("nextCursor", next)
+        }
+        let filter = Query.text([
+            ("session", session == .default ? nil : session.description), ("host", host),
+        ])
+        response.headers[.link] = next.map { "</v1/credentials?limit=\(limit)\(filter)&cursor=\($0)>; rel=\"next\"" }
+        return response
+    }
+
+    private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        guard let id = StoredCredential.ID(call.parameter),
+            let credential = try await credentials.credential(id, of: tenant)
+        else { throw Self.notFound }
+        return .json { credential.write(&$0) }
+    }
+
+    private func remove(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        guard let id = StoredCredential.ID(call.parameter), try await credentials.remove(id, of: tenant) else {
+            throw Self.notFound
+        }
+        return Response(status: .noContent)
+    }
+
+    private func removeAll(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let session = try call.query(allowing: ["session"]).session()
+        let count = try await credentials.removeCredentials(of: SessionAddress(tenant: tenant, session: session))
+        return .json { $0.member("removed", count) }
+    }
+
+    private static let notFound = Problem(.notFound, "There is no credential with this id.")
+}

@@ -1,0 +1,50 @@
+package import FetchEngine
+
+extension Configuration {
+    /// How a job answers the server of its URL when that asks who is there.
+    package struct Authentication: ConfigurationGroup {
+        /// What to do once the credentials at hand have failed.
+        package enum OnFailure: String, Sendable, CaseIterable {
+            /// The refusal is the job's response.
+            case performDefaultHandling
+            /// The next method that the server offers is tried.
+            case rejectProtectionSpace
+            /// The job fails.
+            case cancelAuthenticationChallenge
+        }
+
+        // What these members mean happens where a job runs: no setting of the engine stands for them.
+
+        /// A credential of the job's own, in place of what the session has stored for the server.
+        package var credential: JobCredential?
+        /// The methods that are answered; nil for all.
+        package var methods: [ProtectionSpace.Method]?
+        /// How often authentication may fail before ``onFailure`` says what to do.
+        package var maximumFailures: Int?
+        package var onFailure: OnFailure?
+
+        package init() {}
+
+        package static let members: [ConfigurationMember<Self>] = [
+            ConfigurationMember("credential", \.credential, .credential, get: { _ in nil }, set: { _, _ in }),
+            ConfigurationMember(
+                "methods", \.methods, .list(of: .choice(methodNames), upTo: 8), get: { _ in nil }, set: { _, _ in }),
+            ConfigurationMember(
+                "maximumFailures", \.maximumFailures, .integer(1...10), get: { _ in nil }, set: { _, _ in }),
+            ConfigurationMember(
+                "onFailure", \.onFailure, .anyCase, get: { _ in nil }, set: { _, _ in }),
+        ]
+
+        private static let methodNames: KeyValuePairs<String, ProtectionSpace.Method> = [
+            "basic": .httpBasic, "digest": .httpDigest, "bearer": .httpBearer, "ntlm": .ntlm, "negotiate": .negotiate,
+            "clientCertificate": .clientCertificate,
+        ]
+    }
+}
+
+extension ConfigurationRule where Value == JobCredential {
+    /// The id of a stored credential, or a credential, which is not written back.
+    static var credential: Self {
+        Self(read: { JobCredential(reader: $0) }, write: { value, writer in writer.value(value.text) })
+    }
+}

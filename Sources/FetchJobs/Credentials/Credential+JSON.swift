@@ -1,0 +1,162 @@
+package import FetchEngine
+import Foundation
+
+// Credentials as clients write them. They are never written back.
+extension Credential {
+    static let members: Set = [
+        "user", "password", "bearerToken", "certificateChain", "privateKey", "pkcs12", "passphrase",
+    ]
+
+    /// Reads the members of one kind; the check hears of anything else.
+    init?(members object: JSONObjectReader, of reader: JSONReader, persistence: Persistence) {
+        let kinds = [
+            ("password", ["user", "password"]), ("bearerToken", ["bearerToken"]),
+            ("certificateChain", ["certificateChain", "privateKey", "passphrase"]),
+            ("pkcs12", ["pkcs12", "passphrase"]),
+        ]
+        let chosen = kinds.filter { object[$0.0] != nil }
+        guard chosen.count == 1, let kind = chosen.first else {
+            reader.refuse("must have one of password, bearerToken, certificateChain and pkcs12")
+            return nil
+        }
+        for name in Self.members where !kind.1.contains(name) {
+            object[name]?.refuse("does not go with \(kind.0)")
+        }
+        let credential: Credential? =
+            switch kind.0 {
+            case "password": Self.password(object, persistence)
+            case "bearerToken":
+                object["bearerToken"]?.secret().map { Credential(bearerToken: $0, persistence: persistence) }
+            default: Self.identity(object, of: reader).map { Credential(identity: $0, persistence: persistence) }
+            }
+        guard let credential else { return nil }
+        self = credential
+    }
+
+    private static func password(_ object: JSONObjectReader, _ persistence: Persistence) -> Credential? {
+        let user = object.required("user")?.string(maximumLength: 1024)
+        guard let password = object["password"]?.secret(), let user else { return nil }
+        return Credential(user: user, password: password, persistence: persistence)
+    }
+
+    private static func identity(_ object: JSONObjectReader, of reader: JSONReader) -> ClientIdentity? {
+        let passphrase = object["passphrase"].map { $0.secret() } ?? .some(nil)
+        do {
+            if let file = object["pkcs12"] {
+                guard let text = file.secret(), let passphrase else { return nil }
+                guard let bytes = Data(base64Encoded: text) else {
+                    file.refuse("is not base64")
+                    return nil
+                }
+                return try ClientIdentity(pkcs12: Array(bytes), passphrase: passphrase ?? "")
+            }
+            let chain = object["certificateChain"]?.secret()
+            guard let key = object.required("privateKey")?.secret(), let chain, let passphrase else { return nil }
+            return try ClientIdentity(
+                certificateChain: Array(chain.utf8), privateKey: Array(key.utf8), passphrase: passphrase)
+        } catch {
+            reader.refuse("holds no certificate with its private key")
+            return nil
+        }
+    }
+
+    // MARK: As it is sealed
+
+    /// The secret in the form that is sealed; nil for a kind that is never stored.
+    package var secretBytes: [UInt8]? {
+        if let password { return Self.object("password", password) }
+        if let bearerToken { return Self.object("bearerToken", bearerToken) }
+        guard let identity else { return nil }
+        return JSONWriter.object { writer in
+            writer.member("certificateChain", String(decoding: identity.certificateChainPEM, as: UTF8.self))
+            writer.member("privateKey", String(decoding: identity.privateKeyPEM, as: UTF8.self))
+        }
+    }
+
+    private static func object(_ name: String, _ value: String) -> [UInt8] {
+        JSONWriter.object { $0.member(name, value) }
+    }
+
+    /// The credential that was sealed.
+    ///
+    /// - Throws: ``InvalidInput`` when the bytes are none.
+    package init(secretBytes: [UInt8], user: String, persistence: Persistence) throws {
+        let check = InputCheck()
+        let reader = JSONReader(try JSONParser.parse(secretBytes), check: check)
+        guard let object = reader.object(of: Self.members) else { throw InvalidInput(check.violations) }
+        if let password = object["password"]?.secret() {
+            self.init(user: user, password: password, persistence: persistence)
+        } else if let token = object["bearerToken"]?.secret() {
+            self.init(bearerToken: token, persistence: persistence)
+        } else if let identity = Self.identity(object, of: reader) {
+            self.init(identity: identity, persistence: persistence)
+        } else {
+            throw InvalidInput(pointer: "", message: "is not a credential")
+        }
+    }
+}
+
+extension JSONReader {
+    /// A text that nobody is shown again; it may not hold control characters but those of PEM.
+    func secret() -> String? {
+        guard let text = string(maximumLength: 65_536) else { return nil }
+        guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x0A || $0 == 0x0D }) else {
+            refuse("must not hold control characters")
+            return nil
+        }
+        return text
+    }
+}
+
+/// A credential that a client stores, and where it is to answer.
+package struct CredentialSubmission: Sendable {
+    package let session: TenantSession.ID
+    package let space: ProtectionSpace
+    package let credential: Credential
+    /// Whether jobs use it when its space has several.
+    package let isDefault: Bool
+
+    /// Reads and checks the body of a request.
+    ///
+    /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
+    package init(json: JSONValue) throws(InvalidInput) {
+        let check = InputCheck()
+        let names = Credential.members.union(["session", "protectionSpace", "persistence", "isDefault"])
+        let reader = JSONReader(json, check: check)
+        let object = reader.object(of: names)
+        let session = object?["session"].map { $0.session() } ?? .default
+        let space = object?.required("protectionSpace").flatMap { ProtectionSpace(reader: $0) }
+        let persistence = object?["persistence"].map { Self.persistence($0) } ?? .permanent
+        isDefault = object?["isDefault"]?.bool() ?? true
+        let credential = object.flatMap { object in
+            Credential(members: object, of: reader, persistence: persistence ?? .permanent)
+        }
+        if let space, let credential, !credential.answers(space.method) {
+            check.refuse("/protectionSpace/authenticationMethod", "cannot be answered with a credential of this kind")
+        }
+        try check.finish()
+        guard let space, let credential else { throw InvalidInput(pointer: "", message: "is not a credential") }
+        self.session = credential.persistence == .permanent ? .default : session ?? .default
+        self.space = space
+        self.credential = credential
+    }
+
+    private static func persistence(_ reader: JSONReader) -> Credential.Persistence? {
+        guard let persistence = reader.oneOf(Credential.Persistence.self) else { return nil }
+        guard persistence != .none else {
+            reader.refuse("must be \"forSession\" or \"permanent\": a credential for one request goes with its job")
+            return nil
+        }
+        return persistence
+    }
+}
+
+extension Credential {
+    /// Whether this kind can answer a method at all.
+    func answers(_ method: ProtectionSpace.Method) -> Bool {
+        switch method {
+        case .clientCertificate: kind == .clientCertificate
+        default: fits(method)
+        }
+    }
+}

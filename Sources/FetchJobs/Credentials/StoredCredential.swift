@@ -1,0 +1,130 @@
+package import FetchEngine
+
+/// A credential in a session's store, as its owner sees it: without the secret.
+package struct StoredCredential: Sendable {
+    package enum IDKind: IdentifierKind {
+        package static let prefix = "crd"
+    }
+
+    package typealias ID = Identifier<IDKind>
+
+    /// What makes it convincing.
+    package enum Kind: String, Sendable, CaseIterable {
+        case password
+        case bearerToken
+        case clientCertificate
+    }
+
+    package let id: ID
+    package let space: ProtectionSpace
+    package let kind: Kind
+    package let user: String
+    package let persistence: Credential.Persistence
+    package let isDefault: Bool
+    package let createdAt: Timestamp
+    package let updatedAt: Timestamp
+    /// Nil while no server has refused it since it was stored.
+    package let lastFailureAt: Timestamp?
+
+    package init(
+        id: ID, space: ProtectionSpace, kind: Kind, user: String,
+        persistence: Credential.Persistence, isDefault: Bool, createdAt: Timestamp, updatedAt: Timestamp,
+        lastFailureAt: Timestamp?
+    ) {
+        self.id = id
+        self.space = space
+        self.kind = kind
+        self.user = user
+        self.persistence = persistence
+        self.isDefault = isDefault
+        self.createdAt = createdAt
+        self.updatedAt = updatedAt
+        self.lastFailureAt = lastFailureAt
+    }
+
+    /// The host it answers to.
+    package var host: String { space.host }
+
+    package func write(_ writer: inout JSONWriter) {
+        writer.member("id", id.description)
+        writer.member("protectionSpace", object: space.write)
+        writer.member("kind", kind.rawValue)
+        writer.member("user", user.isEmpty ? nil : user)
+        writer.member("persistence", persistence.rawValue)
+        writer.member("isDefault", isDefault)
+        writer.member("createdAt", createdAt.description)
+        writer.member("updatedAt", updatedAt.description)
+        writer.member("lastFailureAt", lastFailureAt?.description)
+    }
+}
+
+extension Credential {
+    /// What kind it is; nil for one that is made for a single answer and never stored.
+    package var kind: StoredCredential.Kind? {
+        if password != nil { return .password }
+        if bearerToken != nil { return .bearerToken }
+        return identity == nil ? nil : .clientCertificate
+    }
+}
+
+extension ProtectionSpace {
+    /// The methods that the service answers with what it has stored.
+    static let storedMethods: [Method] = [.httpBasic, .httpDigest, .httpBearer, .ntlm, .negotiate, .clientCertificate]
+
+    func write(_ writer: inout JSONWriter) {
+        writer.member("host", host)
+        writer.member("port", Int(port))
+        writer.member("protocol", scheme)
+        writer.member("realm", realm)
+        writer.member("authenticationMethod", method.rawValue)
+        writer.member("isProxy", isProxy)
+    }
+
+    /// Reads a space; the check hears what is wrong with it.
+    init?(reader: JSONReader) {
+        let names: Set = ["host", "port", "protocol", "realm", "authenticationMethod"]
+        guard let object = reader.object(of: names) else { return nil }
+        let host = object.required("host").flatMap { Self.host($0) }
+        let scheme = object["protocol"].map { Self.scheme($0) } ?? "https"
+        let port = object["port"].map { $0.integer(in: 1...65_535).map { UInt16($0) } }
+        let realm = object["realm"].map { $0.string(maximumLength: 1024) }
+        let method = object.required("authenticationMethod").flatMap { Self.method($0) }
+        guard let host, let scheme, let method else { return nil }
+        if method == .clientCertificate, scheme != "https" {
+            reader.refuse("a client certificate is shown by https only")
+        }
+        self.init(
+            host: host, port: port.flatMap { $0 } ?? (scheme == "https" ? 443 : 80), scheme: scheme,
+            realm: realm.flatMap { $0 }, method: method)
+    }
+
+    /// The host as URLs have it: in lower-case ASCII, an IPv6 address in brackets.
+    private static func host(_ reader: JSONReader) -> String? {
+        guard let text = reader.string(maximumLength: 1024) else { return nil }
+        let isBare = !text.contains { "/?#@\\".contains($0) }
+        guard isBare, let url = try? URLRecord("https://\(text)/"), let host = url.host, url.port == nil else {
+            reader.refuse("is not a host name or an address")
+            return nil
+        }
+        return host
+    }
+
+    private static func scheme(_ reader: JSONReader) -> String? {
+        guard let text = reader.string(maximumLength: 16) else { return nil }
+        guard ["http", "https"].contains(text) else {
+            reader.refuse("must be \"http\" or \"https\"")
+            return nil
+        }
+        return text
+    }
+
+    private static func method(_ reader: JSONReader) -> Method? {
+        guard let method = reader.oneOf(Method.self) else { return nil }
+        guard storedMethods.contains(method) else {
+            let known = storedMethods.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+            reader.refuse("must be one of \(known)")
+            return nil
+        }
+        return method
+    }
+}

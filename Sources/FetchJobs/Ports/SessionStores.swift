@@ -1,0 +1,21 @@
+package import FetchEngine
+
+/// The stores that the jobs of a session share, as the worker sees them.
+package protocol SessionStores: Sendable {
+    /// The cookies of a session; the same object for as long as anyone has it.
+    func cookieStorage(of session: SessionAddress) -> any CookieStorage
+
+    /// The credentials of a session and those kept for all; the same object for as long as anyone has it.
+    func credentialStorage(of session: SessionAddress) -> any CredentialStorage
+
+    /// Whether a server that asks jobs of the session for a certificate may be shown one.
+    nonisolated(nonsending) func holdsIdentities(of session: SessionAddress) async -> Bool
+
+    /// A stored credential with its secret, or nil when the tenant has none such.
+    func openCredential(
+        _ id: StoredCredential.ID, of tenant: Tenant.ID
+    ) async throws(StoreError) -> Credential?
+
+    /// What the stores are asked from now on is answered no older than this.
+    func require(_ version: StoresVersion, of session: SessionAddress)
+}

@@ -1,0 +1,143 @@
+package import FetchEngine
+package import FetchJobs
+package import Logging
+package import Postgres
+import Synchronization
+
+/// The stores of all sessions, in PostgreSQL; a node has those in memory that its jobs use.
+package final class PostgresSessionStores: SessionStores {
+    private let cookieStorages: Present<PostgresCookieStorage>
+    private let credentialStorages = Present<PostgresCredentialStorage>()
+    private let cookieTable: CookieTable
+    private let credentialTable: CredentialTable
+    private let logger: Logger
+
+    package init(client: Client, keys: TenantKeys, logger: Logger) {
+        let cookieStorages = Present<PostgresCookieStorage>()
+        self.cookieStorages = cookieStorages
+        self.logger = logger
+        cookieTable = CookieTable(client: client, keys: keys) { session, version, changes in
+            cookieStorages[session]?.committed(version, changes)
+        }
+        credentialTable = CredentialTable(client: client, keys: keys)
+    }
+
+    package func cookieStorage(of session: SessionAddress) -> any CookieStorage { sharedCookies(of: session) }
+
+    package func credentialStorage(of session: SessionAddress) -> any CredentialStorage {
+        sharedCredentials(of: session)
+    }
+
+    package nonisolated(nonsending) func holdsIdentities(of session: SessionAddress) async -> Bool {
+        await sharedCredentials(of: session).holdsIdentities()
+    }
+
+    package func openCredential(
+        _ id: StoredCredential.ID,
+        of tenant: Tenant.ID
+    ) async throws(StoreError) -> Credential? {
+        try await StoreError.wrap {
+            guard let entry = try await credentialTable.find(id, of: tenant) else { return nil }
+            return try await credentialTable.open(entry, of: tenant)
+        }
+    }
+
+    package func require(_ version: StoresVersion, of session: SessionAddress) {
+        cookieStorages[session]?.require(version.cookies)
+        credentialStorages[session]?.require(version.credentials)
+    }
+
+    private func sharedCookies(of session: SessionAddress) -> PostgresCookieStorage {
+        cookieStorages.find(session) { PostgresCookieStorage(of: session, in: cookieTable) }
+    }
+
+    private func sharedCredentials(of session: SessionAddress) -> PostgresCredentialStorage {
+        credentialStorages.find(session) { PostgresCredentialStorage(of: session, in: credentialTable, logger: logger) }
+    }
+}
+
+/// The storages in memory here; they go with the last session of the engine that uses them.
+private final class Present<Storage: AnyObject & Sendable>: Sendable {
+    private struct Reference {
+        weak var storage: Storage?
+    }
+
+    private let references = Mutex<[SessionAddress: Reference]>([:])
+
+    subscript(session: SessionAddress) -> Storage? { references.withLock { $0[session]?.storage } }
+
+    func find(_ session: SessionAddress, orElse make: () -> Storage) -> Storage {
+        references.withLock { references in
+            if let storage = references[session]?.storage { return storage }
+            if references.count > 1000 { references = references.filter { $0.value.storage != nil } }
+            let storage = make()
+            references[session] = Reference(storage: storage)
+            return storage
+        }
+    }
+}
+
+extension PostgresSessionStores: CookieStore {
+    package func cookies(of session: SessionAddress) async throws(StoreError) -> [Cookie] {
+        try await StoreError.wrap {
+            let storage = sharedCookies(of: session)
+            try await storage.refresh()
+            return try await storage.withJar { $0.cookies(at: .now) }
+        }
+    }
+
+    package func set(_ cookies: [Cookie], in session: SessionAddress) async throws(StoreError) {
+        try await StoreError.wrap {
+            let storage = sharedCookies(of: session)
+            try await storage.refresh()
+            try await storage.withJar { jar in
+                // Only a policy that takes none refuses what a program sets, as documented.
+                for cookie in cookies { try? jar.set(cookie, at: .now) }
+            }
+        }
+    }
+
+    package func remove(_ cookies: [Cookie], from session: SessionAddress) async throws(StoreError) {
+        try await StoreError.wrap {
+            let storage = sharedCookies(of: session)
+            try await storage.refresh()
+            try await storage.withJar { jar in cookies.forEach { jar.remove($0) } }
+        }
+    }
+}
+
+extension PostgresSessionStores: CredentialStore {
+    package func credentials(of session: SessionAddress) async throws(StoreError) -> [StoredCredential] {
+        try await StoreError.wrap { try await credentialTable.read(session).entries.map(\.stored) }
+    }
+
+    package func credential(
+        _ id: StoredCredential.ID,
+        of tenant: Tenant.ID
+    ) async throws(StoreError) -> StoredCredential? {
+        try await StoreError.wrap { try await credentialTable.find(id, of: tenant)?.stored }
+    }
+
+    package func add(
+        _ submission: CredentialSubmission,
+        to tenant: Tenant.ID
+    ) async throws(StoreError) -> StoredCredential {
+        let session = SessionAddress(tenant: tenant, session: submission.session)
+        return try await StoreError.wrap {
+            let put = try await credentialTable.put(
+                submission.credential, for: submission.space, in: session, asDefault: submission.isDefault)
+            guard let put, let stored = try await credentialTable.find(put.id, of: tenant)?.stored else {
+                throw StoreError(.failed, "The credential was not stored.")
+            }
+            return stored
+        }
+    }
+
+    package func remove(_ id: StoredCredential.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
+        try await StoreError.wrap { try await credentialTable.remove(id, of: tenant) != nil }
+    }
+
+    package func removeCredentials(of session: SessionAddress) async throws(StoreError) -> Int {
+        try await StoreError.wrap { try await credentialTable.removeAll(of: session)?.count ?? 0 }
+    }
+}

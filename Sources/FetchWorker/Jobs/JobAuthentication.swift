@@ -1,0 +1,151 @@
+import FetchEngine
+import FetchJobs
+
+/// Answers the challenges that one job meets: with the credential it brings, as far as it allows.
+///
+/// The server of the job's URL alone is given that: a redirect to another takes nothing along.
+struct JobChallengeAnswerer: TaskDelegate {
+    private let credential: Credential?
+    private let origin: ProtectionSpace.Server
+    private let rules: FetchJobs.Configuration.Authentication
+    /// Where client certificates are looked for when the job brings none.
+    private let storage: any CredentialStorage
+
+    /// Whom a job needs to be asked; nil when nobody has anything to say.
+    ///
+    /// - Parameter configuration: That of the task, if it has one of its own; is given the credentials that the job
+    ///   may use.
+    /// - Throws: `userAuthenticationRequired` when the job names a credential that is gone.
+    nonisolated(nonsending) static func forJob(
+        _ job: ClaimedJob,
+        _ rules: FetchJobs.Configuration.Authentication,
+        in session: Session,
+        stores: any SessionStores,
+        configuration: inout SessionConfiguration?
+    ) async throws(LoadError) -> JobChallengeAnswerer? {
+        // Most jobs have nothing to say, and are spared what follows.
+        if rules == .init() { guard await stores.holdsIdentities(of: job.session) else { return nil } }
+        var own = configuration ?? session.configuration
+        guard let storage = own.credentialStorage else { return nil }
+        let credential = try await credential(rules.credential, of: job, stores: stores)
+        let origin = ProtectionSpace.Server(job.spec.request.url)
+        own.credentialStorage = JobCredentialStorage(
+            over: storage, except: credential == nil ? nil : origin, methods: rules.methods)
+        configuration = own
+        return JobChallengeAnswerer(credential: credential, origin: origin, rules: rules, storage: storage)
+    }
+
+    private nonisolated(nonsending) static func credential(
+        _ named: JobCredential?,
+        of job: ClaimedJob,
+        stores: any SessionStores
+    ) async throws(LoadError) -> Credential? {
+        switch named {
+        case nil: return nil
+        case .inline(let credential): return credential
+        case .stored(let id):
+            let stored: Credential?
+            do throws(StoreError) { stored = try await stores.openCredential(id, of: job.tenant) } catch {
+                throw LoadError(.resourceUnavailable, "The credential that the job names cannot be read.")
+            }
+            if let stored { return stored }
+        case .sealed: break
+        }
+        throw LoadError(.userAuthenticationRequired, "The credential that the job names is not there.")
+    }
+
+    func task(_ task: SessionTask, didReceive challenge: Challenge) async -> Challenge.Disposition {
+        let space = challenge.protectionSpace
+        guard !space.isProxy, space.method != .serverTrust else { return .performDefaultHandling }
+        guard rules.allows(space.method) else { return .rejectProtectionSpace }
+        guard challenge.previousFailureCount < rules.maximumFailures ?? 1 else { return failed }
+        let candidate = await candidate(for: space)
+        // The same answer would fail the same way.
+        guard let candidate, candidate != challenge.proposedCredential else {
+            return challenge.previousFailureCount == 0 ? .performDefaultHandling : failed
+        }
+        return .useCredential(candidate)
+    }
+
+    private func candidate(for space: ProtectionSpace) async -> Credential? {
+        if let credential, origin == .init(space) {
+            return space.method != .clientCertificate || credential.kind == .clientCertificate ? credential : nil
+        }
+        guard space.method == .clientCertificate else { return nil }
+        return await storage.defaultCredential(for: space)
+    }
+
+    private var failed: Challenge.Disposition {
+        switch rules.onFailure {
+        case .performDefaultHandling, nil: .performDefaultHandling
+        case .rejectProtectionSpace: .rejectProtectionSpace
+        case .cancelAuthenticationChallenge: .cancelAuthenticationChallenge
+        }
+    }
+}
+
+extension FetchJobs.Configuration.Authentication {
+    fileprivate func allows(_ method: ProtectionSpace.Method) -> Bool { methods?.contains(method) ?? true }
+}
+
+/// The session's credentials, as far as a job may use them: not for the server that it brings its own for.
+final class JobCredentialStorage: CredentialStorage {
+    private let base: any CredentialStorage
+    private let origin: ProtectionSpace.Server?
+    private let methods: [ProtectionSpace.Method]?
+
+    /// - Parameters:
+    ///   - origin: The server that has to do without; nil for none.
+    ///   - methods: Those that are answered; nil for all.
+    init(over base: any CredentialStorage, except origin: ProtectionSpace.Server?, methods: [ProtectionSpace.Method]?) {
+        self.base = base
+        self.origin = origin
+        self.methods = methods
+    }
+
+    nonisolated(nonsending) func defaultCredential(for space: ProtectionSpace) async -> Credential? {
+        let isOpen = origin != .init(space) && methods?.contains(space.method) ?? true
+        return isOpen ? await base.defaultCredential(for: space) : nil
+    }
+
+    nonisolated(nonsending) func credentials(for space: ProtectionSpace) async -> [String: Credential] {
+        await base.credentials(for: space)
+    }
+
+    nonisolated(nonsending) func allCredentials() async -> [ProtectionSpace: [String: Credential]] {
+        await base.allCredentials()
+    }
+
+    nonisolated(nonsending) func set(_ credential: Credential, for space: ProtectionSpace) async {
+        await base.set(credential, for: space)
+    }
+
+    nonisolated(nonsending) func setDefault(_ credential: Credential, for space: ProtectionSpace) async {
+        await base.setDefault(credential, for: space)
+    }
+
+    nonisolated(nonsending) func remove(_ credential: Credential, for space: ProtectionSpace) async {
+        await base.remove(credential, for: space)
+    }
+
+    nonisolated(nonsending) func removeAll() async { await base.removeAll() }
+
+    nonisolated(nonsending) func noteFailure(of credential: Credential, for space: ProtectionSpace) async {
+        await base.noteFailure(of: credential, for: space)
+    }
+
+    func changes() -> AsyncStream<ProtectionSpace> { base.changes() }
+}
+
+extension ProtectionSpace {
+    /// Who asks: the same for all the spaces of a server.
+    struct Server: Sendable, Hashable {
+        let scheme: String
+        let host: String
+        let port: UInt16
+
+        init(_ space: ProtectionSpace) { (scheme, host, port) = (space.scheme, space.host, space.port) }
+
+        init(_ url: URLRecord) { (scheme, host, port) = (url.scheme, url.host ?? "", url.effectivePort ?? 0) }
+    }
+}

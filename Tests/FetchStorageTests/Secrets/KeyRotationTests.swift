@@ -1,0 +1,54 @@
+import FetchEngine
+import FetchJobs
+import FetchStorage
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// SEC-51.
+@Suite struct KeyRotationTests {
+    private let old = "1:" + key(7)
+    private let new = "2:" + key(8)
+
+    private static func key(_ byte: UInt8) -> String { Data(repeating: byte, count: 32).base64EncodedString() }
+
+    // CRD-5
+    @Test func `after a rotation everything opens with the new key alone`() async throws {
+        try await TestDatabase.with(Schema.migrations) { database async throws in
+            let client = database.client
+            let space = ProtectionSpace(host: "h.example", port: 443, scheme: "https", method: .httpBasic)
+            let credential = Credential(user: "u", password: "p", persistence: .permanent)
+            let session = SessionAddress(tenant: Tenant.ID(rawValue: 1))
+            let before = try KeyRing(old)
+            let token = try await PostgresKeyStore(client: client, ring: before).create(name: "a", tenant: "default").1
+            let stores = PostgresSessionStores(
+                client: client, keys: TenantKeys(client: client, ring: before), logger: TestDatabase.logger)
+            await stores.credentialStorage(of: session).setDefault(credential, for: space)
+            let endpoint = WebhookEndpoint(
+                tenant: session.tenant, url: try URLRecord("https://receiver.example/"), events: [.jobFinished])
+            try await PostgresWebhookStore(client: client, ring: before).add(endpoint)
+
+            let both = try KeyRing("\(new),\(old)")
+            let report = try await KeyRotation(client: client, ring: both).run()
+            #expect(report == KeyRotation.Report(rewrapped: 3, uses: [2: 3]))
+            #expect(try await KeyRotation(client: client, ring: both).run().rewrapped == 0)
+
+            let after = try KeyRing(new)
+            #expect(try await PostgresKeyStore(client: client, ring: after).authenticate(token) != nil)
+            let later = PostgresSessionStores(
+                client: client, keys: TenantKeys(client: client, ring: after), logger: TestDatabase.logger)
+            #expect(await later.credentialStorage(of: session).defaultCredential(for: space) == credential)
+            let webhooks = PostgresWebhookStore(client: client, ring: after)
+            #expect(try await webhooks.endpoint(endpoint.id, of: session.tenant)?.secret == endpoint.secret)
+        }
+    }
+}
+
+extension KeyRotation.Report {
+    fileprivate init(rewrapped: Int, uses: [Int: Int64]) {
+        self.init()
+        self.rewrapped = rewrapped
+        self.uses = uses
+    }
+}

@@ -1,0 +1,185 @@
+import FetchEngine
+import FetchJobs
+import FetchStorage
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+/// The stores of two nodes over one database.
+struct SessionStoresFixture {
+    let database: TestDatabase
+    let ring: KeyRing
+    let nodes: [PostgresSessionStores]
+    let session = SessionAddress(tenant: Tenant.ID(rawValue: 1))
+
+    static func with(_ body: (SessionStoresFixture) async throws -> Void) async throws {
+        try await TestDatabase.with(Schema.migrations) { database async throws in
+            let ring = try KeyRing(KeyRing.generate())
+            let nodes = (0..<2).map { _ in
+                PostgresSessionStores(
+                    client: database.client, keys: TenantKeys(client: database.client, ring: ring),
+                    logger: TestDatabase.logger)
+            }
+            try await body(SessionStoresFixture(database: database, ring: ring, nodes: nodes))
+        }
+    }
+
+    /// The version of the stores that a job submitted now would be given.
+    func version(of session: SessionAddress? = nil) async throws -> StoresVersion {
+        let session = session ?? self.session
+        let rows = try await database.client.query(
+            """
+            SELECT cookies_version, credentials_version FROM session_stores
+            WHERE tenant_id = \(session.tenant) AND session_id = \(session.session)
+            """
+        )
+        guard let row = rows.first else { return StoresVersion() }
+        return StoresVersion(cookies: try row.decode(at: 0), credentials: try row.decode(at: 1))
+    }
+
+    func cookies(_ node: Int, of session: SessionAddress? = nil) -> any CookieStorage {
+        nodes[node].cookieStorage(of: session ?? self.session)
+    }
+}
+
+@Suite struct CookieStoresTests {
+    private let url = "https://h.example/"
+
+    private func set(_ line: String, in storage: any CookieStorage) async throws {
+        let context = CookieContext(url: try URLRecord(url))
+        let cookie = try Cookie(setCookie: Array(line.utf8), from: context)
+        #expect(try await storage.store([cookie], from: context, at: .now) == [nil])
+    }
+
+    // COK-5, COK-6, COK-8, COK-9
+    @Test(arguments: CookieStorageContract.clauses.indices)
+    func `the form in PostgreSQL keeps the contract`(_ index: Int) async throws {
+        try await SessionStoresFixture.with { fixture async throws in
+            let clause = CookieStorageContract.clauses[index]
+            let differences = try await clause.differences(in: fixture.cookies(0))
+            #expect(differences == [], "\(clause.sentence)")
+        }
+    }
+
+    // COK-5
+    @Test func `what one node stored is read by another that never had it`() async throws {
+        try await SessionStoresFixture.with { fixture async throws in
+            let line = "a=b c; Domain=h.example; Path=/x; Max-Age=1000; Secure; HttpOnly; SameSite=None; Partitioned"
+            try await set(line, in: fixture.cookies(0))
+            let here = try await fixture.cookies(0).cookies()
+            #expect(here.count == 1)
+            #expect(try await fixture.cookies(1).cookies() == here)
+        }
+    }
+
+    // COK-9
+    @Test func `a job sees what was stored before it was submitted, on any node`() async throws {
+        try await SessionStoresFixture.with { fixture async throws in
+            try await set("a=1", in: fixture.cookies(0))
+            let second = fixture.cookies(1)
+            #expect(try await second.cookies().map(\.value) == ["1"])
+            for round in 2..<6 {
+                let writer = fixture.cookies(round % 2)
+                fixture.nodes[round % 2].require(try await fixture.version(), of: fixture.session)
+                try await set("a=\(round)", in: writer)
+                let reader = (round + 1) % 2
+                fixture.nodes[reader].require(try await fixture.version(), of: fixture.session)
+                #expect(try await fixture.cookies(reader).cookies().map(\.value) == ["\(round)"])
+            }
+        }
+    }
+
+    // COK-5, COK-10
+    @Test(.timeLimit(.minutes(2)))
+    func `of ten thousand concurrent updates from two nodes none is lost`() async throws {
+        try await SessionStoresFixture.with { fixture async throws in
+            let storages = [fixture.cookies(0), fixture.cookies(1)]
+            try await withThrowingTaskGroup { group in
+                for worker in 0..<100 {
+                    group.addTask {
+                        // A cookie of its own, counted up: each update is to be there when it is done.
+                        for count in 1...100 {
+                            try await set("c\(worker)=\(count)", in: storages[worker % 2])
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let version = try await fixture.version()
+            for node in 0..<2 {
+                fixture.nodes[node].require(version, of: fixture.session)
+                let values = try await storages[node].cookies().map(\.value)
+                #expect(values == Array(repeating: "100", count: 100))
+            }
+            #expect(version.cookies <= 10_000)
+        }
+    }
+
+    // COK-10
+    @Test func `tenants and sessions share nothing`() async throws {
+        try await SessionStoresFixture.with { fixture async throws in
+            try await fixture.database.client.query("INSERT INTO tenants (name) VALUES ('other')")
+            let others = [
+                SessionAddress(tenant: Tenant.ID(rawValue: 2)),
+                SessionAddress(tenant: fixture.session.tenant, session: TenantSession.ID()),
+            ]
+            try await set("a=1", in: fixture.cookies(0))
+            for other in others {
+                #expect(try await fixture.cookies(0, of: other).cookies().isEmpty)
+                try await set("a=2", in: fixture.cookies(0, of: other))
+            }
+            #expect(try await fixture.cookies(1).cookies().map(\.value) == ["1"])
+        }
+    }
+
+    // COK-5
+    @Test func `what is set above frozen layers hides them, and what is removed stays removed`() async throws {
+        try await SessionStoresFixture.with { fixture async throws in
+            for line in ["a=1", "b=1", "c=1"] { try await set(line, in: fixture.cookies(0)) }
+            let fork = SessionAddress(tenant: fixture.session.tenant, session: TenantSession.ID())
+            try await fixture.database.client.query(
+                """
+                INSERT INTO session_stores (tenant_id, session_id, layer_ids)
+                VALUES (\(fork.tenant), \(fork.session), \([fork.session, fixture.session.session]))
+                """
+            )
+            let storage = fixture.cookies(0, of: fork)
+            #expect(try await storage.cookies().map(\.value) == ["1", "1", "1"])
+            try await set("a=2", in: storage)
+            try await set("b=; Max-Age=0", in: storage)
+            let seen = try await fixture.cookies(1, of: fork).cookies().map { "\($0.name)=\($0.value)" }
+            #expect(seen == ["a=2", "c=1"])
+            try await storage.removeCookies(since: nil)
+            fixture.nodes[1].require(try await fixture.version(of: fork), of: fork)
+            #expect(try await fixture.cookies(1, of: fork).cookies().isEmpty)
+            #expect(try await fixture.cookies(1).cookies().count == 3)
+        }
+    }
+
+    // SEC-50, SEC-51
+    @Test func `values are sealed for their place`() async throws {
+        try await SessionStoresFixture.with { fixture async throws in
+            try await set("a=canary-7d1b", in: fixture.cookies(0))
+            try await set("b=other", in: fixture.cookies(0))
+            let rows = try await fixture.database.client.query("SELECT c::text FROM cookies c")
+            #expect(rows.count == 2)
+            for row in rows {
+                let text = try row.decode(String.self, at: 0)
+                #expect(!text.contains("canary") && !text.contains(Data("canary".utf8).hexadecimal))
+            }
+            try await fixture.database.client.query(
+                """
+                UPDATE cookies SET sealed_value = (SELECT sealed_value FROM cookies WHERE name = 'a'::bytea)
+                WHERE name = 'b'::bytea
+                """
+            )
+            let moved = fixture.cookies(1)
+            await #expect(throws: LoadError.self) { try await moved.cookies() }
+        }
+    }
+}
+
+extension Data {
+    fileprivate var hexadecimal: String { map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
+}
