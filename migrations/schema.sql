@@ -143,6 +143,16 @@ CREATE TABLE public.service_keys (
     sealed_key bytea NOT NULL
 );
 
+CREATE TABLE public.session_snapshots (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    session_id uuid NOT NULL,
+    spec json NOT NULL,
+    layer_ids uuid[] NOT NULL,
+    cookie_accept_policy text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE TABLE public.session_stores (
     tenant_id bigint NOT NULL,
     session_id uuid NOT NULL,
@@ -259,6 +269,9 @@ ALTER TABLE ONLY public.results
 
 ALTER TABLE ONLY public.service_keys
     ADD CONSTRAINT service_keys_pkey PRIMARY KEY (purpose);
+
+ALTER TABLE ONLY public.session_snapshots
+    ADD CONSTRAINT session_snapshots_pkey PRIMARY KEY (tenant_id, id);
 
 ALTER TABLE ONLY public.session_stores
     ADD CONSTRAINT session_stores_pkey PRIMARY KEY (tenant_id, session_id);

@@ -30,6 +30,7 @@ package struct Server: Service {
     package struct Ports: Sendable {
         package let jobs: any JobStore
         package let sessions: any SessionStore
+        package let snapshots: any SnapshotStore
         package let webhooks: any WebhookStore
         package let keys: any KeyStore
         package let cookies: any CookieStore
@@ -45,6 +46,7 @@ package struct Server: Service {
         package init(
             jobs: any JobStore,
             sessions: any SessionStore,
+            snapshots: any SnapshotStore,
             webhooks: any WebhookStore,
             keys: any KeyStore,
             cookies: any CookieStore,
@@ -58,6 +60,7 @@ package struct Server: Service {
         ) {
             self.jobs = jobs
             self.sessions = sessions
+            self.snapshots = snapshots
             self.webhooks = webhooks
             self.keys = keys
             self.cookies = cookies
@@ -109,8 +112,10 @@ package struct Server: Service {
         ).routes
             + BatchRoute(jobs: ports.jobs, endpoints: known, sessions: sessions, submitted: submitted).routes
             + SessionRoutes(
-                sessions: ports.sessions, known: sessions, endpoints: known, defaults: ports.defaults
+                sessions: ports.sessions, snapshots: ports.snapshots, known: sessions, endpoints: known,
+                defaults: ports.defaults
             ).routes
+            + SnapshotRoutes(snapshots: ports.snapshots, sessions: ports.sessions).routes
             + BodyRoute(jobs: ports.jobs, blobs: ports.blobs).routes
             + CookieRoutes(cookies: ports.cookies).routes
             + CredentialRoutes(credentials: ports.credentials).routes

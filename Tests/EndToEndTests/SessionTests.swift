@@ -293,4 +293,34 @@ import Testing
             #expect(try await again.stop() == 0)
         }
     }
+
+    /// SES-1, SES-6: log in once, go on a hundred times, each on its own.
+    @Test func `sessions made from a snapshot have its cookies, and go their own ways`() async throws {
+        let origin = try await Origin.httpbin()
+        try await ServiceProcess.with(allowing: [origin.rule]) { service in
+            let cookies = { (session: String) async throws -> String in
+                let more = #", "session": "\#(session)""#
+                let job = try await service.fetch(origin.url("/cookies"), more: more)
+                let href = try #require(member(job, "body", "href", as: String.self))
+                return try await service.request(.get, href).text.filter { !$0.isWhitespace }
+            }
+            let set = { (session: String, cookie: String) async throws in
+                _ = try await service.fetch(
+                    origin.url("/cookies/set?\(cookie)"), more: #", "session": "\#(session)""#)
+            }
+            let first = try await make(service, "{}")
+            try await set(first, "login=yes")
+            let answer = try await service.request(.post, "/v1/sessions/\(first)/snapshots")
+            #expect(answer.status == 201, "\(answer.text)")
+            let snapshot = try #require(member(answer.json, "id", as: String.self))
+            try await set(first, "later=1")
+            var forks: [String] = []
+            for _ in 0..<100 { forks.append(try await make(service, #"{"snapshot": "\#(snapshot)"}"#)) }
+            #expect(try await cookies(forks[0]) == #"{"cookies":{"login":"yes"}}"#)
+            try await set(forks[0], "own=1")
+            #expect(try await cookies(forks[0]) == #"{"cookies":{"login":"yes","own":"1"}}"#)
+            #expect(try await cookies(forks[99]) == #"{"cookies":{"login":"yes"}}"#)
+            #expect(try await cookies(first) == #"{"cookies":{"later":"1","login":"yes"}}"#)
+        }
+    }
 }

@@ -45,6 +45,7 @@ struct TestServer {
         Server.Ports(
             jobs: jobs,
             sessions: sessions,
+            snapshots: sessions,
             webhooks: webhooks,
             keys: keys,
             cookies: cookies,

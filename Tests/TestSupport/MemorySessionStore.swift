@@ -4,13 +4,14 @@ import Synchronization
 /// The sessions of a test, in memory: the second form of ``SessionStore``.
 ///
 /// Nothing runs their jobs, so none of them waits for any.
-package final class MemorySessionStore: SessionStore {
+package final class MemorySessionStore: SessionStore, SnapshotStore {
     private struct Stored {
         var session: TenantSession
         let idempotency: Idempotency?
     }
 
     private let stored = Mutex<[Stored]>([])
+    private let snapshots = Mutex<[SessionSnapshot.ID: (tenant: Tenant.ID, snapshot: SessionSnapshot)]>([:])
 
     package init() {}
 
@@ -81,4 +82,29 @@ package final class MemorySessionStore: SessionStore {
     }
 
     package func settle() async throws(StoreError) {}
+
+    // MARK: SnapshotStore
+
+    package func take(of session: TenantSession.ID, tenant: Tenant.ID) async throws(StoreError) -> SnapshotCreation {
+        guard let spec = try await self.session(session, of: tenant)?.spec else { return .unknown }
+        let snapshot = SessionSnapshot(
+            id: SessionSnapshot.ID(), session: session, configuration: spec.configuration, createdAt: .now)
+        snapshots.withLock { $0[snapshot.id] = (tenant, snapshot) }
+        return .created(snapshot)
+    }
+
+    package func snapshot(
+        _ id: SessionSnapshot.ID,
+        of tenant: Tenant.ID
+    ) async throws(StoreError) -> SessionSnapshot? {
+        snapshots.withLock { $0[id].flatMap { $0.tenant == tenant ? $0.snapshot : nil } }
+    }
+
+    package func remove(snapshot id: SessionSnapshot.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
+        snapshots.withLock { snapshots in
+            guard snapshots[id]?.tenant == tenant else { return false }
+            snapshots[id] = nil
+            return true
+        }
+    }
 }

@@ -5,7 +5,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
     case malformedRequest, malformedJSON, invalidParameter, invalidIdempotencyKey
     case unauthorized, forbidden
     case notFound, methodNotAllowed, requestTimeout, jobNotFinal
-    case sessionInvalidated, sessionNotInvalidated, sessionIdentifierInUse, misdirectedRequest
+    case sessionInvalidated, sessionNotInvalidated, sessionIdentifierInUse, sessionHasNoSnapshot
+    case misdirectedRequest
     case contentTooLarge, uriTooLong, unsupportedMediaType, rangeNotSatisfiable, expectationFailed
     case invalidInput, idempotencyKeyReused
     case tooManyFailures, sessionFull, tooManySessions, headersTooLarge
@@ -19,7 +20,9 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .notFound: .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .requestTimeout: .requestTimeout
-        case .jobNotFinal, .sessionInvalidated, .sessionNotInvalidated, .sessionIdentifierInUse: .conflict
+        case .jobNotFinal, .sessionInvalidated, .sessionNotInvalidated, .sessionIdentifierInUse,
+            .sessionHasNoSnapshot:
+            .conflict
         case .misdirectedRequest: .misdirectedRequest
         case .contentTooLarge: .contentTooLarge
         case .uriTooLong: .uriTooLong
@@ -50,6 +53,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .sessionInvalidated: "The session takes no jobs any more"
         case .sessionNotInvalidated: "The session is not invalidated"
         case .sessionIdentifierInUse: "A live session has the identifier"
+        case .sessionHasNoSnapshot: "No snapshot can be taken of the session"
         case .misdirectedRequest: "Another node has it in memory"
         case .contentTooLarge: "The body is too large"
         case .uriTooLong: "The request target is too long"
@@ -95,6 +99,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
             "Invalidate the session, and wait until its last job has ended; the default session stays as long as its tenant."
         case .sessionIdentifierInUse:
             "GET /v1/sessions?identifier=… finds the session, to go on with it. The identifier is free again when that session is invalidated and its last job has ended."
+        case .sessionHasNoSnapshot:
+            "Snapshots are taken of sessions whose stores are stored, and which lie on fewer than 16 layers: make a session from the last snapshot and go on with that one."
         case .misdirectedRequest:
             "An ephemeral session and its jobs live in the memory of the node that made it, which the detail names; send requests about it there."
         case .contentTooLarge: "A JSON body has at most 1 MiB; a batch has at most 10 000 lines of at most 64 KiB each."

@@ -19,6 +19,8 @@ package struct SessionSpec: Sendable, Equatable {
     /// The client's own words about the session.
     package var description: String?
     package var configuration = Configuration()
+    /// What the session's stores hold when it is made; nil for nothing.
+    package var snapshot: SessionSnapshot.ID?
     /// Where the session's events go, and those of its jobs that name no endpoint.
     package var webhook: JobSpec.Webhook?
 
@@ -32,13 +34,15 @@ extension SessionSpec {
     ///
     /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
     package init(json: JSONValue) throws(InvalidInput) {
+        let names: Set = ["kind", "identifier", "description", "configuration", "snapshot", "webhook"]
         let check = InputCheck()
         let reader = JSONReader(json, check: check)
-        if let object = reader.object(of: ["kind", "identifier", "description", "configuration", "webhook"]) {
+        if let object = reader.object(of: names) {
             kind = object["kind"]?.oneOf(Kind.self) ?? .default
             identifier = object["identifier"]?.string(maximumLength: Self.maximumIdentifier)
             description = object["description"]?.string(maximumLength: 1024)
             configuration = object["configuration"].map { Configuration(reader: $0) } ?? Configuration()
+            snapshot = object["snapshot"].flatMap { SessionSnapshot.ID(reader: $0) }
             webhook = object["webhook"].flatMap { JobSpec.Webhook(reader: $0) }
         }
         checkRules(check)
@@ -55,6 +59,7 @@ extension SessionSpec {
         switch kind {
         case .default: break
         case .ephemeral:
+            if snapshot != nil { check.refuse("/snapshot", "cannot be had by an ephemeral session: it is stored") }
             if webhook != nil { check.refuse("/webhook", "cannot be had by an ephemeral session: an event is stored") }
         case .background:
             if identifier?.isEmpty ?? true { check.refuse("/identifier", "is required of a background session") }
@@ -98,6 +103,7 @@ extension SessionSpec {
         writer.member("identifier", identifier)
         writer.member("description", description)
         if !configuration.isEmpty { writer.member("configuration", object: configuration.write) }
+        writer.member("snapshot", snapshot?.description)
         if let webhook { writer.member("webhook", object: { $0.member("endpoint", webhook.endpoint.description) }) }
     }
 }

@@ -36,6 +36,20 @@ extension PostgresSessionStore {
                     SET state = 'abandoned'
                     FROM removed r
                     WHERE d.tenant_id = \(tenant) AND d.session_id = r.id AND d.job_id IS NULL AND d.state = 'pending'
+                ), stores AS (
+                    DELETE FROM session_stores s
+                    USING removed r
+                    WHERE s.tenant_id = \(tenant) AND s.session_id = r.id
+                    RETURNING s.layer_ids[1] AS layer_id
+                ), cookies AS (
+                    -- The layer on top is the session's alone; those beneath may be others' too.
+                    DELETE FROM cookies c
+                    USING stores s
+                    WHERE c.tenant_id = \(tenant) AND c.layer_id = s.layer_id
+                ), credentials AS (
+                    DELETE FROM credentials c
+                    USING stores s
+                    WHERE c.tenant_id = \(tenant) AND c.layer_id = s.layer_id
                 )
                 SELECT id FROM removed
                 """

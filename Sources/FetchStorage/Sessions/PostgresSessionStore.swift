@@ -23,16 +23,27 @@ package struct PostgresSessionStore: SessionStore {
             let rows = try await client.query(
                 """
                 -- sessions.create
-                INSERT INTO sessions AS s (
-                    tenant_id, id, kind, identifier, spec, endpoint_id, node_id, idempotency_key, fingerprint
+                WITH s AS (
+                    INSERT INTO sessions (
+                        tenant_id, id, kind, identifier, spec, endpoint_id, node_id, idempotency_key, fingerprint
+                    )
+                    VALUES (
+                        \(session.tenant), \(session.id), \(spec.kind), \(spec.identifier),
+                        \(RawJSON(JSONWriter.object(spec.write))), \(spec.webhook?.endpoint),
+                        \(isEphemeral ? node : nil), \(session.idempotency?.key),
+                        \(session.idempotency?.fingerprint.bytes)
+                    )
+                    ON CONFLICT DO NOTHING
+                    RETURNING tenant_id, id, spec, state, created_at, invalidated_at, ended_at, node_id
+                ), stores AS (
+                    -- On the snapshot's layers lies one of its own.
+                    INSERT INTO session_stores (tenant_id, session_id, layer_ids, cookies_version, cookie_accept_policy)
+                    SELECT s.tenant_id, s.id, array_prepend(s.id, p.layer_ids), 1, p.cookie_accept_policy
+                    FROM s
+                    JOIN session_snapshots p ON p.tenant_id = s.tenant_id AND p.id = \(spec.snapshot)
                 )
-                VALUES (
-                    \(session.tenant), \(session.id), \(spec.kind), \(spec.identifier),
-                    \(RawJSON(JSONWriter.object(spec.write))), \(spec.webhook?.endpoint), \(isEphemeral ? node : nil),
-                    \(session.idempotency?.key), \(session.idempotency?.fingerprint.bytes)
-                )
-                ON CONFLICT DO NOTHING
-                RETURNING \(TenantSession.columns)
+                SELECT \(TenantSession.columns)
+                FROM s
                 """
             )
             if let row = rows.first { return .created(try TenantSession(row: row, tenant: session.tenant)) }

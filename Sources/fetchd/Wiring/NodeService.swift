@@ -102,6 +102,7 @@ private struct RunningNode {
             ports: Server.Ports(
                 jobs: EphemeralJobStore(stored: storedJobs, sessions: storedSessions, ephemeral: ephemeral),
                 sessions: EphemeralSessionStore(stored: storedSessions, ephemeral: ephemeral),
+                snapshots: PostgresSnapshotStore(client: database.client),
                 webhooks: webhooks,
                 keys: PostgresKeyStore(client: database.client, ring: ring),
                 cookies: stores,

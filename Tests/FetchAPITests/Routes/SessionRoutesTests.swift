@@ -96,4 +96,23 @@ import Testing
             }
         }
     }
+
+    @Test func `a session made from a snapshot inherits the configuration`() async throws {
+        try await TestServer().test { call async throws in
+            let body = #"{"configuration": {"redirects": {"maximum": 2, "policy": "fail"}}}"#
+            let path = try #require(try await call(.post, "/v1/sessions", body: body).headers[.location])
+            let snapshot = try await call(.post, path + "/snapshots")
+            #expect(snapshot.status == .created)
+            let id = try #require(snapshot.json?["id"]?.string)
+            let fork = try await call(
+                .post, "/v1/sessions",
+                body: #"{"snapshot": "\#(id)", "configuration": {"redirects": {"maximum": 7}}}"#)
+            #expect(fork.json?["configuration"]?["redirects"]?["maximum"]?.integer == 7)
+            #expect(fork.json?["configuration"]?["redirects"]?["policy"]?.string == "fail")
+            #expect(try await call(.delete, "/v1/snapshots/\(id)").status == .noContent)
+            #expect(try await call(.get, "/v1/snapshots/\(id)").problem == .notFound)
+            let gone = try await call(.post, "/v1/sessions", body: #"{"snapshot": "\#(id)"}"#)
+            #expect(gone.json?["errors"]?[0]?["pointer"]?.string == "/snapshot")
+        }
+    }
 }

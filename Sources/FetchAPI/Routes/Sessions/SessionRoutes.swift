@@ -6,6 +6,7 @@ import NIOCore
 /// Making, reading and ending sessions.
 struct SessionRoutes: Sendable {
     let sessions: any SessionStore
+    let snapshots: any SnapshotStore
     let known: KnownSessions
     let endpoints: KnownEndpoints
     let defaults: @Sendable (SessionSpec.Kind) -> Configuration
@@ -29,7 +30,8 @@ struct SessionRoutes: Sendable {
         let body = try await call.body(upTo: JobRoutes.maximumBody)
         let spec = try SessionSpec(json: JSONParser.parse(body.readableBytesView))
         try await endpoints.require(spec.webhook?.endpoint, of: tenant)
-        let new = NewSession(tenant: tenant, spec: spec, idempotency: key?.idempotency(for: spec))
+        let new = NewSession(
+            tenant: tenant, spec: try await inheriting(spec, tenant), idempotency: key?.idempotency(for: spec))
         switch try await sessions.create(new) {
         case .created(let session): return response(to: session)
         case .replayed(let session):
@@ -42,6 +44,21 @@ struct SessionRoutes: Sendable {
             throw Problem(.sessionIdentifierInUse, "One live session has an identifier; nothing was made.")
         case .full: throw Problem(.tooManySessions, "Nothing was made.").retrying(after: 1)
         }
+    }
+
+    /// With the configuration of its snapshot's session, where it says nothing itself.
+    private func inheriting(_ spec: SessionSpec, _ tenant: Tenant.ID) async throws -> SessionSpec {
+        guard let id = spec.snapshot else { return spec }
+        guard let snapshot = try await snapshots.snapshot(id, of: tenant) else {
+            throw InvalidInput(pointer: "/snapshot", message: "is not a snapshot of yours")
+        }
+        var configuration = snapshot.configuration
+        configuration.override(by: spec.configuration)
+        var spec = spec
+        spec.configuration = configuration
+        // A background session follows redirects, whatever it inherits (BKG-5).
+        if spec.kind == .background { spec.configuration.redirects.policy = nil }
+        return spec
     }
 
     private func response(to session: TenantSession) -> Response {
