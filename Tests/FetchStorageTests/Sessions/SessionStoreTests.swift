@@ -229,4 +229,32 @@ import Testing
             #expect(try await store(fixture).session(session.id, of: fixture.tenant) == nil)
         }
     }
+
+    @Test func `a session lies on so many snapshots and no more, whoever asks`() async throws {
+        try await StoreFixture.with { fixture in
+            let session = try await make(fixture)
+            let snapshots = PostgresSnapshotStore(client: fixture.database.client)
+            guard case .unknown = try await snapshots.take(of: session.id, tenant: Tenant.ID(rawValue: 2)) else {
+                throw StoreError(.failed, "another tenant took a snapshot")
+            }
+            var last: SessionSnapshot?
+            for _ in 0..<15 {
+                guard case .created(let snapshot) = try await snapshots.take(of: session.id, tenant: fixture.tenant)
+                else { throw StoreError(.failed, "there is room for another layer") }
+                last = snapshot
+            }
+            guard case .tooManyLayers = try await snapshots.take(of: session.id, tenant: fixture.tenant) else {
+                throw StoreError(.failed, "there is no room for another layer")
+            }
+            // One made from it lies on its layers, and can be the base of no further one.
+            let id = try #require(last?.id)
+            let fork = try await make(fixture, #"{"snapshot": "\#(id)"}"#)
+            let rows = try await fixture.database.client.query(
+                "SELECT cardinality(layer_ids) FROM session_stores WHERE session_id = \(fork.id)")
+            #expect(try rows.first?.decode(Int32.self, at: 0) == 16)
+            _ = try await store(fixture).invalidate(fork.id, of: fixture.tenant, .finish)
+            #expect(try await store(fixture).remove(fork.id, of: fixture.tenant))
+            #expect(try await fixture.count("session_stores") == 1)
+        }
+    }
 }
