@@ -117,8 +117,8 @@ package struct Server: Service {
             ).routes
             + SnapshotRoutes(snapshots: ports.snapshots, sessions: ports.sessions).routes
             + BodyRoute(jobs: ports.jobs, blobs: ports.blobs).routes
-            + CookieRoutes(cookies: ports.cookies).routes
-            + CredentialRoutes(credentials: ports.credentials).routes
+            + CookieRoutes(cookies: ports.cookies, sessions: sessions).routes
+            + CredentialRoutes(credentials: ports.credentials, sessions: sessions).routes
             + WebhookRoutes(webhooks: ports.webhooks, known: known, check: ports.checkWebhookURL).routes
             + ServiceRoutes(readiness: ports.readiness, metrics: ports.metrics).routes
             + pages(ports, configuration, authenticator)

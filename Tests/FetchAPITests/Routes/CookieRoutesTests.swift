@@ -42,7 +42,8 @@ import Testing
     // COK-10
     @Test func `each session has its own`() async throws {
         try await TestServer().test { call async throws in
-            let session = TenantSession.ID()
+            let made = try await call(.post, "/v1/sessions", body: "{}")
+            let session = try #require(made.json?["id"]?.string)
             let body = #"{"session": "\#(session)", "cookies": [{"name": "a", "value": "1", "domain": "h.example"}]}"#
             #expect(try await call(.post, "/v1/cookies", body: body).status == .ok)
             #expect(names(try await call(.get, "/v1/cookies?session=\(session)")) == ["a"])

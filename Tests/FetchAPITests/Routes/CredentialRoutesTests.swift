@@ -32,7 +32,8 @@ import Testing
     // CRD-2
     @Test func `a credential is kept for its session or for all`() async throws {
         try await TestServer().test { call async throws in
-            let session = TenantSession.ID()
+            let made = try await call(.post, "/v1/sessions", body: "{}")
+            let session = try #require(made.json?["id"]?.string)
             let body =
                 #"{"session": "\#(session)", "persistence": "forSession", \#(Self.space), "user": "u", "password": "p"}"#
             #expect(try await call(.post, "/v1/credentials", body: body).status == .created)

@@ -115,4 +115,20 @@ import Testing
             #expect(gone.json?["errors"]?[0]?["pointer"]?.string == "/snapshot")
         }
     }
+
+    @Test func `stores are those of a session that there is, and that stores something`() async throws {
+        try await TestServer().test { call async throws in
+            let made = try await call(.post, "/v1/sessions", body: #"{"kind": "ephemeral"}"#)
+            let ephemeral = try #require(made.json?["id"]?.string)
+            for session in [ephemeral, "\(TenantSession.ID())"] {
+                #expect(try await call(.get, "/v1/cookies?session=\(session)").problem == .invalidParameter)
+                #expect(try await call(.delete, "/v1/credentials?session=\(session)").problem == .invalidParameter)
+                let body =
+                    #"{"session": "\#(session)", "cookies": [{"name": "a", "value": "1", "domain": "h.example"}]}"#
+                let answer = try await call(.post, "/v1/cookies", body: body)
+                #expect(answer.problem == .invalidInput)
+                #expect(answer.json?["errors"]?[0]?["pointer"]?.string == "/session")
+            }
+        }
+    }
 }

@@ -8,6 +8,7 @@ struct CookieRoutes: Sendable {
     static let fileType = "text/plain"
 
     let cookies: any CookieStore
+    let sessions: KnownSessions
 
     var routes: [Route] {
         [
@@ -26,7 +27,7 @@ struct CookieRoutes: Sendable {
         let request = try CookieQuery(query)
         let limit = try query.integer("limit", in: 1...100, default: 25)
         let after = try query["cursor"].map { try Self.position($0) }
-        let all = try await cookies.cookies(of: request.session(of: tenant))
+        let all = try await cookies.cookies(of: sessions.address(request.session, of: tenant))
             .filter(request.filter.includes)
             .map { (CookiePosition($0), $0) }.sorted { $0.0 < $1.0 }
             .filter { position, _ in after.map { position > $0 } ?? true }
@@ -58,7 +59,8 @@ struct CookieRoutes: Sendable {
 
     private func export(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let request = try CookieQuery(try call.query(allowing: CookieQuery.parameters))
-        let found = try await cookies.cookies(of: request.session(of: tenant)).filter(request.filter.includes)
+        let found = try await cookies.cookies(of: sessions.address(request.session, of: tenant)).filter(
+            request.filter.includes)
         return Response(
             status: .ok,
             headers: [
@@ -78,6 +80,7 @@ struct CookieRoutes: Sendable {
         _ = try IdempotencyKey(of: call.headers)
         let body = try await call.body(upTo: JobRoutes.maximumBody)
         let submission = try CookieSubmission(json: JSONParser.parse(body.readableBytesView))
+        try await sessions.requireStores(of: submission.session, tenant: tenant)
         try await cookies.set(submission.cookies, in: SessionAddress(tenant: tenant, session: submission.session))
         return .json { $0.member("set", submission.cookies.count) }
     }
@@ -91,7 +94,7 @@ struct CookieRoutes: Sendable {
         guard file.cookies.count <= CookieFile.maximumCount else {
             throw Problem(.contentTooLarge, "The file has more than \(CookieFile.maximumCount) cookies.")
         }
-        try await cookies.set(file.cookies, in: request.session(of: tenant))
+        try await cookies.set(file.cookies, in: sessions.address(request.session, of: tenant))
         return .json { writer in
             writer.member("set", file.cookies.count)
             writer.member("rejectedLines", array: { writer in file.rejectedLines.forEach { writer.value($0) } })
@@ -100,7 +103,7 @@ struct CookieRoutes: Sendable {
 
     private func remove(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let request = try CookieQuery(try call.query(allowing: CookieQuery.parameters))
-        let session = request.session(of: tenant)
+        let session = try await sessions.address(request.session, of: tenant)
         let found = try await cookies.cookies(of: session).filter(request.filter.includes)
         if !found.isEmpty { try await cookies.remove(found, from: session) }
         return .json { $0.member("removed", found.count) }
@@ -118,8 +121,6 @@ private struct CookieQuery {
         session = try query.session()
         filter = CookieFilter(domain: query["domain"], name: query["name"])
     }
-
-    func session(of tenant: Tenant.ID) -> SessionAddress { SessionAddress(tenant: tenant, session: session) }
 
     /// As a query writes it, to go on with.
     var text: String {

@@ -6,6 +6,7 @@ import NIOCore
 /// Storing, listing and removing the credentials of sessions; a secret goes in and never comes out.
 struct CredentialRoutes: Sendable {
     let credentials: any CredentialStore
+    let sessions: KnownSessions
 
     var routes: [Route] {
         [
@@ -24,6 +25,7 @@ struct CredentialRoutes: Sendable {
         _ = try IdempotencyKey(of: call.headers)
         let body = try await call.body(upTo: JobRoutes.maximumBody)
         let submission = try CredentialSubmission(json: JSONParser.parse(body.readableBytesView))
+        try await sessions.requireStores(of: submission.session, tenant: tenant)
         let stored = try await credentials.add(submission, to: tenant)
         var response = Response.json(status: .created) { stored.write(&$0) }
         response.headers[.location] = "/v1/credentials/\(stored.id)"
@@ -36,7 +38,7 @@ struct CredentialRoutes: Sendable {
         let host = query["host"]?.lowercased()
         let limit = try query.integer("limit", in: 1...100, default: 25)
         let after = try query["cursor"].map { try Cursor<StoredCredential.IDKind>($0, filter: "").after }
-        let all = try await credentials.credentials(of: SessionAddress(tenant: tenant, session: session))
+        let all = try await credentials.credentials(of: sessions.address(session, of: tenant))
             .filter { credential in host.map { credential.host == $0 } ?? true }
             .sorted { $0.id < $1.id }
             .filter { credential in after.map { credential.id > $0 } ?? true }
@@ -77,7 +79,7 @@ struct CredentialRoutes: Sendable {
 
     private func removeAll(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let session = try call.query(allowing: ["session"]).session()
-        let count = try await credentials.removeCredentials(of: SessionAddress(tenant: tenant, session: session))
+        let count = try await credentials.removeCredentials(of: sessions.address(session, of: tenant))
         return .json { $0.member("removed", count) }
     }
 

@@ -36,6 +36,23 @@ final class KnownSessions: Sendable {
         return NewJob(id: session.newJobID(), tenant: tenant, spec: spec, idempotency: idempotency)
     }
 
+    /// The session whose stores a query means.
+    func address(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws -> SessionAddress {
+        if let refusal = try await refusal(of: id, tenant) { throw Problem(parameter: "session", refusal) }
+        return SessionAddress(tenant: tenant, session: id)
+    }
+
+    /// Refuses a body that means the stores of a session which is none of the tenant's or stores nothing.
+    func requireStores(of id: TenantSession.ID, tenant: Tenant.ID) async throws {
+        if let refusal = try await refusal(of: id, tenant) { throw InvalidInput(pointer: "/session", message: refusal) }
+    }
+
+    private func refusal(of id: TenantSession.ID, _ tenant: Tenant.ID) async throws -> String? {
+        guard id != .default else { return nil }
+        guard let session = try await session(id, of: tenant) else { return "is not a session of yours" }
+        return session.spec.kind == .ephemeral ? "is ephemeral: what it learns is not stored" : nil
+    }
+
     func forget(_ id: TenantSession.ID, of tenant: Tenant.ID) {
         known.withLock { _ = $0.removeValue(forKey: SessionAddress(tenant: tenant, session: id)) }
     }
