@@ -1,8 +1,8 @@
 # The few commands a person needs; each one is a script of the same name under scripts/.
-.PHONY: help demo test check bench build clean
+.PHONY: help demo test check bench bench-peers build clean
 
 help: ## List these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## Fetch a real URL with a running service: make demo [URL=https://…]
 	@scripts/demo $(if $(URL),'$(URL)')
@@ -16,8 +16,11 @@ check: ## Everything CI checks, the tests last
 bench: ## Measure against the C limits; writes bench.json (make bench QUICK=1 for a short run)
 	@scripts/bench $(if $(QUICK),--quick)
 
+bench-peers: ## Measure the engine beside other clients; writes bench-peers.json (QUICK=1 for a short run)
+	@scripts/bench-peers $(if $(QUICK),--quick)
+
 build: ## Build the release binary
 	@scripts/build-release
 
 clean: ## Remove everything a build made
-	rm -rf .build .venv bench.json
+	rm -rf .build .venv bench.json bench-peers.json

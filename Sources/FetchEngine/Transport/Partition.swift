@@ -92,6 +92,8 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
         ccurl_multi_set_pointer(multi, CURLMOPT_TIMERDATA, context)
         ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
         ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, 1024)
+        // The server says how many streams it takes; what libcurl would put elsewhere needs another handshake.
+        ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, 1024)
         timer = CurlTimer(loop: loop) { [weak self] in self?.timerFired() }
     }
 
