@@ -29,13 +29,18 @@ import Testing
 
     private static func log(_ squid: LoopbackServer) -> String { squid.directory.text(of: "access.log") }
 
+    /// Waits until a proxy has written something: it does so after it has answered.
+    private static func wait(for text: String, in log: String, of proxy: LoopbackServer) async throws {
+        try await until { proxy.directory.text(of: log).contains(text) }
+    }
+
     // NET-5, SES-11: the proxy's log is the witness.
     @Test func `an http URL is asked of the proxy, in absolute form`() async throws {
         let (squid, origin) = (try await LoopbackServer.squid(), try WireOrigin(playing: Self.ok))
         let task = Self.session(.init(http: Self.proxy(.http, squid))).dataTask(
             with: Request(url: try URLRecord(origin.url("/a?b"))))
         #expect(try await task.response(bufferingUpTo: 100).status.code == 200)
-        #expect(Self.log(squid).contains(" GET \(origin.url("/a?")) "))
+        try await Self.wait(for: " GET \(origin.url("/a?")) ", in: "access.log", of: squid)
         #expect(origin.received().contains("Via: 1.1 proxy.test"))
         #expect(task.metrics.transactions.first?.isProxyConnection == true)
         #expect(task.metrics.transactions.first?.remotePort == Int(squid.port))
@@ -149,7 +154,7 @@ import Testing
         let (dante, origin) = (try await LoopbackServer.dante(), try WireOrigin(playing: Self.ok))
         let session = Self.session(.init(socks: Self.proxy(kind, dante)))
         #expect(try await Self.body(session, origin.url()) == "hi")
-        #expect(dante.directory.text(of: "dante.log").contains("127.0.0.1.\(origin.port)"))
+        try await Self.wait(for: "127.0.0.1.\(origin.port)", in: "dante.log", of: dante)
         await expect(.proxyRefusedConnection) { try await Self.body(session, "http://127.0.0.1:9/") }
     }
 
@@ -202,9 +207,9 @@ import Testing
             .init(http: Self.proxy(.http, squid), https: Self.proxy(.socks5, dante)), trusting: authority)
         #expect(try await Self.body(session, origin.url()) == "hi")
         #expect(try await Self.body(session, "https://127.0.0.1:\(server.port)/").hasPrefix("NONE"))
-        #expect(Self.log(squid).contains(":\(origin.port)/"))
+        try await Self.wait(for: ":\(origin.port)/", in: "access.log", of: squid)
         #expect(!Self.log(squid).contains(":\(server.port)"))
-        #expect(dante.directory.text(of: "dante.log").contains("127.0.0.1.\(server.port)"))
+        try await Self.wait(for: "127.0.0.1.\(server.port)", in: "dante.log", of: dante)
     }
 
     // NET-7
@@ -226,7 +231,7 @@ import Testing
                 .init(routes: [.proxy(dead), .proxy(missing), .proxy(Self.proxy(.http, squid))])
             ]))
         #expect(try await Self.body(failover, origin.url()) == "hi")
-        #expect(Self.log(squid).contains(":\(origin.port)/"))
+        try await Self.wait(for: ":\(origin.port)/", in: "access.log", of: squid)
         let direct = Self.session(ProxyConfiguration(rules: [.init(routes: [.proxy(dead), .direct])]))
         #expect(try await Self.body(direct, origin.url()) == "hi")
         // A refusal is final.
