@@ -106,35 +106,3 @@ private actor FileBlobWriter: BlobWriter {
         _ = try? await FileSystem.shared.removeItem(at: temporary)
     }
 }
-
-private actor FileBlobReader: BlobReader {
-    private static let chunk: Int64 = 256 * 1024
-    private let file: ReadFileHandle
-    private var range: Range<Int64>
-    private var isClosed = false
-
-    init(file: ReadFileHandle, range: Range<Int64>) {
-        self.file = file
-        self.range = range
-    }
-
-    func next() async throws(StoreError) -> [UInt8]? {
-        guard !isClosed else { return nil }
-        do {
-            guard !range.isEmpty else {
-                isClosed = true
-                try await file.close()
-                return nil
-            }
-            let count = min(Self.chunk, range.upperBound - range.lowerBound)
-            let buffer = try await file.readChunk(fromAbsoluteOffset: range.lowerBound, length: .bytes(count))
-            guard buffer.readableBytes > 0 else { throw StoreError(.blob, "A blob is shorter than it was.") }
-            range = (range.lowerBound + Int64(buffer.readableBytes))..<range.upperBound
-            return Array(buffer.readableBytesView)
-        } catch let error as StoreError {
-            throw error
-        } catch {
-            throw StoreError(.blob, "A blob cannot be read.", underlying: error)
-        }
-    }
-}

@@ -49,4 +49,14 @@ import Testing
             try await other.delete(writer.id)
         }
     }
+
+    @Test func `a reader that is left in the middle does no harm`() async throws {
+        try await with { store, _ in
+            let writer = try await store.create()
+            try await writer.write(Array(repeating: 1, count: 600_000))
+            try await writer.finish()
+            for _ in 0..<3 { _ = try await store.open(writer.id, range: 0..<600_000).next() }
+            #expect(try await read(store.open(writer.id, range: 0..<600_000)).count == 600_000)
+        }
+    }
 }
