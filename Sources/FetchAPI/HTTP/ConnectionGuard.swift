@@ -29,7 +29,9 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private var refusal: ProblemCode?
     private var hasRequest = false
     private var isReadingBody = false
-    private var lastRead = NIODeadline.now()
+    private var lastRead = NIODeadline.uptimeNanoseconds(0)
+    /// We are ready for more; while we are not, the silence is ours and not the client's.
+    private var awaitsBytes = false
     private var timer: Scheduled<Void>?
     private var dropsBody = false
     private var closesAfterEnd = false
@@ -37,6 +39,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     init(limits: Limits) { self.limits = limits }
 
     func handlerAdded(context: ChannelHandlerContext) {
+        lastRead = context.eventLoop.now
         schedule(in: limits.head, context)
     }
 
@@ -63,8 +66,15 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelRead(data)
     }
 
+    func read(context: ChannelHandlerContext) {
+        if !awaitsBytes { lastRead = context.eventLoop.now }
+        awaitsBytes = true
+        context.read()
+    }
+
     func channelReadComplete(context: ChannelHandlerContext) {
-        lastRead = .now()
+        lastRead = context.eventLoop.now
+        awaitsBytes = false
         if isReadingBody, timer == nil { schedule(in: limits.body, context) }
         context.fireChannelReadComplete()
     }
@@ -89,11 +99,12 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     private func check(_ context: ChannelHandlerContext) {
         guard isReadingBody || !hasRequest else { return }
-        let due = lastRead + limits.body
-        if !hasRequest || NIODeadline.now() >= due {
+        let now = context.eventLoop.now
+        let due = (hasRequest && !awaitsBytes ? now : lastRead) + limits.body
+        if !hasRequest || now >= due {
             refuse(.requestTimeout, context)
         } else {
-            schedule(in: due - .now(), context)
+            schedule(in: due - now, context)
         }
     }
 
