@@ -84,6 +84,7 @@ let package = Package(
             dependencies: [
                 "FetchJobs", "FetchEngine", "Postgres",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "_NIOFileSystem", package: "swift-nio"),
@@ -181,12 +182,14 @@ let package = Package(
         .testTarget(
             name: "FetchStorageTests",
             dependencies: ["FetchEngine", "FetchJobs", "FetchStorage", "Postgres", "TestSupport"],
+            resources: [.copy("Resources/sigv4")],
             swiftSettings: settings
         ),
         .testTarget(
             name: "FetchAPITests",
             dependencies: [
                 "FetchAPI", "FetchEngine", "FetchJobs", "TestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),

@@ -22,6 +22,28 @@ CREATE TABLE public.attempts (
     CONSTRAINT attempts_state_check CHECK ((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])))
 );
 
+CREATE TABLE public.blob_holds (
+    tenant_id bigint NOT NULL,
+    blob_id uuid NOT NULL,
+    job_id uuid NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.blobs (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    bytes bigint NOT NULL,
+    digest bytea NOT NULL,
+    content_type text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone,
+    held_at timestamp with time zone,
+    idempotency_key text,
+    job_id uuid,
+    filename text,
+    resume_data bytea
+);
+
 CREATE TABLE public.cookies (
     tenant_id bigint NOT NULL,
     layer_id uuid NOT NULL,
@@ -109,6 +131,7 @@ CREATE TABLE public.queue (
     cancelling boolean DEFAULT false NOT NULL,
     endpoint_id uuid,
     session_id uuid,
+    keeps_partial boolean DEFAULT false NOT NULL,
     CONSTRAINT queue_claimed_by_a_node CHECK (((node_id IS NULL) = (claimed_at IS NULL))),
     CONSTRAINT queue_claims_are_counted CHECK (((node_id IS NULL) OR (claim > 0))),
     CONSTRAINT queue_waiting_jobs_have_not_begun CHECK (((node_id IS NOT NULL) OR (NOT (begun OR cancelling))))
@@ -130,6 +153,7 @@ CREATE TABLE public.results (
     blob_id uuid,
     body_bytes bigint,
     body_digest bytea,
+    file json,
     CONSTRAINT results_a_body_is_measured CHECK (((((body IS NULL) AND (blob_id IS NULL)) = (body_bytes IS NULL)) AND ((body_bytes IS NULL) = (body_digest IS NULL)))),
     CONSTRAINT results_failure_has_an_error CHECK (((state = 'succeeded'::text) OR ((error IS NOT NULL) AND (error_name IS NOT NULL)))),
     CONSTRAINT results_one_place_for_the_body CHECK (((body IS NULL) OR (blob_id IS NULL))),
@@ -243,6 +267,12 @@ ALTER TABLE ONLY public.api_keys
 ALTER TABLE ONLY public.attempts
     ADD CONSTRAINT attempts_pkey PRIMARY KEY (tenant_id, job_id, number);
 
+ALTER TABLE ONLY public.blob_holds
+    ADD CONSTRAINT blob_holds_pkey PRIMARY KEY (tenant_id, blob_id, job_id);
+
+ALTER TABLE ONLY public.blobs
+    ADD CONSTRAINT blobs_pkey PRIMARY KEY (tenant_id, id);
+
 ALTER TABLE ONLY public.cookies
     ADD CONSTRAINT cookies_pkey PRIMARY KEY (tenant_id, layer_id, key);
 
@@ -298,6 +328,26 @@ CREATE UNIQUE INDEX api_keys_id ON public.api_keys USING btree (id);
 
 COMMENT ON INDEX public.api_keys_id IS 'keys.authenticate: a token names its key, and by that its tenant';
 
+CREATE INDEX blobs_expires_at ON public.blobs USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+
+COMMENT ON INDEX public.blobs_expires_at IS 'blobs.removeExpired, for all tenants';
+
+CREATE UNIQUE INDEX blobs_filename ON public.blobs USING btree (tenant_id, filename) WHERE (filename IS NOT NULL);
+
+COMMENT ON INDEX public.blobs_filename IS 'blobs.addFile: no two files of a tenant have one name';
+
+CREATE INDEX blobs_id ON public.blobs USING btree (id);
+
+COMMENT ON INDEX public.blobs_id IS 'blobs.orphans: a file tells its id only';
+
+CREATE UNIQUE INDEX blobs_idempotency_key ON public.blobs USING btree (tenant_id, idempotency_key) WHERE (idempotency_key IS NOT NULL);
+
+COMMENT ON INDEX public.blobs_idempotency_key IS 'blobs.add';
+
+CREATE INDEX blobs_job_id ON public.blobs USING btree (tenant_id, job_id) WHERE (job_id IS NOT NULL);
+
+COMMENT ON INDEX public.blobs_job_id IS 'blobs.removeFenced';
+
 CREATE UNIQUE INDEX credentials_id ON public.credentials USING btree (tenant_id, id);
 
 COMMENT ON INDEX public.credentials_id IS 'credentials.find; credentials.remove';
@@ -321,6 +371,10 @@ COMMENT ON INDEX public.queue_session IS 'sessions.quiet, sessions.outstanding';
 CREATE INDEX queue_waiting ON public.queue USING btree (rank, run_at, job_id) WHERE (node_id IS NULL);
 
 COMMENT ON INDEX public.queue_waiting IS 'queue.claim; for all tenants, since any node may run any job';
+
+CREATE INDEX results_blob_id ON public.results USING btree (blob_id) WHERE (blob_id IS NOT NULL);
+
+COMMENT ON INDEX public.results_blob_id IS 'blobs.orphans: a file tells its id only';
 
 CREATE INDEX results_unsuccessful ON public.results USING btree (tenant_id, state, job_id) WHERE (state <> 'succeeded'::text);
 

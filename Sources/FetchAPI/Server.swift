@@ -18,6 +18,8 @@ package struct Server: Service {
         package var authenticationFailuresPerAddress = 10
         /// Failed authentications of all addresses in a minute.
         package var authenticationFailures = 1000
+        /// How many bytes a blob may have.
+        package var maximumBlobBytes: Int64 = 64 << 30
         /// What dashboard sessions are signed with; a new one at each start signs everyone out.
         package var sessionSecret = SessionSecret()
         /// How long a connection may take.
@@ -36,7 +38,10 @@ package struct Server: Service {
         package let cookies: any CookieStore
         package let credentials: any CredentialStore
         package let blobs: any BlobStore
+        package let catalog: any BlobCatalog
+        package let uploads: any UploadArea
         package let finished: FinishedJobs
+        package let live: LiveJobs
         package let readiness: any Readiness
         package let metrics: MetricsRegistry
         package let checkWebhookURL: WebhookURLCheck
@@ -52,7 +57,10 @@ package struct Server: Service {
             cookies: any CookieStore,
             credentials: any CredentialStore,
             blobs: any BlobStore,
+            catalog: any BlobCatalog,
+            uploads: any UploadArea,
             finished: FinishedJobs,
+            live: LiveJobs,
             readiness: any Readiness,
             metrics: MetricsRegistry,
             checkWebhookURL: @escaping WebhookURLCheck,
@@ -66,7 +74,10 @@ package struct Server: Service {
             self.cookies = cookies
             self.credentials = credentials
             self.blobs = blobs
+            self.catalog = catalog
+            self.uploads = uploads
             self.finished = finished
+            self.live = live
             self.readiness = readiness
             self.metrics = metrics
             self.checkWebhookURL = checkWebhookURL
@@ -106,19 +117,26 @@ package struct Server: Service {
         let known = KnownEndpoints(store: ports.webhooks)
         let sessions = KnownSessions(store: ports.sessions)
         let waiting = FinalJobs(jobs: ports.jobs, finished: ports.finished)
-        return JobRoutes(
-            jobs: ports.jobs, endpoints: known, waiting: waiting, sessions: sessions, defaults: ports.defaults,
-            submitted: submitted
-        ).routes
-            + BatchRoute(jobs: ports.jobs, endpoints: known, sessions: sessions, submitted: submitted).routes
+        let holds = BlobHolds(catalog: ports.catalog)
+        let blobs = BlobRoutes(
+            maximumBytes: configuration.maximumBlobBytes, blobs: ports.blobs, catalog: ports.catalog)
+        let uploads = UploadRoutes(blobs: blobs, area: ports.uploads)
+        let jobs = JobRoutes(
+            jobs: ports.jobs, endpoints: known, holds: holds, waiting: waiting, sessions: sessions,
+            defaults: ports.defaults, live: ports.live, submitted: submitted)
+        let batch = BatchRoute(
+            jobs: ports.jobs, endpoints: known, sessions: sessions, holds: holds, submitted: submitted)
+        return jobs.routes + batch.routes
             + SessionRoutes(
                 sessions: ports.sessions, snapshots: ports.snapshots, known: sessions, endpoints: known,
                 defaults: ports.defaults
             ).routes
             + SnapshotRoutes(snapshots: ports.snapshots, sessions: ports.sessions).routes
-            + BodyRoute(jobs: ports.jobs, blobs: ports.blobs).routes
             + CookieRoutes(cookies: ports.cookies, sessions: sessions).routes
             + CredentialRoutes(credentials: ports.credentials, sessions: sessions).routes
+            + uploads.blobs.routes(beginning: uploads) + uploads.routes
+            + BodyRoute(jobs: ports.jobs, blobs: ports.blobs, live: ports.live).routes
+            + EventsRoute(jobs: ports.jobs, live: ports.live, streams: OpenStreams(ports.metrics)).routes
             + WebhookRoutes(webhooks: ports.webhooks, known: known, check: ports.checkWebhookURL).routes
             + ServiceRoutes(readiness: ports.readiness, metrics: ports.metrics).routes
             + pages(ports, configuration, authenticator)

@@ -18,6 +18,8 @@ struct Settings: CustomStringConvertible {
     var migratesDatabase = true
     /// Blobs, the private PostgreSQL and, unless they are given, the master keys.
     var dataDirectory = Self.defaultDataDirectory
+    /// Where blobs are kept when not in the data directory.
+    var s3: S3BlobStore.Configuration?
     /// Where `initdb` and `postgres` are, when not in a usual place.
     var postgresBinaryDirectory: String?
     /// Who runs the private PostgreSQL, when the service is started by root.
@@ -48,6 +50,7 @@ struct Settings: CustomStringConvertible {
         postgresBinaryDirectory = reader.string(forKey: "postgres.binaryDirectory")
         dataDirectory = reader.string(forKey: "data.directory", default: dataDirectory)
         masterKeys = reader.string(forKey: "fetchd.masterKeys", isSecret: true)
+        s3 = try Self.s3(reader.scoped(to: "s3"), dataDirectory: dataDirectory)
         server.read(reader.scoped(to: "server"))
         dispatcher.read(reader.scoped(to: "worker"))
         courier.read(reader.scoped(to: "webhooks"))
@@ -81,6 +84,28 @@ struct Settings: CustomStringConvertible {
         }
     }
 
+    /// The object store, when one is named: then all of its settings are needed.
+    private static func s3(
+        _ reader: ConfigReader,
+        dataDirectory: String
+    ) throws(Failure) -> S3BlobStore.Configuration? {
+        guard let origin = reader.string(forKey: "endpoint") else { return nil }
+        guard let bucket = reader.string(forKey: "bucket"), let accessKey = reader.string(forKey: "accessKey"),
+            let secretKey = reader.string(forKey: "secretKey", isSecret: true)
+        else {
+            throw Failure(description: "S3_ENDPOINT needs S3_BUCKET, S3_ACCESS_KEY and S3_SECRET_KEY beside it")
+        }
+        guard (try? URLRecord(origin))?.host != nil, !origin.hasSuffix("/") else {
+            throw Failure(description: "S3_ENDPOINT: \"\(origin)\" is not a scheme, a host and a port")
+        }
+        var configuration = S3BlobStore.Configuration(
+            origin: origin, bucket: bucket, accessKeyID: accessKey, secretAccessKey: secretKey,
+            stagingDirectory: "\(dataDirectory)/staging")
+        configuration.region = reader.string(forKey: "region", default: configuration.region)
+        configuration.prefix = reader.string(forKey: "prefix", default: configuration.prefix)
+        return configuration
+    }
+
     /// `/var/lib/fetchd` for root and system services, else where the user's programs keep their data.
     private static var defaultDataDirectory: String {
         let environment = { (name: String) in getenv(name).map { String(cString: $0) } }
@@ -94,6 +119,7 @@ extension Server.Configuration {
         host = reader.string(forKey: "host", default: host)
         port = reader.int(forKey: "port", default: port)
         maximumConnections = reader.int(forKey: "maximumConnections", default: maximumConnections)
+        maximumBlobBytes = Int64(reader.int(forKey: "maximumBlobBytes", default: Int(maximumBlobBytes)))
     }
 }
 

@@ -59,6 +59,16 @@ final class Origin: Sendable {
         return origin
     }
 
+    /// moto's S3, from the same environment; it keeps objects in memory and believes every key.
+    static func s3() async throws -> Origin {
+        let python = FileManager.default.currentDirectoryPath + "/.venv/bin/python"
+        let port = try freePort()
+        let command = [python, "-m", "moto.server", "-H", "127.0.0.1", "-p", "\(port)"]
+        let origin = try Origin(try makeDirectory(), port: port, command)
+        try await origin.waitUntilItListens()
+        return origin
+    }
+
     private func waitUntilItListens() async throws {
         let session = Session()
         let deadline = ContinuousClock.now + .seconds(20)

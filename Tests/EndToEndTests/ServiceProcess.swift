@@ -146,6 +146,30 @@ final class ServiceProcess: Sendable {
         return Answer(status: response.status.code, headers: response.headerFields, body: bytes)
     }
 
+    /// The same with a body of any kind.
+    func send(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        _ body: RequestBody,
+        headers: HTTPFields = [:]
+    ) async throws -> Answer {
+        let request = Request(
+            url: try URLRecord(base + path), method: method, headerFields: authorized(headers), body: body)
+        let (bytes, response) = try await session.data(for: request)
+        return Answer(status: response.status.code, headers: response.headerFields, body: bytes)
+    }
+
+    /// An answer whose body is read as it comes.
+    func stream(_ path: String, headers: HTTPFields = [:]) async throws -> (ResponseBody, Response) {
+        try await session.bytes(for: Request(url: try URLRecord(base + path), headerFields: authorized(headers)))
+    }
+
+    private func authorized(_ headers: HTTPFields) -> HTTPFields {
+        var headers = headers
+        headers[.authorization] = "Bearer \(key)"
+        return headers
+    }
+
     /// Submits a job for a URL and waits until it is final.
     func fetch(_ url: String, request: String = "", more: String = "") async throws -> [String: Any] {
         let body = #"{"request": {"url": "\#(url)"\#(request)}\#(more)}"#

@@ -20,6 +20,9 @@ struct TestServer {
     let cookies = MemoryCookieStore()
     let credentials = MemoryCredentialStore()
     let blobs = MemoryBlobStore()
+    let catalog = MemoryBlobCatalog()
+    let live = LiveJobs()
+    let uploads = MemoryUploadArea()
     let readiness = MemoryReadiness()
     let metrics = MetricsRegistry()
     let key: APIKey
@@ -51,7 +54,10 @@ struct TestServer {
             cookies: cookies,
             credentials: credentials,
             blobs: blobs,
+            catalog: catalog,
+            uploads: uploads,
             finished: jobs.finished,
+            live: live,
             readiness: readiness,
             metrics: metrics,
             checkWebhookURL: { url in url.description.contains("127.0.0.1") ? "must be public (addressForbidden)" : nil

@@ -115,7 +115,11 @@ package final class MemoryJobStore: JobStore {
         }
     }
 
-    package func cancel(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job? {
+    package func cancel(
+        _ id: Job.ID,
+        of tenant: Tenant.ID,
+        _ manner: Cancellation
+    ) async throws(StoreError) -> Job? {
         guard let job = try await job(id, of: tenant) else { return nil }
         switch job.state {
         case .queued: finish(id, .cancelled)

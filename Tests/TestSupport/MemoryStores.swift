@@ -109,58 +109,6 @@ package final class MemoryWebhookStore: WebhookStore {
     package func nextDelivery() async throws(StoreError) -> Timestamp? { nil }
 }
 
-/// The blobs of a test, in memory: the second form of ``BlobStore``.
-package final class MemoryBlobStore: BlobStore {
-    private let blobs = Mutex<[Blob.ID: [UInt8]]>([:])
-
-    package init() {}
-
-    package func create() async throws(StoreError) -> any BlobWriter { Writer(store: self) }
-
-    package func open(_ id: Blob.ID, range: Range<Int64>) async throws(StoreError) -> any BlobReader {
-        guard let bytes = blobs.withLock({ $0[id] }), range.upperBound <= bytes.count else {
-            throw StoreError(.blob, "there is no such blob")
-        }
-        return Reader(bytes[Int(range.lowerBound)..<Int(range.upperBound)])
-    }
-
-    package func delete(_ id: Blob.ID) async throws(StoreError) {
-        blobs.withLock { _ = $0.removeValue(forKey: id) }
-    }
-
-    private final class Writer: BlobWriter {
-        let id = Blob.ID()
-        private let store: MemoryBlobStore
-        private let bytes = Mutex<[UInt8]>([])
-
-        init(store: MemoryBlobStore) { self.store = store }
-
-        func write(_ more: [UInt8]) async throws(StoreError) { bytes.withLock { $0 += more } }
-
-        func finish() async throws(StoreError) {
-            let whole = bytes.withLock { $0 }
-            store.blobs.withLock { $0[id] = whole }
-        }
-
-        func abandon() async {}
-    }
-
-    /// Gives a thousand bytes at a time.
-    private final class Reader: BlobReader {
-        private let rest: Mutex<ArraySlice<UInt8>>
-
-        init(_ bytes: ArraySlice<UInt8>) { rest = Mutex(bytes) }
-
-        func next() async throws(StoreError) -> [UInt8]? {
-            rest.withLock { rest in
-                guard !rest.isEmpty else { return nil }
-                defer { rest = rest.dropFirst(1000) }
-                return Array(rest.prefix(1000))
-            }
-        }
-    }
-}
-
 /// Ready until a test says otherwise.
 package final class MemoryReadiness: Readiness {
     private let current = Mutex<[String]>([])

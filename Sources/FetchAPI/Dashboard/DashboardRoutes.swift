@@ -136,7 +136,7 @@ struct DashboardRoutes: Sendable {
 
     private func cancel(_ call: Call, _ session: DashboardSession) async throws -> Response {
         _ = try await gate.form(of: call, in: session)
-        guard let id = Job.ID(call.parameter), try await jobs.cancel(id, of: session.tenant) != nil else {
+        guard let id = Job.ID(call.parameter), try await jobs.cancel(id, of: session.tenant, .plainly) != nil else {
             throw JobRoutes.notFound
         }
         return Self.redirect(to: "/dashboard/jobs/\(id)")

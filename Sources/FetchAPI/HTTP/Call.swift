@@ -58,7 +58,7 @@ struct Call: Sendable {
         }
     }
 
-    private static func tooLarge(_ limit: Int) -> Problem {
+    static func tooLarge(_ limit: Int) -> Problem {
         var problem = Problem(.contentTooLarge, "The body may have \(limit) bytes.")
         // What follows is not worth reading.
         problem.headers[.connection] = "close"

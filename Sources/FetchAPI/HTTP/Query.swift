@@ -44,6 +44,16 @@ struct Query: Sendable {
         return choice
     }
 
+    /// `true` or `false`.
+    func bool(_ name: String) throws(Problem) -> Bool? {
+        switch self[name] {
+        case nil: return nil
+        case "true": return true
+        case "false": return false
+        default: throw Problem(parameter: name, "must be true or false")
+        }
+    }
+
     private static func unescaped(_ bytes: some Collection<UInt8>) -> String? {
         var result: [UInt8] = []
         var iterator = bytes.makeIterator()

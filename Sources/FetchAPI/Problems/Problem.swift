@@ -54,6 +54,8 @@ struct Problem: Error, Sendable {
         case let error as StoreError:
             switch error.code {
             case .unavailable: self = .unavailable
+            case .blobGone: self.init(.notFound, "The bytes were removed.")
+            case .full: self.init(.storageFull)
             case .failed, .blob: self.init(.internalError)
             case .elsewhere: self.init(.misdirectedRequest, error.message)
             }

@@ -4,24 +4,24 @@ import HTTPTypes
 enum ProblemCode: String, Sendable, CaseIterable {
     case malformedRequest, malformedJSON, invalidParameter, invalidIdempotencyKey
     case unauthorized, forbidden
-    case notFound, methodNotAllowed, requestTimeout, jobNotFinal
+    case notFound, methodNotAllowed, requestTimeout, jobNotFinal, blobInUse, bodyNotWanted, uploadOffsetMismatch
     case sessionInvalidated, sessionNotInvalidated, sessionIdentifierInUse, sessionHasNoSnapshot
     case misdirectedRequest
     case contentTooLarge, uriTooLong, unsupportedMediaType, rangeNotSatisfiable, expectationFailed
-    case invalidInput, idempotencyKeyReused
+    case invalidInput, idempotencyKeyReused, digestMismatch
     case tooManyFailures, sessionFull, tooManySessions, headersTooLarge
-    case internalError, databaseUnavailable, notReady
+    case internalError, databaseUnavailable, notReady, storageFull
 
     var status: HTTPResponse.Status {
         switch self {
-        case .malformedRequest, .malformedJSON, .invalidParameter, .invalidIdempotencyKey: .badRequest
+        case .malformedRequest, .malformedJSON, .invalidParameter, .invalidIdempotencyKey, .digestMismatch: .badRequest
         case .unauthorized: .unauthorized
         case .forbidden: .forbidden
         case .notFound: .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .requestTimeout: .requestTimeout
-        case .jobNotFinal, .sessionInvalidated, .sessionNotInvalidated, .sessionIdentifierInUse,
-            .sessionHasNoSnapshot:
+        case .jobNotFinal, .blobInUse, .bodyNotWanted, .uploadOffsetMismatch,
+            .sessionInvalidated, .sessionNotInvalidated, .sessionIdentifierInUse, .sessionHasNoSnapshot:
             .conflict
         case .misdirectedRequest: .misdirectedRequest
         case .contentTooLarge: .contentTooLarge
@@ -34,6 +34,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .headersTooLarge: .requestHeaderFieldsTooLarge
         case .internalError: .internalServerError
         case .databaseUnavailable, .notReady: .serviceUnavailable
+        case .storageFull: .init(code: 507, reasonPhrase: "Insufficient Storage")
         }
     }
 
@@ -55,6 +56,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .sessionIdentifierInUse: "A live session has the identifier"
         case .sessionHasNoSnapshot: "No snapshot can be taken of the session"
         case .misdirectedRequest: "Another node has it in memory"
+        case .blobInUse: "The blob is in use"
+        case .bodyNotWanted: "The job does not take a body now"
         case .contentTooLarge: "The body is too large"
         case .uriTooLong: "The request target is too long"
         case .unsupportedMediaType: "The content type is not supported here"
@@ -62,6 +65,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .expectationFailed: "The expectation cannot be met"
         case .invalidInput: "The input breaks a rule"
         case .idempotencyKeyReused: "The idempotency key was used for another request"
+        case .digestMismatch: "The body is not what its digest says"
         case .tooManyFailures: "Too many requests without a valid key"
         case .sessionFull: "The session has as many jobs as fit into memory"
         case .tooManySessions: "The node has as many ephemeral sessions as fit into memory"
@@ -69,6 +73,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .internalError: "The service made a mistake"
         case .databaseUnavailable: "The database cannot be reached"
         case .notReady: "The service cannot take work"
+        case .uploadOffsetMismatch: "The upload goes on elsewhere"
+        case .storageFull: "There is no room left"
         }
     }
 
@@ -103,6 +109,10 @@ enum ProblemCode: String, Sendable, CaseIterable {
             "Snapshots are taken of sessions whose stores are stored, and which lie on fewer than 16 layers: make a session from the last snapshot and go on with that one."
         case .misdirectedRequest:
             "An ephemeral session and its jobs live in the memory of the node that made it, which the detail names; send requests about it there."
+        case .blobInUse:
+            "A job that is not final sends the blob. Wait until it is, or cancel it."
+        case .bodyNotWanted:
+            "Only a running job whose request has the body {\"stream\": true} takes one, once for each time it is sent. The detail says whether to send it again; the job's events tell when it is wanted."
         case .contentTooLarge: "A JSON body has at most 1 MiB; a batch has at most 10 000 lines of at most 64 KiB each."
         case .uriTooLong: "Shorten the path and query."
         case .unsupportedMediaType:
@@ -113,6 +123,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
             "Each entry of errors names a member by JSON Pointer and the rule it breaks. Nothing was stored."
         case .idempotencyKeyReused:
             "A key stands for one request for 24 hours. Use a new key for a new request, or send the first one again unchanged."
+        case .digestMismatch:
+            "The bytes changed on their way, or the digest is of others. Nothing was stored; send the body again."
         case .tooManyFailures: "Wait as long as Retry-After says and correct the key."
         case .sessionFull: "Wait until a job of the session has ended, or use another session."
         case .tooManySessions:
@@ -122,6 +134,10 @@ enum ProblemCode: String, Sendable, CaseIterable {
             "It is ours to mend. Quote the instance when you report it. A submission with an Idempotency-Key can be repeated safely."
         case .databaseUnavailable:
             "Nothing can be stored or read at the moment. Try again after Retry-After; a submission whose answer was lost can be repeated safely with its Idempotency-Key."
+        case .uploadOffsetMismatch:
+            "Ask with HEAD how many bytes of the upload are there, and go on from there, one request at a time."
+        case .storageFull:
+            "The operator has to make room, or blobs that are not needed have to be deleted. Nothing was stored."
         case .notReady: "The detail says what is missing. The service becomes ready by itself when it is there again."
         }
     }

@@ -17,6 +17,7 @@ struct BatchRoute: Sendable {
     let jobs: any JobStore
     let endpoints: KnownEndpoints
     let sessions: KnownSessions
+    let holds: BlobHolds
     let submitted: Counter
 
     var routes: [Route] { [Route(.post, "/v1/jobs/batch", tenant: submit)] }
@@ -160,7 +161,9 @@ struct Batch {
             let spec = try JobSpec(json: JSONParser.parse(text.readableBytesView))
             try await route.endpoints.require(spec.webhook?.endpoint, of: tenant)
             let idempotency = key?.idempotency(for: spec, line: count)
-            return .job(try await route.sessions.job(spec, of: tenant, idempotency: idempotency))
+            let job = try await route.sessions.job(spec, of: tenant, idempotency: idempotency)
+            try await route.holds.hold(for: job)
+            return .job(job)
         } catch let error as StoreError where error.code != .elsewhere {
             throw error
         } catch {

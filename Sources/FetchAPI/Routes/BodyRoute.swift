@@ -1,47 +1,38 @@
 import FetchJobs
-import Foundation
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import ServiceLifecycle
 
-/// Reading the response body of a job, whole or in part (RFC 9110 §13, §14).
+/// The bodies of a job: reading the response's, also while it arrives, and sending the request's while it leaves.
 struct BodyRoute: Sendable {
+    /// How long a body that is sent waits for its job to want it.
+    static let patience = Duration.seconds(30)
+    static let pollInterval = Duration.milliseconds(50)
+
     let jobs: any JobStore
     let blobs: any BlobStore
+    let live: LiveJobs
 
     var routes: [Route] {
         [
             Route(.get, "/v1/jobs/{id}/body", tenant: read),
             Route(.head, "/v1/jobs/{id}/body", tenant: read),
+            Route(.put, "/v1/jobs/{id}/body", tenant: send),
         ]
     }
 
+    // MARK: Reading
+
     private func read(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
-        let body = try await body(of: call, tenant)
-        let tag = "\"\(Data(body.digest.bytes).base64EncodedString())\""
-        var headers = headers(of: body, tag: tag)
-        if let field = call.headers[.ifNoneMatch], Self.matches(field, tag) {
-            return Response(status: .notModified, headers: [.eTag: tag, .cacheControl: "private, no-cache"])
-        }
-        // A tag that has changed makes the range void (§13.1.5); dates are not given out, so they never match.
-        let isSame = call.headers[.ifRange].map { $0 == tag } ?? true
-        switch ByteRange(field: isSame ? call.headers[.range] : nil, size: body.bytes) {
-        case .whole:
-            return try await response(body, 0..<body.bytes, status: .ok, headers, call)
-        case .part(let range):
-            headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(body.bytes)"
-            return try await response(body, range, status: .partialContent, headers, call)
-        case .unsatisfiable:
-            var problem = Problem(.rangeNotSatisfiable, "The body has \(body.bytes) bytes.")
-            problem.headers[.contentRange] = "bytes */\(body.bytes)"
-            throw problem
-        }
-    }
-
-    private func body(of call: Call, _ tenant: Tenant.ID) async throws -> StoredBody {
         guard let id = Job.ID(call.parameter) else { throw JobRoutes.notFound }
-        if let body = try await jobs.body(of: id, tenant: tenant) { return body }
+        // Looked at first: a job that ends in between has its result by then.
+        let running = live.job(id, of: tenant)
+        if let body = try await jobs.body(of: id, tenant: tenant) {
+            return try await Representation(body: body).response(to: call, from: blobs)
+        }
+        if let running, let body = running.body { return try await follow(body, of: running, call) }
         guard let job = try await jobs.job(id, of: tenant) else { throw JobRoutes.notFound }
         guard job.state.isFinal else {
             throw Problem(.jobNotFinal, "The job is \(job.state.rawValue); its body is not complete.").retrying(
@@ -50,59 +41,70 @@ struct BodyRoute: Sendable {
         throw Problem(.notFound, "The job has no response body.")
     }
 
-    /// What a browser is told keeps it from rendering what an origin sent (SEC-47).
-    private func headers(of body: StoredBody, tag: String) -> HTTPFields {
-        let type = body.contentType.flatMap { type in
-            let isPrintable =
-                !type.isEmpty && type.utf8.count <= 255 && type.utf8.allSatisfy { (0x20...0x7E).contains($0) }
-            return isPrintable ? type : nil
-        }
-        return [
-            .contentType: type ?? "application/octet-stream",
-            .contentDisposition: "attachment",
-            .xContentTypeOptions: "nosniff",
-            .contentSecurityPolicy: "sandbox; default-src 'none'",
-            .crossOriginResourcePolicy: "same-origin",
-            .cacheControl: "private, no-cache",
-            .acceptRanges: "bytes",
-            .eTag: tag,
-            .reprDigest: body.digest.field,
-        ]
-    }
-
-    private func response(
-        _ body: StoredBody,
-        _ range: Range<Int64>,
-        status: HTTPResponse.Status,
-        _ headers: HTTPFields,
-        _ call: Call
-    ) async throws -> Response {
-        let length = Int(range.count)
-        guard call.request.method != .head, length > 0 else {
-            var headers = headers
-            headers[.contentLength] = String(length)
-            return Response(status: status, headers: headers)
-        }
-        switch body.location {
-        case .inline(let bytes):
-            let part = ByteBuffer(bytes: bytes[Int(range.lowerBound)..<Int(range.upperBound)])
-            return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: part))
-        case .blob(let id):
-            // Opened before the status is sent, so that a missing blob is not a broken answer.
-            let reader = try await blobs.open(id, range: range)
-            let content = ResponseBody(contentLength: length) { writer in
-                while let bytes = try await reader.next() { try await writer.write(ByteBuffer(bytes: bytes)) }
-                try await writer.finish(nil)
+    /// What is there, and then what comes; cut short when the job fails.
+    private func follow(_ body: LiveBody, of job: LiveJob, _ call: Call) async throws -> Response {
+        var headers = Representation.headers(type: body.contentType, filename: body.filename)
+        headers[.cacheControl] = "no-store"
+        guard call.request.method != .head else { return Response(status: .ok, headers: headers) }
+        let file = try await body.open()
+        let content = ResponseBody { writer in
+            var offset: Int64 = 0
+            for await _ in job.changes().cancelOnGracefulShutdown() {
+                let count = job.bodyState.count
+                while offset < count {
+                    let bytes = try await file.read(from: offset, upTo: min(count - offset, 256 * 1024))
+                    offset += Int64(bytes.count)
+                    try await writer.write(ByteBuffer(bytes: bytes))
+                }
             }
-            return Response(status: status, headers: headers, body: content)
+            let (count, isComplete, _) = job.bodyState
+            guard isComplete, offset == count else { throw CancellationError() }
+            try await writer.finish(nil)
         }
+        return Response(status: .ok, headers: headers, body: content)
     }
 
-    /// Whether a list of tags holds this one, compared weakly (§13.1.2).
-    static func matches(_ field: String, _ tag: String) -> Bool {
-        field.split(separator: ",").contains { part in
-            let candidate = part.trimmingPrefix(while: \.isWhitespace).prefix { !$0.isWhitespace }
-            return candidate == "*" || candidate.trimmingPrefix("W/") == tag
+    // MARK: Sending
+
+    private func send(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        guard let id = Job.ID(call.parameter) else { throw JobRoutes.notFound }
+        let job = try await wanting(id, of: tenant)
+        var body = call.request.body.makeAsyncIterator()
+        do {
+            try await job.upload.feed { try await body.next().map { Array($0.readableBytesView) } }
+        } catch let failure as LiveUpload.Failure {
+            throw Self.problem(for: failure, of: job)
         }
+        return Response(status: .noContent)
+    }
+
+    private static func problem(for failure: LiveUpload.Failure, of job: LiveJob) -> Problem {
+        var problem =
+            switch failure {
+            case .notWanted: Problem(.bodyNotWanted, "The job has its body already.")
+            case .cutShort where job.upload.isWanted:
+                Problem(.bodyNotWanted, "The job has to send its body again: send it once more, from its start.")
+            case .cutShort: Problem(.bodyNotWanted, "The job took no more of the body.")
+            }
+        // What follows of the body is not worth reading.
+        problem.headers[.connection] = "close"
+        return problem
+    }
+
+    /// The job as soon as it runs here and wants a body.
+    private func wanting(_ id: Job.ID, of tenant: Tenant.ID) async throws -> LiveJob {
+        guard let job = try await jobs.job(id, of: tenant) else { throw JobRoutes.notFound }
+        guard !job.state.isFinal else { throw Problem(.bodyNotWanted, "The job is \(job.state.rawValue).") }
+        let spec = try? JobSpec(stored: JSONParser.parse(job.spec.bytes))
+        guard spec?.request.body == .stream else {
+            throw Problem(.bodyNotWanted, "The job's request has no streamed body.")
+        }
+        let deadline = ContinuousClock.now + Self.patience
+        while ContinuousClock.now < deadline, !Task.isShuttingDownGracefully {
+            if let job = live.job(id, of: tenant), job.upload.isWanted { return job }
+            try await Task.sleep(for: Self.pollInterval)
+        }
+        throw Problem(.bodyNotWanted, "The job has not asked this node for its body.").retrying(after: 5)
     }
 }

@@ -9,9 +9,11 @@ struct JobRoutes: Sendable {
 
     let jobs: any JobStore
     let endpoints: KnownEndpoints
+    let holds: BlobHolds
     let waiting: FinalJobs
     let sessions: KnownSessions
     let defaults: @Sendable (SessionSpec.Kind) -> Configuration
+    let live: LiveJobs
     let submitted: Counter
 
     var routes: [Route] {
@@ -33,6 +35,7 @@ struct JobRoutes: Sendable {
         let spec = try JobSpec(json: JSONParser.parse(body.readableBytesView))
         try await endpoints.require(spec.webhook?.endpoint, of: tenant)
         let job = try await sessions.job(spec, of: tenant, idempotency: key?.idempotency(for: spec))
+        try await holds.hold(for: job)
         let preferences = Preferences(of: call.headers)
         let result = try await waiting.submit(job, waiting: preferences.wait)
         if case .sessionInvalidated = result.enqueued, let session = spec.session {
@@ -78,7 +81,8 @@ struct JobRoutes: Sendable {
 
     private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
-        guard let id = Job.ID(call.parameter), let job = try await jobs.job(id, of: tenant) else { throw Self.notFound }
+        guard let id = Job.ID(call.parameter), var job = try await jobs.job(id, of: tenant) else { throw Self.notFound }
+        if !job.state.isFinal { job.progress = live.job(id, of: tenant)?.progress }
         let effective = try await effectiveConfiguration(of: job)
         return .json { writer in
             job.write(&writer)
@@ -122,11 +126,14 @@ struct JobRoutes: Sendable {
     // MARK: Cancel
 
     private func cancel(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        _ = try call.query()
+        let query = try call.query(allowing: ["produceResumeData"])
+        let keepsPartial = try query.bool("produceResumeData")
         // Cancelling twice does no more than cancelling once, so the key has nothing to add but its form.
         _ = try IdempotencyKey(of: call.headers)
         _ = try await call.body(upTo: Self.maximumBody)
-        guard let id = Job.ID(call.parameter), let job = try await jobs.cancel(id, of: tenant) else {
+        guard let id = Job.ID(call.parameter),
+            let job = try await jobs.cancel(id, of: tenant, keepsPartial == true ? .keepingPartial : .plainly)
+        else {
             throw Self.notFound
         }
         return .json(job.json, status: job.state.isFinal ? .ok : .accepted)

@@ -93,6 +93,18 @@ actor DownloadWriter {
             attributes: decoder?.attributes ?? DecodedAttributes())
     }
 
+    /// Where the file grows.
+    var partialPath: String? { file?.path }
+
+    /// What the download could go on with if it ended after the bytes so far; nil when it could not.
+    func resumeData(of request: Request) -> ResumeData? {
+        guard let file, case .resumable(let validator) = plan.resumability else { return nil }
+        return ResumeData(
+            url: request.url, finalURL: plan.response.url, byteCount: file.count, totalCount: plan.expectedCount,
+            validator: validator, contentCoding: plan.response.contentCoding, path: file.path,
+            requestIdentity: request.resumeIdentity)
+    }
+
     /// Gives up the file, or keeps what is there of it.
     ///
     /// - Returns: What the download can go on with; nil when nothing was kept.
@@ -100,16 +112,13 @@ actor DownloadWriter {
         defer { file = nil }
         try reserved?.release()
         guard let file else { return nil }
-        guard keeping, case .resumable(let validator) = plan.resumability, file.count > 0 else {
+        guard keeping, file.count > 0, let data = resumeData(of: request) else {
             try file.close()
             try file.remove()
             return nil
         }
         try file.sync()
         try file.close()
-        return ResumeData(
-            url: request.url, finalURL: plan.response.url, byteCount: file.count, totalCount: plan.expectedCount,
-            validator: validator, contentCoding: plan.response.contentCoding, path: file.path,
-            requestIdentity: request.resumeIdentity)
+        return data
     }
 }

@@ -3,17 +3,17 @@
 /// Made from names that servers propose, so every rule here is about somebody who means harm: no directories, no
 /// `..`, no hidden files, no control or bidirectional characters, no device names, no name that a file system would
 /// refuse for its length (SEC-47).
-struct Filename: Equatable, CustomStringConvertible {
+package struct Filename: Equatable, CustomStringConvertible {
     /// Shorter than what file systems allow (255), which leaves room for a number and for a temporary name.
     static let maximumBytes = 200
 
     /// The name.
-    let text: String
+    package let text: String
 
-    var description: String { text }
+    package var description: String { text }
 
     /// Makes a name safe; nil when nothing is left of it.
-    init?(sanitizing name: String) {
+    package init?(sanitizing name: String) {
         let component = name.unicodeScalars.split { $0 == "/" || $0 == "\\" }.last.map(Array.init) ?? []
         var scalars = component.filter { !Self.isHarmful($0) }[...]
         while let first = scalars.first, first == "." || first.properties.isWhitespace { scalars.removeFirst() }
@@ -40,7 +40,7 @@ struct Filename: Equatable, CustomStringConvertible {
     }
 
     /// The name with a number before its extension: `index-1.html`, `archive-1.tar.gz` (DLD-2).
-    func numbered(_ number: Int) -> Filename { Filename(Self.numbered(text, number)) }
+    package func numbered(_ number: Int) -> Filename { Filename(Self.numbered(text, number)) }
 
     /// A file's name with a number before its extension.
     static func numbered(_ text: String, _ number: Int) -> String {

@@ -15,12 +15,19 @@ public struct ExpectedDigest: Sendable, Hashable {
     }
 }
 
+extension ExpectedDigest: CustomStringConvertible {
+    /// As a field writes it: `sha-256=:…:`.
+    public var description: String {
+        "\(algorithm.rawValue)=:\(String(decoding: Base64.encode(bytes), as: UTF8.self)):"
+    }
+}
+
 extension ExpectedDigest {
     /// The strongest digest of a `Content-Digest` or `Repr-Digest` field that we can check; nil for none.
     ///
     /// RFC 9530 §2 and §3: a dictionary of byte sequences, `sha-256=:base64:`. Members of other algorithms, or that
     /// cannot be read, are skipped: a field that says nothing we understand protects nothing.
-    init?(field values: [String]) {
+    package init?(field values: [String]) {
         var best: ExpectedDigest?
         for member in values.joined(separator: ",").split(separator: ",") {
             let halves = member.split(separator: "=", maxSplits: 1)

@@ -144,6 +144,11 @@ extension TransferLoop {
         _ task: DownloadTask, _ plan: DownloadPlan, _ beginning: DownloadBeginning, with writer: DownloadWriter
     ) async throws(LoadError) {
         let path = try await writer.open()
+        let (partialPath, resumable) = await (writer.partialPath, writer.resumeData(of: task.wholeRequest))
+        task.downloadState.withLock { state in
+            state.path = partialPath
+            state.beginning = resumable
+        }
         let teller = task.completion == nil ? task.fileTeller : nil
         if let resumed = plan.resumed {
             await teller?.task(task, didResumeAtOffset: resumed.byteCount, expectedTotalBytes: plan.expectedCount)

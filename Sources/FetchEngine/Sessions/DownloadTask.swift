@@ -16,6 +16,10 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
         var wantsResumeData = false
         /// How many bytes the file has.
         var written: Int64 = 0
+        /// Where the file grows.
+        var path: String?
+        /// What the download could go on with from its beginning; nil when it could not.
+        var beginning: ResumeData?
     }
 
     /// How the file is kept.
@@ -95,6 +99,23 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
         guard isRunning else { return downloadState.withLock { $0.resumption?.data } }
         await ended()
         return error?.resumeData
+    }
+
+    /// Where the file grows; nil before its first byte.
+    package var partialPath: String? { downloadState.withLock { $0.path } }
+
+    /// How many bytes the file has.
+    package var countOfBytesWritten: Int64 { downloadState.withLock { $0.written } }
+
+    /// What another task can go on with should this one never tell its end, because its process was killed.
+    ///
+    /// Nil while the file is empty and when the download cannot be continued. The bytes are written but not synced.
+    package var checkpoint: ResumeData? {
+        downloadState.withLock { state in
+            guard var data = state.beginning, state.written > 0 else { return nil }
+            data.byteCount = state.written
+            return data
+        }
     }
 
     /// Whether what is there of the file is kept after this error.

@@ -41,13 +41,25 @@ extension Configuration {
     }
 
     package struct Response: ConfigurationGroup {
+        /// A format of files that downloads decode.
+        package enum Format: String, Sendable, CaseIterable {
+            case gzip
+            case macBinary
+            case binHex
+        }
+
         package var maximumBytes: Int64?
+        /// Happens where a job runs: no setting of the engine stands for it.
+        package var decode: [Format]?
 
         package init() {}
 
         package static let members: [ConfigurationMember<Self>] = [
             ConfigurationMember(
-                "maximumBytes", \.maximumBytes, .integer(0...(1 << 50)), optional: \.maximumResponseBytes)
+                "maximumBytes", \.maximumBytes, .integer(0...(1 << 50)), optional: \.maximumResponseBytes),
+            ConfigurationMember(
+                "decode", \.decode, .list(of: .anyCase, upTo: Format.allCases.count),
+                get: { _ in nil }, set: { _, _ in }),
         ]
     }
 

@@ -16,6 +16,7 @@ package struct Configuration: Sendable, Equatable {
     package var connections = Connections()
     package var response = Response()
     package var upload = Upload()
+    package var destination = Destination()
 
     package init() {}
 
@@ -32,6 +33,7 @@ package struct Configuration: Sendable, Equatable {
         AnyConfigurationGroup("connections", \.connections),
         AnyConfigurationGroup("response", \.response),
         AnyConfigurationGroup("upload", \.upload),
+        AnyConfigurationGroup("destination", \.destination),
     ]
 
     private static let groupNames = Set(groups.map(\.name))

@@ -47,6 +47,11 @@ package struct UUIDv7: Hashable, Sendable, Comparable {
         low = 0x8000_0000_0000_0000 | random.next() >> 2
     }
 
+    /// Before all that were made at this time or later.
+    package init(earliestAt time: Timestamp) {
+        self.init(high: UInt64(max(0, time.microseconds) / 1000) << 16, low: 0)
+    }
+
     package static func < (left: UUIDv7, right: UUIDv7) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }

@@ -16,12 +16,16 @@ package struct Job: Sendable {
     package var finishedAt: Timestamp?
     /// It was asked to stop and has not yet.
     package var isCancelling = false
+    /// How far it is, when it runs in this process.
+    package var progress: JobProgress?
     /// Final jobs that got a response: see ``JobOutcome``.
     package var response: RawJSON?
     /// Failed and cancelled jobs: the error, in the engine's words.
     package var error: RawJSON?
     package var redirects: RawJSON?
     package var body: BodySummary?
+    /// Downloads that succeeded: `{"blob", "filename", …}`.
+    package var file: RawJSON?
     package var attempts: [Attempt] = []
 
     package init(id: ID, tenant: Tenant.ID, state: JobState, spec: RawJSON, createdAt: Timestamp) {
@@ -84,6 +88,7 @@ extension Job {
         writer.member("startedAt", startedAt?.description)
         writer.member("finishedAt", finishedAt?.description)
         if isCancelling { writer.member("cancelling", true) }
+        if let progress { writer.member("progress", object: progress.write) }
         writer.members(of: spec)
         writer.member("response", response)
         writer.member("error", error)
@@ -98,6 +103,7 @@ extension Job {
                 }
             )
         }
+        writer.member("file", file)
         guard state.isFinal || !attempts.isEmpty else { return }
         writer.member("attempts", array: { writer in attempts.forEach { $0.write(&writer) } })
     }

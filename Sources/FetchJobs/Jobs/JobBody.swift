@@ -1,70 +1,118 @@
 import Foundation
 
-/// What a job sends: the form its client chose, and the bytes that form stands for.
+/// What a job sends: the form its client chose, and what that form stands for.
 package enum JobBody: Sendable, Equatable {
     case text(String)
     case base64([UInt8])
     case json(JSONValue)
     /// `application/x-www-form-urlencoded` pairs in order (ENC-5).
     case form([FormField])
+    /// `multipart/form-data` parts in order (RFC 7578).
+    case multipart([Part])
+    /// Stored bytes.
+    case blob(Blob.ID)
+    /// What the client sends while the job runs.
+    case stream
 
     package struct FormField: Sendable, Equatable {
         package let name: String
         package let value: String
     }
 
-    /// The bytes on the wire.
-    package var bytes: [UInt8] {
-        switch self {
-        case .text(let text): Array(text.utf8)
-        case .base64(let bytes): bytes
-        case .json(let value):
-            {
-                var writer = JSONWriter()
-                writer.value(value)
-                return writer.bytes
-            }()
-        case .form(let fields): FormSerializer.bytes(fields)
+    package struct Part: Sendable, Equatable {
+        package enum Content: Sendable, Equatable {
+            case text(String)
+            case base64([UInt8])
+            case blob(Blob.ID)
         }
+
+        package let name: String
+        package let content: Content
+        /// Makes a file of the part; parts that are no text are files by any name.
+        package let filename: String?
+        package let contentType: String?
     }
 
-    /// The content type sent when the client named none.
-    package var contentType: String? {
+    /// The blobs it needs, and where they stand in the job.
+    var blobs: [(id: Blob.ID, pointer: String)] {
         switch self {
-        case .text: "text/plain; charset=utf-8"
-        case .base64: nil
-        case .json: "application/json"
-        case .form: "application/x-www-form-urlencoded"
+        case .text, .base64, .json, .form, .stream: []
+        case .blob(let id): [(id, "/request/body/blob")]
+        case .multipart(let parts):
+            parts.enumerated().compactMap { index, part in
+                guard case .blob(let id) = part.content else { return nil }
+                return (id, "/request/body/multipart/\(index)/blob")
+            }
         }
     }
 }
 
 extension JobBody {
+    private static let forms = ["text", "base64", "json", "form", "multipart", "blob", "stream"]
+    private static let maximumParts = 100
+    private static let maximumText = 1 << 20
+
     init?(reader: JSONReader) {
-        guard let object = reader.object(of: ["text", "base64", "json", "form"]) else { return nil }
-        let given = ["text", "base64", "json", "form"].compactMap { name in object[name].map { (name, $0) } }
-        guard given.count == 1, let (name, member) = given.first else {
-            reader.refuse("must have exactly one of text, base64, json, form")
-            return nil
-        }
+        guard let object = reader.object(of: Set(Self.forms)) else { return nil }
+        guard let (name, member) = Self.only(of: Self.forms, in: object, reader) else { return nil }
         switch name {
         case "text":
-            guard let text = member.string(maximumLength: 1 << 20) else { return nil }
+            guard let text = member.string(maximumLength: Self.maximumText) else { return nil }
             self = .text(text)
         case "base64":
-            guard let text = member.string(maximumLength: 1 << 20) else { return nil }
-            guard let data = Data(base64Encoded: text) else {
-                member.refuse("must be base64 (RFC 4648 §4)")
+            guard let bytes = Self.base64(member) else { return nil }
+            self = .base64(bytes)
+        case "json": self = .json(member.value)
+        case "multipart":
+            guard let parts = member.array(maximum: Self.maximumParts) else { return nil }
+            self = .multipart(parts.compactMap { Part(reader: $0) })
+        case "blob":
+            guard let id = Self.blob(member) else { return nil }
+            self = .blob(id)
+        case "stream":
+            guard member.bool() == true else {
+                member.refuse("must be true")
                 return nil
             }
-            self = .base64(Array(data))
-        case "json": self = .json(member.value)
+            self = .stream
         default:
             guard let fields = member.dictionary() else { return nil }
             self = .form(
                 fields.compactMap { name, reader in reader.string().map { FormField(name: name, value: $0) } }
             )
         }
+    }
+
+    /// The one member that is there of several that exclude each other.
+    fileprivate static func only(
+        of names: [String],
+        in object: JSONObjectReader,
+        _ reader: JSONReader
+    ) -> (String, JSONReader)? {
+        let given = names.compactMap { name in object[name].map { (name, $0) } }
+        guard given.count == 1 else {
+            reader.refuse("must have exactly one of \(names.joined(separator: ", "))")
+            return nil
+        }
+        return given.first
+    }
+
+    fileprivate static func base64(_ reader: JSONReader) -> [UInt8]? {
+        guard let text = reader.string(maximumLength: maximumText) else { return nil }
+        guard let data = Data(base64Encoded: text) else {
+            reader.refuse("must be base64 (RFC 4648 §4)")
+            return nil
+        }
+        return Array(data)
+    }
+
+    static func blob(_ reader: JSONReader) -> Blob.ID? {
+        guard let text = reader.string(maximumLength: 64) else { return nil }
+        guard let id = Blob.ID(text) else {
+            reader.refuse("is not the id of a blob (blb_…)")
+            return nil
+        }
+        return id
     }
 
     func write(_ writer: inout JSONWriter) {
@@ -81,34 +129,49 @@ extension JobBody {
                     for field in fields { writer.member(field.name, field.value) }
                 }
             )
+        case .multipart(let parts):
+            writer.member("multipart", array: { writer in parts.forEach { writer.object($0.write) } })
+        case .blob(let id): writer.member("blob", id.description)
+        case .stream: writer.member("stream", true)
         }
     }
 }
 
-/// Writes `application/x-www-form-urlencoded` by the URL Standard's byte rules (ENC-5).
-private enum FormSerializer {
-    static func bytes(_ fields: [JobBody.FormField]) -> [UInt8] {
-        var bytes: [UInt8] = []
-        for (index, field) in fields.enumerated() {
-            if index > 0 { bytes.append(UInt8(ascii: "&")) }
-            append(field.name, to: &bytes)
-            bytes.append(UInt8(ascii: "="))
-            append(field.value, to: &bytes)
+extension JobBody.Part {
+    private static let contents = ["text", "base64", "blob"]
+
+    fileprivate init?(reader: JSONReader) {
+        guard let object = reader.object(of: Set(Self.contents + ["name", "filename", "contentType"])),
+            let name = object.required("name")?.string(maximumLength: 256),
+            let (form, member) = JobBody.only(of: Self.contents, in: object, reader)
+        else { return nil }
+        let content: Content? =
+            switch form {
+            case "text": member.string(maximumLength: 1 << 20).map { .text($0) }
+            case "base64": JobBody.base64(member).map { .base64($0) }
+            default: JobBody.blob(member).map { .blob($0) }
+            }
+        guard let content else { return nil }
+        self.name = name
+        self.content = content
+        filename = object["filename"]?.string(maximumLength: 255)
+        contentType = object["contentType"]?.string(maximumLength: 255)
+        if contentType?.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) == false {
+            object["contentType"]?.refuse("must be visible ASCII characters")
         }
-        return bytes
+        if form == "text", filename == nil, contentType != nil {
+            object["contentType"]?.refuse("is for parts with a filename")
+        }
     }
 
-    private static func append(_ text: String, to bytes: inout [UInt8]) {
-        let digits = Array("0123456789ABCDEF".utf8)
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: " "): bytes.append(UInt8(ascii: "+"))
-            case UInt8(ascii: "*"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "a")...UInt8(ascii: "z"):
-                bytes.append(byte)
-            default: bytes.append(contentsOf: [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]])
-            }
+    fileprivate func write(_ writer: inout JSONWriter) {
+        writer.member("name", name)
+        switch content {
+        case .text(let text): writer.member("text", text)
+        case .base64(let bytes): writer.member("base64", Data(bytes).base64EncodedString())
+        case .blob(let id): writer.member("blob", id.description)
         }
+        writer.member("filename", filename)
+        writer.member("contentType", contentType)
     }
 }

@@ -12,11 +12,13 @@ package struct JobOutcome: Sendable {
     package var redirects: RawJSON?
     package var metrics: RawJSON?
     package var body: Body?
+    /// `{"blob", "filename", …}` of a download.
+    package var file: RawJSON?
 
     /// The bytes of a response: beside their row, or in the blob store.
     package enum Body: Sendable {
         case inline([UInt8])
-        case blob(Blob.ID, bytes: Int64, digest: SHA256Digest)
+        case blob(MeasuredBlob)
     }
 
     package init(state: JobState, startedAt: Timestamp, finishedAt: Timestamp) {
@@ -24,16 +26,4 @@ package struct JobOutcome: Sendable {
         self.startedAt = startedAt
         self.finishedAt = finishedAt
     }
-}
-
-/// Stored bytes that are too many for a row.
-package enum Blob {
-    package enum Kind: IdentifierKind {
-        package static let prefix = "blb"
-    }
-
-    package typealias ID = Identifier<Kind>
-
-    /// Bodies up to this size are kept beside their row.
-    package static let inlineLimit = 65_536
 }

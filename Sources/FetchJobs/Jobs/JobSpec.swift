@@ -1,4 +1,5 @@
 import FetchEngine
+import HTTPTypes
 
 /// What a client asks for: the body of a submission, the `spec` column, and what a worker runs.
 ///
@@ -7,6 +8,10 @@ package struct JobSpec: Sendable, Equatable {
     /// What kind of task of the URL Loading System the job is.
     package enum Kind: String, Sendable, CaseIterable {
         case data
+        /// Its response becomes a file.
+        case download
+        /// A data task that sends a body.
+        case upload
     }
 
     package var kind: Kind = .data
@@ -19,6 +24,8 @@ package struct JobSpec: Sendable, Equatable {
     package var priority: Double = 0.5
     /// The client's own words about the job.
     package var labels: [Label] = []
+    /// What an earlier download has left, for this one to go on with.
+    package var resumeFrom: Blob.ID?
     /// Where the job's events are sent, when anywhere.
     package var webhook: Webhook?
 
@@ -61,7 +68,9 @@ extension JobSpec {
     }
 
     private init?(reader: JSONReader) {
-        let names: Set = ["kind", "session", "request", "configuration", "priority", "labels", "webhook"]
+        let names: Set = [
+            "kind", "session", "request", "configuration", "priority", "labels", "resumeFrom", "webhook",
+        ]
         guard let object = reader.object(of: names) else { return nil }
         var userInfo: Credential?
         let request = object.required("request").flatMap { JobRequest(reader: $0, userInfo: &userInfo) }
@@ -79,6 +88,16 @@ extension JobSpec {
         }
         guard let request else { return nil }
         self.request = request
+        resumeFrom = object["resumeFrom"].flatMap { JobBody.blob($0) }
+        if resumeFrom != nil, kind != .download { object["resumeFrom"]?.refuse("is for downloads") }
+        if kind == .upload { requireContent(reader.check) }
+    }
+
+    private func requireContent(_ check: InputCheck) {
+        if request.body == nil { check.refuse("/request/body", "is required for an upload") }
+        if request.method == .get || request.method == .head {
+            check.refuse("/request/method", "must be one that sends a body, such as PUT, for an upload")
+        }
     }
 
     private static func labels(_ reader: JSONReader) -> [Label] {
@@ -88,6 +107,11 @@ extension JobSpec {
             if name.isEmpty || name.utf8.count > 64 { reader.refuse("a label's name has 1 to 64 bytes") }
             return reader.string(maximumLength: 256).map { Label(name: name, value: $0) }
         }
+    }
+
+    /// The blobs that the job needs, and where it names them.
+    package var blobs: [(id: Blob.ID, pointer: String)] {
+        (request.body?.blobs ?? []) + (resumeFrom.map { [($0, "/resumeFrom")] } ?? [])
     }
 
     /// The spec as JSON with every default left out that the client left out, and without secrets.
@@ -108,6 +132,7 @@ extension JobSpec {
                     }
                 )
             }
+            writer.member("resumeFrom", resumeFrom?.description)
             if let webhook {
                 writer.member("webhook", object: { $0.member("endpoint", webhook.endpoint.description) })
             }

@@ -4,9 +4,33 @@ package protocol BlobStore: Sendable {
     func create() async throws(StoreError) -> any BlobWriter
 
     /// Opens a blob to read a range of its bytes.
+    ///
+    /// - Throws: A ``StoreError`` with the code `blobGone` when there is no such blob.
     func open(_ id: Blob.ID, range: Range<Int64>) async throws(StoreError) -> any BlobReader
 
+    /// Removes a blob; one that is gone is fine.
     func delete(_ id: Blob.ID) async throws(StoreError)
+
+    /// Makes a blob of a file on this machine, durably; the file is the store's then.
+    func adopt(fileAt path: String) async throws(StoreError) -> MeasuredBlob
+
+    /// The bytes of a blob as a file on this machine, for readers that need one.
+    func file(of id: Blob.ID) async throws(StoreError) -> BlobFile
+
+    /// Visits all blobs that are stored, some at a time.
+    func forEach(_ visit: @Sendable ([Blob.ID]) async throws(StoreError) -> Void) async throws(StoreError)
+}
+
+/// A file that holds the bytes of a blob.
+package struct BlobFile: Sendable {
+    package let path: String
+    /// It was made for who asked, who removes it; otherwise it is the store's own and must not be changed.
+    package let isCopy: Bool
+
+    package init(path: String, isCopy: Bool) {
+        self.path = path
+        self.isCopy = isCopy
+    }
 }
 
 /// A blob being written, by one writer.
@@ -21,6 +45,12 @@ package protocol BlobWriter: Sendable {
 
     /// Removes what was written.
     func abandon() async
+
+    /// Whether what is written so far can be read.
+    var growsReadably: Bool { get }
+
+    /// Opens what is written so far, to be read while more is.
+    func openGrowing() async throws(StoreError) -> any GrowingBody
 }
 
 /// A blob being read, by one reader.

@@ -12,13 +12,20 @@ package protocol JobStore: Sendable {
     /// Asks a job to stop; the job as it is then, or nil when the tenant has none such.
     ///
     /// A queued job is cancelled at once. A running one is told; it ends soon, wherever it runs.
-    func cancel(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job?
+    func cancel(_ id: Job.ID, of tenant: Tenant.ID, _ manner: Cancellation) async throws(StoreError) -> Job?
 
     /// Where the body of a finished job is, or nil when the tenant has no such job or it has no body.
     func body(of id: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> StoredBody?
 
     /// What the dashboard's first page shows.
     func overview(of tenant: Tenant.ID) async throws(StoreError) -> Overview
+}
+
+/// What cancelling leaves of a job.
+package enum Cancellation: Sendable, Equatable {
+    case plainly
+    /// What a download has so far is kept, for another job to go on with.
+    case keepingPartial
 }
 
 /// A job about to be stored.
@@ -85,8 +92,17 @@ package struct StoredBody: Sendable {
     package let digest: SHA256Digest
     /// As the origin named it.
     package let contentType: String?
+    /// What the file may be called; safe to use.
+    package let filename: String?
 
-    package init(location: Location, bytes: Int64, digest: SHA256Digest, contentType: String?) {
+    package init(
+        location: Location,
+        bytes: Int64,
+        digest: SHA256Digest,
+        contentType: String?,
+        filename: String? = nil
+    ) {
+        self.filename = filename
         self.location = location
         self.bytes = bytes
         self.digest = digest

@@ -9,6 +9,10 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
         case blob = "blobStoreFailed"
         /// Another node has it in memory; the message says which.
         case elsewhere
+        /// There is no such blob in the blob store any more.
+        case blobGone
+        /// The blob store has no room left.
+        case full = "storageFull"
     }
 
     package let code: Code

@@ -59,6 +59,8 @@ package struct Pulse: Sendable {
     package let hasDueDeliveries: Bool
     /// Jobs that this node runs and is asked to stop.
     package let cancelled: [Job.ID]
+    /// Those of them that are to keep what they have.
+    package let keepingPartial: [Job.ID]
     /// There are nodes beside this one, which may want to hear of new work.
     package let hasOtherNodes: Bool
     /// This node's lease had run out before it was extended: its jobs may be another's now.
@@ -70,6 +72,7 @@ package struct Pulse: Sendable {
         hasQueuedJobs: Bool,
         hasDueDeliveries: Bool,
         cancelled: [Job.ID],
+        keepingPartial: [Job.ID] = [],
         hasOtherNodes: Bool,
         leaseWasLost: Bool,
         hasUnsettledSessions: Bool
@@ -77,6 +80,7 @@ package struct Pulse: Sendable {
         self.hasQueuedJobs = hasQueuedJobs
         self.hasDueDeliveries = hasDueDeliveries
         self.cancelled = cancelled
+        self.keepingPartial = keepingPartial
         self.hasOtherNodes = hasOtherNodes
         self.leaseWasLost = leaseWasLost
         self.hasUnsettledSessions = hasUnsettledSessions
@@ -98,7 +102,7 @@ package protocol DirectDispatch: Sendable {
     func wake()
 
     /// Stops a job if it runs here.
-    func cancel(_ id: Job.ID)
+    func cancel(_ id: Job.ID, _ manner: Cancellation)
 }
 
 /// A process that runs jobs.

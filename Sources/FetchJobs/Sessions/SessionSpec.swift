@@ -88,6 +88,9 @@ extension SessionSpec {
             if !job.kind.fitsMemory {
                 check.refuse("/kind", "cannot be \"\(job.kind.rawValue)\" in an ephemeral session")
             }
+            for blob in job.blobs {
+                check.refuse(blob.pointer, "cannot be had in an ephemeral session: that a job sends a blob is stored")
+            }
         case .background:
             if !job.kind.fitsBackground {
                 check.refuse("/kind", "must be an upload or a download in a background session")
@@ -113,13 +116,15 @@ extension JobSpec.Kind {
     fileprivate var fitsBackground: Bool {
         switch self {
         case .data: false
+        case .download, .upload: true
         }
     }
 
     /// Whether nothing of such a job has to be written to a disk.
     fileprivate var fitsMemory: Bool {
         switch self {
-        case .data: true
+        case .data, .upload: true
+        case .download: false
         }
     }
 }

@@ -23,6 +23,21 @@ actor FileBlobReader: BlobReader {
     }
 }
 
+/// Reads a file that others append to.
+struct FileGrowingBody: GrowingBody {
+    private let file: OpenFile
+
+    init(path: FilePath) async throws(StoreError) {
+        do { file = OpenFile(try await FileSystem.shared.openFile(forReadingAt: path)) } catch {
+            throw StoreError(file: error, "A body that still grows cannot be read.")
+        }
+    }
+
+    func read(from offset: Int64, upTo count: Int64) async throws(StoreError) -> [UInt8] {
+        try await file.read(from: offset, upTo: count)
+    }
+}
+
 /// A file open for reading, closed with the last reference: readers leave in the middle, and the library ends the
 /// process over a handle that was not closed.
 private final class OpenFile: Sendable {
@@ -40,7 +55,7 @@ private final class OpenFile: Sendable {
             let buffer = try await handle.readChunk(fromAbsoluteOffset: offset, length: .bytes(count))
             return Array(buffer.readableBytesView)
         } catch {
-            throw StoreError(.blob, "A blob cannot be read.", underlying: error)
+            throw StoreError(file: error, "A blob cannot be read.")
         }
     }
 }

@@ -1,7 +1,9 @@
+import Crypto
 package import FetchJobs
-import Foundation
+import Glibc
 import NIOCore
 import NIOFileSystem
+import SystemPackage
 
 /// Blobs as files of one directory.
 ///
@@ -13,18 +15,9 @@ package struct FileBlobStore: BlobStore {
     /// - Throws: ``StoreError`` when it cannot be made or written.
     package init(directory: String) async throws(StoreError) {
         self.directory = FilePath(directory)
-        do {
-            for name in ["new", "blobs"] {
-                try await FileSystem.shared.createDirectory(
-                    at: self.directory.appending(name),
-                    withIntermediateDirectories: true,
-                    permissions: [.ownerReadWriteExecute]
-                )
-            }
-        } catch let error as FileSystemError where error.code == .fileAlreadyExists {
-            // It is there: what we want.
-        } catch {
-            throw StoreError(.blob, "The blob directory \(directory) cannot be made.", underlying: error)
+        let root = self.directory
+        try await FilePlace.wrap("The blob directory \(directory) cannot be made.") {
+            for name in ["new", "blobs"] { try await FilePlace.make(root.appending(name)) }
         }
     }
 
@@ -34,25 +27,70 @@ package struct FileBlobStore: BlobStore {
             return try await FileBlobWriter(
                 id: id, temporary: directory.appending("new").appending("\(id)"), final: path(id))
         } catch {
-            throw StoreError(.blob, "A blob cannot be created.", underlying: error)
+            throw StoreError(file: error, "A blob cannot be created.")
         }
     }
 
     package func open(_ id: Blob.ID, range: Range<Int64>) async throws(StoreError) -> any BlobReader {
+        try await open(path(id), range: range)
+    }
+
+    private func open(_ path: FilePath, range: Range<Int64>) async throws(StoreError) -> FileBlobReader {
         do {
-            let file = try await FileSystem.shared.openFile(forReadingAt: path(id))
-            return FileBlobReader(file: file, range: range)
+            return FileBlobReader(file: try await FileSystem.shared.openFile(forReadingAt: path), range: range)
         } catch {
-            throw StoreError(.blob, "A blob cannot be read.", underlying: error)
+            throw StoreError(file: error, "A blob cannot be read.")
         }
     }
 
     package func delete(_ id: Blob.ID) async throws(StoreError) {
         do {
-            try await FileSystem.shared.removeItem(at: path(id))
+            _ = try await FileSystem.shared.removeItem(at: path(id))
         } catch {
-            throw StoreError(.blob, "A blob cannot be removed.", underlying: error)
+            throw StoreError(file: error, "A blob cannot be removed.")
         }
+    }
+
+    package func adopt(fileAt path: String) async throws(StoreError) -> MeasuredBlob {
+        let source = FilePath(path)
+        let id = Blob.ID()
+        do {
+            let bytes = try await FileSystem.shared.withFileHandle(
+                forWritingAt: source, options: .modifyFile(createIfNecessary: false)
+            ) { file in
+                try await file.synchronize()
+                return try await file.info().size
+            }
+            let reader = try await open(source, range: 0..<bytes)
+            var hash = SHA256()
+            while let chunk = try await reader.next() {
+                chunk.withUnsafeBytes { hash.update(bufferPointer: $0) }
+            }
+            try await Self.move(source, to: self.path(id))
+            return MeasuredBlob(id: id, bytes: bytes, digest: SHA256Digest(hash.finalize()))
+        } catch {
+            throw StoreError(file: error, "A file cannot be made a blob.")
+        }
+    }
+
+    package func file(of id: Blob.ID) async throws(StoreError) -> BlobFile {
+        BlobFile(path: path(id).string, isCopy: false)
+    }
+
+    package func forEach(_ visit: @Sendable ([Blob.ID]) async throws(StoreError) -> Void) async throws(StoreError) {
+        for name in try await FilePlace.names(in: directory.appending("blobs")) {
+            let names = try await FilePlace.names(in: directory.appending("blobs").appending(name))
+            try await visit(names.compactMap { Blob.ID($0) })
+        }
+    }
+
+    /// Gives a file that is synced its name, durably.
+    fileprivate static func move(_ source: FilePath, to final: FilePath) async throws {
+        let directory = final.removingLastComponent()
+        try await FilePlace.make(directory)
+        try await FilePlace.sync(directory.removingLastComponent())
+        try await FileSystem.shared.moveItem(at: source, to: final)
+        try await FilePlace.sync(directory)
     }
 
     /// Blobs are spread over 1024 directories by the last characters of their ids, which are random.
@@ -75,15 +113,25 @@ private actor FileBlobWriter: BlobWriter {
         self.final = final
         file = try await FileSystem.shared.openFile(
             forWritingAt: temporary,
-            options: .newFile(replaceExisting: false, permissions: [.ownerReadWrite])
+            // Under its name from the first byte, so that it can be read while it grows.
+            options: OpenOptions.Write(
+                existingFile: .none,
+                newFile: OpenOptions.NewFile(permissions: [.ownerReadWrite], transactionalCreation: false)
+            )
         )
+    }
+
+    deinit {
+        // Closed already, unless its owner's task was cancelled: the library closes nothing there, and ends the process
+        // over a handle that was not closed.
+        try? file.detachUnsafeFileDescriptor().close()
     }
 
     func write(_ bytes: [UInt8]) async throws(StoreError) {
         do {
             offset += try await file.write(contentsOf: bytes, toAbsoluteOffset: offset)
         } catch {
-            throw StoreError(.blob, "A blob cannot be written.", underlying: error)
+            throw StoreError(file: error, "A blob cannot be written.")
         }
     }
 
@@ -91,18 +139,42 @@ private actor FileBlobWriter: BlobWriter {
         do {
             try await file.synchronize()
             try await file.close()
-            let directory = final.removingLastComponent()
-            try? await FileSystem.shared.createDirectory(at: directory, withIntermediateDirectories: true)
-            try await FileSystem.shared.moveItem(at: temporary, to: final)
-            try await FileSystem.shared.withDirectoryHandle(atPath: directory) { try await $0.synchronize() }
+            try await FileBlobStore.move(temporary, to: final)
         } catch {
-            throw StoreError(.blob, "A blob cannot be made durable.", underlying: error)
+            throw StoreError(file: error, "A blob cannot be made durable.")
         }
+    }
+
+    nonisolated var growsReadably: Bool { true }
+
+    func openGrowing() async throws(StoreError) -> any GrowingBody {
+        try await FileGrowingBody(path: temporary)
     }
 
     func abandon() async {
         // Nobody refers to the file: what stays behind costs room only.
         try? await file.close()
         _ = try? await FileSystem.shared.removeItem(at: temporary)
+    }
+}
+
+extension StoreError {
+    /// The store's word for what the file system said.
+    init(file error: any Error, _ message: String) {
+        switch error {
+        case let error as StoreError: self = error
+        case let error as FileSystemError where error.code == .notFound:
+            self.init(.blobGone, "There is no such blob any more.", underlying: error)
+        case let error as FileSystemError where error.isDiskFull:
+            self.init(.full, "The blob store has no room left.", underlying: error)
+        default: self.init(.blob, message, underlying: error)
+        }
+    }
+}
+
+extension FileSystemError {
+    fileprivate var isDiskFull: Bool {
+        guard let cause = cause as? FileSystemError.SystemCallError else { return false }
+        return [ENOSPC, EDQUOT].contains(cause.errno.rawValue)
     }
 }

@@ -51,7 +51,8 @@ package struct PostgresJobStore: JobStore {
                 """
                 -- jobs.find
                 SELECT j.spec, j.created_at, q.job_id IS NOT NULL, q.claimed_at, q.cancelling,
-                    r.state, r.started_at, r.finished_at, r.response, r.error, r.redirects, r.body_bytes, r.body_digest
+                    r.state, r.started_at, r.finished_at, r.response, r.error, r.redirects, r.body_bytes, r.body_digest,
+                    r.file
                 FROM jobs j
                 LEFT JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
                 LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
@@ -65,13 +66,17 @@ package struct PostgresJobStore: JobStore {
         }
     }
 
-    package func cancel(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job? {
-        try await cancel([id], of: tenant)
+    package func cancel(
+        _ id: Job.ID,
+        of tenant: Tenant.ID,
+        _ manner: Cancellation
+    ) async throws(StoreError) -> Job? {
+        try await cancel([id], of: tenant, manner)
         return try await job(id, of: tenant)
     }
 
     /// Asks jobs of one tenant to stop: those that wait are cancelled at once, those that run are told.
-    func cancel(_ ids: [Job.ID], of tenant: Tenant.ID) async throws(StoreError) {
+    func cancel(_ ids: [Job.ID], of tenant: Tenant.ID, _ manner: Cancellation = .plainly) async throws(StoreError) {
         let error = RawJSON.cancelled
         let (running, ended) = try await StoreError.wrap {
             let rows = try await client.query(
@@ -91,7 +96,7 @@ package struct PostgresJobStore: JobStore {
                     RETURNING q.tenant_id, q.job_id, q.endpoint_id, q.session_id, t.delivery_id
                 ), told AS (
                     UPDATE queue q
-                    SET cancelling = true
+                    SET cancelling = true, keeps_partial = \(manner == .keepingPartial)
                     FROM target t
                     WHERE q.tenant_id = t.tenant_id AND q.job_id = t.job_id AND t.node_id IS NOT NULL
                     RETURNING q.job_id
@@ -119,7 +124,7 @@ package struct PostgresJobStore: JobStore {
             let jobs = try rows.map { (id: try $0.decode(Job.ID.self, at: 0), runs: try $0.decode(Bool.self, at: 1)) }
             return (jobs.filter(\.runs).map(\.id), jobs.filter { !$0.runs }.map(\.id))
         }
-        for id in running { dispatch?.cancel(id) }
+        for id in running { dispatch?.cancel(id, manner) }
         if !running.isEmpty { announce() }
         finished.finish(ended)
         if !ended.isEmpty { dispatch?.wake() }
@@ -130,7 +135,8 @@ package struct PostgresJobStore: JobStore {
             let rows = try await client.query(
                 """
                 -- jobs.body
-                SELECT body, blob_id, body_bytes, body_digest, response ->> 'mimeType', response ->> 'textEncodingName'
+                SELECT body, blob_id, body_bytes, body_digest, response ->> 'mimeType', response ->> 'textEncodingName',
+                    coalesce(file ->> 'filename', response ->> 'suggestedFilename')
                 FROM results
                 WHERE tenant_id = \(tenant) AND job_id = \(id) AND body_bytes IS NOT NULL
                 """
@@ -189,6 +195,7 @@ extension Job {
         if let bytes = try row.decode(Int64?.self, at: 11) {
             body = BodySummary(bytes: bytes, digest: SHA256Digest(bytes: try row.decode(at: 12)))
         }
+        file = try row.decode(at: 13)
     }
 }
 
@@ -219,7 +226,8 @@ extension StoredBody {
             location: location,
             bytes: try row.decode(at: 2),
             digest: SHA256Digest(bytes: try row.decode(at: 3)),
-            contentType: mimeType.map { mimeType in encoding.map { "\(mimeType); charset=\($0)" } ?? mimeType }
+            contentType: mimeType.map { mimeType in encoding.map { "\(mimeType); charset=\($0)" } ?? mimeType },
+            filename: try row.decode(at: 6)
         )
     }
 }

@@ -20,6 +20,7 @@ extension PostgresWorkQueue {
                     EXISTS (SELECT FROM queue WHERE node_id IS NULL AND run_at <= now()),
                     EXISTS (SELECT FROM webhook_deliveries WHERE state = 'pending' AND next_attempt_at <= now()),
                     ARRAY(SELECT job_id FROM queue WHERE cancelling AND node_id = \(node)),
+                    ARRAY(SELECT job_id FROM queue WHERE cancelling AND node_id = \(node) AND keeps_partial),
                     EXISTS (SELECT FROM nodes WHERE lease_until >= now() AND id <> \(node)),
                     EXISTS (SELECT FROM sessions WHERE state IN ('finishing', 'cancelling') OR has_events)
                 """
@@ -30,9 +31,10 @@ extension PostgresWorkQueue {
                 hasQueuedJobs: try row.decode(Bool.self, at: 2) || rescued > 0,
                 hasDueDeliveries: try row.decode(Bool.self, at: 3) || rescued > 0,
                 cancelled: try row.decode(at: 4),
-                hasOtherNodes: try row.decode(at: 5),
+                keepingPartial: try row.decode(at: 5),
+                hasOtherNodes: try row.decode(at: 6),
                 leaseWasLost: try row.decode(at: 0),
-                hasUnsettledSessions: try row.decode(at: 6)
+                hasUnsettledSessions: try row.decode(at: 7)
             )
         }
     }

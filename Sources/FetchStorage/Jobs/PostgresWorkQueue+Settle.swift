@@ -26,6 +26,7 @@ extension PostgresWorkQueue {
                     \(settlements.map(\.outcome.errorName)),
                     \(settlements.map(\.outcome.error)),
                     \(settlements.map(\.outcome.redirects)),
+                    \(settlements.map(\.outcome.file)),
                     \(settlements.map(\.outcome.metrics)),
                     \(bodies.map(\.inline)),
                     \(bodies.map(\.blob)),
@@ -34,7 +35,7 @@ extension PostgresWorkQueue {
                     \(settlements.map { $0.job.spec.mayHaveEvents ? WebhookDelivery.ID() : nil })
                 ) AS input (
                     tenant_id, job_id, claim, state, started_at, finished_at, status, response, error_name, error,
-                    redirects, metrics, body, blob_id, body_bytes, body_digest, delivery_id
+                    redirects, file, metrics, body, blob_id, body_bytes, body_digest, delivery_id
                 )
             ), settled AS (
                 DELETE FROM queue q
@@ -45,10 +46,10 @@ extension PostgresWorkQueue {
             ), result AS (
                 INSERT INTO results (
                     tenant_id, job_id, state, started_at, finished_at, status, response, error_name, error, redirects,
-                    body, blob_id, body_bytes, body_digest
+                    file, body, blob_id, body_bytes, body_digest
                 )
                 SELECT tenant_id, job_id, state, started_at, finished_at, status, response, error_name, error, redirects,
-                    body, blob_id, body_bytes, body_digest
+                    file, body, blob_id, body_bytes, body_digest
                 FROM settled
             ), attempt AS (
                 INSERT INTO attempts (
@@ -90,10 +91,10 @@ extension PostgresWorkQueue {
                 inline = body
                 bytes = Int64(body.count)
                 digest = SHA256Digest(of: body).bytes
-            case .blob(let id, let count, let digest):
-                blob = id
-                bytes = count
-                self.digest = digest.bytes
+            case .blob(let content):
+                blob = content.id
+                bytes = content.bytes
+                digest = content.digest.bytes
             case nil: break
             }
         }

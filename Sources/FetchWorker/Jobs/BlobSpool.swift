@@ -1,4 +1,3 @@
-import Crypto
 import FetchEngine
 import FetchJobs
 
@@ -7,21 +6,27 @@ struct BlobSpool {
     let blobs: any BlobStore
 
     /// - Throws: The load's error, or `cannotWriteToFile` when the store does not take the bytes.
-    nonisolated(nonsending) func store(_ body: ResponseBody) async throws(LoadError) -> JobOutcome.Body {
-        let writer: any BlobWriter
-        do throws(StoreError) { writer = try await blobs.create() } catch { throw LoadError(error) }
+    nonisolated(nonsending) func store(
+        _ body: ResponseBody,
+        of response: Response,
+        _ live: LiveJob
+    ) async throws(LoadError) -> JobOutcome.Body {
+        var draft: BlobDraft
+        do throws(StoreError) { draft = try await BlobDraft(in: blobs) } catch { throw LoadError(error) }
         do {
-            var hash = SHA256()
-            var count: Int64 = 0
-            for try await chunk in body {
-                chunk.withUnsafeBytes { hash.update(bufferPointer: $0) }
-                count += Int64(chunk.count)
-                try await writer.write(chunk)
+            let opened = draft
+            if draft.growsReadably {
+                live.begin(LiveBody(response) { () throws(StoreError) in try await opened.openGrowing() })
             }
-            try await writer.finish()
-            return .blob(writer.id, bytes: count, digest: SHA256Digest(hash.finalize()))
+            for try await chunk in body {
+                try await draft.append(chunk)
+                live.grow(to: draft.count)
+            }
+            let content = try await draft.finish()
+            live.completeBody()
+            return .blob(content)
         } catch {
-            await writer.abandon()
+            await draft.abandon()
             switch error {
             case let error as LoadError: throw error
             case let error as StoreError: throw LoadError(error)
@@ -31,8 +36,28 @@ struct BlobSpool {
     }
 }
 
+extension LiveBody {
+    init(_ response: Response, open: @escaping @Sendable () async throws(StoreError) -> any GrowingBody) {
+        let encoding = response.textEncodingName.map { "; charset=\($0)" } ?? ""
+        self.init(
+            contentType: response.mimeType.map { $0 + encoding }, filename: response.suggestedFilename, open: open)
+    }
+}
+
+extension JobProgress {
+    init(_ task: SessionTask) {
+        self.init(
+            bytesSent: task.countOfBytesSent,
+            bytesExpectedToSend: task.countOfBytesExpectedToSend,
+            bytesReceived: task.countOfBytesReceived,
+            bytesExpectedToReceive: task.countOfBytesExpectedToReceive
+        )
+    }
+}
+
 extension LoadError {
-    fileprivate init(_ error: StoreError) {
-        self.init(.cannotWriteToFile, error.message)
+    /// What a job ends with when the store does not take or give its bytes.
+    init(_ error: StoreError) {
+        self.init(error.code == .blobGone ? .fileDoesNotExist : .cannotWriteToFile, error.message)
     }
 }

@@ -124,7 +124,7 @@ package final class Dispatcher: Service, DirectDispatch {
         claims.send()
     }
 
-    package func cancel(_ id: Job.ID) { running.stop(id, .cancelled) }
+    package func cancel(_ id: Job.ID, _ manner: Cancellation) { running.stop(id, .cancelled(manner)) }
 
     // MARK: Claiming
 
@@ -245,7 +245,8 @@ package final class Dispatcher: Service, DirectDispatch {
             lastPulse.withLock { $0 = .now }
             isAccompanied.store(pulse.hasOtherNodes, ordering: .relaxed)
             if pulse.leaseWasLost { running.stopAll(.leaseLost) }
-            for id in pulse.cancelled { running.stop(id, .cancelled) }
+            for id in pulse.keepingPartial { running.stop(id, .cancelled(.keepingPartial)) }
+            for id in pulse.cancelled { running.stop(id, .cancelled(.plainly)) }
             if pulse.hasQueuedJobs { wake() }
             if pulse.hasDueDeliveries { courier?.wake() }
             if pulse.hasUnsettledSessions { keeper?.wake() }

@@ -6,9 +6,8 @@ import HTTPTypes
 
 extension JobOutcome {
     init(
-        _ result: Result<(Response, Body?), LoadError>, of task: DataTask, startedAt start: Timestamp
+        _ result: Result<(Response, Body?), LoadError>, of task: SessionTask, startedAt start: Timestamp
     ) {
-        let metrics = task.metrics
         switch result {
         case .success((let response, let body)):
             self.init(state: .succeeded, startedAt: start, finishedAt: .now)
@@ -17,6 +16,7 @@ extension JobOutcome {
             self.body = body
         case .failure(let error): self.init(failing: error, startedAt: start)
         }
+        let metrics = task.metrics
         self.metrics = RawJSON.array { writer in
             for transaction in metrics.transactions { transaction.write(&writer, taskStart: start) }
         }

@@ -1,5 +1,6 @@
 package import FetchEngine
 package import FetchJobs
+import Glibc
 
 /// Runs one job through the engine and says what came of it.
 package struct JobRunner: Sendable {
@@ -8,11 +9,15 @@ package struct JobRunner: Sendable {
     private let sessions: EngineSessions
     private let stores: any SessionStores
     private let blobs: any BlobStore
+    private let catalog: any BlobCatalog
+    private let area: any DownloadArea
+    private let live: LiveJobs
 
     /// - Parameters:
     ///   - configuration: What sessions go by that set nothing.
     ///   - sessions: Where their own configurations are.
     ///   - stores: Where they keep cookies and credentials.
+    ///   - live: Where those who follow jobs find them.
     ///   - makeSession: Makes a session of the engine.
     package init(
         loop: TransferLoop,
@@ -20,11 +25,17 @@ package struct JobRunner: Sendable {
         sessions: any SessionStore,
         stores: any SessionStores,
         blobs: any BlobStore,
+        catalog: any BlobCatalog,
+        area: any DownloadArea,
+        live: LiveJobs,
         makeSession: @escaping @Sendable (SessionConfiguration) -> Session
     ) {
         self.loop = loop
         self.stores = stores
         self.blobs = blobs
+        self.catalog = catalog
+        self.area = area
+        self.live = live
         self.sessions = EngineSessions(
             defaults: configuration, sessions: sessions, stores: stores, makeSession: makeSession)
     }
@@ -40,10 +51,14 @@ package struct JobRunner: Sendable {
         let own = job.spec.configuration
         let configuration = own.isEmpty ? nil : session.engine.configuration.overridden(by: own)
         stores.require(job.stores, of: job.session)
-        return await load(job, in: session.engine, configuration, session.authentication(of: own), stop) {
-            (task) throws(LoadError) in
-            let response = try await task.response(bufferingUpTo: Blob.inlineLimit)
-            return (response, try await body(of: task))
+        return await prepare(job, in: session.engine, configuration, session.authentication(of: own)) { load in
+            guard job.spec.kind != .download else {
+                return await DownloadRun(load: load, blobs: blobs, catalog: catalog, area: area, stop: stop).run()
+            }
+            return await run(load, stop) { (task) throws(LoadError) in
+                let response = try await task.response(bufferingUpTo: Blob.inlineLimit)
+                return (response, try await body(of: task, response, load.live))
+            }
         }
     }
 
@@ -55,42 +70,78 @@ package struct JobRunner: Sendable {
     ) async -> JobOutcome {
         var configuration = session.configuration.overridden(by: job.spec.configuration)
         configuration.maximumResponseBytes = min(configuration.maximumResponseBytes ?? .max, Int64(limit))
-        return await load(job, in: session, configuration, job.spec.configuration.authentication, stop) {
-            (task) throws(LoadError) in
-            let response = try await task.response(bufferingUpTo: limit)
-            if let bytes = task.completeBody { return (response, bytes.isEmpty ? nil : .inline(bytes)) }
-            throw LoadError(.dataLengthExceedsMaximum, "The body has more bytes than memory has room for.")
+        return await prepare(job, in: session, configuration, job.spec.configuration.authentication) { load in
+            await run(load, stop) { (task) throws(LoadError) in
+                let response = try await task.response(bufferingUpTo: limit)
+                if let bytes = task.completeBody { return (response, bytes.isEmpty ? nil : .inline(bytes)) }
+                throw LoadError(.dataLengthExceedsMaximum, "The body has more bytes than memory has room for.")
+            }
         }
     }
 
-    private nonisolated(nonsending) func load(
+    /// Makes the request with its body and its credentials, and shows the job to those who follow it while it runs.
+    private nonisolated(nonsending) func prepare(
         _ job: ClaimedJob,
         in session: Session,
         _ configuration: SessionConfiguration?,
         _ rules: FetchJobs.Configuration.Authentication,
+        run: nonisolated(nonsending) (PreparedLoad) async -> JobOutcome
+    ) async -> JobOutcome {
+        let start = Timestamp.now
+        let live = live.add(job)
+        defer { self.live.remove(job.id) }
+        do throws(LoadError) {
+            var configuration = configuration
+            let answerer = try await JobChallengeAnswerer.forJob(
+                job, rules, in: session, stores: stores, configuration: &configuration)
+            let content = RequestContent(blobs: blobs, catalog: catalog, upload: live.upload)
+            let (request, copies) = try await content.request(for: job.spec.request, of: job.tenant)
+            defer { for path in copies { unlink(path) } }
+            return await run(
+                PreparedLoad(
+                    job: job, session: session, request: request, configuration: configuration, answerer: answerer,
+                    live: live))
+        } catch {
+            return JobOutcome(failing: error, startedAt: start)
+        }
+    }
+
+    private nonisolated(nonsending) func run(
+        _ load: PreparedLoad,
         _ stop: StopSwitch,
         receive: nonisolated(nonsending) (DataTask) async throws(LoadError) -> (Response, JobOutcome.Body?)
     ) async -> JobOutcome {
         let start = Timestamp.now
-        var configuration = configuration
-        let answerer: JobChallengeAnswerer?
-        do throws(LoadError) {
-            answerer = try await .forJob(job, rules, in: session, stores: stores, configuration: &configuration)
-        } catch {
-            return JobOutcome(failing: error, startedAt: start)
-        }
-        let task = session.dataTask(
-            with: Request(job.spec.request), configuration: configuration, delegate: answerer)
+        let task = load.session.dataTask(
+            with: load.request, configuration: load.configuration, delegate: load.answerer)
         stop.attach(task)
+        load.live.attach { JobProgress(task) }
         let result: Result<(Response, JobOutcome.Body?), LoadError>
         do throws(LoadError) { result = .success(try await receive(task)) } catch { result = .failure(error) }
         return JobOutcome(result, of: task, startedAt: start)
     }
 
-    private nonisolated(nonsending) func body(of task: DataTask) async throws(LoadError) -> JobOutcome.Body? {
+    private nonisolated(nonsending) func body(
+        of task: DataTask,
+        _ response: Response,
+        _ live: LiveJob
+    ) async throws(LoadError) -> JobOutcome.Body? {
         if let bytes = task.completeBody { return bytes.isEmpty ? nil : .inline(bytes) }
-        return try await BlobSpool(blobs: blobs).store(task.body)
+        live.note(.response, response.write)
+        return try await BlobSpool(blobs: blobs).store(task.body, of: response, live)
     }
+}
+
+/// What one load of a job needs.
+struct PreparedLoad {
+    let job: ClaimedJob
+    let session: Session
+    let request: Request
+    /// Nil when the session's is enough.
+    let configuration: SessionConfiguration?
+    /// Who answers challenges; nil when nobody has anything to say.
+    let answerer: JobChallengeAnswerer?
+    let live: LiveJob
 }
 
 extension JobOutcome {

@@ -5,14 +5,12 @@ import FetchJobs
 import HTTPTypes
 
 extension Request {
-    init(_ job: JobRequest) {
+    /// - Parameter contentType: Sent when the client named none.
+    init(_ job: JobRequest, body: RequestBody?, contentType: String?) {
         var headers = job.headers
-        if let contentType = job.body?.contentType, headers[.contentType] == nil {
-            headers[.contentType] = contentType
-        }
+        if let contentType, headers[.contentType] == nil { headers[.contentType] = contentType }
         self.init(
-            url: job.url, method: job.method, headerFields: headers,
-            body: job.body.map { .bytes($0.bytes) },
+            url: job.url, method: job.method, headerFields: headers, body: body,
             cachePolicy: job.cachePolicy ?? .useProtocolCachePolicy, mainDocumentURL: job.mainDocumentURL)
     }
 }

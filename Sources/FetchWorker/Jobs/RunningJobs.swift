@@ -1,5 +1,5 @@
 import FetchEngine
-import FetchJobs
+package import FetchJobs
 import Synchronization
 
 /// The jobs that run on this node, and the switch that stops each.
@@ -29,7 +29,7 @@ final class RunningJobs: Sendable {
 package final class StopSwitch: Sendable {
     package enum Reason: Sendable {
         /// Its client asked for it.
-        case cancelled
+        case cancelled(Cancellation)
         /// The job is another node's now: nothing of it may be stored.
         case leaseLost
         /// The node stops; another one is to run the job.
@@ -38,7 +38,7 @@ package final class StopSwitch: Sendable {
 
     private struct State {
         var reason: Reason?
-        var task: DataTask?
+        var task: SessionTask?
     }
 
     private let state = Mutex(State())
@@ -56,7 +56,7 @@ package final class StopSwitch: Sendable {
     }
 
     /// Names the transfer to be cancelled; cancels it at once when the switch was thrown before.
-    func attach(_ task: DataTask) {
+    func attach(_ task: SessionTask) {
         let isThrown = state.withLock { state in
             state.task = task
             return state.reason != nil

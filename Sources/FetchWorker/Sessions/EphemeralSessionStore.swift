@@ -123,12 +123,16 @@ package struct EphemeralJobStore: JobStore {
         return Array((stored + mine.map { JobSummary($0) }).sorted { $0.id > $1.id }.prefix(page.limit))
     }
 
-    package func cancel(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job? {
+    package func cancel(
+        _ id: Job.ID,
+        of tenant: Tenant.ID,
+        _ manner: Cancellation
+    ) async throws(StoreError) -> Job? {
         if ephemeral.entry(id, of: tenant) != nil {
             ephemeral.cancel(id, of: tenant)
             return ephemeral.entry(id, of: tenant)?.job
         }
-        if let job = try await stored.cancel(id, of: tenant) { return job }
+        if let job = try await stored.cancel(id, of: tenant, manner) { return job }
         try await refuseElsewhere(id, of: tenant)
         return nil
     }

@@ -110,7 +110,7 @@ package final class EphemeralSessions: Service {
             guard mode == .cancel else { return [] }
             return state.sessions[address]?.jobs.values.filter { !$0.job.state.isFinal } ?? []
         }
-        for entry in stopping { entry.stop.stop(.cancelled) }
+        for entry in stopping { entry.stop.stop(.cancelled(.plainly)) }
         endSessions()
     }
 
@@ -175,6 +175,6 @@ package final class EphemeralSessions: Service {
             guard let owner = state.owners[id] else { return }
             state.sessions[owner]?.noteCancelling(id)
         }
-        entry.stop.stop(.cancelled)
+        entry.stop.stop(.cancelled(.plainly))
     }
 }

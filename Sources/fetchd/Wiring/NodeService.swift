@@ -49,12 +49,16 @@ private struct RunningNode {
         self.logger = logger
         let id = Node.ID()
         let finished = FinishedJobs()
+        let live = LiveJobs()
         let metrics = MetricsRegistry()
-        let blobs = try await FileBlobStore(directory: "\(settings.dataDirectory)/blobs")
+        let area = try await FileDownloadArea(directory: "\(settings.dataDirectory)/downloads")
+        let uploads = try await FileUploadArea(directory: "\(settings.dataDirectory)/uploads")
+        let catalog = PostgresBlobCatalog(client: database.client)
         let webhooks = PostgresWebhookStore(client: database.client, ring: ring)
         let keys = TenantKeys(client: database.client, ring: ring)
         let stores = PostgresSessionStores(client: database.client, keys: keys, logger: logger)
         let loop = TransferLoop(EventLoop(name: "fetchd-engine"))
+        let blobs = try await Self.blobStore(settings, loop)
 
         // What no client waits for asks these; what it finds to stop, the node hears of with its next pulse.
         let quietJobs = PostgresJobStore(
@@ -73,7 +77,7 @@ private struct RunningNode {
         let makeSession = { @Sendable in Session(configuration: $0, transferLoop: loop) }
         let runner = JobRunner(
             loop: loop, configuration: settings.session, sessions: quietSessions, stores: stores, blobs: blobs,
-            makeSession: makeSession)
+            catalog: catalog, area: area, live: live, makeSession: makeSession)
         let dispatcher = Dispatcher(
             configuration: settings.dispatcher,
             queue: PostgresWorkQueue(
@@ -108,7 +112,10 @@ private struct RunningNode {
                 cookies: stores,
                 credentials: stores,
                 blobs: blobs,
+                catalog: catalog,
+                uploads: uploads,
                 finished: finished,
+                live: live,
                 readiness: NodeReadiness(client: database.client, dispatcher: dispatcher),
                 metrics: metrics,
                 checkWebhookURL: WebhookTargets(policy: settings.targetPolicy).check,
@@ -120,7 +127,17 @@ private struct RunningNode {
             }
         )
         // The first to start is the last to stop.
-        services = [database.client, dispatcher, ephemeral, keeper, courier, notices, server]
+        let janitor = BlobJanitor(blobs: blobs, catalog: catalog, area: area, uploads: uploads, logger: logger)
+        services = [database.client, dispatcher, ephemeral, keeper, courier, notices, janitor, server]
+    }
+
+    /// A directory, unless the operator has named an object store.
+    private static func blobStore(_ settings: Settings, _ loop: TransferLoop) async throws -> any BlobStore {
+        guard let s3 = settings.s3 else {
+            return try await FileBlobStore(directory: "\(settings.dataDirectory)/blobs")
+        }
+        let configuration = S3BlobStore.sessionConfiguration(settings.session)
+        return try await S3BlobStore(s3, session: Session(configuration: configuration, transferLoop: loop))
     }
 
     func run() async throws {
@@ -135,6 +152,8 @@ extension FetchJobs.Configuration {
         defaults.cookies.jar = .session
         defaults.authentication.maximumFailures = 1
         defaults.authentication.onFailure = .performDefaultHandling
+        defaults.response.decode = []
+        defaults.destination.allowOverwrite = false
         return defaults
     }
 }

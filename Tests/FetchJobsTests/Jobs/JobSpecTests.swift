@@ -45,7 +45,7 @@ import Testing
         )
         #expect(try JobSpec(json: try JSONParser.parse(spec.json)) == spec)
         #expect(spec.request.headers.map(\.name.rawName) == ["X-A", "x-b", "X-A"])
-        #expect(spec.request.body?.bytes == Array(#"{"z":1,"a":[true,null]}"#.utf8))
+        #expect(String(decoding: spec.json, as: UTF8.self).contains(#""body":{"json":{"z":1,"a":[true,null]}}"#))
     }
 
     // URL-10, SEC-32
@@ -124,7 +124,8 @@ import Testing
         let spec = try spec(
             #"{"request": {"url": "http://a.example", "body": {"form": {"a b": "1&2=3", "é": "*-._~"}}}}"#
         )
-        #expect(spec.request.body.map { String(decoding: $0.bytes, as: UTF8.self) } == "a+b=1%262%3D3&%C3%A9=*-._%7E")
+        guard case .form(let fields) = spec.request.body else { throw InvalidInput(pointer: "", message: "no form") }
+        #expect(String(decoding: FormSerializer.bytes(fields), as: UTF8.self) == "a+b=1%262%3D3&%C3%A9=*-._%7E")
     }
 
     @Test(arguments: [("GET", true), ("PUT", true), ("DELETE", true), ("POST", false), ("PATCH", false), ("X", false)])

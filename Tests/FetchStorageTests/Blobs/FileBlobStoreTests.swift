@@ -1,6 +1,7 @@
 import FetchJobs
 import FetchStorage
 import Foundation
+import Synchronization
 import Testing
 
 @Suite struct FileBlobStoreTests {
@@ -50,6 +51,40 @@ import Testing
         }
     }
 
+    @Test func `a file that is adopted becomes a blob and is gone from its place`() async throws {
+        try await with { store, directory in
+            let content = (0..<600_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+            let path = directory.appending(path: "found").path()
+            try Data(content).write(to: URL(filePath: path))
+            let blob = try await store.adopt(fileAt: path)
+            #expect(blob.bytes == 600_000)
+            #expect(blob.digest == SHA256Digest(of: content))
+            #expect(!FileManager.default.fileExists(atPath: path))
+            #expect(try await read(store.open(blob.id, range: 0..<600_000)) == content)
+            let file = try await store.file(of: blob.id)
+            #expect(try Data(contentsOf: URL(filePath: file.path)) == Data(content))
+        }
+    }
+
+    @Test func `every blob is visited, and one that is gone says so`() async throws {
+        try await with { store, _ in
+            var ids: Set<Blob.ID> = []
+            for _ in 0..<20 {
+                let writer = try await store.create()
+                try await writer.finish()
+                ids.insert(writer.id)
+            }
+            let seen = Mutex<Set<Blob.ID>>([])
+            try await store.forEach { some throws(StoreError) in seen.withLock { $0.formUnion(some) } }
+            #expect(seen.withLock { $0 } == ids)
+            let first = try #require(ids.first)
+            try await store.delete(first)
+            try await store.delete(first)
+            let error = await #expect(throws: StoreError.self) { try await store.open(first, range: 0..<0) }
+            #expect(error?.code == .blobGone)
+        }
+    }
+
     @Test func `a reader that is left in the middle does no harm`() async throws {
         try await with { store, _ in
             let writer = try await store.create()
@@ -57,6 +92,30 @@ import Testing
             try await writer.finish()
             for _ in 0..<3 { _ = try await store.open(writer.id, range: 0..<600_000).next() }
             #expect(try await read(store.open(writer.id, range: 0..<600_000)).count == 600_000)
+        }
+    }
+
+    @Test func `a writer that is given up in a cancelled task does no harm`() async throws {
+        try await with { store, _ in
+            let task = Task {
+                let writer = try await store.create()
+                try await writer.write([1, 2, 3])
+                withUnsafeCurrentTask { $0?.cancel() }
+                await writer.abandon()
+            }
+            try await task.value
+        }
+    }
+
+    @Test func `what is written so far can be read`() async throws {
+        try await with { store, _ in
+            let writer = try await store.create()
+            try await writer.write([1, 2, 3])
+            let growing = try await writer.openGrowing()
+            #expect(try await growing.read(from: 0, upTo: 100) == [1, 2, 3])
+            try await writer.write([4, 5])
+            try await writer.finish()
+            #expect(try await growing.read(from: 3, upTo: 100) == [4, 5])
         }
     }
 }

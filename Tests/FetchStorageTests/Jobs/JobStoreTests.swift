@@ -76,7 +76,7 @@ struct StoreFixture {
             _ = try await store.enqueue([job])
             let other = Tenant.ID(rawValue: 2)
             #expect(try await store.job(job.id, of: other) == nil)
-            #expect(try await store.cancel(job.id, of: other) == nil)
+            #expect(try await store.cancel(job.id, of: other, .plainly) == nil)
             #expect(try await store.body(of: job.id, tenant: other) == nil)
             #expect(try await store.jobs(of: other, state: nil, page: JobPage(limit: 10)).isEmpty)
             #expect(try await store.job(job.id, of: fixture.tenant)?.state == .queued)
@@ -155,9 +155,9 @@ struct StoreFixture {
         try await StoreFixture.with { fixture in
             let job = try NewJob.make()
             _ = try await fixture.store().enqueue([job])
-            #expect(try await fixture.store().cancel(job.id, of: fixture.tenant)?.state == .cancelled)
+            #expect(try await fixture.store().cancel(job.id, of: fixture.tenant, .plainly)?.state == .cancelled)
             #expect(try await fixture.queue().claim(limit: 1).isEmpty)
-            #expect(try await fixture.store().cancel(job.id, of: fixture.tenant)?.state == .cancelled)
+            #expect(try await fixture.store().cancel(job.id, of: fixture.tenant, .plainly)?.state == .cancelled)
         }
     }
 
@@ -166,7 +166,7 @@ struct StoreFixture {
             let job = try NewJob.make()
             _ = try await fixture.store().enqueue([job])
             let claimed = try #require(try await fixture.queue(1).claim(limit: 1).first)
-            let asked = try #require(try await fixture.store(0).cancel(job.id, of: fixture.tenant))
+            let asked = try #require(try await fixture.store(0).cancel(job.id, of: fixture.tenant, .plainly))
             #expect(asked.state == .running && asked.isCancelling)
             #expect(try await fixture.queue(0).pulse().cancelled.isEmpty)
             #expect(try await fixture.queue(1).pulse().cancelled == [job.id])
@@ -230,5 +230,5 @@ private final class RoomFor: DirectDispatch {
     func start(_ jobs: [ClaimedJob]) { state.withLock { $0.started += jobs } }
     func release(_ count: Int) { state.withLock { $0.room += count } }
     func wake() { state.withLock { $0.wakes += 1 } }
-    func cancel(_ id: Job.ID) {}
+    func cancel(_ id: Job.ID, _ manner: Cancellation) {}
 }

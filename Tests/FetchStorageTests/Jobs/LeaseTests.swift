@@ -72,7 +72,7 @@ import Testing
     @Test func `a lost job that was being cancelled is cancelled`() async throws {
         try await StoreFixture.with { fixture in
             let lost = try await lostJob(fixture)
-            _ = try await fixture.store().cancel(lost.id, of: fixture.tenant)
+            _ = try await fixture.store().cancel(lost.id, of: fixture.tenant, .plainly)
             _ = try await fixture.queue(0).pulse()
             #expect(try await fixture.store().job(lost.id, of: fixture.tenant)?.state == .cancelled)
         }

@@ -1,0 +1,107 @@
+import FetchJobs
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// Stored bytes as an answer, whole or in part (RFC 9110 §13, §14).
+struct Representation: Sendable {
+    let body: StoredBody
+
+    private var tag: String { "\"\(Data(body.digest.bytes).base64EncodedString())\"" }
+
+    /// - Parameter blobs: Where larger bodies are.
+    func response(to call: Call, from blobs: any BlobStore) async throws -> Response {
+        if let field = call.headers[.ifNoneMatch], Self.matches(field, tag) {
+            return Response(status: .notModified, headers: [.eTag: tag, .cacheControl: "private, no-cache"])
+        }
+        // A tag that has changed makes the range void (§13.1.5); dates are not given out, so they never match.
+        let isSame = call.headers[.ifRange].map { $0 == tag } ?? true
+        var headers = Self.headers(type: body.contentType, filename: body.filename)
+        headers[.acceptRanges] = "bytes"
+        headers[.eTag] = tag
+        headers[.reprDigest] = body.digest.field
+        switch ByteRange(field: isSame ? call.headers[.range] : nil, size: body.bytes) {
+        case .whole:
+            return try await content(0..<body.bytes, status: .ok, headers, call, blobs)
+        case .part(let range):
+            headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(body.bytes)"
+            return try await content(range, status: .partialContent, headers, call, blobs)
+        case .unsatisfiable:
+            var problem = Problem(.rangeNotSatisfiable, "The body has \(body.bytes) bytes.")
+            problem.headers[.contentRange] = "bytes */\(body.bytes)"
+            throw problem
+        }
+    }
+
+    private func content(
+        _ range: Range<Int64>,
+        status: HTTPResponse.Status,
+        _ headers: HTTPFields,
+        _ call: Call,
+        _ blobs: any BlobStore
+    ) async throws -> Response {
+        let length = Int(range.count)
+        guard call.request.method != .head, length > 0 else {
+            var headers = headers
+            headers[.contentLength] = String(length)
+            return Response(status: status, headers: headers)
+        }
+        switch body.location {
+        case .inline(let bytes):
+            let part = ByteBuffer(bytes: bytes[Int(range.lowerBound)..<Int(range.upperBound)])
+            return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: part))
+        case .blob(let id):
+            // Opened before the status is sent, so that a missing blob is not a broken answer.
+            let reader = try await blobs.open(id, range: range)
+            let content = ResponseBody(contentLength: length) { writer in
+                while let bytes = try await reader.next() { try await writer.write(ByteBuffer(bytes: bytes)) }
+                try await writer.finish(nil)
+            }
+            return Response(status: status, headers: headers, body: content)
+        }
+    }
+
+    /// What a browser is told keeps it from rendering what an origin or a client sent (SEC-47).
+    static func headers(type: String?, filename: String?) -> HTTPFields {
+        [
+            .contentType: type.flatMap { isPrintable($0) ? $0 : nil } ?? "application/octet-stream",
+            .contentDisposition: filename.map { disposition($0) } ?? "attachment",
+            .xContentTypeOptions: "nosniff",
+            .contentSecurityPolicy: "sandbox; default-src 'none'",
+            .crossOriginResourcePolicy: "same-origin",
+            .cacheControl: "private, no-cache",
+        ]
+    }
+
+    static func isPrintable(_ type: String) -> Bool {
+        !type.isEmpty && type.utf8.count <= 255 && type.utf8.allSatisfy { (0x20...0x7E).contains($0) }
+    }
+
+    /// The name in the form for everyone and, where that is not the whole name, in the extended one (RFC 6266 §4.3).
+    private static func disposition(_ filename: String) -> String {
+        let plain = String(
+            decoding: filename.utf8.map { byte in
+                let isSafe = (0x20...0x7E).contains(byte) && !"\"\\%".utf8.contains(byte)
+                return isSafe ? byte : UInt8(ascii: "_")
+            },
+            as: UTF8.self
+        )
+        guard plain != filename else { return "attachment; filename=\"\(plain)\"" }
+        let digits = Array("0123456789ABCDEF")
+        let extended = filename.utf8.map { byte in
+            let character = Character(Unicode.Scalar(byte))
+            let isPlain = byte < 0x80 && (character.isLetter || character.isNumber || "-._".contains(character))
+            return isPlain ? String(character) : "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+        }
+        return "attachment; filename=\"\(plain)\"; filename*=UTF-8''\(extended.joined())"
+    }
+
+    /// Whether a list of tags holds this one, compared weakly (§13.1.2).
+    static func matches(_ field: String, _ tag: String) -> Bool {
+        field.split(separator: ",").contains { part in
+            let candidate = part.trimmingPrefix(while: \.isWhitespace).prefix { !$0.isWhitespace }
+            return candidate == "*" || candidate.trimmingPrefix("W/") == tag
+        }
+    }
+}

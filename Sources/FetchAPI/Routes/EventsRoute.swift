@@ -1,0 +1,125 @@
+import FetchJobs
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import ServiceLifecycle
+import Synchronization
+
+/// What happens to a job, as server-sent events (WHATWG HTML §9.2).
+///
+/// Events of the attempt that runs here are sent with their position as `id`; a client that comes back says by
+/// `Last-Event-ID` what it has. Progress has no id: the newest is all that counts. The end closes the stream.
+struct EventsRoute: Sendable {
+    struct Pace: Sendable {
+        /// How often progress is told at most, and the store asked about jobs that run elsewhere.
+        var tick = Duration.milliseconds(500)
+        /// How long nothing is sent at most.
+        var heartbeat = Duration.seconds(15)
+    }
+
+    let jobs: any JobStore
+    let live: LiveJobs
+    let streams: OpenStreams
+    var pace = Pace()
+
+    var routes: [Route] { [Route(.get, "/v1/jobs/{id}/events", tenant: follow)] }
+
+    private func follow(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        guard let id = Job.ID(call.parameter), try await jobs.job(id, of: tenant) != nil else {
+            throw JobRoutes.notFound
+        }
+        let last = call.headers[.lastEventID]
+        // The status that tells a client not to come back (§9.2.3).
+        guard last != EventStream.finalID else { return Response(status: .noContent) }
+        let stream = EventStream(
+            id: id, tenant: tenant, jobs: jobs, live: live, pace: pace,
+            last: last.flatMap { JobEvent.Position($0) })
+        let body = call.request.body
+        return Response(
+            status: .ok,
+            headers: [
+                .contentType: "text/event-stream", .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
+                .xAccelBuffering: "no",
+            ],
+            body: ResponseBody { writer in
+                streams.count.add(1, ordering: .relaxed)
+                defer { streams.count.subtract(1, ordering: .relaxed) }
+                // When the client leaves, the stream ends as its connection does.
+                try? await body.consumeWithCancellationOnInboundClose { _ in try await stream.send(to: &writer) }
+                try await writer.finish(nil)
+            }
+        )
+    }
+}
+
+/// How many clients follow events.
+final class OpenStreams: Sendable {
+    let count = Atomic<Int>(0)
+
+    init(_ registry: MetricsRegistry) {
+        registry.gauge("fetchd_event_streams", "Clients that follow a job's events.") { [weak self] in
+            Double(self?.count.load(ordering: .relaxed) ?? 0)
+        }
+    }
+}
+
+/// One client's view of one job's events.
+struct EventStream {
+    static let finalID = "final"
+
+    let id: Job.ID
+    let tenant: Tenant.ID
+    let jobs: any JobStore
+    let live: LiveJobs
+    let pace: EventsRoute.Pace
+    /// The last event that the client has.
+    var last: JobEvent.Position?
+
+    /// Sends events until the job is final or the service stops.
+    func send(to writer: inout any ResponseBodyWriter) async throws {
+        var stream = self
+        var progress: JobProgress?
+        var isSilentSince = ContinuousClock.now
+        while !Task.isCancelled, !Task.isShuttingDownGracefully {
+            // Looked at before the events, so that those of its last moment are not missed.
+            let final = try await stream.finalJob()
+            var text = stream.news(&progress)
+            if let final { text += Self.text("job.finished", id: Self.finalID, final.json) }
+            if text.isEmpty, ContinuousClock.now - isSilentSince >= pace.heartbeat { text = ":\n\n" }
+            if !text.isEmpty {
+                try await writer.write(ByteBuffer(string: text))
+                isSilentSince = .now
+            }
+            if final != nil { return }
+            try await Task.sleep(for: pace.tick)
+        }
+    }
+
+    /// Events and progress that the client does not have yet.
+    private mutating func news(_ progress: inout JobProgress?) -> String {
+        guard let job = live.job(id, of: tenant) else { return "" }
+        var text = ""
+        for event in job.events(after: last) {
+            text += Self.text(event.name.rawValue, id: event.position.description, event.data.bytes)
+            last = event.position
+        }
+        if let current = job.progress, current != progress {
+            text += Self.text("job.progress", id: nil, JSONWriter.object(current.write))
+            progress = current
+        }
+        return text
+    }
+
+    /// The job when it is final; the store is not asked while it runs here.
+    private func finalJob() async throws -> Job? {
+        guard live.job(id, of: tenant) == nil else { return nil }
+        guard let job = try await jobs.job(id, of: tenant) else { return nil }
+        return job.state.isFinal ? job : nil
+    }
+
+    /// JSON has no line breaks of its own, so one line of data holds it.
+    private static func text(_ name: String, id: String?, _ data: [UInt8]) -> String {
+        (id.map { "id: \($0)\n" } ?? "") + "event: \(name)\ndata: \(String(decoding: data, as: UTF8.self))\n\n"
+    }
+}

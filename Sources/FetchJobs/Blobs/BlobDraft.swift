@@ -1,0 +1,35 @@
+import Crypto
+
+/// A blob being written, measured on the way.
+///
+/// Either ``finish()`` or ``abandon()`` is its last call.
+package struct BlobDraft: Sendable {
+    private let writer: any BlobWriter
+    private var hash = SHA256()
+    /// How many bytes were written.
+    package private(set) var count: Int64 = 0
+
+    package init(in blobs: any BlobStore) async throws(StoreError) { writer = try await blobs.create() }
+
+    /// Appends bytes; returns when more can be taken.
+    package mutating func append(_ bytes: [UInt8]) async throws(StoreError) {
+        bytes.withUnsafeBytes { hash.update(bufferPointer: $0) }
+        count += Int64(bytes.count)
+        try await writer.write(bytes)
+    }
+
+    /// Makes the bytes durable.
+    package func finish() async throws(StoreError) -> MeasuredBlob {
+        try await writer.finish()
+        return MeasuredBlob(id: writer.id, bytes: count, digest: SHA256Digest(hash.finalize()))
+    }
+
+    /// Whether what is written so far can be read.
+    package var growsReadably: Bool { writer.growsReadably }
+
+    /// Opens what is written so far, to be read while more is.
+    package func openGrowing() async throws(StoreError) -> any GrowingBody { try await writer.openGrowing() }
+
+    /// Removes what was written.
+    package func abandon() async { await writer.abandon() }
+}

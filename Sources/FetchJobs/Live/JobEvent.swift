@@ -1,0 +1,37 @@
+/// Something that happened to a job while it ran.
+package struct JobEvent: Sendable {
+    package enum Name: String, Sendable {
+        case resumedAtOffset = "job.resumedAtOffset"
+        case response = "job.response"
+        case bodyWanted = "job.bodyWanted"
+    }
+
+    /// Where an event stands among all of its job: attempts one after the other, and the events of each.
+    package struct Position: Sendable, Comparable, CustomStringConvertible {
+        package let attempt: Int
+        package let number: Int
+
+        package init(attempt: Int, number: Int) {
+            self.attempt = attempt
+            self.number = number
+        }
+
+        /// The position that a text names, as ``description`` writes it.
+        package init?(_ text: String) {
+            let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+            guard parts.count == 2, let attempt = Int(parts[0]), let number = Int(parts[1]) else { return nil }
+            self.init(attempt: attempt, number: number)
+        }
+
+        package var description: String { "\(attempt).\(number)" }
+
+        package static func < (left: Self, right: Self) -> Bool {
+            (left.attempt, left.number) < (right.attempt, right.number)
+        }
+    }
+
+    package let position: Position
+    package let name: Name
+    /// A JSON object.
+    package let data: RawJSON
+}

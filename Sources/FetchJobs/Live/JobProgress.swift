@@ -1,0 +1,36 @@
+/// How far the transfer of a job is, at the moment it was asked.
+package struct JobProgress: Sendable, Equatable {
+    /// Of the request's body, since it was begun to be sent the last time.
+    package var bytesSent: Int64
+    /// Nil when nobody knows.
+    package var bytesExpectedToSend: Int64?
+    /// Of the response's body; a download counts what an earlier attempt has left it.
+    package var bytesReceived: Int64
+    /// Nil when nobody knows.
+    package var bytesExpectedToReceive: Int64?
+
+    package init(
+        bytesSent: Int64,
+        bytesExpectedToSend: Int64?,
+        bytesReceived: Int64,
+        bytesExpectedToReceive: Int64?
+    ) {
+        self.bytesSent = bytesSent
+        self.bytesExpectedToSend = bytesExpectedToSend
+        self.bytesReceived = bytesReceived
+        self.bytesExpectedToReceive = bytesExpectedToReceive
+    }
+
+    /// From 0 to 1, of what is received; nil while its length is unknown.
+    package var fraction: Double? {
+        bytesExpectedToReceive.map { $0 == 0 ? 1 : min(1, Double(bytesReceived) / Double($0)) }
+    }
+
+    package func write(_ writer: inout JSONWriter) {
+        writer.member("bytesSent", bytesSent)
+        writer.member("bytesExpectedToSend", bytesExpectedToSend)
+        writer.member("bytesReceived", bytesReceived)
+        writer.member("bytesExpectedToReceive", bytesExpectedToReceive)
+        writer.member("fraction", fraction)
+    }
+}

@@ -1,0 +1,148 @@
+import Synchronization
+
+/// One attempt of a job while it runs here: how far it is, what has happened, and the bytes so far.
+package final class LiveJob: Sendable {
+    /// Events beyond it push out the oldest.
+    static let maximumEvents = 256
+
+    fileprivate struct State {
+        var events: [JobEvent] = []
+        var count = 0
+        var body: LiveBody?
+        var bodyCount: Int64 = 0
+        var isBodyComplete = false
+        var isOver = false
+        var progress: (@Sendable () -> JobProgress)?
+        var followers: [Int: AsyncStream<Void>.Continuation] = [:]
+        var nextFollower = 0
+    }
+
+    package let tenant: Tenant.ID
+    /// The body that a client sends while the job runs.
+    package let upload: LiveUpload
+    private let attempt: Int
+    private let state = Mutex(State())
+
+    init(tenant: Tenant.ID, attempt: Int) {
+        self.tenant = tenant
+        self.attempt = attempt
+        upload = LiveUpload()
+        upload.onWanted { [weak self] in self?.note(.bodyWanted) { _ in } }
+    }
+
+    // MARK: The worker
+
+    /// Names what knows how far the transfer is.
+    package func attach(progress: @escaping @Sendable () -> JobProgress) {
+        state.withLock { $0.progress = progress }
+    }
+
+    package func note(_ name: JobEvent.Name, _ members: (inout JSONWriter) -> Void) {
+        let data = RawJSON(JSONWriter.object(members))
+        state.withLock { state in
+            state.count += 1
+            let position = JobEvent.Position(attempt: attempt, number: state.count)
+            if state.events.count >= Self.maximumEvents { state.events.removeFirst() }
+            state.events.append(JobEvent(position: position, name: name, data: data))
+            state.tell()
+        }
+    }
+
+    /// The response's body begins to arrive.
+    package func begin(_ body: LiveBody) {
+        state.withLock { state in
+            state.body = body
+            state.tell()
+        }
+    }
+
+    /// So many bytes of the body can be read.
+    package func grow(to count: Int64) {
+        state.withLock { state in
+            state.bodyCount = count
+            state.tell()
+        }
+    }
+
+    /// The body is whole.
+    package func completeBody() {
+        state.withLock { state in
+            state.isBodyComplete = true
+            state.tell()
+        }
+    }
+
+    func end() {
+        upload.end()
+        let followers = state.withLock { state in
+            state.isOver = true
+            state.progress = nil
+            state.tell()
+            defer { state.followers = [:] }
+            return Array(state.followers.values)
+        }
+        // Outside of the lock: a stream that ends leaves.
+        for follower in followers { follower.finish() }
+    }
+
+    // MARK: Followers
+
+    package var progress: JobProgress? { state.withLock { $0.progress }?() }
+
+    package func events(after position: JobEvent.Position?) -> [JobEvent] {
+        state.withLock { state in
+            guard let position else { return state.events }
+            return state.events.filter { $0.position > position }
+        }
+    }
+
+    /// What is there of the response's body; nil before it begins.
+    package var body: LiveBody? { state.withLock { $0.body } }
+
+    /// How many bytes of the body can be read, whether they are all, and whether more may come.
+    package var bodyState: (count: Int64, isComplete: Bool, isOver: Bool) {
+        state.withLock { ($0.bodyCount, $0.isBodyComplete, $0.isOver) }
+    }
+
+    /// Says something at each change, several at once as one, and ends with the job; looks first for what was before.
+    package func changes() -> AsyncStream<Void> {
+        let (changes, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        state.withLock { state in
+            continuation.yield()
+            guard !state.isOver else { return continuation.finish() }
+            let number = state.nextFollower
+            state.nextFollower += 1
+            state.followers[number] = continuation
+            continuation.onTermination = { [weak self] _ in self?.leave(number) }
+        }
+        return changes
+    }
+
+    private func leave(_ number: Int) {
+        // Outside of the lock: letting a continuation go may end its stream.
+        let left = state.withLock { $0.followers.removeValue(forKey: number) }
+        _ = left
+    }
+}
+
+extension LiveJob.State {
+    fileprivate func tell() { for follower in followers.values { follower.yield() } }
+}
+
+/// The body of a response that is still arriving.
+package struct LiveBody: Sendable {
+    package let contentType: String?
+    package let filename: String?
+    /// Opens what is there, to be read as far as ``LiveJob/bodyState`` says.
+    package let open: @Sendable () async throws(StoreError) -> any GrowingBody
+
+    package init(
+        contentType: String?,
+        filename: String?,
+        open: @escaping @Sendable () async throws(StoreError) -> any GrowingBody
+    ) {
+        self.contentType = contentType
+        self.filename = filename
+        self.open = open
+    }
+}

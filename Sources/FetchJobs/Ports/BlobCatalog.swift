@@ -1,0 +1,63 @@
+package import FetchEngine
+
+/// What is known of the blobs that clients may name; their bytes are in the ``BlobStore``.
+///
+/// Bytes come before their row and go after it, so a crash leaves bytes without a row at worst; ``orphans(among:)``
+/// finds those.
+package protocol BlobCatalog: Sendable {
+    /// Adds a blob whose bytes are stored.
+    ///
+    /// - Parameter key: The client's Idempotency-Key, if any.
+    /// - Returns: The blob, or the one that the key made before.
+    func add(_ blob: Blob, key: String?) async throws(StoreError) -> Blob
+
+    /// Adds a file that came with a download under a name that no other file of the tenant has.
+    ///
+    /// - Parameters:
+    ///   - job: The job whose file it is; nil for what comes beside it.
+    ///   - name: What it is to be called; a number is put before the extension when the name is taken.
+    ///   - replacing: Whether a file of that name gives way instead.
+    /// - Returns: The name it got, and the blob it has replaced, whose bytes are to go.
+    func addFile(
+        _ blob: Blob,
+        of job: Job.ID?,
+        named name: String,
+        replacing: Bool
+    ) async throws(StoreError) -> (filename: String, replaced: Blob.ID?)
+
+    /// Adds what a job has left of its download, and what it takes to go on with it.
+    func addPartial(_ blob: Blob, _ data: ResumeData, of job: Job.ID) async throws(StoreError)
+
+    /// What it takes to go on with a partial file; nil when the tenant has no such blob or it is a whole one.
+    func partial(_ id: Blob.ID, of tenant: Tenant.ID) async throws(StoreError) -> ResumeData?
+
+    /// Those of the jobs that are not in the queue any more.
+    func ended(among jobs: [Job.ID]) async throws(StoreError) -> [Job.ID]
+
+    /// The blob of this id, or nil when the tenant has none such.
+    func blob(_ id: Blob.ID, of tenant: Tenant.ID) async throws(StoreError) -> Blob?
+
+    /// Keeps blobs from being deleted until a job is final that is about to be stored.
+    ///
+    /// - Returns: Those that the tenant has.
+    func hold(_ ids: Set<Blob.ID>, for job: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Set<Blob.ID>
+
+    /// Removes the row of a blob that no job needs any more.
+    func remove(_ id: Blob.ID, of tenant: Tenant.ID) async throws(StoreError) -> BlobRemoval
+
+    /// Removes the rows of blobs that have expired and that no job needs, and whatever else has outlived its use.
+    ///
+    /// - Returns: The blobs whose bytes are to go now, up to some number.
+    func removeExpired() async throws(StoreError) -> [Blob.ID]
+
+    /// Those of the stored blobs that nothing refers to.
+    func orphans(among ids: [Blob.ID]) async throws(StoreError) -> [Blob.ID]
+}
+
+/// What became of a wish to remove a blob.
+package enum BlobRemoval: Sendable, Equatable {
+    case removed
+    /// A job that is not final needs it.
+    case inUse
+    case missing
+}

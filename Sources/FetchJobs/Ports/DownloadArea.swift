@@ -1,0 +1,37 @@
+package import FetchEngine
+
+/// Where downloads grow until they are complete: on this node's disk, a directory for each job.
+///
+/// What is there outlives the process, so that an attempt goes on where a crash has cut off the one before.
+package protocol DownloadArea: Sendable {
+    /// The place of a job, and what an earlier attempt has left there.
+    func open(_ job: Job.ID) async throws(StoreError) -> DownloadPlace
+
+    /// Makes what is there of a download survive a loss of power, and notes how to go on with it.
+    func checkpoint(_ data: ResumeData, of job: Job.ID) async throws(StoreError)
+
+    /// Puts the partial file of an earlier download into a job's place; what it needs to go on there.
+    func restore(_ data: ResumeData, from content: any BlobReader, for job: Job.ID) async throws(StoreError)
+        -> ResumeData
+
+    /// Opens a file that grows in a job's place, to be read meanwhile.
+    func openGrowing(fileAt path: String) async throws(StoreError) -> any GrowingBody
+
+    /// Removes the place of a job and all in it.
+    func remove(_ job: Job.ID) async throws(StoreError)
+
+    /// The jobs that have a place here.
+    func jobs() async throws(StoreError) -> [Job.ID]
+}
+
+/// Where the download of one job grows.
+package struct DownloadPlace: Sendable {
+    package let directory: String
+    /// What an earlier attempt has left, if it can be gone on with.
+    package let resumeData: ResumeData?
+
+    package init(directory: String, resumeData: ResumeData?) {
+        self.directory = directory
+        self.resumeData = resumeData
+    }
+}

@@ -1,0 +1,28 @@
+/// Where uploads grow that come in several requests: on this node's disk.
+package protocol UploadArea: Sendable {
+    func create(_ upload: Upload) async throws(StoreError)
+
+    /// The upload and how many bytes of it are there; nil when the tenant has none such here.
+    func upload(_ id: Upload.ID, of tenant: Tenant.ID) async throws(StoreError) -> (upload: Upload, offset: Int64)?
+
+    /// Opens an upload to append to it from an offset on; what lies behind that is cut off.
+    func open(_ upload: Upload, at offset: Int64) async throws(StoreError) -> any UploadWriter
+
+    /// The file with the bytes.
+    func path(of upload: Upload) -> String
+
+    /// Removes an upload; one that is gone is fine.
+    func remove(_ id: Upload.ID, of tenant: Tenant.ID) async throws(StoreError)
+
+    /// Removes uploads that were begun before a time.
+    func remove(begunBefore time: Timestamp) async throws(StoreError)
+}
+
+/// Appends to an upload, by one owner; ``close()`` is its last call.
+package protocol UploadWriter: Sendable {
+    /// Appends; returns when more can be taken.
+    func write(_ bytes: [UInt8]) async throws(StoreError)
+
+    /// Makes what was written survive a loss of power.
+    func close() async throws(StoreError)
+}

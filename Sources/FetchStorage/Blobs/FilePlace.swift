@@ -1,0 +1,55 @@
+import FetchJobs
+import Glibc
+import NIOFileSystem
+import SystemPackage
+
+/// What the stores that keep files have in common.
+enum FilePlace {
+    /// Makes a directory and those above it, for this user only.
+    static func make(_ directory: FilePath) async throws {
+        do {
+            try await FileSystem.shared.createDirectory(
+                at: directory, withIntermediateDirectories: true, permissions: [.ownerReadWriteExecute])
+        } catch let error as FileSystemError where error.code == .fileAlreadyExists {
+            // It is there: what we want.
+        }
+    }
+
+    /// Makes a small file, durably.
+    static func write(_ bytes: [UInt8], to path: FilePath) async throws {
+        try await FileSystem.shared.withFileHandle(
+            forWritingAt: path, options: .newFile(replaceExisting: true, permissions: [.ownerReadWrite])
+        ) { file in
+            try await file.write(contentsOf: bytes, toAbsoluteOffset: 0)
+            try await file.synchronize()
+        }
+    }
+
+    /// Gives a file its name in one step, also when another has it: the library moves only to names that are free.
+    static func rename(_ file: FilePath, to path: FilePath) throws {
+        guard Glibc.rename(file.string, path.string) == 0 else { throw Errno(rawValue: errno) }
+    }
+
+    static func names(in directory: FilePath) async throws(StoreError) -> [String] {
+        try await wrap("A directory cannot be listed.") {
+            try await FileSystem.shared.withDirectoryHandle(atPath: directory) { handle in
+                var names: [String] = []
+                for try await entry in handle.listContents() { names.append(entry.name.string) }
+                return names
+            }
+        }
+    }
+
+    /// Makes the names in a directory survive a loss of power.
+    static func sync(_ directory: FilePath) async throws {
+        try await FileSystem.shared.withDirectoryHandle(atPath: directory) { try await $0.synchronize() }
+    }
+
+    /// Puts what the file system says into the store's words.
+    static func wrap<Result>(
+        _ message: String,
+        _ body: () async throws -> Result
+    ) async throws(StoreError) -> Result {
+        do { return try await body() } catch { throw StoreError(file: error, message) }
+    }
+}

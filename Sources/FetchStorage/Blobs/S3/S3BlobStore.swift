@@ -1,0 +1,239 @@
+package import FetchEngine
+package import FetchJobs
+import Foundation
+import HTTPTypes
+import NIOFileSystem
+
+/// Blobs as objects of one bucket in a store that speaks S3.
+///
+/// Larger ones are sent in parts while they come, so that no more than one part is in memory.
+package struct S3BlobStore: BlobStore {
+    package struct Configuration: Sendable, CustomStringConvertible {
+        /// Scheme, host and port, such as `https://s3.eu-central-1.amazonaws.com`.
+        package var origin: String
+        package var bucket: String
+        package var region = "us-east-1"
+        package var accessKeyID: String
+        package var secretAccessKey: String
+        /// Stands before the names of all objects.
+        package var prefix = ""
+        /// Where copies of blobs are made for readers that need files.
+        package var stagingDirectory: String
+
+        package init(
+            origin: String,
+            bucket: String,
+            accessKeyID: String,
+            secretAccessKey: String,
+            stagingDirectory: String
+        ) {
+            self.origin = origin
+            self.bucket = bucket
+            self.accessKeyID = accessKeyID
+            self.secretAccessKey = secretAccessKey
+            self.stagingDirectory = stagingDirectory
+        }
+
+        /// It holds a secret: it never prints itself.
+        package var description: String { "<s3>" }
+    }
+
+    private let client: S3Client
+
+    /// - Parameter session: Carries the requests; it follows no redirects and keeps nothing.
+    package init(_ configuration: Configuration, session: Session) async throws(StoreError) {
+        client = S3Client(configuration, session: session)
+        try await FilePlace.wrap("The staging directory cannot be made.") {
+            try await FilePlace.make(FilePath(configuration.stagingDirectory))
+        }
+    }
+
+    /// What a session must be like that carries the store's requests.
+    package static func sessionConfiguration(_ standard: SessionConfiguration) -> SessionConfiguration {
+        var configuration = standard
+        configuration.redirects.policy = .return
+        configuration.httpCookieStorage = nil
+        configuration.urlCache = nil
+        configuration.credentialStorage = nil
+        configuration.automaticallyDecodesContent = false
+        configuration.httpMaximumConnectionsPerHost = 64
+        // The operator has named the store: it may be inside the network that jobs may not reach.
+        configuration.targetPolicy = .unrestricted
+        return configuration
+    }
+
+    package func create() async throws(StoreError) -> any BlobWriter { S3BlobWriter(client: client) }
+
+    package func open(_ id: Blob.ID, range: Range<Int64>) async throws(StoreError) -> any BlobReader {
+        guard !range.isEmpty else {
+            _ = try await client.send(.head, "\(id)")
+            return S3BlobReader(body: nil)
+        }
+        return S3BlobReader(body: try await client.read("\(id)", range))
+    }
+
+    package func delete(_ id: Blob.ID) async throws(StoreError) {
+        do throws(StoreError) { _ = try await client.send(.delete, "\(id)") } catch {
+            // One that is gone is what was wanted.
+            guard error.code == .blobGone else { throw error }
+        }
+    }
+
+    package func adopt(fileAt path: String) async throws(StoreError) -> MeasuredBlob {
+        var draft = try await BlobDraft(in: self)
+        do {
+            let bytes = try await FileSystem.shared.info(forFileAt: FilePath(path))?.size ?? 0
+            let reader = FileBlobReader(
+                file: try await FileSystem.shared.openFile(forReadingAt: FilePath(path)), range: 0..<bytes)
+            while let chunk = try await reader.next() { try await draft.append(chunk) }
+            let blob = try await draft.finish()
+            _ = try await FileSystem.shared.removeItem(at: FilePath(path))
+            return blob
+        } catch {
+            await draft.abandon()
+            throw StoreError(file: error, "A file cannot be made a blob.")
+        }
+    }
+
+    package func file(of id: Blob.ID) async throws(StoreError) -> BlobFile {
+        let path = client.configuration.stagingDirectory + "/\(id)-\(UUID())"
+        let length = try await client.send(.head, "\(id)").headers[.contentLength].flatMap { Int64($0) } ?? 0
+        let reader = try await open(id, range: 0..<length)
+        try await FilePlace.wrap("A copy of a blob cannot be made.") {
+            try await FileSystem.shared.withFileHandle(
+                forWritingAt: FilePath(path), options: .newFile(replaceExisting: true, permissions: [.ownerReadWrite])
+            ) { file in
+                var offset: Int64 = 0
+                while let chunk = try await reader.next() {
+                    offset += try await file.write(contentsOf: chunk, toAbsoluteOffset: offset)
+                }
+            }
+        }
+        return BlobFile(path: path, isCopy: true)
+    }
+
+    package func forEach(_ visit: @Sendable ([Blob.ID]) async throws(StoreError) -> Void) async throws(StoreError) {
+        let prefix = client.configuration.prefix
+        var token: String?
+        repeat {
+            var query = [("list-type", "2"), ("prefix", prefix + Blob.Kind.prefix)]
+            if let token { query.append(("continuation-token", token)) }
+            let page = XMLText(try await client.send(.get, "", query.map { (name: $0.0, value: $0.1) }).text)
+            try await visit(page.texts(of: "Key").compactMap { Blob.ID($0.dropFirst(prefix.count)) })
+            token = page.texts(of: "NextContinuationToken").first
+        } while token != nil
+    }
+}
+
+/// Sends one object: whole when it is small, otherwise in parts.
+private actor S3BlobWriter: BlobWriter {
+    /// The least that S3 takes is 5 MiB.
+    private static let partBytes = 8 << 20
+    /// S3 takes 10 000 parts: later ones are larger.
+    private static let partsPerSize = 1000
+
+    let id = Blob.ID()
+    private let client: S3Client
+    private var buffer: [UInt8] = []
+    private var uploadID: String?
+    private var tags: [String] = []
+
+    init(client: S3Client) { self.client = client }
+
+    nonisolated var growsReadably: Bool { false }
+
+    func openGrowing() async throws(StoreError) -> any GrowingBody {
+        throw StoreError(.blob, "An object cannot be read before it is whole.")
+    }
+
+    func write(_ bytes: [UInt8]) async throws(StoreError) {
+        buffer += bytes
+        let size = Self.partBytes << (tags.count / Self.partsPerSize)
+        guard buffer.count >= size else { return }
+        let part = Array(buffer.prefix(size))
+        buffer.removeFirst(size)
+        try await send(part)
+    }
+
+    private func send(_ part: [UInt8]) async throws(StoreError) {
+        let upload: String
+        if let uploadID {
+            upload = uploadID
+        } else {
+            let answer = try await client.send(.post, "\(id)", [(name: "uploads", value: "")])
+            guard let new = XMLText(answer.text).texts(of: "UploadId").first else {
+                throw StoreError(.blob, "The blob store begins no upload.")
+            }
+            upload = new
+            uploadID = new
+        }
+        let query = [(name: "partNumber", value: "\(tags.count + 1)"), (name: "uploadId", value: upload)]
+        let answer = try await client.send(.put, "\(id)", query, body: part)
+        guard let tag = answer.headers[.eTag] else { throw StoreError(.blob, "The blob store tells no tag of a part.") }
+        tags.append(tag)
+    }
+
+    func finish() async throws(StoreError) {
+        guard uploadID != nil else {
+            _ = try await client.send(.put, "\(id)", body: buffer)
+            return
+        }
+        if !buffer.isEmpty { try await send(buffer) }
+        buffer = []
+        let parts = tags.enumerated().map { number, tag in
+            "<Part><PartNumber>\(number + 1)</PartNumber><ETag>\(tag.replacing("\"", with: "&quot;"))</ETag></Part>"
+        }
+        let list = "<CompleteMultipartUpload>\(parts.joined())</CompleteMultipartUpload>"
+        let answer = try await client.send(
+            .post, "\(id)", [(name: "uploadId", value: uploadID ?? "")], body: Array(list.utf8))
+        // S3 may say so after it has begun to answer well.
+        guard !answer.text.contains("<Error>") else {
+            throw StoreError(.blob, "The blob store cannot complete an upload.")
+        }
+    }
+
+    func abandon() async {
+        guard let uploadID else { return }
+        // Nobody refers to the parts: what stays behind costs room only.
+        _ = try? await client.send(.delete, "\(id)", [(name: "uploadId", value: uploadID)])
+    }
+}
+
+private actor S3BlobReader: BlobReader {
+    private var bytes: ResponseBody.Iterator?
+
+    init(body: ResponseBody?) { bytes = body?.makeAsyncIterator() }
+
+    func next() async throws(StoreError) -> [UInt8]? {
+        guard var iterator = bytes else { return nil }
+        do {
+            let chunk = try await iterator.next(isolation: self)
+            bytes = iterator
+            return chunk
+        } catch {
+            throw StoreError(.blob, "A blob cannot be read.", underlying: error)
+        }
+    }
+}
+
+/// As much of XML as S3's answers need: the texts of elements that hold nothing else.
+struct XMLText {
+    private let text: String
+
+    init(_ text: String) { self.text = text }
+
+    func texts(of name: String) -> [String] {
+        var texts: [String] = []
+        var rest = text[...]
+        while let open = rest.range(of: "<\(name)>"), let close = rest[open.upperBound...].range(of: "</\(name)>") {
+            texts.append(Self.unescaped(rest[open.upperBound..<close.lowerBound]))
+            rest = rest[close.upperBound...]
+        }
+        return texts
+    }
+
+    private static func unescaped(_ text: Substring) -> String {
+        String(text).replacing("&quot;", with: "\"").replacing("&lt;", with: "<").replacing("&gt;", with: ">")
+            .replacing("&apos;", with: "'").replacing("&#34;", with: "\"").replacing("&amp;", with: "&")
+    }
+}

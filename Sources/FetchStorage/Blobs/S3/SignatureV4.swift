@@ -1,0 +1,113 @@
+import Crypto
+import FetchJobs
+import Foundation
+import Glibc
+
+/// Signs requests as AWS Signature Version 4 says.
+///
+/// libcurl's own signature is not used: it signs queries as they come, where the rules want them sorted.
+struct SignatureV4: Sendable {
+    /// Who signs; the secret never prints itself.
+    struct Credentials: Sendable, CustomStringConvertible {
+        let accessKeyID: String
+        let secretAccessKey: String
+        let sessionToken: String?
+
+        var description: String { "<redacted>" }
+    }
+
+    /// What is signed of a request.
+    struct Message: Sendable {
+        var method: String
+        /// Encoded, as it is sent.
+        var path: String
+        /// Not encoded.
+        var query: [(name: String, value: String)] = []
+        var headers: [(name: String, value: String)] = []
+        /// The SHA-256 of the body in hexadecimal digits, or the word that stands for it.
+        var payload: String
+    }
+
+    let credentials: Credentials
+    let region: String
+    let service: String
+
+    /// The value of `Authorization`.
+    ///
+    /// - Parameter date: As in `x-amz-date`: `20150830T123600Z`.
+    func authorization(for message: Message, date: String) -> String {
+        let scope = "\(date.prefix(8))/\(region)/\(service)/aws4_request"
+        let signature = Self.hexadecimal(
+            HMAC<SHA256>.authenticationCode(
+                for: Data(stringToSign(message, date: date).utf8), using: key(day: String(date.prefix(8)))))
+        return "AWS4-HMAC-SHA256 Credential=\(credentials.accessKeyID)/\(scope), "
+            + "SignedHeaders=\(Self.signedHeaders(message)), Signature=\(signature)"
+    }
+
+    func stringToSign(_ message: Message, date: String) -> String {
+        let scope = "\(date.prefix(8))/\(region)/\(service)/aws4_request"
+        return "AWS4-HMAC-SHA256\n\(date)\n\(scope)\n" + Self.hash(Array(Self.canonicalRequest(message).utf8))
+    }
+
+    static func canonicalRequest(_ message: Message) -> String {
+        let query = message.query.map { (encode($0.name), encode($0.value)) }.sorted { $0 < $1 }
+        let headers = canonicalHeaders(message).map { "\($0.name):\($0.value)\n" }.joined()
+        return [
+            message.method, message.path, query.map { "\($0.0)=\($0.1)" }.joined(separator: "&"), headers,
+            signedHeaders(message), message.payload,
+        ].joined(separator: "\n")
+    }
+
+    private static func signedHeaders(_ message: Message) -> String {
+        canonicalHeaders(message).map(\.name).joined(separator: ";")
+    }
+
+    /// Names in lower case and order, values without needless spaces, several of one name joined.
+    private static func canonicalHeaders(_ message: Message) -> [(name: String, value: String)] {
+        var values: [String: [String]] = [:]
+        for (name, value) in message.headers {
+            let words = value.split(whereSeparator: { $0 == " " || $0 == "\t" || $0 == "\n" || $0 == "\r\n" })
+            values[name.lowercased(), default: []].append(words.joined(separator: " "))
+        }
+        return values.map { (name: $0.key, value: $0.value.joined(separator: ",")) }.sorted { $0.name < $1.name }
+    }
+
+    private func key(day: String) -> SymmetricKey {
+        [day, region, service, "aws4_request"].reduce(
+            SymmetricKey(data: Data("AWS4\(credentials.secretAccessKey)".utf8))
+        ) { key, word in
+            SymmetricKey(data: Data(HMAC<SHA256>.authenticationCode(for: Data(word.utf8), using: key)))
+        }
+    }
+
+    // MARK: Texts
+
+    /// Everything but letters, digits and `-._~` as escapes (RFC 3986 §2.3).
+    static func encode(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var result: [UInt8] = []
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                result.append(byte)
+            case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): result.append(byte)
+            default: result += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    static func hash(_ bytes: [UInt8]) -> String { hexadecimal(SHA256.hash(data: bytes)) }
+
+    private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    /// A time as `x-amz-date` writes it.
+    static func date(_ time: Timestamp) -> String {
+        let text = time.description
+        return text.prefix(19).filter { $0 != "-" && $0 != ":" } + "Z"
+    }
+}

@@ -1,0 +1,217 @@
+import FetchEngine
+import FetchJobs
+
+/// One attempt of a download: from where an earlier one stopped, to a file in the blob store.
+struct DownloadRun: Sendable {
+    let load: PreparedLoad
+    let blobs: any BlobStore
+    let catalog: any BlobCatalog
+    let area: any DownloadArea
+    let stop: StopSwitch
+
+    private var job: ClaimedJob { load.job }
+    private var live: LiveJob { load.live }
+
+    /// Never throws: a failure is an outcome.
+    func run() async -> JobOutcome {
+        let start = Timestamp.now
+        let watch = DownloadWatch(live: live, area: area, answerer: load.answerer)
+        let task: DownloadTask
+        do throws(StoreError) {
+            task = try await self.task(watch)
+        } catch {
+            return JobOutcome(failing: LoadError(error), startedAt: start)
+        }
+        stop.attach(task)
+        live.attach { JobProgress(download: task) }
+        do throws(LoadError) {
+            let file = try await receive(task, watch)
+            var outcome = JobOutcome(.success((file.response, nil)), of: task, startedAt: start)
+            try await keep(file, in: &outcome)
+            return outcome
+        } catch {
+            return await failed(error, task, startedAt: start)
+        }
+    }
+
+    // MARK: Loading
+
+    private func task(_ watch: DownloadWatch) async throws(StoreError) -> DownloadTask {
+        let place = try await area.open(job.id)
+        var options = DownloadOptions()
+        options.temporaryDirectory = place.directory
+        // What becomes of it is decided here.
+        options.deletesFileUponFailure = false
+        options.decodedMediaTypes = Set(
+            (job.spec.configuration.response.decode ?? []).flatMap { $0.decoder.mediaTypes })
+        options.expectedDigest = job.spec.configuration.destination.checksum
+        guard let data = try await resumeData(of: place) else {
+            return load.session.downloadTask(
+                with: load.request, options: options, configuration: load.configuration, delegate: watch)
+        }
+        return load.session.downloadTask(
+            withResumeData: data, request: load.request, options: options, configuration: load.configuration,
+            delegate: watch)
+    }
+
+    /// What an earlier attempt has left here, or an earlier job in the blob store.
+    private func resumeData(of place: DownloadPlace) async throws(StoreError) -> ResumeData? {
+        if let data = place.resumeData { return data }
+        guard let id = job.spec.resumeFrom, let partial = try await catalog.partial(id, of: job.tenant) else {
+            return nil
+        }
+        let reader = try await blobs.open(id, range: 0..<partial.byteCount)
+        return try await area.restore(partial, from: reader, for: job.id)
+    }
+
+    /// Loads the file, and writes checkpoints meanwhile.
+    private func receive(_ task: DownloadTask, _ watch: DownloadWatch) async throws(LoadError) -> DownloadedFile {
+        let result = await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for await _ in watch.checkpoints.values {
+                    // Without a checkpoint the next attempt has less to go on with; nothing else is lost.
+                    if let data = task.checkpoint { try? await area.checkpoint(data, of: job.id) }
+                }
+            }
+            defer { group.cancelAll() }
+            do throws(LoadError) {
+                return Result<DownloadedFile, LoadError>.success(try await task.result())
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    // MARK: Ending
+
+    /// Puts the file into the blob store, under a name of its own.
+    private func keep(_ file: DownloadedFile, in outcome: inout JobOutcome) async throws(LoadError) {
+        do throws(StoreError) {
+            let content = try await blobs.adopt(fileAt: file.path)
+            live.completeBody()
+            let destination = job.spec.configuration.destination
+            let blob = Blob(
+                tenant: job.tenant,
+                content: content,
+                contentType: file.decodedMediaType == nil ? file.response.mimeType : nil,
+                expiresAt: destination.expiresAfter.map { Timestamp.now.advanced(by: .seconds($0)) }
+            )
+            let suggested = destination.filename ?? file.suggestedFilename
+            let name = try await patiently { () throws(StoreError) in
+                try await catalog.addFile(
+                    blob, of: job.id, named: suggested, replacing: destination.allowOverwrite ?? false)
+            }
+            if let replaced = name.replaced { try await blobs.delete(replaced) }
+            let fork = try await keepResourceFork(of: file, named: name.filename, like: blob)
+            outcome.body = .blob(content)
+            outcome.file = RawJSON(
+                JSONWriter.object { file.write(&$0, blob: blob, filename: name.filename, resourceFork: fork) })
+            try await area.remove(job.id)
+        } catch {
+            throw LoadError(error)
+        }
+    }
+
+    /// Keeps the other half of a Macintosh file as a file beside it.
+    private func keepResourceFork(
+        of file: DownloadedFile,
+        named filename: String,
+        like blob: Blob
+    ) async throws(StoreError) -> Blob.ID? {
+        guard !file.attributes.resourceFork.isEmpty else { return nil }
+        var draft = try await BlobDraft(in: blobs)
+        try await draft.append(file.attributes.resourceFork)
+        let fork = Blob(
+            tenant: job.tenant, content: try await draft.finish(), contentType: nil, expiresAt: blob.expiresAt)
+        _ = try await catalog.addFile(fork, of: nil, named: "\(filename).rsrc", replacing: false)
+        return fork.id
+    }
+
+    /// Asks again while the database is away: the bytes are here, and nothing is gained by giving them up.
+    private func patiently<Answer>(
+        _ ask: () async throws(StoreError) -> Answer
+    ) async throws(StoreError) -> Answer {
+        while true {
+            do throws(StoreError) {
+                return try await ask()
+            } catch {
+                guard error.code == .unavailable, stop.reason == nil, !Task.isCancelled else { throw error }
+                try? await Task.sleep(for: .seconds(1))
+            }
+        }
+    }
+
+    private func failed(_ error: LoadError, _ task: DownloadTask, startedAt start: Timestamp) async -> JobOutcome {
+        var outcome = JobOutcome(.failure(error), of: task, startedAt: start)
+        do throws(StoreError) {
+            switch stop.reason {
+            case .drained, .leaseLost:
+                // The next attempt goes on with it.
+                if let data = error.resumeData { try await area.checkpoint(data, of: job.id) }
+                return outcome
+            case .cancelled(.keepingPartial), nil:
+                if let data = error.resumeData {
+                    let partial = Blob(
+                        tenant: job.tenant,
+                        content: try await blobs.adopt(fileAt: data.path),
+                        contentType: nil,
+                        expiresAt: Timestamp.now.advanced(by: Self.lifeOfPartialFiles)
+                    )
+                    try await catalog.addPartial(partial, data, of: job.id)
+                    outcome.error = RawJSON(
+                        JSONWriter.object { writer in
+                            error.write(&writer)
+                            writer.member("resumeData", partial.id.description)
+                        })
+                }
+            case .cancelled(.plainly): break
+            }
+            try await area.remove(job.id)
+        } catch {
+            // The job has failed already, and for a better reason; what is left here is removed later.
+        }
+        return outcome
+    }
+
+    /// How long what a failed download has left can be gone on with.
+    static let lifeOfPartialFiles = Duration.seconds(7 * 86_400)
+}
+
+extension DownloadedFile {
+    /// Writes what a job tells of its file beside its bytes.
+    fileprivate func write(
+        _ writer: inout JSONWriter, blob: Blob, filename: String, resourceFork: Blob.ID?
+    ) {
+        writer.member("blob", blob.id.description)
+        writer.member("filename", filename)
+        writer.member("expiresAt", blob.expiresAt?.description)
+        writer.member("decodedFrom", decodedMediaType)
+        writer.member("resourceFork", resourceFork?.description)
+        guard attributes.type != nil || attributes.creator != nil else { return }
+        writer.member(
+            "macintosh",
+            object: { writer in
+                writer.member("type", attributes.type)
+                writer.member("creator", attributes.creator)
+                writer.member("finderFlags", attributes.finderFlags)
+                writer.member("created", attributes.created.map { Timestamp(seconds: $0).description })
+                writer.member("modified", attributes.modified.map { Timestamp(seconds: $0).description })
+            }
+        )
+    }
+}
+
+extension Timestamp {
+    fileprivate init(seconds: Int64) { self.init(microseconds: seconds * 1_000_000) }
+}
+
+extension Configuration.Response.Format {
+    fileprivate var decoder: any BodyDecoder.Type {
+        switch self {
+        case .gzip: GzipDecoder.self
+        case .macBinary: MacBinaryDecoder.self
+        case .binHex: BinHexDecoder.self
+        }
+    }
+}

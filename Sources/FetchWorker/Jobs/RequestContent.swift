@@ -1,0 +1,90 @@
+import FetchEngine
+import FetchJobs
+
+/// Makes the engine's request of a job's: with the bytes that its body stands for.
+struct RequestContent: Sendable {
+    let blobs: any BlobStore
+    let catalog: any BlobCatalog
+    /// What the client sends while the job runs.
+    let upload: LiveUpload
+
+    /// What a job sends, and the content type to send when the client named none.
+    struct Prepared {
+        var body: RequestBody
+        var contentType: String?
+        /// Files that were made for this request and go when it is over.
+        var copies: [String] = []
+    }
+
+    nonisolated(nonsending) func request(
+        for job: JobRequest,
+        of tenant: Tenant.ID
+    ) async throws(LoadError) -> (Request, copies: [String]) {
+        guard let body = job.body else { return (Request(job, body: nil, contentType: nil), []) }
+        let prepared: Prepared
+        do throws(StoreError) { prepared = try await prepare(body, of: tenant) } catch { throw LoadError(error) }
+        return (Request(job, body: prepared.body, contentType: prepared.contentType), prepared.copies)
+    }
+
+    private nonisolated(nonsending) func prepare(
+        _ body: JobBody,
+        of tenant: Tenant.ID
+    ) async throws(StoreError) -> Prepared {
+        switch body {
+        case .text(let text): return Prepared(body: .bytes(Array(text.utf8)), contentType: "text/plain; charset=utf-8")
+        case .base64(let bytes): return Prepared(body: .bytes(bytes))
+        case .json(let value):
+            var writer = JSONWriter()
+            writer.value(value)
+            return Prepared(body: .bytes(writer.bytes), contentType: "application/json")
+        case .form(let fields):
+            return Prepared(
+                body: .bytes(FormSerializer.bytes(fields)), contentType: "application/x-www-form-urlencoded")
+        case .stream: return Prepared(body: .stream(upload))
+        case .multipart(let parts): return try await multipart(parts, of: tenant)
+        case .blob(let id):
+            let (file, blob) = try await file(id, of: tenant)
+            return Prepared(
+                body: .file(path: file.path),
+                contentType: blob.contentType ?? "application/octet-stream",
+                copies: file.isCopy ? [file.path] : []
+            )
+        }
+    }
+
+    private nonisolated(nonsending) func multipart(
+        _ parts: [JobBody.Part],
+        of tenant: Tenant.ID
+    ) async throws(StoreError) -> Prepared {
+        var form = MultipartForm()
+        var copies: [String] = []
+        for part in parts {
+            switch part.content {
+            case .text(let text) where part.filename == nil: form.append(part.name, text)
+            case .text(let text):
+                form.append(
+                    part.name, content: Array(text.utf8), filename: part.filename ?? "", contentType: part.contentType)
+            case .base64(let bytes):
+                form.append(
+                    part.name, content: bytes, filename: part.filename ?? part.name, contentType: part.contentType)
+            case .blob(let id):
+                let (file, blob) = try await file(id, of: tenant)
+                if file.isCopy { copies.append(file.path) }
+                form.append(
+                    part.name, file: file.path, filename: part.filename ?? part.name,
+                    contentType: part.contentType ?? blob.contentType)
+            }
+        }
+        return Prepared(body: form.body, contentType: form.contentType, copies: copies)
+    }
+
+    private nonisolated(nonsending) func file(
+        _ id: Blob.ID,
+        of tenant: Tenant.ID
+    ) async throws(StoreError) -> (BlobFile, Blob) {
+        guard let blob = try await catalog.blob(id, of: tenant) else {
+            throw StoreError(.blobGone, "The blob that the job sends is gone.")
+        }
+        return (try await blobs.file(of: id), blob)
+    }
+}

@@ -1,0 +1,245 @@
+import FetchJobs
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// Downloads through a running service: to files in the blob store, across crashes and cancellations.
+@Suite(.timeLimit(.minutes(3))) struct DownloadTests {
+    private func download(
+        _ service: ServiceProcess,
+        _ url: String,
+        destination: String = "",
+        more: String = ""
+    ) async throws -> [String: Any] {
+        try await service.fetch(
+            url, more: #", "kind": "download", "configuration": {"destination": {\#(destination)}}\#(more)"#)
+    }
+
+    private func content(of job: [String: Any], _ service: ServiceProcess) async throws -> [UInt8] {
+        try await service.request(.get, try #require(member(job, "body", "href", as: String.self))).body
+    }
+
+    /// DLD-4, DLD-5, DLD-9: the file has the name that the response suggests.
+    @Test func `a download becomes a file with a name, a digest and a blob of its own`() async throws {
+        let bytes = pattern(3_000_000)
+        let origin = try await Origin.nginx(files: ["big.bin": Data(bytes)])
+        try await ServiceProcess.with(allowing: [origin.rule]) { service in
+            let job = try await download(service, origin.url("/big.bin"))
+            #expect(member(job, "state") == "succeeded")
+            #expect(member(job, "file", "filename") == "big.bin")
+            #expect(member(job, "body", "digest") == SHA256Digest(of: bytes).field)
+            let href = try #require(member(job, "body", "href", as: String.self))
+            let body = try await service.request(.get, href)
+            #expect(body.body == bytes)
+            #expect(body.headers[.contentDisposition] == "attachment; filename=\"big.bin\"")
+            let blob = try #require(member(job, "file", "blob", as: String.self))
+            #expect(try await service.request(.get, "/v1/blobs/\(blob)").body == bytes)
+            #expect(try await service.request(.delete, "/v1/blobs/\(blob)").status == 204)
+            #expect(try await service.request(.get, href).status == 404)
+        }
+    }
+
+    /// DLD-1, DLD-2: of many at once each gets a name of its own, and with `allowOverwrite` the last one has it.
+    @Test func `downloads of one name are numbered unless they may overwrite`() async throws {
+        let origin = try await Origin.nginx(files: ["index.html": Data("hello".utf8)])
+        try await ServiceProcess.with(allowing: [origin.rule]) { service in
+            let names = try await withThrowingTaskGroup(of: String.self) { group in
+                for _ in 0..<20 {
+                    group.addTask {
+                        let job = try await download(service, origin.url("/index.html"))
+                        return try #require(member(job, "file", "filename", as: String.self))
+                    }
+                }
+                return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+            }
+            #expect(names == Set(["index.html"] + (1..<20).map { "index-\($0).html" }))
+            let replacing = #""filename": "index-7.html", "allowOverwrite": true"#
+            let job = try await download(service, origin.url("/index.html"), destination: replacing)
+            #expect(member(job, "file", "filename") == "index-7.html")
+            #expect(try await content(of: job, service) == Array("hello".utf8))
+        }
+    }
+
+    @Test func `a checksum that does not match fails the job`() async throws {
+        let origin = try await Origin.nginx(files: ["a.txt": Data("hello".utf8)])
+        try await ServiceProcess.with(allowing: [origin.rule]) { service in
+            let (right, wrong) = (SHA256Digest(of: Array("hello".utf8)), SHA256Digest(of: Array("hellO".utf8)))
+            let good = try await download(
+                service, origin.url("/a.txt"), destination: #""checksum": "\#(right.field)""#)
+            #expect(member(good, "state") == "succeeded")
+            let bad = try await download(service, origin.url("/a.txt"), destination: #""checksum": "\#(wrong.field)""#)
+            #expect(member(bad, "state") == "failed")
+            #expect(member(bad, "error", "name") == "contentDigestMismatch")
+        }
+    }
+
+    /// DCD-1, DCD-6, DCD-8.
+    @Test func `a gzip file is decoded and loses its extension`() async throws {
+        let text = String(repeating: "hello\n", count: 1000)
+        let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).txt").path
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        let end = try await onThread {
+            let gzip = try Program(["/usr/bin/gzip", "-n", path])
+            return gzip.waitForEnd()
+        }
+        #expect(end == 0)
+        let zipped = try Data(contentsOf: URL(filePath: path + ".gz"))
+        let origin = try await Origin.nginx(files: ["notes.txt.gz": zipped])
+        try await ServiceProcess.with(allowing: [origin.rule]) { service in
+            let job = try await service.fetch(
+                origin.url("/notes.txt.gz"),
+                more: #", "kind": "download", "configuration": {"response": {"decode": ["gzip"]}}"#)
+            #expect(member(job, "file", "filename") == "notes.txt")
+            #expect(member(job, "file", "decodedFrom") == "application/x-gzip")
+            #expect(try await content(of: job, service) == Array(text.utf8))
+        }
+    }
+
+    /// DLD-10: retention.
+    @Test func `what is asked of a destination is checked`() async throws {
+        try await ServiceProcess.with(allowing: []) { service async throws in
+            for destination in [
+                #""filename": "../x""#, #""filename": ".x""#, #""checksum": "md5=:AAAA:""#, #""expiresAfter": 0"#,
+            ] {
+                let body =
+                    #"{"kind": "download", "request": {"url": "http://o.example/"}, "configuration": "#
+                    + #"{"destination": {\#(destination)}}}"#
+                #expect(try await service.request(.post, "/v1/jobs", body: body).status == 422, "\(destination)")
+            }
+        }
+    }
+
+    // MARK: Going on
+
+    /// Serves one resource with an entity tag, and so much of each answer until its gate is opened.
+    private final class SlowOrigin: Sendable {
+        let content: [UInt8]
+        let origin: WireOrigin
+
+        init(_ content: [UInt8], holdingAt held: Int, _ gate: Gate, tags: [String] = ["\"v1\""]) throws {
+            self.content = content
+            let count = Progress()
+            origin = try WireOrigin { connection in
+                while let head = try connection.receiveHead() {
+                    let number = count.add(1)
+                    let tag = tags[min(number, tags.count) - 1]
+                    let start = head.firstMatch(of: /Range: bytes=(\d+)-\r\nIf-Range: ("[^"]*")/)
+                    let offset = start.flatMap { $0.output.2 == tag ? Int($0.output.1) : nil } ?? 0
+                    let status = offset > 0 ? "206 Partial Content" : "200 OK"
+                    let range =
+                        offset > 0 ? "Content-Range: bytes \(offset)-\(content.count - 1)/\(content.count)\r\n" : ""
+                    try connection.send(
+                        "HTTP/1.1 \(status)\r\nETag: \(tag)\r\n\(range)Content-Length: \(content.count - offset)\r\n\r\n"
+                    )
+                    let middle = number == 1 ? held : content.count
+                    try connection.send(Array(content[offset..<max(offset, middle)]))
+                    if number == 1 { try gate.wait() }
+                    try connection.send(Array(content[max(offset, middle)...]))
+                }
+            }
+        }
+
+        var rule: String { "127.0.0.1:\(origin.port)" }
+    }
+
+    private func submit(_ url: String, _ service: ServiceProcess, more: String = "") async throws -> String {
+        let body = #"{"kind": "download", "request": {"url": "\#(url)"}\#(more)}"#
+        let answer = try await service.request(.post, "/v1/jobs", body: body)
+        return try #require(member(answer.json, "id", as: String.self))
+    }
+
+    /// Waits until a download of the place has so many bytes on disk.
+    private func waitForBytes(_ count: Int, of job: String, in place: ServiceProcess.Place) async throws {
+        let directory = "\(place.directory)/downloads/\(job)"
+        try await until {
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+            guard names.contains("checkpoint") else { return false }
+            return names.contains { name in
+                let attributes = try? FileManager.default.attributesOfItem(atPath: "\(directory)/\(name)")
+                return (attributes?[.size] as? Int ?? 0) >= count && name.hasSuffix(".part")
+            }
+        }
+    }
+
+    /// DLD-14, DLD-16, TSK-10: what was stored when the node was killed is not loaded again.
+    @Test(arguments: [5000, 70_001, 1_999_999])
+    func `a killed download goes on from the bytes that are there`(held: Int) async throws {
+        let gate = Gate()
+        let slow = try SlowOrigin(pattern(2_000_000), holdingAt: held, gate)
+        try await ServiceProcess.Place.with(allowing: [slow.rule], settings: ["WORKER_LEASE_SECONDS": "1"]) { place in
+            let key = try await place.run("keys", "create")
+            let first = try await ServiceProcess.start(place, key: key)
+            let id = try await submit(slow.origin.url("/f.bin"), first)
+            try await waitForBytes(held, of: id, in: place)
+            first.send(SIGKILL)
+            #expect(try await first.waitForEnd() == -SIGKILL)
+            gate.open()
+            let second = try await ServiceProcess.start(place, key: key)
+            let job = try await second.job(id) { member($0, "state") == "succeeded" }
+            #expect(member(job, "body", "digest") == SHA256Digest(of: slow.content).field)
+            #expect(slow.origin.received(on: 1).contains("Range: bytes=\(held)-\r\nIf-Range: \"v1\"\r\n"))
+            #expect(member(job, "file", "filename") == "f.bin")
+            #expect(!FileManager.default.fileExists(atPath: "\(place.directory)/downloads/\(id)"))
+            #expect(try await second.stop() == 0)
+        }
+    }
+
+    /// DLD-14: bytes of two states of a resource never meet in one file.
+    @Test func `a download whose resource has changed starts over`() async throws {
+        let gate = Gate()
+        let slow = try SlowOrigin(pattern(300_000), holdingAt: 100_000, gate, tags: ["\"v1\"", "\"v2\""])
+        try await ServiceProcess.Place.with(allowing: [slow.rule], settings: ["WORKER_LEASE_SECONDS": "1"]) { place in
+            let key = try await place.run("keys", "create")
+            let first = try await ServiceProcess.start(place, key: key)
+            let id = try await submit(slow.origin.url("/f.bin"), first)
+            try await waitForBytes(100_000, of: id, in: place)
+            first.send(SIGKILL)
+            _ = try await first.waitForEnd()
+            gate.open()
+            let second = try await ServiceProcess.start(place, key: key)
+            let job = try await second.job(id) { member($0, "state") == "succeeded" }
+            #expect(member(job, "body", "digest") == SHA256Digest(of: slow.content).field)
+            #expect(member(job, "response", "status") == 200)
+            #expect(try await second.stop() == 0)
+        }
+    }
+
+    /// DLD-11, DLD-12, DLD-14: cancelling keeps what is there, and another job goes on with it.
+    @Test func `a cancelled download leaves resume data for a new job`() async throws {
+        let gate = Gate()
+        let slow = try SlowOrigin(pattern(400_000), holdingAt: 150_000, gate)
+        try await ServiceProcess.Place.with(allowing: [slow.rule]) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let id = try await submit(slow.origin.url("/f.bin"), service)
+            try await waitForBytes(150_000, of: id, in: place)
+            _ = try await service.request(.post, "/v1/jobs/\(id)/cancel?produceResumeData=true")
+            let job = try await service.job(id) { member($0, "state") == "cancelled" }
+            gate.open()
+            let data = try #require(member(job, "error", "resumeData", as: String.self))
+            let again = try await download(
+                service, slow.origin.url("/f.bin"), more: #", "resumeFrom": "\#(data)""#)
+            #expect(member(again, "state") == "succeeded")
+            #expect(member(again, "response", "status") == 206)
+            #expect(try await content(of: again, service) == slow.content)
+            #expect(try await service.stop() == 0)
+        }
+    }
+
+    /// DLD-10: without a wish to keep it, nothing is left.
+    @Test func `a cancelled download leaves nothing by itself`() async throws {
+        let gate = Gate()
+        let slow = try SlowOrigin(pattern(400_000), holdingAt: 150_000, gate)
+        try await ServiceProcess.Place.with(allowing: [slow.rule]) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let id = try await submit(slow.origin.url("/f.bin"), service)
+            try await waitForBytes(150_000, of: id, in: place)
+            _ = try await service.request(.post, "/v1/jobs/\(id)/cancel")
+            let job = try await service.job(id) { member($0, "state") == "cancelled" }
+            gate.open()
+            #expect(member(job, "error", "resumeData", as: String.self) == nil)
+            #expect(!FileManager.default.fileExists(atPath: "\(place.directory)/downloads/\(id)"))
+            #expect(try await service.stop() == 0)
+        }
+    }
+}

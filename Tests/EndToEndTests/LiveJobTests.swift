@@ -1,0 +1,203 @@
+import FetchEngine
+import FetchJobs
+import Foundation
+import Glibc
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// Jobs that are followed while they run: the bytes of their bodies, both ways, and what happens to them.
+@Suite(.timeLimit(.minutes(2))) struct LiveJobTests {
+    /// Answers with the first part of a body, and with the rest once its gate is open.
+    private func origin(_ content: [UInt8], holdingAt held: Int, _ gate: Gate) throws -> WireOrigin {
+        try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(content.count)\r\n\r\n")
+                try connection.send(Array(content[..<held]))
+                try gate.wait()
+                try connection.send(Array(content[held...]))
+            }
+        }
+    }
+
+    private func submit(_ job: String, _ service: ServiceProcess) async throws -> String {
+        let answer = try await service.request(.post, "/v1/jobs", body: job)
+        return try #require(member(answer.json, "id", as: String.self), "\(answer.text)")
+    }
+
+    /// LIF-10: the bytes of a response can be read before its last one has come.
+    @Test(arguments: ["data", "download"])
+    func `a body is read while it arrives`(kind: String) async throws {
+        let (content, gate) = (pattern(500_000), Gate())
+        let origin = try origin(content, holdingAt: 300_000, gate)
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let id = try await submit(#"{"kind": "\#(kind)", "request": {"url": "\#(origin.url("/f"))"}}"#, service)
+            let path = "/v1/jobs/\(id)/body"
+            try await until { try await service.request(.head, path).status == 200 }
+            let (body, response) = try await service.stream(path)
+            #expect(response.status == .ok)
+            var received: [UInt8] = []
+            for try await chunk in body {
+                received += chunk
+                if received.count == 300_000 { gate.open() }
+            }
+            #expect(received == content)
+            let job = try await service.job(id) { member($0, "state") == "succeeded" }
+            #expect(member(job, "body", "digest") == SHA256Digest(of: content).field)
+        }
+    }
+
+    /// ERR-5: a body that ends short does not look like a whole one.
+    @Test func `the body of a job that fails is cut short for who follows it`() async throws {
+        let gate = Gate()
+        let origin = try WireOrigin { connection in
+            _ = try connection.receiveHead()
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 500000\r\n\r\n")
+            try connection.send(pattern(300_000))
+            try gate.wait()
+        }
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let id = try await submit(#"{"request": {"url": "\#(origin.url("/f"))"}}"#, service)
+            try await until { try await service.request(.head, "/v1/jobs/\(id)/body").status == 200 }
+            let (body, _) = try await service.stream("/v1/jobs/\(id)/body")
+            await #expect(throws: LoadError.self) {
+                for try await _ in body { gate.open() }
+            }
+            _ = try await service.job(id) { member($0, "state") == "failed" }
+        }
+    }
+
+    // MARK: Streamed uploads
+
+    /// UPL-4, UPL-5: what a client sends goes to the origin while it is sent.
+    @Test func `a streamed body reaches the origin`() async throws {
+        let origin = try await Origin.httpbin()
+        try await ServiceProcess.with(allowing: [origin.rule]) { service in
+            let id = try await submit(
+                #"{"kind": "upload", "request": {"url": "\#(origin.url("/put"))", "method": "PUT", "#
+                    + #""headers": [{"name": "Content-Type", "value": "text/plain"}], "body": {"stream": true}}}"#,
+                service)
+            let text = String(repeating: "0123456789", count: 50_000)
+            let pipe = BodyPipe()
+            async let answer = service.send(.put, "/v1/jobs/\(id)/body", .stream(pipe))
+            for _ in 0..<10 { try await pipe.write(Array(text.utf8.prefix(50_000))) }
+            pipe.finish()
+            #expect(try await answer.status == 204)
+            let job = try await service.job(id) { member($0, "state") == "succeeded" }
+            let href = try #require(member(job, "body", "href", as: String.self))
+            #expect(member(try await service.request(.get, href).json, "data") == text)
+        }
+    }
+
+    /// UPL-6, UPL-11: after a redirect that keeps the body the client is asked for it again.
+    @Test func `a streamed body is wanted again after a 307`() async throws {
+        let count = Progress()
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                let body = try connection.receiveChunked()
+                let isFirst = count.add(1) == 1
+                let head = isFirst ? "307 Temporary Redirect\r\nLocation: /b" : "200 OK"
+                try connection.send("HTTP/1.1 \(head)\r\nContent-Length: \(body.count)\r\n\r\n")
+                try connection.send(body)
+            }
+        }
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let id = try await submit(
+                #"{"request": {"url": "\#(origin.url("/a"))", "method": "PUT", "body": {"stream": true}}}"#, service)
+            #expect(try await service.send(.put, "/v1/jobs/\(id)/body", .bytes(Array("once".utf8))).status == 204)
+            #expect(try await service.send(.put, "/v1/jobs/\(id)/body", .bytes(Array("twice".utf8))).status == 204)
+            let job = try await service.job(id) { member($0, "state") == "succeeded" }
+            let href = try #require(member(job, "body", "href", as: String.self))
+            #expect(try await service.request(.get, href).text == "twice")
+            #expect(try await service.send(.put, "/v1/jobs/\(id)/body", .bytes([1])).status == 409)
+        }
+    }
+
+    /// UPL-8: a client that leaves in the middle ends the request short.
+    @Test func `a streamed body that breaks off fails the job`() async throws {
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil { try connection.receiveToEnd() }
+        }
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let id = try await submit(
+                #"{"request": {"url": "\#(origin.url("/a"))", "method": "PUT", "body": {"stream": true}}}"#, service)
+            let pipe = BodyPipe()
+            async let answer = service.send(.put, "/v1/jobs/\(id)/body", .stream(pipe))
+            try await pipe.write(Array("some".utf8))
+            pipe.fail()
+            _ = try? await answer
+            let job = try await service.job(id) { member($0, "state") == "failed" }
+            #expect(member(job, "error", "name") == "requestBodyStreamExhausted")
+        }
+    }
+
+    // MARK: Events
+
+    /// CON-12, DLD-6, DLD-7, LIF-9: progress while the job runs, and its end.
+    @Test func `events tell the response, progress and the end`() async throws {
+        let (content, gate) = (pattern(500_000), Gate())
+        let origin = try origin(content, holdingAt: 300_000, gate)
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let id = try await submit(
+                #"{"kind": "download", "request": {"url": "\#(origin.url("/f.bin"))"}}"#, service)
+            let (body, response) = try await service.stream("/v1/jobs/\(id)/events")
+            #expect(response.headerFields[.contentType] == "text/event-stream")
+            var text = ""
+            for try await chunk in body {
+                text += String(decoding: chunk, as: UTF8.self)
+                guard text.contains("\"bytesReceived\":300000,\"bytesExpectedToReceive\":500000") else { continue }
+                let job = try await service.request(.get, "/v1/jobs/\(id)").json
+                if member(job, "state") == "running" {
+                    #expect(member(job, "progress", "bytesReceived") == 300_000)
+                    #expect(member(job, "progress", "fraction") == 0.6)
+                }
+                gate.open()
+            }
+            #expect(text.contains("id: 1.1\nevent: job.response\ndata: {"))
+            #expect(text.contains("event: job.progress\n"))
+            let end = try #require(text.range(of: "id: final\nevent: job.finished\ndata: {"))
+            #expect(text[end.upperBound...].contains("\"state\":\"succeeded\""))
+            let last = HTTPField.Name("Last-Event-ID")!
+            #expect(try await service.request(.get, "/v1/jobs/\(id)/events", headers: [last: "final"]).status == 204)
+            let again = try await service.request(.get, "/v1/jobs/\(id)/events", headers: [last: "1.1"])
+            #expect(again.text.hasPrefix("id: final\n"))
+        }
+    }
+
+    @Test func `events end when the service stops`() async throws {
+        let gate = Gate()
+        let origin = try origin(pattern(200_000), holdingAt: 100_000, gate)
+        let settings = ["WORKER_DRAIN_SECONDS": "0.2"]
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let id = try await submit(#"{"request": {"url": "\#(origin.url("/f"))"}}"#, service)
+            let (body, _) = try await service.stream("/v1/jobs/\(id)/events")
+            var isStopping = false
+            for try await _ in body where !isStopping {
+                service.send(SIGTERM)
+                isStopping = true
+            }
+            #expect(isStopping)
+            #expect(try await service.waitForEnd() == 0)
+            gate.open()
+        }
+    }
+
+    @Test func `a client that leaves its events is not sent any more`() async throws {
+        let gate = Gate()
+        let origin = try origin(pattern(200_000), holdingAt: 100_000, gate)
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let id = try await submit(#"{"request": {"url": "\#(origin.url("/f"))"}}"#, service)
+            func streams(_ count: Int) async throws -> Bool {
+                try await service.request(.get, "/metrics").text.contains("\nfetchd_event_streams \(count)\n")
+            }
+            do {
+                let (body, _) = try await service.stream("/v1/jobs/\(id)/events")
+                for try await _ in body { break }
+                #expect(try await streams(1))
+            }
+            try await until { try await streams(0) }
+            gate.open()
+        }
+    }
+}

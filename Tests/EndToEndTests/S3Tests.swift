@@ -1,0 +1,96 @@
+import FetchEngine
+import FetchJobs
+import FetchStorage
+import Foundation
+import HTTPTypes
+import Synchronization
+import TestSupport
+import Testing
+
+/// Blobs in an object store: a real server of the S3 protocol, from the Python environment that `make test` prepares.
+@Suite(.timeLimit(.minutes(3))) struct S3Tests {
+    private static let bucket = "blobs"
+
+    private func with(_ body: (S3BlobStore, _ origin: Origin, _ directory: String) async throws -> Void) async throws {
+        let origin = try await Origin.s3()
+        let put = Request(url: try URLRecord(origin.url("/\(Self.bucket)")), method: .put)
+        #expect(try await Session().data(for: put).1.status == .ok)
+        let directory = FileManager.default.temporaryDirectory.appending(path: "s3-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let store = try await S3BlobStore(
+            S3BlobStore.Configuration(
+                origin: origin.url(""), bucket: Self.bucket, accessKeyID: "key", secretAccessKey: "secret",
+                stagingDirectory: directory),
+            session: Session(configuration: S3BlobStore.sessionConfiguration(.default)))
+        try await body(store, origin, directory)
+    }
+
+    private func read(_ reader: any BlobReader) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while let chunk = try await reader.next() { bytes += chunk }
+        return bytes
+    }
+
+    @Test(arguments: [0, 1000, 20_000_000])
+    func `what was written reads back, whole and in ranges`(count: Int) async throws {
+        try await with { store, _, _ in
+            let content = pattern(count)
+            var draft = try await BlobDraft(in: store)
+            for start in stride(from: 0, to: count, by: 3_000_000) {
+                try await draft.append(Array(content[start..<min(start + 3_000_000, count)]))
+            }
+            let blob = try await draft.finish()
+            #expect(blob.digest == SHA256Digest(of: content))
+            #expect(try await read(store.open(blob.id, range: 0..<Int64(count))) == content)
+            if count > 20 {
+                #expect(try await read(store.open(blob.id, range: 10..<20)) == Array(content[10..<20]))
+            }
+            let file = try await store.file(of: blob.id)
+            #expect(try Data(contentsOf: URL(filePath: file.path)) == Data(content))
+            #expect(file.isCopy)
+            try await store.delete(blob.id)
+            try await store.delete(blob.id)
+            let error = await #expect(throws: StoreError.self) { try await store.open(blob.id, range: 0..<1) }
+            #expect(error?.code == .blobGone)
+        }
+    }
+
+    @Test func `all blobs are visited, and a file is adopted`() async throws {
+        try await with { store, _, directory in
+            let path = directory + "/found"
+            try Data(pattern(5000)).write(to: URL(filePath: path))
+            let blob = try await store.adopt(fileAt: path)
+            #expect(!FileManager.default.fileExists(atPath: path))
+            let abandoned = try await BlobDraft(in: store)
+            await abandoned.abandon()
+            let seen = Mutex<[Blob.ID]>([])
+            try await store.forEach { some throws(StoreError) in seen.withLock { $0 += some } }
+            #expect(seen.withLock { $0 } == [blob.id])
+        }
+    }
+
+    @Test func `a service keeps its blobs there, and jobs send and download them`() async throws {
+        try await with { _, s3, _ in
+            let bytes = pattern(12_000_000)
+            let origin = try await Origin.nginx(files: ["big.bin": Data(bytes)])
+            let echo = try await Origin.httpbin()
+            let settings = [
+                "S3_ENDPOINT": s3.url(""), "S3_BUCKET": Self.bucket, "S3_ACCESS_KEY": "key", "S3_SECRET_KEY": "secret",
+            ]
+            try await ServiceProcess.with(allowing: [origin.rule, echo.rule], settings: settings) { service in
+                let job = try await service.fetch(origin.url("/big.bin"), more: #", "kind": "download""#)
+                let href = try #require(member(job, "body", "href", as: String.self))
+                #expect(try await service.request(.get, href).body == bytes)
+                let part = try await service.request(.get, href, headers: [.range: "bytes=-10"])
+                #expect(part.body == Array(bytes.suffix(10)))
+                let blob = try await service.send(.post, "/v1/blobs", .bytes(Array("stored".utf8)))
+                let id = try #require(member(blob.json, "id", as: String.self))
+                let sent = try await service.fetch(
+                    echo.url("/put"), request: #", "method": "PUT", "body": {"blob": "\#(id)"}"#)
+                let answer = try await service.request(
+                    .get, try #require(member(sent, "body", "href", as: String.self)))
+                #expect(member(answer.json, "data") == "stored")
+            }
+        }
+    }
+}

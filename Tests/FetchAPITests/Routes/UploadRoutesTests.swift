@@ -1,0 +1,105 @@
+import FetchJobs
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import FetchAPI
+
+/// BEY-12: uploads in several requests, as draft-ietf-httpbis-resumable-upload has them.
+@Suite struct UploadRoutesTests {
+    private static let partial = "application/partial-upload"
+
+    private func begin(_ call: TestCalls, _ text: String, _ more: HTTPFields = [:]) async throws -> String {
+        var headers: HTTPFields = [.uploadComplete: "?0", .contentType: "text/plain"]
+        for field in more { headers[field.name] = field.value }
+        let answer = try await call(.post, "/v1/blobs", headers: headers, body: text)
+        try #require(answer.status == .created, "\(answer.text)")
+        #expect(answer.headers[.uploadComplete] == "?0")
+        return try #require(answer.headers[.location])
+    }
+
+    private func append(
+        _ call: TestCalls,
+        _ path: String,
+        _ text: String,
+        at offset: Int,
+        isComplete: Bool = false
+    ) async throws -> TestAnswer {
+        let headers: HTTPFields = [
+            .uploadOffset: "\(offset)", .uploadComplete: isComplete ? "?1" : "?0", .contentType: Self.partial,
+        ]
+        return try await call(.patch, path, headers: headers, body: text)
+    }
+
+    @Test func `parts make a blob, with the type of the first request`() async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            let path = try await begin(call, "hello ")
+            let offset = try await call(.head, path)
+            #expect(offset.status == .noContent)
+            #expect(offset.headers[.uploadOffset] == "6")
+            #expect(offset.headers[.uploadComplete] == "?0")
+            #expect(offset.headers[.cacheControl] == "no-store")
+            let middle = try await append(call, path, "wide ", at: 6)
+            #expect(middle.status == .noContent)
+            #expect(middle.headers[.uploadOffset] == "11")
+            let end = try await append(call, path, "world", at: 11, isComplete: true)
+            #expect(end.status == .created)
+            #expect(end.headers[.uploadComplete] == "?1")
+            #expect(end.json?["digest"]?.string == SHA256Digest(of: Array("hello wide world".utf8)).field)
+            let blob = try #require(end.headers[.location])
+            #expect(try await call(.get, blob).text == "hello wide world")
+            #expect(try await call(.get, blob).headers[.contentType] == "text/plain")
+            #expect(try await call(.head, path).status == .notFound)
+        }
+    }
+
+    @Test func `an upload that comes whole is a blob at once`() async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            let answer = try await call(.post, "/v1/blobs", headers: [.uploadComplete: "?1"], body: "all of it")
+            #expect(answer.status == .created)
+            #expect(answer.headers[.uploadComplete] == "?1")
+            #expect(answer.json?["bytes"]?.integer == 9)
+        }
+    }
+
+    @Test func `a part at another offset is refused, and told the right one`() async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            let path = try await begin(call, "hello")
+            for offset in [0, 4, 6] {
+                let answer = try await append(call, path, "x", at: offset)
+                #expect(answer.problem == .uploadOffsetMismatch)
+                #expect(answer.headers[.uploadOffset] == "5")
+            }
+            #expect(try await call(.head, path).headers[.uploadOffset] == "5")
+        }
+    }
+
+    @Test func `a part that is not what its digest says never came`() async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            let path = try await begin(call, "hello")
+            let headers: HTTPFields = [
+                .uploadOffset: "5", .uploadComplete: "?1", .contentType: Self.partial,
+                .contentDigest: SHA256Digest(of: Array(" world".utf8)).field,
+            ]
+            #expect(try await call(.patch, path, headers: headers, body: " w0rld").problem == .digestMismatch)
+            #expect(try await call(.head, path).headers[.uploadOffset] == "5")
+            #expect(try await call(.patch, path, headers: headers, body: " world").status == .created)
+        }
+    }
+
+    @Test func `an upload is cancelled, and keeps to the length it was begun with`() async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            let path = try await begin(call, "hello", [.uploadLength: "8"])
+            #expect(try await call(.head, path).headers[.uploadLength] == "8")
+            #expect(try await append(call, path, " world", at: 5).problem == .contentTooLarge)
+            #expect(try await append(call, path, "", at: 5, isComplete: true).problem == .invalidParameter)
+            #expect(try await call(.delete, path).status == .noContent)
+            #expect(try await append(call, path, "x", at: 5).problem == .notFound)
+        }
+    }
+}

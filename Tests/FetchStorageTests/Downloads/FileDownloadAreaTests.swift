@@ -1,0 +1,77 @@
+import FetchEngine
+import FetchJobs
+import FetchStorage
+import Foundation
+import Testing
+
+@Suite struct FileDownloadAreaTests {
+    private func with(_ body: (FileDownloadArea, _ directory: String) async throws -> Void) async throws {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "area-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        try await body(try await FileDownloadArea(directory: directory), directory)
+    }
+
+    /// Resume data of a file of so many bytes, with one trusted byte.
+    private func data(in directory: String, bytes: Int) throws -> ResumeData {
+        let path = directory + "/.fetch.part"
+        try Data(repeating: 7, count: bytes).write(to: URL(filePath: path))
+        var writer = ResumeDataText()
+        writer.append("https://o.example/f", "https://o.example/f", "1", "1000", "e\"v1\"", "", path, "identity")
+        return try ResumeData(bytes: writer.bytes)
+    }
+
+    @Test func `within one boot all bytes of the file count`() async throws {
+        try await with { area, _ in
+            let job = Job.ID()
+            let place = try await area.open(job)
+            #expect(place.resumeData == nil)
+            try await area.checkpoint(try data(in: place.directory, bytes: 500), of: job)
+            #expect(try await area.open(job).resumeData?.byteCount == 500)
+            #expect(try await area.jobs() == [job])
+            try await area.remove(job)
+            #expect(try await area.jobs().isEmpty)
+        }
+    }
+
+    @Test func `after a loss of power those count that were synced`() async throws {
+        try await with { area, _ in
+            let job = Job.ID()
+            let place = try await area.open(job)
+            try await area.checkpoint(try data(in: place.directory, bytes: 500), of: job)
+            let path = place.directory + "/checkpoint"
+            var stored = try Data(contentsOf: URL(filePath: path))
+            // Another boot.
+            stored[0] = stored[0] == UInt8(ascii: "0") ? UInt8(ascii: "1") : UInt8(ascii: "0")
+            try stored.write(to: URL(filePath: path))
+            #expect(try await area.open(job).resumeData?.byteCount == 1)
+        }
+    }
+
+    @Test func `a checkpoint that is damaged, or whose file is gone or elsewhere, is none`() async throws {
+        try await with { area, directory in
+            let job = Job.ID()
+            let place = try await area.open(job)
+            let data = try data(in: place.directory, bytes: 500)
+            try await area.checkpoint(data, of: job)
+            try FileManager.default.removeItem(atPath: data.path)
+            #expect(try await area.open(job).resumeData == nil)
+            try await area.checkpoint(try self.data(in: directory, bytes: 500), of: job)
+            #expect(try await area.open(job).resumeData == nil)
+            try Data([1, 2, 3]).write(to: URL(filePath: place.directory + "/checkpoint"))
+            #expect(try await area.open(job).resumeData == nil)
+        }
+    }
+}
+
+/// Writes resume data as the engine does: fields with their lengths before them, and a digest.
+private struct ResumeDataText {
+    private var content = Array("FRSM".utf8) + [1]
+
+    mutating func append(_ fields: String...) {
+        for field in fields {
+            content += [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: field.utf8.count >> $0) } + Array(field.utf8)
+        }
+    }
+
+    var bytes: [UInt8] { content + SHA256Digest(of: content).bytes }
+}

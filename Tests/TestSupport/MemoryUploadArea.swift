@@ -1,0 +1,59 @@
+package import FetchJobs
+import Foundation
+import Synchronization
+
+/// The uploads of a test, as files of a directory that goes with it: the second form of ``UploadArea``.
+package final class MemoryUploadArea: UploadArea {
+    private let directory = FileManager.default.temporaryDirectory.appending(path: "uploads-\(UUID())")
+    private let uploads = Mutex<[Upload.ID: Upload]>([:])
+
+    package init() {}
+
+    deinit { try? FileManager.default.removeItem(at: directory) }
+
+    package func create(_ upload: Upload) async throws(StoreError) {
+        try? FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        _ = FileManager.default.createFile(atPath: path(of: upload), contents: Data())
+        uploads.withLock { $0[upload.id] = upload }
+    }
+
+    package func upload(
+        _ id: Upload.ID,
+        of tenant: Tenant.ID
+    ) async throws(StoreError) -> (upload: Upload, offset: Int64)? {
+        guard let upload = uploads.withLock({ $0[id] }), upload.tenant == tenant else { return nil }
+        return (upload, Int64(FileManager.default.contents(atPath: path(of: upload))?.count ?? 0))
+    }
+
+    package func open(_ upload: Upload, at offset: Int64) async throws(StoreError) -> any UploadWriter {
+        guard let file = FileHandle(forWritingAtPath: path(of: upload)) else {
+            throw StoreError(.blobGone, "there is no such upload")
+        }
+        do { try file.truncate(atOffset: UInt64(offset)) } catch {
+            throw StoreError(.blob, "an upload cannot be cut", underlying: error)
+        }
+        return Writer(file: file)
+    }
+
+    package func path(of upload: Upload) -> String { directory.appending(path: "\(upload.id)").path }
+
+    package func remove(_ id: Upload.ID, of tenant: Tenant.ID) async throws(StoreError) {
+        uploads.withLock { $0[id] = nil }
+    }
+
+    package func remove(begunBefore time: Timestamp) async throws(StoreError) {}
+
+    private actor Writer: UploadWriter {
+        private let file: FileHandle
+
+        init(file: FileHandle) { self.file = file }
+
+        func write(_ bytes: [UInt8]) async throws(StoreError) {
+            do { try file.write(contentsOf: Data(bytes)) } catch {
+                throw StoreError(.blob, "an upload cannot be written", underlying: error)
+            }
+        }
+
+        func close() async throws(StoreError) { try? file.close() }
+    }
+}
