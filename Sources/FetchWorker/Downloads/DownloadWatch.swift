@@ -1,0 +1,64 @@
+import FetchEngine
+import FetchJobs
+import Synchronization
+
+/// Hears of a download's progress, and says when it is time for a checkpoint: at the first bytes, then every so many.
+final class DownloadWatch: DownloadDelegate {
+    private static let bytesBetween: Int64 = 64 << 20
+
+    let checkpoints = Signal()
+    private let live: LiveJob
+    private let area: any DownloadArea
+    private let answerer: JobChallengeAnswerer?
+    private let next = Mutex<Int64>(0)
+
+    init(live: LiveJob, area: any DownloadArea, answerer: JobChallengeAnswerer?) {
+        self.live = live
+        self.area = area
+        self.answerer = answerer
+    }
+
+    func task(_ task: SessionTask, didReceive challenge: Challenge) async -> Challenge.Disposition {
+        await answerer?.task(task, didReceive: challenge) ?? .performDefaultHandling
+    }
+
+    func task(_ task: DownloadTask, didResumeAtOffset offset: Int64, expectedTotalBytes: Int64?) async {
+        live.note(.resumedAtOffset) { writer in
+            writer.member("offset", offset)
+            writer.member("bytesExpectedToReceive", expectedTotalBytes)
+        }
+    }
+
+    func task(
+        _ task: DownloadTask,
+        didWriteData written: Int64,
+        totalBytesWritten: Int64,
+        totalBytesExpectedToWrite: Int64?
+    ) async {
+        if live.body == nil { begin(task) }
+        live.grow(to: totalBytesWritten)
+        let isDue = next.withLock { next in
+            guard totalBytesWritten >= next else { return false }
+            next = totalBytesWritten + Self.bytesBetween
+            return true
+        }
+        if isDue { checkpoints.send() }
+    }
+
+    /// From here on the file can be read while it grows.
+    private func begin(_ task: DownloadTask) {
+        guard let path = task.partialPath, let response = task.response else { return }
+        live.note(.response, response.write)
+        let area = area
+        live.begin(LiveBody(response) { () throws(StoreError) in try await area.openGrowing(fileAt: path) })
+    }
+}
+
+extension JobProgress {
+    /// Of a download, whose file may have begun in an earlier attempt.
+    init(download task: DownloadTask) {
+        self.init(task)
+        bytesReceived = task.countOfBytesWritten
+        bytesExpectedToReceive = task.checkpoint.map(\.totalCount) ?? task.countOfBytesExpectedToReceive
+    }
+}
