@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// Jobs must not block; everything else on the loop waits while they do.
 // @unchecked: `turn` is touched by the loop's thread alone; what other threads reach is behind `inbox`.
-package final class EventLoop: SerialExecutor, @unchecked Sendable {
+package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     /// What other threads leave for the loop.
     private struct Inbox {
         var jobs: [UnownedJob] = []
@@ -146,6 +146,10 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
         UnownedSerialExecutor(ordinary: self)
     }
 
+    package func asUnownedTaskExecutor() -> UnownedTaskExecutor {
+        UnownedTaskExecutor(ordinary: self)
+    }
+
     // MARK: Descriptors
 
     /// Watches a descriptor, or changes what is watched for; the loop keeps the handler until `unwatch`.
@@ -221,7 +225,9 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
             return inbox.isStopping
         }
         for action in actions { action() }
-        for job in jobs { job.runSynchronously(on: asUnownedSerialExecutor()) }
+        for job in jobs {
+            job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+        }
         return !(isStopping && jobs.isEmpty && actions.isEmpty && turn.jobs.isEmpty)
     }
 

@@ -68,6 +68,19 @@ private final class Reader: DescriptorHandler {
         #expect(!loop.isOnLoop)
     }
 
+    @Test func `a task that prefers the loop runs there before and after it suspends`() async {
+        let loop = EventLoop(name: "test")
+        defer { loop.stop() }
+        let resident = Resident(loop)
+        let places = await withTaskExecutorPreference(loop) {
+            let before = loop.isOnLoop
+            let inside = await resident.isOnLoop()
+            await Task.yield()
+            return [before, inside, loop.isOnLoop]
+        }
+        #expect(places == [true, true, true])
+    }
+
     @Test func `a timer fires at its time and not before`() async {
         let loop = EventLoop(name: "test")
         defer { loop.stop() }

@@ -5,7 +5,7 @@ extension TransferLoop {
     /// Starts something that runs on the loop, except where it goes elsewhere itself.
     @discardableResult
     nonisolated func start(_ body: @escaping @Sendable (isolated TransferLoop) async -> Void) -> Task<Void, Never> {
-        Task { await body(self) }
+        Task(executorPreference: eventLoop) { await body(self) }
     }
 }
 

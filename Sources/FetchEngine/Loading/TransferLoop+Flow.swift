@@ -9,13 +9,14 @@ import Synchronization
 extension TransferLoop {
     /// Works for who awaits a task; when they are cancelled, so is the task.
     ///
-    /// Everything happens on the loop, so that a caller who is there already takes no turn of it.
+    /// Everything happens on the loop. The preference is for what waits in between: without it every wait would end on a
+    /// thread of the pool first.
     func serve<Result: Sendable>(
         _ task: SessionTask, _ work: @Sendable (isolated TransferLoop) async throws(LoadError) -> Result
     ) async throws(LoadError) -> Result {
         do {
             return try await withTaskCancellationHandler {
-                try await work(self)
+                try await withTaskExecutorPreference(eventLoop) { try await work(self) }
             } onCancel: {
                 task.cancel()
             }

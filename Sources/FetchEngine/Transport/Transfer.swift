@@ -170,19 +170,22 @@ final class Transfer: Exchange, @unchecked Sendable {
             return 0
         }
         load.countOfBytesReceived.add(Int64(bytes.count), ordering: .relaxed)
-        if body.isEmpty, bodyBytes == response?.expectedContentLength {
+        if body.isEmpty {
             body = Array(bytes)
         } else {
-            if body.isEmpty { reserveBody(for: bytes.count) }
+            if body.count + bytes.count > body.capacity { reserveBody(for: bytes.count) }
             body.append(contentsOf: bytes)
         }
         partition.noteChange(of: self)
         return bytes.count
     }
 
+    /// Makes room for what is to be expected before the reader comes.
+    ///
+    /// Not before a second piece is there: a body that comes slowly is read piece by piece.
     private func reserveBody(for count: Int) {
         let rest = (response?.expectedContentLength).map { $0 - bodyBytes + Int64(count) } ?? 0
-        body.reserveCapacity(max(count, Int(min(max(rest, 0), Int64(Self.highWater / 2)))))
+        body.reserveCapacity(body.count + max(count, Int(min(max(rest, 0), Int64(Self.highWater / 2)))))
     }
 
     func fillRequestBody(_ buffer: UnsafeMutableRawBufferPointer) -> Int {

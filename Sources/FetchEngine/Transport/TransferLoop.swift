@@ -37,7 +37,7 @@ public actor TransferLoop {
     public func run<Result: Sendable>(
         _ operation: @Sendable (isolated TransferLoop) async -> sending Result
     ) async -> sending Result {
-        await operation(self)
+        await withTaskExecutorPreference(eventLoop) { await operation(self) }
     }
 
     func partition(for key: Partition.Key) -> Partition {
