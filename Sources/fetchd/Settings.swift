@@ -119,6 +119,8 @@ extension Server.Configuration {
         host = reader.string(forKey: "host", default: host)
         port = reader.int(forKey: "port", default: port)
         maximumConnections = reader.int(forKey: "maximumConnections", default: maximumConnections)
+        authenticationFailuresPerAddress = max(
+            1, reader.int(forKey: "authenticationFailuresPerAddress", default: authenticationFailuresPerAddress))
         maximumBlobBytes = Int64(reader.int(forKey: "maximumBlobBytes", default: Int(maximumBlobBytes)))
     }
 }

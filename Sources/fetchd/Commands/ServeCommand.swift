@@ -20,6 +20,8 @@ struct ServeCommand: AsyncParsableCommand {
               WEBHOOKS_CONCURRENCY                 webhooks sent at once (32)
               WEBHOOKS_TIMEOUT_SECONDS             time for a receiver to answer (15)
               SERVER_MAXIMUM_CONNECTIONS           connections to the API (10000)
+              SERVER_AUTHENTICATION_FAILURES_PER_ADDRESS
+                                                   wrong keys from one address in a minute (10)
               DATABASE_MIGRATE                     false: leave the schema to "fetchd migrate" (true)
               FETCHD_MASTER_KEYS                   what secrets in the database are sealed with, as 1:BASE64 of
                                                    32 bytes, a new key before older ones; required with DATABASE_URL,
