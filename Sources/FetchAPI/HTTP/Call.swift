@@ -1,3 +1,4 @@
+import FetchJobs
 import HTTPTypes
 import Hummingbird
 import Logging
@@ -36,6 +37,14 @@ struct Call: Sendable {
             if body.readableBytes == 0 { body = chunk } else { body.writeBuffer(&chunk) }
         }
         return body
+    }
+
+    /// A submission: a JSON body, a key of the client's when it gave one, and no query.
+    func submission(upTo limit: Int) async throws -> (json: JSONValue, key: IdempotencyKey?) {
+        _ = try query()
+        try requireContent("application/json")
+        let key = try IdempotencyKey(of: headers)
+        return (try JSONParser.parse(try await body(upTo: limit).readableBytesView), key)
     }
 
     /// Refuses what says itself that it is too large, before any of it is read (SEC-44).

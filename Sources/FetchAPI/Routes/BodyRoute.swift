@@ -96,8 +96,7 @@ struct BodyRoute: Sendable {
     private func wanting(_ id: Job.ID, of tenant: Tenant.ID) async throws -> LiveJob {
         guard let job = try await jobs.job(id, of: tenant) else { throw JobRoutes.notFound }
         guard !job.state.isFinal else { throw Problem(.bodyNotWanted, "The job is \(job.state.rawValue).") }
-        let spec = try? JobSpec(stored: JSONParser.parse(job.spec.bytes))
-        guard spec?.request.body == .stream else {
+        guard job.storedSpec?.request.body == .stream else {
             throw Problem(.bodyNotWanted, "The job's request has no streamed body.")
         }
         let deadline = ContinuousClock.now + Self.patience

@@ -28,11 +28,8 @@ struct JobRoutes: Sendable {
     // MARK: Submit
 
     private func submit(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        _ = try call.query()
-        try call.requireContent("application/json")
-        let key = try IdempotencyKey(of: call.headers)
-        let body = try await call.body(upTo: Self.maximumBody)
-        let spec = try JobSpec(json: JSONParser.parse(body.readableBytesView))
+        let (json, key) = try await call.submission(upTo: Self.maximumBody)
+        let spec = try JobSpec(json: json)
         try await endpoints.require(spec.webhook?.endpoint, of: tenant)
         let job = try await sessions.job(spec, of: tenant, idempotency: key?.idempotency(for: spec))
         try await holds.hold(for: job)
@@ -92,9 +89,7 @@ struct JobRoutes: Sendable {
 
     /// What the job goes by; nil when an earlier release stored it under rules that are no longer ours.
     private func effectiveConfiguration(of job: Job) async throws -> EffectiveConfiguration? {
-        guard let json = try? JSONParser.parse(job.spec.bytes), let spec = try? JobSpec(stored: json) else {
-            return nil
-        }
+        guard let spec = job.storedSpec else { return nil }
         var session: SessionSpec?
         if let id = spec.session { session = try await sessions.session(id, of: job.tenant)?.spec }
         return EffectiveConfiguration(

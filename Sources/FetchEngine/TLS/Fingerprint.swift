@@ -32,7 +32,7 @@ public struct Fingerprint: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// 64 lower-case hexadecimal digits.
-    public var description: String { String(decoding: Hexadecimal.encode(bytes), as: UTF8.self) }
+    public var description: String { Hexadecimal.text(bytes) }
 
     /// The base64 text, as pins are written.
     var base64: String { String(decoding: Base64.encode(bytes), as: UTF8.self) }

@@ -109,6 +109,11 @@ extension Job {
     }
 }
 
+extension Job {
+    /// What was asked for; nil when an earlier release stored it under rules that are no longer ours.
+    package var storedSpec: JobSpec? { try? JobSpec(stored: JSONParser.parse(spec.bytes)) }
+}
+
 extension Job.Attempt {
     fileprivate func write(_ writer: inout JSONWriter) {
         writer.object { writer in

@@ -1,3 +1,5 @@
+import FetchEngine
+
 /// What a client proves itself with: a tenant's key, without its secret.
 package struct APIKey: Sendable, Equatable {
     package enum Kind: IdentifierKind {
@@ -51,8 +53,8 @@ package struct APIKeyToken: Sendable, CustomStringConvertible, CustomDebugString
 
     /// The whole token, secret included; shown once, when the key is made.
     package var revealed: String {
-        let body = id.uuid.base32 + Self.hexadecimal(secret)
-        return "fk_" + body + Self.hexadecimal(Self.checksum(body.utf8))
+        let body = id.uuid.base32 + Hexadecimal.text(secret)
+        return "fk_" + body + Hexadecimal.text(Self.checksum(body.utf8))
     }
 
     package var description: String { "<redacted>" }
@@ -62,11 +64,6 @@ package struct APIKeyToken: Sendable, CustomStringConvertible, CustomDebugString
     private static func checksum(_ text: some Sequence<UInt8>) -> [UInt8] {
         let hash = text.reduce(UInt32(0x811C_9DC5)) { ($0 ^ UInt32($1)) &* 0x0100_0193 }
         return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: hash >> $0) }
-    }
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
     private static func bytes(hexadecimal text: ArraySlice<UInt8>) -> [UInt8]? {

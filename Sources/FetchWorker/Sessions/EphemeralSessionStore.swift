@@ -189,7 +189,7 @@ private struct ResponseType {
 extension JobSummary {
     /// - Parameter job: A job of this process, whose spec reads back.
     fileprivate init(_ job: Job) {
-        let request = (try? JobSpec(stored: JSONParser.parse(job.spec.bytes)))?.request
+        let request = job.storedSpec?.request
         self.init(
             id: job.id,
             state: job.state,

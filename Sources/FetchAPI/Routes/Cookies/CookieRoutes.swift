@@ -74,12 +74,9 @@ struct CookieRoutes: Sendable {
     // MARK: Write
 
     private func set(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        _ = try call.query()
-        try call.requireContent("application/json")
         // Setting a cookie twice does no more than setting it once, so the key has nothing to add but its form.
-        _ = try IdempotencyKey(of: call.headers)
-        let body = try await call.body(upTo: JobRoutes.maximumBody)
-        let submission = try CookieSubmission(json: JSONParser.parse(body.readableBytesView))
+        let (json, _) = try await call.submission(upTo: JobRoutes.maximumBody)
+        let submission = try CookieSubmission(json: json)
         try await sessions.requireStores(of: submission.session, tenant: tenant)
         try await cookies.set(submission.cookies, in: SessionAddress(tenant: tenant, session: submission.session))
         return .json { $0.member("set", submission.cookies.count) }

@@ -19,12 +19,9 @@ struct CredentialRoutes: Sendable {
     }
 
     private func create(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        _ = try call.query()
-        try call.requireContent("application/json")
         // Storing a credential twice does no more than storing it once, so the key has nothing to add but its form.
-        _ = try IdempotencyKey(of: call.headers)
-        let body = try await call.body(upTo: JobRoutes.maximumBody)
-        let submission = try CredentialSubmission(json: JSONParser.parse(body.readableBytesView))
+        let (json, _) = try await call.submission(upTo: JobRoutes.maximumBody)
+        let submission = try CredentialSubmission(json: json)
         try await sessions.requireStores(of: submission.session, tenant: tenant)
         let stored = try await credentials.add(submission, to: tenant)
         var response = Response.json(status: .created) { stored.write(&$0) }

@@ -24,11 +24,8 @@ struct SessionRoutes: Sendable {
     // MARK: Making
 
     private func create(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        _ = try call.query()
-        try call.requireContent("application/json")
-        let key = try IdempotencyKey(of: call.headers)
-        let body = try await call.body(upTo: JobRoutes.maximumBody)
-        let spec = try SessionSpec(json: JSONParser.parse(body.readableBytesView))
+        let (json, key) = try await call.submission(upTo: JobRoutes.maximumBody)
+        let spec = try SessionSpec(json: json)
         try await endpoints.require(spec.webhook?.endpoint, of: tenant)
         let new = NewSession(
             tenant: tenant, spec: try await inheriting(spec, tenant), idempotency: key?.idempotency(for: spec))

@@ -41,7 +41,7 @@ enum CacheFileName {
         var writer = ByteWriter()
         for name in entry.selection.names { writer.append(name) }
         writer.append(entry.selection.digest)
-        return prefix(for: entry.key) + "-" + hex(ContentDigest.sha256.digest(of: writer.bytes).prefix(8))
+        return prefix(for: entry.key) + "-" + Hexadecimal.text(ContentDigest.sha256.digest(of: writer.bytes).prefix(8))
     }
 
     /// What the names of all entries of a key begin with.
@@ -49,12 +49,8 @@ enum CacheFileName {
         var writer = ByteWriter()
         writer.append(key.method)
         writer.append(key.url)
-        return Substring(hex(ContentDigest.sha256.digest(of: writer.bytes).prefix(16)))
+        return Substring(Hexadecimal.text(ContentDigest.sha256.digest(of: writer.bytes).prefix(16)))
     }
 
     static func prefix(of name: String) -> Substring { name.prefix(32) }
-
-    private static func hex(_ bytes: ArraySlice<UInt8>) -> String {
-        String(decoding: Hexadecimal.encode(bytes), as: UTF8.self)
-    }
 }

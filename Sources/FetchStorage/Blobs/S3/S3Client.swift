@@ -77,7 +77,7 @@ struct S3Client: Sendable {
         body: [UInt8],
         headers: HTTPFields
     ) throws -> Request {
-        let text = query.map { "\(SignatureV4.encode($0.name))=\(SignatureV4.encode($0.value))" }
+        let text = query.map { "\(PercentCodec.component($0.name))=\(PercentCodec.component($0.value))" }
         let path = "/\(configuration.bucket)" + (key.isEmpty ? "" : "/\(configuration.prefix)\(key)")
         let url = try URLRecord(
             configuration.origin + path + (text.isEmpty ? "" : "?" + text.joined(separator: "&")))

@@ -1,4 +1,5 @@
 import Crypto
+import FetchEngine
 import FetchJobs
 import Foundation
 import Glibc
@@ -37,7 +38,7 @@ struct SignatureV4: Sendable {
     /// - Parameter date: As in `x-amz-date`: `20150830T123600Z`.
     func authorization(for message: Message, date: String) -> String {
         let scope = "\(date.prefix(8))/\(region)/\(service)/aws4_request"
-        let signature = Self.hexadecimal(
+        let signature = Hexadecimal.text(
             HMAC<SHA256>.authenticationCode(
                 for: Data(stringToSign(message, date: date).utf8), using: key(day: String(date.prefix(8)))))
         return "AWS4-HMAC-SHA256 Credential=\(credentials.accessKeyID)/\(scope), "
@@ -50,7 +51,9 @@ struct SignatureV4: Sendable {
     }
 
     static func canonicalRequest(_ message: Message) -> String {
-        let query = message.query.map { (encode($0.name), encode($0.value)) }.sorted { $0 < $1 }
+        let query = message.query.map { (PercentCodec.component($0.name), PercentCodec.component($0.value)) }.sorted {
+            $0 < $1
+        }
         let headers = canonicalHeaders(message).map { "\($0.name):\($0.value)\n" }.joined()
         return [
             message.method, message.path, query.map { "\($0.0)=\($0.1)" }.joined(separator: "&"), headers,
@@ -82,28 +85,7 @@ struct SignatureV4: Sendable {
 
     // MARK: Texts
 
-    /// Everything but letters, digits and `-._~` as escapes (RFC 3986 §2.3).
-    static func encode(_ text: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var result: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                result.append(byte)
-            case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): result.append(byte)
-            default: result += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: result, as: UTF8.self)
-    }
-
-    static func hash(_ bytes: [UInt8]) -> String { hexadecimal(SHA256.hash(data: bytes)) }
-
-    private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
+    static func hash(_ bytes: [UInt8]) -> String { Hexadecimal.text(SHA256.hash(data: bytes)) }
 
     /// A time as `x-amz-date` writes it.
     static func date(_ time: Timestamp) -> String {

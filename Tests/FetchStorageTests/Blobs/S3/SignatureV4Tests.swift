@@ -1,3 +1,4 @@
+import FetchEngine
 import Foundation
 import Testing
 
@@ -41,7 +42,7 @@ import Testing
         return SignatureV4.Message(
             method: String(line.prefix { $0 != " " }),
             path: path.split(separator: "/", omittingEmptySubsequences: false)
-                .map { SignatureV4.encode(String($0)) }.joined(separator: "/"),
+                .map { PercentCodec.component(String($0)) }.joined(separator: "/"),
             query: query.split(separator: "&").map { pair in
                 let halves = pair.split(separator: "=", maxSplits: 1).map { String($0).removingPercentEncoding ?? "" }
                 return (halves[0], halves.count > 1 ? halves[1] : "")
