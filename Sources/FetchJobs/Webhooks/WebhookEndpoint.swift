@@ -48,6 +48,16 @@ package enum WebhookEvent: String, Sendable, CaseIterable {
     case sessionEventsFinished = "session.eventsFinished"
     /// The session takes no jobs and has none; nothing more comes from it (SES-22).
     case sessionInvalidated = "session.invalidated"
+    /// Cookies of a session were set or removed (COK-9).
+    case cookiesChanged = "cookies.changed"
+    /// Credentials of the tenant were stored or removed (CRD-8).
+    case credentialsChanged = "credentials.changed"
+
+    /// What is sent to an endpoint that names no events: ends, and not every change on the way.
+    static let ends: [WebhookEvent] = [.jobFinished, .sessionEventsFinished, .sessionInvalidated]
+
+    /// Whether it tells of a session's stores, and not of the session itself.
+    package var isOfStores: Bool { self == .cookiesChanged || self == .credentialsChanged }
 }
 
 /// What a client asks of a new endpoint.
@@ -70,7 +80,7 @@ package struct WebhookEndpointSpec: Sendable {
         try check.finish()
         guard let url else { throw InvalidInput(pointer: "/url", message: "is required") }
         self.url = url
-        self.events = events ?? WebhookEvent.allCases
+        self.events = events ?? WebhookEvent.ends
     }
 }
 

@@ -165,6 +165,18 @@ struct CookieTable: Sendable {
                 SET sealed_value = excluded.sealed_value, expires_at = excluded.expires_at,
                     is_secure = excluded.is_secure, is_http_only = excluded.is_http_only,
                     same_site = excluded.same_site, created_at = excluded.created_at
+            ), told AS (
+                INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, session_id, event)
+                SELECT s.tenant_id, gen_random_uuid(), e.id, s.session_id, \(WebhookEvent.cookiesChanged)
+                FROM stores s
+                JOIN webhook_endpoints e
+                    ON e.tenant_id = s.tenant_id AND \(WebhookEvent.cookiesChanged) = ANY (e.events)
+                -- One that is not on its way yet tells of this change too.
+                WHERE NOT EXISTS (
+                    SELECT FROM webhook_deliveries d
+                    WHERE d.tenant_id = s.tenant_id AND d.session_id = s.session_id AND d.endpoint_id = e.id
+                        AND d.event = \(WebhookEvent.cookiesChanged) AND d.state = 'pending' AND d.attempts = 0
+                )
             )
             SELECT tenant_id, session_id, cookies_version FROM stores
             """

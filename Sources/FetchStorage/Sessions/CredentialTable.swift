@@ -129,6 +129,8 @@ struct CredentialTable: Sendable {
             -- credentials.put
             WITH version AS (
                 \(Self.raiseVersion(of: session.tenant))
+            ), told AS (
+                \(Self.tell(session.tenant))
             ), layer AS (
                 SELECT (\(Self.layers(of: session)))[1] AS id
             ), others AS (
@@ -168,6 +170,8 @@ struct CredentialTable: Sendable {
             -- credentials.remove
             WITH version AS (
                 \(Self.raiseVersion(of: tenant))
+            ), told AS (
+                \(Self.tell(tenant))
             )
             DELETE FROM credentials
             WHERE tenant_id = \(tenant) AND id = \(id)
@@ -186,6 +190,8 @@ struct CredentialTable: Sendable {
             -- credentials.removeAll
             WITH version AS (
                 \(Self.raiseVersion(of: session.tenant))
+            ), told AS (
+                \(Self.tell(session.tenant))
             )
             DELETE FROM credentials
             WHERE tenant_id = \(session.tenant) AND layer_id = (\(Self.layers(of: session)))[1]
@@ -212,6 +218,21 @@ struct CredentialTable: Sendable {
         ON CONFLICT (tenant_id, session_id) DO UPDATE
         SET credentials_version = session_stores.credentials_version + 1
         RETURNING credentials_version
+        """
+    }
+
+    /// Tells the tenant's endpoints, unless one that is not on its way yet tells them too.
+    private static func tell(_ tenant: Tenant.ID) -> Query {
+        """
+        INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, session_id, event)
+        SELECT e.tenant_id, gen_random_uuid(), e.id, \(TenantSession.ID.default), \(WebhookEvent.credentialsChanged)
+        FROM webhook_endpoints e
+        WHERE e.tenant_id = \(tenant) AND \(WebhookEvent.credentialsChanged) = ANY (e.events)
+            AND NOT EXISTS (
+                SELECT FROM webhook_deliveries d
+                WHERE d.tenant_id = e.tenant_id AND d.session_id = \(TenantSession.ID.default) AND d.endpoint_id = e.id
+                    AND d.event = \(WebhookEvent.credentialsChanged) AND d.state = 'pending' AND d.attempts = 0
+            )
         """
     }
 

@@ -106,7 +106,8 @@ package struct PostgresWebhookStore: WebhookStore {
                     FROM webhook_deliveries d
                     WHERE d.state = 'pending' AND d.next_attempt_at <= now()
                         -- A session's own events come after those of its jobs, and its end comes last.
-                        AND (d.job_id IS NOT NULL OR NOT EXISTS (
+                        AND (d.job_id IS NOT NULL OR d.event = ANY (\(WebhookEvent.allCases.filter(\.isOfStores)))
+                            OR NOT EXISTS (
                             SELECT FROM webhook_deliveries e
                             WHERE e.tenant_id = d.tenant_id AND e.session_id = d.session_id AND e.state = 'pending'
                                 AND (e.job_id IS NOT NULL

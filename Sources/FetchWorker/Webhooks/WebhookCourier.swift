@@ -124,6 +124,11 @@ package final class WebhookCourier: Service, Wakeable {
         case .job(let id):
             guard let job = try await jobs.job(id, of: delivery.tenant) else { return nil }
             return WebhookMessage(delivery) { $0.member("job", object: job.write) }
+        case .session(let id) where delivery.event.isOfStores:
+            return WebhookMessage(delivery) { writer in
+                writer.member(
+                    "session", object: { $0.member("id", id == .default ? "default" : id.description) })
+            }
         case .session(let id):
             guard let session = try await sessions.session(id, of: delivery.tenant) else { return nil }
             return WebhookMessage(delivery) { $0.member("session", object: session.write) }

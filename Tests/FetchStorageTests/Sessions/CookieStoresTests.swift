@@ -157,6 +157,27 @@ struct SessionStoresFixture {
         }
     }
 
+    // COK-9, CRD-8
+    @Test func `endpoints that want to know are told of changes, once until they are told`() async throws {
+        try await SessionStoresFixture.with { fixture async throws in
+            let webhooks = PostgresWebhookStore(client: fixture.database.client, ring: fixture.ring)
+            let tenant = fixture.session.tenant
+            for events in [[WebhookEvent.cookiesChanged, .credentialsChanged], [.jobFinished]] {
+                try await webhooks.add(
+                    WebhookEndpoint(tenant: tenant, url: try URLRecord("https://receiver.example/"), events: events))
+            }
+            for value in 0..<3 { try await set("a=\(value)", in: fixture.cookies(0)) }
+            let space = ProtectionSpace(host: "h.example", port: 443, scheme: "https", method: .httpBasic)
+            await fixture.nodes[0].credentialStorage(of: fixture.session).setDefault(
+                Credential(user: "u", password: "p", persistence: .permanent), for: space)
+            let due = try await webhooks.claimDeliveries(limit: 10)
+            #expect(Set(due.map(\.event)) == [.cookiesChanged, .credentialsChanged] && due.count == 2)
+            #expect(due.allSatisfy { $0.subject == .session(.default) })
+            try await set("a=4", in: fixture.cookies(0))
+            #expect(try await webhooks.claimDeliveries(limit: 10).map(\.event) == [.cookiesChanged])
+        }
+    }
+
     // SEC-50, SEC-51
     @Test func `values are sealed for their place`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
