@@ -19,6 +19,7 @@ struct URLParser {
         parser.output.reserveCapacity(parser.input.count + 8)
         try parser.parseScheme()
         parser.protectPath()
+        parser.layout.special = parser.special
         return URLRecord(text: String(decoding: parser.output, as: UTF8.self), layout: parser.layout)
     }
 

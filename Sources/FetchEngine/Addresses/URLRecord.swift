@@ -25,6 +25,8 @@ public struct URLRecord: Sendable {
         var port: UInt16?
         var hasHost = false
         var hasOpaquePath = false
+        /// The scheme, where it is one that has rules of its own.
+        var special: SpecialScheme?
     }
 
     /// The whole URL as text, always ASCII.
@@ -73,14 +75,17 @@ extension URLRecord {
     /// `file:///path` has an empty host.
     public var host: String? { layout.hasHost ? slice(layout.hostStart, layout.hostEnd) : nil }
 
+    /// Whether there is a host that can be reached.
+    var namesHost: Bool { layout.hostEnd > layout.hostStart }
+
     /// The port, or `nil` when absent or the scheme's default.
     public var port: UInt16? { layout.port }
 
     /// The port a connection goes to: the one given or the scheme's default; `nil` for schemes without one.
-    public var effectivePort: UInt16? { port(scheme) }
-
-    private func port(_ scheme: String) -> UInt16? {
-        layout.port ?? SpecialScheme(scheme)?.defaultPort ?? (scheme == "ftps" ? 990 : nil)
+    public var effectivePort: UInt16? {
+        if let port = layout.port { return port }
+        if let special = layout.special { return special.defaultPort }
+        return scheme == "ftps" ? 990 : nil
     }
 
     /// The percent-encoded path; for http it starts with a slash.
@@ -100,14 +105,14 @@ extension URLRecord {
     }
 
     /// Whether the scheme is http or https.
-    public var isHTTP: Bool {
-        text.hasPrefix("http:") || text.hasPrefix("https:")
-    }
+    public var isHTTP: Bool { layout.special == .http || layout.special == .https }
+
+    /// Whether the scheme is ftp or ftps.
+    var isFTP: Bool { layout.special == .ftp || layout.special == nil && scheme == "ftps" }
 
     /// The scheme, host and port that decide what credentials, cookies and connections may be shared.
     public var origin: Origin {
-        let scheme = scheme
-        return Origin(scheme: scheme, host: host ?? "", port: port(scheme))
+        Origin(scheme: scheme, host: host ?? "", port: effectivePort)
     }
 
     /// Scheme, host, port and path: what logs and messages may show.
@@ -143,10 +148,10 @@ extension URLRecord {
     /// The part of the serialization between two offsets.
     private func slice(_ start: UInt32, _ end: UInt32) -> String {
         // The text is ASCII: every offset lies between two characters.
-        let part = text.utf8.withContiguousStorageIfAvailable { bytes in
-            String(decoding: UnsafeBufferPointer(rebasing: bytes[Int(start)..<Int(end)]), as: UTF8.self)
-        }
-        return part ?? String(decoding: Array(text.utf8)[Int(start)..<Int(end)], as: UTF8.self)
+        let range = Int(start)..<Int(end)
+        let part = text.utf8.withContiguousStorageIfAvailable { String(decoding: $0[range], as: UTF8.self) }
+        if let part { return part }
+        return String(decoding: Array(text.utf8)[range], as: UTF8.self)
     }
 }
 

@@ -14,8 +14,8 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         case synchronizable
     }
 
-    /// What makes it convincing.
-    enum Secret: Sendable, Hashable {
+    /// What makes it convincing; apart from the credential, so that a place for one is small.
+    indirect enum Secret: Sendable, Hashable {
         case password(String)
         case bearerToken(String)
         case identity(ClientIdentity)

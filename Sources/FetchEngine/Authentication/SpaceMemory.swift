@@ -16,6 +16,8 @@ struct SpaceMemory {
     private var entries: [URLRecord.Origin: [Entry]] = [:]
     private var count = 0
 
+    var isEmpty: Bool { entries.isEmpty }
+
     /// The space that a URL lies in, as far as is known; of several the one whose path is longest.
     ///
     /// - Parameter isProxy: Whether a proxy is meant, by a URL that has its host and port.

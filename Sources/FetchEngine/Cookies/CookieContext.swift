@@ -22,7 +22,7 @@ public struct CookieContext: Sendable {
         self.acceptPolicy = acceptPolicy
         host = url.host ?? ""
         path = url.path
-        isSecure = url.scheme == "https" || url.scheme == "wss"
+        isSecure = url.layout.special == .https || url.layout.special == .wss
     }
 
     /// Whether the request is made for a document of its own site, scheme included.

@@ -3,45 +3,56 @@
 /// An answer of the server, whatever its status, is never an error. Messages carry no credentials, query strings
 /// or bodies.
 public struct LoadError: Error, Sendable {
+    /// Apart from the error, so that every function that may throw one has little to hand back.
+    private var values: Boxed<Values>
+
+    private struct Values: Sendable {
+        var code: Code
+        var message: String
+        var failingURL: URLRecord?
+        var underlying: Underlying?
+        var resumeData: ResumeData?
+        var uploadResumeData: UploadResumeData?
+    }
+
     /// What went wrong, as a stable name and number.
-    public var code: Code
+    public var code: Code {
+        get { values.value.code }
+        set { values.value.code = newValue }
+    }
 
     /// One sentence for a person.
-    public var message: String
+    public var message: String {
+        get { values.value.message }
+        set { values.value.message = newValue }
+    }
 
     /// The URL of the hop that failed.
-    public var failingURL: URLRecord?
+    public var failingURL: URLRecord? {
+        get { values.value.failingURL }
+        set { values.value.failingURL = newValue }
+    }
 
     /// What the library underneath reported: for operators, not for tenants.
-    public var underlying: Underlying?
+    public var underlying: Underlying? {
+        get { values.value.underlying }
+        set { values.value.underlying = newValue }
+    }
 
     /// What a new download can go on with; `nil` when there is nothing.
     ///
     /// See ``Session/downloadTask(withResumeData:request:options:configuration:delegate:)``.
     public var resumeData: ResumeData? {
-        get { resumption?.data }
-        set { resumption = Resumption(data: newValue, upload: uploadResumeData) }
+        get { values.value.resumeData }
+        set { values.value.resumeData = newValue }
     }
 
     /// What a new upload can go on with; `nil` when there is nothing.
     ///
     /// See ``Session/uploadTask(withResumeData:request:from:configuration:delegate:)``.
     public var uploadResumeData: UploadResumeData? {
-        get { resumption?.upload }
-        set { resumption = Resumption(data: resumeData, upload: newValue) }
-    }
-
-    /// Apart from the error, which is passed around much and carries this rarely.
-    private var resumption: Resumption?
-
-    private final class Resumption: Sendable {
-        let data: ResumeData?
-        let upload: UploadResumeData?
-
-        init?(data: ResumeData?, upload: UploadResumeData?) {
-            guard data != nil || upload != nil else { return nil }
-            (self.data, self.upload) = (data, upload)
-        }
+        get { values.value.uploadResumeData }
+        set { values.value.uploadResumeData = newValue }
     }
 
     /// Whether the same load may succeed when it is repeated later; a property of the code.
@@ -49,10 +60,7 @@ public struct LoadError: Error, Sendable {
 
     /// Makes an error.
     public init(_ code: Code, _ message: String, failingURL: URLRecord? = nil, underlying: Underlying? = nil) {
-        self.code = code
-        self.message = message
-        self.failingURL = failingURL
-        self.underlying = underlying
+        values = Boxed(Values(code: code, message: message, failingURL: failingURL, underlying: underlying))
     }
 
     /// The cause as the library underneath named it.

@@ -64,6 +64,9 @@ class Exchange: @unchecked Sendable {
         RedirectMachine.isRedirect(status) || status == 401 || status == 407
     }
 
+    /// Whether it is over, without success.
+    var hasFailed: Bool { if case .some(.some) = outcome { true } else { false } }
+
     // MARK: What the forms fill in
 
     /// Lets more of the body come after ``isReceivingPaused``.

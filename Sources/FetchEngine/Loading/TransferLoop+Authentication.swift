@@ -14,6 +14,12 @@ extension TransferLoop {
         return request
     }
 
+    /// Whether a request may carry more than it brings along: something is known of its server, or was asked for.
+    func mayBeAuthorized(_ task: SessionTask) -> Bool {
+        task.load.authorization != nil || !task.load.authentication.attempts.isEmpty
+            || task.session.spaces.withLock { !$0.isEmpty }
+    }
+
     /// What the request is going to carry; a request that brings its own `Authorization` is left alone unless a server
     /// has refused it.
     func authorization(for request: Request, of task: SessionTask) async throws(LoadError) -> Authorization? {
@@ -28,15 +34,11 @@ extension TransferLoop {
         return nil
     }
 
-    /// The same for an HTTP proxy on the way.
-    func proxyAuthorization(
-        for request: Request, through proxy: Proxy?, of task: SessionTask
-    ) async throws(LoadError) -> Authorization? {
+    /// The same for the HTTP proxy on the way.
+    func proxyAuthorization(for request: Request, of task: SessionTask) async throws(LoadError) -> Authorization? {
         let load = task.load
-        load.proxy = proxy.flatMap { $0.kind.isHTTP ? $0 : nil }
-        guard let proxy = load.proxy else { return nil }
         if let prepared = load.proxyAuthorization.take() { return prepared }
-        if load.authentication.proxyAttempt == nil, let place = proxy.place {
+        if load.authentication.proxyAttempt == nil, let place = load.proxy?.place {
             await volunteer(to: place, isProxy: true, for: task)
         }
         guard let attempt = load.authentication.proxyAttempt else { return nil }

@@ -21,7 +21,7 @@ extension TransferLoop {
         for request: Request, of task: SessionTask, limit: Int
     ) async throws(LoadError) -> Exchange {
         task.load.storing = nil
-        let handler = task.shared.value.handler(for: request)
+        let handler = task.shared.handler(for: request)
         var visit = CacheVisit(
             request: request, task: task, cache: task.shared.value.urlCache,
             machine: CacheMachine(

@@ -9,14 +9,15 @@ extension TransferLoop {
         let answers = task.load.connections
         var terms = ConnectionTerms(route: answers.route(to: url, task.shared.value.proxies))
         if let proxy = terms.proxy { try judge(proxy, for: url, by: task.shared.value.targetPolicy) }
+        guard url.layout.special != .http else { return terms }
         let isAsking = task.delegate != nil || task.session.delegate != nil
-        if url.scheme == "https" || url.scheme == "ftps" || url.scheme == "ftp" {
+        if url.layout.special == .https || url.isFTP {
             let first = task.originalRequest.url.origin
             terms.trust = answers.trustRules(for: url, task.shared.value.tls, isAsking: isAsking)
             terms.identity = answers.identity(for: url, task.shared.value.tls, first: first)
             terms.asksForIdentity = isAsking && !answers.hasChosenIdentity(for: url)
         }
-        if url.scheme == "ftp" || url.scheme == "ftps" { terms.login = login(for: url, of: task) }
+        if url.isFTP { terms.login = login(for: url, of: task) }
         return terms
     }
 

@@ -24,8 +24,8 @@ extension TransferLoop {
     func keepCookies(of response: Response, to request: Request, of task: SessionTask) async throws(LoadError) {
         // A 407 is a proxy's: it does not speak for the origin. What is in the cache set its cookies when it came, and a
         // handler of the program's own is given none to send.
-        guard response.source == .network, response.headerFields.contains(.setCookie), response.status.code != 407,
-            let storage = task.cookieStorage(for: request), task.shared.value.handler(for: request) == nil
+        guard response.source == .network, response.status.code != 407,
+            let storage = task.cookieStorage(for: request), task.shared.handler(for: request) == nil
         else { return }
         let now = UnixTime.now
         let context = task.cookieContext(of: request)

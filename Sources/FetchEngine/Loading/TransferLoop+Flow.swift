@@ -33,21 +33,24 @@ extension TransferLoop {
             if mustWait(task) { request = try await beginLater(task, with: request) }
             if request.isChangedByParsing { request = try await canonical(request, of: task) }
             while true {
-                request = keepingCredentials(of: try await secured(request, of: task), for: task)
+                if let secured = secured(request, of: task) { request = try await canonical(secured, of: task) }
+                request = keepingCredentials(of: request, for: task)
                 let exchange =
                     task.concernsCache(request)
                     ? try await cachedExchange(for: request, of: task, limit: limit)
                     : try await exchange(for: request, of: task, limit: limit)
                 let response = try head(of: exchange, limit: limit)
                 noteStrictTransport(response, to: request, of: task)
-                try await keepCookies(of: response, to: request, of: task)
+                if response.headerFields.contains(.setCookie) {
+                    try await keepCookies(of: response, to: request, of: task)
+                }
                 if isAuthentication(response, of: task), try await answersChallenge(of: response, to: request, of: task)
                 {
                     exchange.abort(LoadError(.cancelled, "The challenge was answered."))
                     continue
                 }
-                if let next = try await hop(after: response, to: request, of: task) ?? requestAfter(response, of: task)
-                {
+                let hop = isRedirect(response, of: task) ? try await hop(after: response, to: request, of: task) : nil
+                if let next = hop ?? requestAfter(response, of: task) {
                     try await keepRedirect(exchange, of: task)
                     exchange.abort(LoadError(.cancelled, "The redirect was followed."))
                     request = next
@@ -79,7 +82,7 @@ extension TransferLoop {
         while true {
             let exchange = try await start(request, of: task)
             await awaitHead(of: exchange, bufferingUpTo: limit, of: task)
-            if try await settlesConnection(of: exchange, for: task) { continue }
+            if exchange.hasFailed, try await settlesConnection(of: exchange, for: task) { continue }
             guard let delay = connectivity.delay(after: exchange) else { return exchange }
             try await awaitConnectivity(for: delay, isFirst: connectivity.attempts == 1, of: task)
         }

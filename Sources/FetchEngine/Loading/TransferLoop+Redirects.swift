@@ -3,6 +3,11 @@ import Synchronization
 
 // What comes after a response that is not the last one.
 extension TransferLoop {
+    /// Whether a response may lead to another request, by its status or as a handler proposes.
+    func isRedirect(_ response: Response, of task: SessionTask) -> Bool {
+        RedirectMachine.isRedirect(response.status.code) || task.load.exchange is HandlerExchange
+    }
+
     /// The request to make next, or nil when this response is the final one.
     func hop(
         after response: Response, to request: Request, of task: SessionTask

@@ -76,12 +76,15 @@ extension TransferLoop {
 
     /// Makes the exchange for a request and starts it.
     func start(_ request: Request, of task: SessionTask) async throws(LoadError) -> Exchange {
-        if let handler = task.shared.value.handler(for: request) {
+        if let handler = task.shared.handler(for: request) {
             return try await start(request, with: handler, of: task)
         }
-        let authorization = try await authorization(for: request, of: task)
+        let load = task.load
+        let authorization = mayBeAuthorized(task) ? try await authorization(for: request, of: task) : nil
         let terms = try terms(for: request.url, of: task)
-        let proxyAuthorization = try await proxyAuthorization(for: request, through: terms.proxy, of: task)
+        load.proxy = terms.httpProxy
+        let proxyAuthorization =
+            load.proxy == nil ? nil : try await proxyAuthorization(for: request, of: task)
         let partition = try admit(request, by: terms, of: task)
         let carrying = marked(try await withCookies(request, of: task), by: authorization)
         let plain =
@@ -91,7 +94,6 @@ extension TransferLoop {
                 try source(for: request)
             }
         let source = plain.map { $0.rest(from: request.bodyOffset).coded(for: request) }
-        let load = task.load
         if isHeld(load) { await load.pause(isolation: self) { load.isSuspended } }
         if let cancellation = load.cancellation { throw cancellation }
         let transfer = Transfer(

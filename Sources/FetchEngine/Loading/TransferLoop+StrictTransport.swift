@@ -2,14 +2,14 @@ import HTTPTypes
 
 // Hosts that want to be reached by https alone (RFC 6797).
 extension TransferLoop {
-    /// The request with https where its host wants that; the delegates are told, as of any other standard form.
-    func secured(_ request: Request, of task: SessionTask) async throws(LoadError) -> Request {
-        guard let store = task.shared.value.strictTransport else { return request }
+    /// The request with https, where its host wants that and the request does not have it; else nil.
+    func secured(_ request: Request, of task: SessionTask) -> Request? {
+        guard let store = task.shared.value.strictTransport else { return nil }
         let url = store.secured(request.url)
-        guard url != request.url else { return request }
+        guard url != request.url else { return nil }
         var secured = request
         secured.url = url
-        return try await canonical(secured, of: task)
+        return secured
     }
 
     /// Takes note of what a host wants.
@@ -18,7 +18,7 @@ extension TransferLoop {
     /// could be anybody's.
     func noteStrictTransport(_ response: Response, to request: Request, of task: SessionTask) {
         guard let store = task.shared.value.strictTransport, request.url.scheme == "https",
-            response.source == .network, task.shared.value.handler(for: request) == nil,
+            response.source == .network, task.shared.handler(for: request) == nil,
             let field = response.headerFields[values: .strictTransportSecurity].first, let host = request.url.host,
             !task.load.connections.trustRules(for: request.url, task.shared.value.tls, isAsking: false).canOverride,
             let wish = StrictTransport(field: field)

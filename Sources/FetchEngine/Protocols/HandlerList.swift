@@ -19,15 +19,18 @@ extension SessionConfiguration {
         set { handlerList = newValue.isEmpty ? nil : HandlerList(newValue) }
     }
 
+}
+
+extension SharedConfiguration {
     /// Who serves the request; nil for the transport, which has http and https.
     ///
     /// The session's own handlers are asked first, then those of ``ProtocolRegistry/shared``, then the built-in ones.
     func handler(for request: Request) -> (any ProtocolHandler)? {
-        guard kind != .background else { return nil }
-        if let handler = protocolHandlers.first(where: { $0.canHandle(request) }) { return handler }
+        guard value.kind != .background else { return nil }
+        if let own = value.handlerList?.handlers.first(where: { $0.canHandle(request) }) { return own }
         if let handler = ProtocolRegistry.shared.handler(for: request) { return handler }
         guard !request.url.isHTTP else { return nil }
-        let builtIn: [any ProtocolHandler] = [DataHandler(), FileHandler(roots: fileRoots.compactMap(FileRoot.init))]
-        return builtIn.first { $0.canHandle(request) }
+        let files = FileHandler(roots: value.fileRoots.compactMap(FileRoot.init))
+        return [DataHandler(), files].first { $0.canHandle(request) }
     }
 }

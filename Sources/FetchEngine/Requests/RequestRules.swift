@@ -7,8 +7,8 @@ enum RequestRules {
     /// - Parameter schemes: The schemes that may be loaded.
     /// - Throws: `methodInvalid`, `headerForbidden`, `headerInvalid` or `unsupportedURL`.
     static func check(_ request: Request, schemes: Set<String>) throws(LoadError) {
-        let scheme = request.url.scheme
-        guard schemes.contains(scheme), networkSchemes.contains(scheme), request.url.host?.isEmpty == false else {
+        guard request.url.isHTTP || request.url.isFTP, schemes.contains(request.url.scheme), request.url.namesHost
+        else {
             throw LoadError(.unsupportedURL, "URLs of this scheme, or without a host, are not loaded.")
         }
         guard !request.assumesHTTP3Capable else {
@@ -40,9 +40,6 @@ enum RequestRules {
         let isClean = field.withUnsafeBytesOfValue { $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 } }
         guard isClean else { throw LoadError(.headerInvalid, "The header field \(name) has a control character.") }
     }
-
-    /// What libcurl is used for.
-    private static let networkSchemes: Set<String> = ["http", "https", "ftp", "ftps"]
 
     private static let ftpMethods: Set<String> = ["GET", "HEAD", "PUT", "POST"]
 

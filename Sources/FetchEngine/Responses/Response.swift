@@ -2,31 +2,51 @@ public import HTTPTypes
 
 /// What the server said about the content it sends, without the content.
 public struct Response: Sendable {
+    /// Apart from the response, which every step of a load passes on.
+    private var values: Boxed<Values>
+
+    private struct Values: Sendable {
+        let url: URLRecord
+        let status: HTTPResponse.Status
+        let headerFields: HTTPFields
+        let httpVersion: String
+        let expectedContentLength: Int64?
+        let properties: Properties
+        var source = Source.network
+        var cacheStatus = CacheStatus()
+    }
+
     /// The URL that gave this response: the last one, after redirects.
-    public let url: URLRecord
+    public var url: URLRecord { values.value.url }
 
     /// The status code and the server's reason phrase, which may be empty.
-    public let status: HTTPResponse.Status
+    public var status: HTTPResponse.Status { values.value.status }
 
     /// The header fields in the order they came, repeats kept.
-    public let headerFields: HTTPFields
+    public var headerFields: HTTPFields { values.value.headerFields }
 
     /// The protocol the response came by: `http/1.0`, `http/1.1` or `h2`; for others the scheme, such as `data`.
     ///
     /// Protocols without a status of their own answer 200 when they have the resource.
-    public let httpVersion: String
+    public var httpVersion: String { values.value.httpVersion }
 
     /// The length of the body in bytes, or `nil` when the server did not tell.
-    public let expectedContentLength: Int64?
+    public var expectedContentLength: Int64? { values.value.expectedContentLength }
 
     /// What a protocol of the program's own tells besides.
-    public let properties: Properties
+    public var properties: Properties { values.value.properties }
 
     /// Where it came from.
-    public internal(set) var source = Source.network
+    public internal(set) var source: Source {
+        get { values.value.source }
+        set { values.value.source = newValue }
+    }
 
     /// What the cache did for it, which the `Cache-Status` field of RFC 9211 would say.
-    public internal(set) var cacheStatus = CacheStatus()
+    public internal(set) var cacheStatus: CacheStatus {
+        get { values.value.cacheStatus }
+        set { values.value.cacheStatus = newValue }
+    }
 
     /// A property of ``properties``.
     public subscript<Value>(key: PropertyKey<Value>) -> Value? { properties[key] }
@@ -48,11 +68,9 @@ public struct Response: Sendable {
         expectedContentLength: Int64? = nil,
         properties: Properties = Properties()
     ) {
-        self.url = url
-        self.status = status
-        self.headerFields = headerFields
-        self.httpVersion = httpVersion
-        self.expectedContentLength = expectedContentLength
-        self.properties = properties
+        values = Boxed(
+            Values(
+                url: url, status: status, headerFields: headerFields, httpVersion: httpVersion,
+                expectedContentLength: expectedContentLength, properties: properties))
     }
 }

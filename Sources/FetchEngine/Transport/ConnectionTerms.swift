@@ -14,6 +14,11 @@ struct ConnectionTerms: Hashable {
     /// Whether they are those of most connections: nothing in between, and nothing decided or asked.
     var isPlain: Bool { route == .direct && identity == nil && login == nil && !asksForIdentity && trust.isPlain }
 
+    /// The proxy on the way, where it speaks HTTP.
+    var httpProxy: Proxy? {
+        if case .proxy(let proxy) = route, proxy.kind.isHTTP { proxy } else { nil }
+    }
+
     /// The proxy on the way.
     var proxy: Proxy? {
         if case .proxy(let proxy) = route { proxy } else { nil }

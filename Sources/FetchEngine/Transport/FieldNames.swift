@@ -13,7 +13,7 @@ final class FieldNames: @unchecked Sendable {
     private static let places = 64
     private static let longest = 48
 
-    private var entries = [Entry?](repeating: nil, count: places)
+    @exclusivity(unchecked) private var entries = [Entry?](repeating: nil, count: places)
 
     /// The name that these bytes are, or nil when they are none (RFC 9110 §5.1).
     func name(_ bytes: UnsafeBufferPointer<UInt8>) -> HTTPField.Name? {

@@ -22,6 +22,8 @@ struct HeadCollector {
 
     init(_ names: FieldNames) { self.names = names }
 
+    var isEmpty: Bool { lineEnds.isEmpty }
+
     /// Takes a line with its line end.
     ///
     /// Returns true when it is the empty line that ends the head.

@@ -14,12 +14,28 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
         let settings: ConnectionSettings
         let terms: ConnectionTerms
         let credential: ConnectionCredential?
+        /// Most connections are made on the same terms, which are long to compare.
+        private let isPlain: Bool
+
+        init(
+            session: UInt64, settings: ConnectionSettings, terms: ConnectionTerms, credential: ConnectionCredential?
+        ) {
+            self.session = session
+            self.settings = settings
+            self.terms = terms
+            self.credential = credential
+            isPlain = terms.isPlain
+        }
+
+        static func == (left: Key, right: Key) -> Bool {
+            left.session == right.session && left.isPlain == right.isPlain && left.settings == right.settings
+                && left.credential == right.credential && (left.isPlain || left.terms == right.terms)
+        }
 
         func hash(into hasher: inout Hasher) {
             hasher.combine(session)
             hasher.combine(settings)
-            // Most connections are made on the same terms, which are long to hash.
-            if !terms.isPlain { hasher.combine(terms) }
+            if !isPlain { hasher.combine(terms) }
         }
     }
 

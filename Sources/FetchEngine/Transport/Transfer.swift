@@ -16,6 +16,8 @@ final class Transfer: Exchange, @unchecked Sendable {
     let terms: ConnectionTerms
     let partition: Partition
     let source: UploadSource?
+    /// Whether the request goes over TLS.
+    let isSecure: Bool
     /// Whether FTP is spoken: not so when an HTTP proxy is asked for the file.
     let speaksFTP: Bool
     /// Whether the answer to CONNECT comes before the target's.
@@ -36,10 +38,10 @@ final class Transfer: Exchange, @unchecked Sendable {
     var sweepIndex = -1
     /// Its place among those that wait for a connection.
     var ticket: UInt64 = 0
-    var lastActivity: MonotonicTime
+    @exclusivity(unchecked) var lastActivity: MonotonicTime
     var started: MonotonicTime?
-    var collector: HeadCollector
-    var headerBytes = 0
+    @exclusivity(unchecked) var collector: HeadCollector
+    @exclusivity(unchecked) var headerBytes = 0
     /// How often libcurl was about to send the request.
     var requestCount = 0
     var isSendingPaused = false
@@ -58,9 +60,6 @@ final class Transfer: Exchange, @unchecked Sendable {
 
     var priority: Float { load.record.withLock { $0.priority } }
 
-    /// Whether the request goes over TLS.
-    var isSecure: Bool { origin.scheme == "https" }
-
     init(
         request: Request, configuration: SharedConfiguration, load: Load, terms: ConnectionTerms,
         partition: Partition, source: UploadSource?
@@ -68,8 +67,9 @@ final class Transfer: Exchange, @unchecked Sendable {
         let origin = request.url.origin
         self.origin = origin
         self.terms = terms
-        let isHTTPProxied = terms.proxy?.kind.isHTTP ?? false
-        speaksFTP = origin.scheme == "ftps" || origin.scheme == "ftp" && !isHTTPProxied
+        let isHTTPProxied = terms.httpProxy != nil
+        isSecure = request.url.layout.special == .https
+        speaksFTP = request.url.isFTP && !(isHTTPProxied && origin.scheme == "ftp")
         isTunnelled = isHTTPProxied && origin.scheme != "http" && origin.scheme != "ftp"
         self.partition = partition
         self.source = source
@@ -349,7 +349,7 @@ final class Transfer: Exchange, @unchecked Sendable {
 
     /// libcurl reports the lines of a trailer section, but not its end.
     private func readTrailers() {
-        guard response != nil else { return }
+        guard response != nil, !collector.isEmpty else { return }
         do throws(LoadError) {
             trailers += try collector.trailers()
         } catch {
