@@ -19,6 +19,8 @@ CREATE TABLE public.attempts (
     state text NOT NULL,
     error_name text,
     metrics json,
+    status smallint,
+    next_at timestamp with time zone,
     CONSTRAINT attempts_state_check CHECK ((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])))
 );
 
@@ -132,8 +134,13 @@ CREATE TABLE public.queue (
     endpoint_id uuid,
     session_id uuid,
     keeps_partial boolean DEFAULT false NOT NULL,
+    scheduled boolean DEFAULT false NOT NULL,
+    suspended boolean DEFAULT false NOT NULL,
+    tries smallint DEFAULT 0 NOT NULL,
+    expires_at timestamp with time zone,
     CONSTRAINT queue_claimed_by_a_node CHECK (((node_id IS NULL) = (claimed_at IS NULL))),
     CONSTRAINT queue_claims_are_counted CHECK (((node_id IS NULL) OR (claim > 0))),
+    CONSTRAINT queue_scheduled_jobs_wait CHECK (((node_id IS NULL) OR (NOT scheduled))),
     CONSTRAINT queue_waiting_jobs_have_not_begun CHECK (((node_id IS NOT NULL) OR (NOT (begun OR cancelling))))
 )
 WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='20000', autovacuum_vacuum_cost_delay='0');
@@ -360,15 +367,31 @@ CREATE INDEX queue_cancelling ON public.queue USING btree (node_id) WHERE cancel
 
 COMMENT ON INDEX public.queue_cancelling IS 'nodes.pulse';
 
+CREATE INDEX queue_expiring ON public.queue USING btree (expires_at) WHERE ((expires_at IS NOT NULL) AND (node_id IS NULL));
+
+COMMENT ON INDEX public.queue_expiring IS 'queue.expire, nodes.pulse; for all tenants, since any node may end them';
+
+CREATE INDEX queue_held ON public.queue USING btree (tenant_id, job_id) WHERE (scheduled OR suspended);
+
+COMMENT ON INDEX public.queue_held IS 'jobs.list of scheduled and suspended jobs';
+
 CREATE INDEX queue_running ON public.queue USING btree (tenant_id, job_id) WHERE (node_id IS NOT NULL);
 
 COMMENT ON INDEX public.queue_running IS 'jobs.list of running jobs; queue.rescue';
+
+CREATE INDEX queue_scheduled ON public.queue USING btree (run_at) WHERE scheduled;
+
+COMMENT ON INDEX public.queue_scheduled IS 'queue.promote, nodes.pulse; for all tenants, since any node may promote';
 
 CREATE INDEX queue_session ON public.queue USING btree (tenant_id, session_id, job_id) WHERE (session_id IS NOT NULL);
 
 COMMENT ON INDEX public.queue_session IS 'sessions.quiet, sessions.outstanding';
 
-CREATE INDEX queue_waiting ON public.queue USING btree (rank, run_at, job_id) WHERE (node_id IS NULL);
+CREATE INDEX queue_suspended ON public.queue USING btree (node_id) WHERE (suspended AND (node_id IS NOT NULL));
+
+COMMENT ON INDEX public.queue_suspended IS 'nodes.pulse';
+
+CREATE INDEX queue_waiting ON public.queue USING btree (rank, run_at, job_id) WHERE ((node_id IS NULL) AND (NOT scheduled) AND (NOT suspended));
 
 COMMENT ON INDEX public.queue_waiting IS 'queue.claim; for all tenants, since any node may run any job';
 

@@ -126,7 +126,7 @@ package struct Server: Service {
             defaults: ports.defaults, live: ports.live, submitted: submitted)
         let batch = BatchRoute(
             jobs: ports.jobs, endpoints: known, sessions: sessions, holds: holds, submitted: submitted)
-        return jobs.routes + batch.routes
+        return jobs.routes + batch.routes + JobControlRoutes(jobs: ports.jobs, holds: holds).routes
             + SessionRoutes(
                 sessions: ports.sessions, snapshots: ports.snapshots, known: sessions, endpoints: known,
                 defaults: ports.defaults

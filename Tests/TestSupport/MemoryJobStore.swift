@@ -86,7 +86,7 @@ package final class MemoryJobStore: JobStore {
         state.jobs[new.id] = Job(
             id: new.id,
             tenant: new.tenant,
-            state: .queued,
+            state: new.spec.firstState,
             spec: RawJSON(new.spec.json),
             createdAt: .now
         )
@@ -122,11 +122,24 @@ package final class MemoryJobStore: JobStore {
     ) async throws(StoreError) -> Job? {
         guard let job = try await job(id, of: tenant) else { return nil }
         switch job.state {
-        case .queued: finish(id, .cancelled)
+        case .scheduled, .queued, .suspended: finish(id, .cancelled)
         case .running: change(id) { $0.isCancelling = true }
         case .succeeded, .failed, .cancelled: break
         }
         return try await self.job(id, of: tenant)
+    }
+
+    package func redrive(_ jobs: [NewJob]) async throws(StoreError) -> Set<Job.ID> {
+        try check()
+        return state.withLock { state in
+            Set(
+                jobs.filter { new in
+                    guard var job = state.jobs[new.id], job.state.isFinal, job.state != .succeeded else { return false }
+                    job.state = .queued
+                    state.jobs[new.id] = job
+                    return true
+                }.map(\.id))
+        }
     }
 
     package func body(of id: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> StoredBody? {

@@ -4,7 +4,8 @@ import HTTPTypes
 enum ProblemCode: String, Sendable, CaseIterable {
     case malformedRequest, malformedJSON, invalidParameter, invalidIdempotencyKey
     case unauthorized, forbidden
-    case notFound, methodNotAllowed, requestTimeout, jobNotFinal, blobInUse, bodyNotWanted, uploadOffsetMismatch
+    case notFound, methodNotAllowed, requestTimeout, jobNotFinal, jobNotRetriable
+    case blobInUse, bodyNotWanted, uploadOffsetMismatch
     case sessionInvalidated, sessionNotInvalidated, sessionIdentifierInUse, sessionHasNoSnapshot
     case misdirectedRequest
     case contentTooLarge, uriTooLong, unsupportedMediaType, rangeNotSatisfiable, expectationFailed
@@ -20,7 +21,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .notFound: .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .requestTimeout: .requestTimeout
-        case .jobNotFinal, .blobInUse, .bodyNotWanted, .uploadOffsetMismatch,
+        case .jobNotFinal, .jobNotRetriable, .blobInUse, .bodyNotWanted, .uploadOffsetMismatch,
             .sessionInvalidated, .sessionNotInvalidated, .sessionIdentifierInUse, .sessionHasNoSnapshot:
             .conflict
         case .misdirectedRequest: .misdirectedRequest
@@ -51,6 +52,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .methodNotAllowed: "The method is not allowed here"
         case .requestTimeout: "The request took too long to arrive"
         case .jobNotFinal: "The job is not final"
+        case .jobNotRetriable: "The job cannot be tried again"
         case .sessionInvalidated: "The session takes no jobs any more"
         case .sessionNotInvalidated: "The session is not invalidated"
         case .sessionIdentifierInUse: "A live session has the identifier"
@@ -100,6 +102,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
             "The rest of the request did not arrive in time, and the connection is closed. Try again on a new one."
         case .jobNotFinal:
             "Wait until the job has reached a final state: poll it, submit with Prefer: wait, or use a webhook."
+        case .jobNotRetriable:
+            "Only jobs that failed or were cancelled are tried again, while their session takes jobs, and not those of ephemeral sessions. Submit a new job instead."
         case .sessionInvalidated: "Make a new session: one that was invalidated never takes jobs again."
         case .sessionNotInvalidated:
             "Invalidate the session, and wait until its last job has ended; the default session stays as long as its tenant."

@@ -73,6 +73,8 @@ struct Batch {
     private enum Line {
         case job(NewJob)
         case refused(Problem)
+
+        var job: NewJob? { if case .job(let job) = self { job } else { nil } }
     }
 
     private let route: BatchRoute
@@ -97,13 +99,13 @@ struct Batch {
     mutating func results() async throws -> ByteBuffer {
         let first = count + 1
         let group = try await group()
-        let new = group.compactMap { if case .job(let job) = $0 { job } else { nil } }
+        let new = group.compactMap(\.job)
         var enqueued = (new.isEmpty ? [] : try await route.jobs.enqueue(new)).makeIterator()
         var results = ByteBuffer()
         for (offset, line) in group.enumerated() {
             switch line {
             case .refused(let problem): write(problem, line: first + offset, to: &results)
-            case .job: write(enqueued.next(), line: first + offset, to: &results)
+            case .job(let job): write(enqueued.next(), of: job, line: first + offset, to: &results)
             }
         }
         if count >= BatchRoute.maximumLines, !isOver { try await refuseMore(&results) }
@@ -182,14 +184,14 @@ struct Batch {
 
     // MARK: Results
 
-    private func write(_ enqueued: Enqueued?, line: Int, to results: inout ByteBuffer) {
+    private func write(_ enqueued: Enqueued?, of job: NewJob, line: Int, to results: inout ByteBuffer) {
         switch enqueued {
         case .accepted(let id):
             route.submitted.add()
             write(to: &results) { writer in
                 writer.member("line", line)
                 writer.member("id", id.description)
-                writer.member("state", JobState.queued.rawValue)
+                writer.member("state", job.spec.firstState.rawValue)
             }
         case .replayed(let id):
             write(to: &results) { writer in

@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// Submitting, reading, listing and cancelling jobs.
+/// Submitting, reading and listing jobs.
 struct JobRoutes: Sendable {
     static let maximumBody = 1 << 20
 
@@ -21,7 +21,6 @@ struct JobRoutes: Sendable {
             Route(.post, "/v1/jobs", tenant: submit),
             Route(.get, "/v1/jobs", tenant: list),
             Route(.get, "/v1/jobs/{id}", tenant: get),
-            Route(.post, "/v1/jobs/{id}/cancel", tenant: cancel),
         ]
     }
 
@@ -38,7 +37,7 @@ struct JobRoutes: Sendable {
         if case .sessionInvalidated = result.enqueued, let session = spec.session {
             sessions.forget(session, of: tenant)
         }
-        var response = try Self.response(to: result, preferences: preferences)
+        var response = try Self.response(to: result, of: spec, preferences: preferences)
         if case .replayed = result.enqueued {
             response.headers[.idempotencyReplayed] = "true"
         } else {
@@ -47,7 +46,9 @@ struct JobRoutes: Sendable {
         return response
     }
 
-    private static func response(to result: FinalJobs.Submission, preferences: Preferences) throws -> Response {
+    private static func response(
+        to result: FinalJobs.Submission, of spec: JobSpec, preferences: Preferences
+    ) throws -> Response {
         let id: Job.ID
         switch result.enqueued {
         case .accepted(let accepted): id = accepted
@@ -62,7 +63,7 @@ struct JobRoutes: Sendable {
         if let job = result.job, job.state.isFinal {
             response = .json(job.json, status: .created)
         } else {
-            let state = result.job?.state ?? .queued
+            let state = result.job?.state ?? spec.firstState
             response = .json(status: .accepted) { writer in
                 writer.member("id", id.description)
                 writer.member("state", state.rawValue)
@@ -116,22 +117,6 @@ struct JobRoutes: Sendable {
             response.headers[.link] = "</v1/jobs?limit=\(limit)\(filter)&cursor=\(next)>; rel=\"next\""
         }
         return response
-    }
-
-    // MARK: Cancel
-
-    private func cancel(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        let query = try call.query(allowing: ["produceResumeData"])
-        let keepsPartial = try query.bool("produceResumeData")
-        // Cancelling twice does no more than cancelling once, so the key has nothing to add but its form.
-        _ = try IdempotencyKey(of: call.headers)
-        _ = try await call.body(upTo: Self.maximumBody)
-        guard let id = Job.ID(call.parameter),
-            let job = try await jobs.cancel(id, of: tenant, keepsPartial == true ? .keepingPartial : .plainly)
-        else {
-            throw Self.notFound
-        }
-        return .json(job.json, status: job.state.isFinal ? .ok : .accepted)
     }
 
     static let notFound = Problem(.notFound, "There is no job with this id.")

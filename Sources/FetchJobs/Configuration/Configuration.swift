@@ -17,6 +17,7 @@ package struct Configuration: Sendable, Equatable {
     package var response = Response()
     package var upload = Upload()
     package var destination = Destination()
+    package var retry = Retry()
 
     package init() {}
 
@@ -34,6 +35,7 @@ package struct Configuration: Sendable, Equatable {
         AnyConfigurationGroup("response", \.response),
         AnyConfigurationGroup("upload", \.upload),
         AnyConfigurationGroup("destination", \.destination),
+        AnyConfigurationGroup("retry", \.retry),
     ]
 
     private static let groupNames = Set(groups.map(\.name))

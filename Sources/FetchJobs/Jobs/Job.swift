@@ -14,6 +14,8 @@ package struct Job: Sendable {
     package let createdAt: Timestamp
     package var startedAt: Timestamp?
     package var finishedAt: Timestamp?
+    /// When it is to start, while it is scheduled.
+    package var nextAttemptAt: Timestamp?
     /// It was asked to stop and has not yet.
     package var isCancelling = false
     /// How far it is, when it runs in this process.
@@ -56,6 +58,10 @@ package struct Job: Sendable {
         package let state: JobState
         /// The name of the error it ended with.
         package let errorName: String?
+        /// The status of the response it got.
+        package let status: Int?
+        /// When the next attempt was to start; nil when none followed.
+        package let nextAttemptAt: Timestamp?
         /// Per transfer, named after URLSessionTaskTransactionMetrics.
         package let metrics: RawJSON?
 
@@ -65,6 +71,8 @@ package struct Job: Sendable {
             finishedAt: Timestamp,
             state: JobState,
             errorName: String?,
+            status: Int? = nil,
+            nextAttemptAt: Timestamp? = nil,
             metrics: RawJSON?
         ) {
             self.number = number
@@ -72,6 +80,8 @@ package struct Job: Sendable {
             self.finishedAt = finishedAt
             self.state = state
             self.errorName = errorName
+            self.status = status
+            self.nextAttemptAt = nextAttemptAt
             self.metrics = metrics
         }
     }
@@ -87,6 +97,7 @@ extension Job {
         writer.member("createdAt", createdAt.description)
         writer.member("startedAt", startedAt?.description)
         writer.member("finishedAt", finishedAt?.description)
+        writer.member("nextAttemptAt", nextAttemptAt?.description)
         if isCancelling { writer.member("cancelling", true) }
         if let progress { writer.member("progress", object: progress.write) }
         writer.members(of: spec)
@@ -122,6 +133,8 @@ extension Job.Attempt {
             writer.member("finishedAt", finishedAt.description)
             writer.member("state", state.rawValue)
             writer.member("error", errorName)
+            writer.member("status", status)
+            writer.member("nextAttemptAt", nextAttemptAt?.description)
             writer.member("metrics", metrics)
         }
     }

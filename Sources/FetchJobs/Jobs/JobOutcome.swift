@@ -15,6 +15,9 @@ package struct JobOutcome: Sendable {
     /// `{"blob", "filename", …}` of a download.
     package var file: RawJSON?
 
+    /// How long to wait before another attempt; nil when this was the last one.
+    package var retryAfter: Duration?
+
     /// The bytes of a response: beside their row, or in the blob store.
     package enum Body: Sendable {
         case inline([UInt8])

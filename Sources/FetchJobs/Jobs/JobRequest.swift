@@ -17,13 +17,16 @@ package struct JobRequest: Sendable, Equatable {
 
     /// Whether sending it twice does no more than sending it once (RFC 9110 §9.2.2).
     ///
-    /// A method that we do not know counts as one that does.
+    /// A method that we do not know counts as one that does, unless the client has given the server a key to tell
+    /// repeats by.
     package var isIdempotent: Bool {
         switch method {
         case .get, .head, .put, .delete, .options: true
-        default: false
+        default: Self.keyField.map { headers[$0] != nil } ?? false
         }
     }
+
+    private static let keyField = HTTPField.Name("Idempotency-Key")
 }
 
 extension JobRequest {

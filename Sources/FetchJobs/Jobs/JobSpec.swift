@@ -22,6 +22,10 @@ package struct JobSpec: Sendable, Equatable {
     package var configuration = Configuration()
     /// From 0 to 1; of two jobs that wait, the one with more goes first.
     package var priority: Double = 0.5
+    /// Not to start before.
+    package var runAt: Timestamp?
+    /// When it is given up, whether it waits or runs.
+    package var expiresAt: Timestamp?
     /// The client's own words about the job.
     package var labels: [Label] = []
     /// What an earlier download has left, for this one to go on with.
@@ -42,6 +46,9 @@ package struct JobSpec: Sendable, Equatable {
 
     /// Somebody may want to hear of the job: its endpoint, or that of its session.
     package var mayHaveEvents: Bool { webhook != nil || session != nil }
+
+    /// What it is as soon as it is stored.
+    package var firstState: JobState { runAt.map { $0 > .now } == true ? .scheduled : .queued }
 }
 
 extension JobSpec {
@@ -69,7 +76,8 @@ extension JobSpec {
 
     private init?(reader: JSONReader) {
         let names: Set = [
-            "kind", "session", "request", "configuration", "priority", "labels", "resumeFrom", "webhook",
+            "kind", "session", "request", "configuration", "priority", "runAt", "expiresAt", "labels", "resumeFrom",
+            "webhook",
         ]
         guard let object = reader.object(of: names) else { return nil }
         var userInfo: Credential?
@@ -78,6 +86,9 @@ extension JobSpec {
         session = object["session"].flatMap { TenantSession.ID(reader: $0) }
         configuration = object["configuration"].map { Configuration(reader: $0) } ?? Configuration()
         priority = object["priority"]?.number(in: 0...1) ?? 0.5
+        runAt = object["runAt"]?.timestamp()
+        expiresAt = object["expiresAt"]?.timestamp()
+        if let runAt, let expiresAt, expiresAt <= runAt { object["expiresAt"]?.refuse("must be after runAt") }
         labels = object["labels"].map { Self.labels($0) } ?? []
         webhook = object["webhook"].flatMap { Webhook(reader: $0) }
         if let userInfo {
@@ -124,6 +135,8 @@ extension JobSpec {
             writer.member("request", object: request.write)
             if !configuration.isEmpty { writer.member("configuration", object: configuration.write) }
             writer.member("priority", priority)
+            writer.member("runAt", runAt?.description)
+            writer.member("expiresAt", expiresAt?.description)
             if !labels.isEmpty {
                 writer.member(
                     "labels",

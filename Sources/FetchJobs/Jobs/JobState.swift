@@ -1,9 +1,14 @@
 /// Where a job is in its life.
 ///
-/// `queued` → `running` → one of the final states; `running` → `queued` when the node that ran it was lost.
+/// `scheduled` → `queued` → `running` → one of the final states; `running` → `scheduled` when another attempt follows,
+/// and → `queued` when the node that ran it was lost. A job that is not final can be `suspended` and resumed.
 package enum JobState: String, Sendable, CaseIterable {
+    /// Waits for its time: `runAt`, or that of its next attempt.
+    case scheduled
     case queued
     case running
+    /// Held by its client.
+    case suspended
     case succeeded
     case failed
     case cancelled
@@ -11,7 +16,7 @@ package enum JobState: String, Sendable, CaseIterable {
     /// Nothing changes any more: the job has its result.
     package var isFinal: Bool {
         switch self {
-        case .queued, .running: false
+        case .scheduled, .queued, .running, .suspended: false
         case .succeeded, .failed, .cancelled: true
         }
     }

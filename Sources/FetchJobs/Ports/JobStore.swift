@@ -14,6 +14,11 @@ package protocol JobStore: Sendable {
     /// A queued job is cancelled at once. A running one is told; it ends soon, wherever it runs.
     func cancel(_ id: Job.ID, of tenant: Tenant.ID, _ manner: Cancellation) async throws(StoreError) -> Job?
 
+    /// Lets failed and cancelled jobs run again, each under its id; what they came to is forgotten but for the attempts.
+    ///
+    /// - Returns: Those that wait now. The others have succeeded, are not final, or their session takes no jobs.
+    func redrive(_ jobs: [NewJob]) async throws(StoreError) -> Set<Job.ID>
+
     /// Where the body of a finished job is, or nil when the tenant has no such job or it has no body.
     func body(of id: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> StoredBody?
 

@@ -13,6 +13,14 @@ package protocol WorkQueue: Sendable {
     /// - Returns: false when the claim was lost: nothing was written.
     func settle(_ job: ClaimedJob, _ outcome: JobOutcome) async throws(StoreError) -> Bool
 
+    /// Commits that an attempt failed and that another one follows after this time.
+    ///
+    /// - Returns: false when there is to be none: the claim was lost, or the job is being cancelled.
+    func retry(_ job: ClaimedJob, _ outcome: JobOutcome, after wait: Duration) async throws(StoreError) -> Bool
+
+    /// Lets jobs be claimed whose time has come, and ends those that have waited for too long.
+    func promote() async throws(StoreError) -> Promotion
+
     /// Extends this node's lease, rescues the jobs of nodes that lost theirs, and tells what there is to do.
     func pulse() async throws(StoreError) -> Pulse
 
@@ -31,6 +39,10 @@ package struct ClaimedJob: Sendable {
     /// Counts the claims of the job; every write of the attempt names it, so that a node which lost the job writes
     /// nothing (REL-3).
     package let claim: Int32
+    /// How many of its attempts were followed by another one.
+    package let tries: Int
+    /// When it is given up.
+    package let expiresAt: Timestamp?
     /// What the job has to see of its session's stores at least: all that was written before it was submitted.
     package let stores: StoresVersion
 
@@ -39,22 +51,44 @@ package struct ClaimedJob: Sendable {
         tenant: Tenant.ID,
         spec: JobSpec,
         claim: Int32,
+        tries: Int = 0,
+        expiresAt: Timestamp? = nil,
         stores: StoresVersion = StoresVersion()
     ) {
         self.id = id
         self.tenant = tenant
         self.spec = spec
         self.claim = claim
+        self.tries = tries
+        self.expiresAt = expiresAt
         self.stores = stores
     }
 
     package var session: SessionAddress { SessionAddress(tenant: tenant, session: spec.session ?? .default) }
 }
 
+/// What became of the jobs that wait for a time.
+package struct Promotion: Sendable {
+    /// Jobs can be claimed that could not before.
+    package let hasQueuedJobs: Bool
+    /// Jobs have ended.
+    package let hasEndedJobs: Bool
+    /// How long nothing of this kind happens; nil when no job waits for a time.
+    package let next: Duration?
+
+    package init(hasQueuedJobs: Bool, hasEndedJobs: Bool, next: Duration?) {
+        self.hasQueuedJobs = hasQueuedJobs
+        self.hasEndedJobs = hasEndedJobs
+        self.next = next
+    }
+}
+
 /// What a node learns each time it extends its lease.
 package struct Pulse: Sendable {
     /// Jobs wait that any node may claim.
     package let hasQueuedJobs: Bool
+    /// Jobs wait whose time comes before the next look.
+    package let hasJobsToPromote: Bool
     /// Webhook deliveries are due.
     package let hasDueDeliveries: Bool
     /// Jobs that this node runs and is asked to stop.
@@ -70,6 +104,7 @@ package struct Pulse: Sendable {
 
     package init(
         hasQueuedJobs: Bool,
+        hasJobsToPromote: Bool,
         hasDueDeliveries: Bool,
         cancelled: [Job.ID],
         keepingPartial: [Job.ID] = [],
@@ -78,6 +113,7 @@ package struct Pulse: Sendable {
         hasUnsettledSessions: Bool
     ) {
         self.hasQueuedJobs = hasQueuedJobs
+        self.hasJobsToPromote = hasJobsToPromote
         self.hasDueDeliveries = hasDueDeliveries
         self.cancelled = cancelled
         self.keepingPartial = keepingPartial
@@ -100,6 +136,9 @@ package protocol DirectDispatch: Sendable {
 
     /// Jobs were stored that wait for any node.
     func wake()
+
+    /// A job was stored whose time comes after this one.
+    func wake(after wait: Duration)
 
     /// Stops a job if it runs here.
     func cancel(_ id: Job.ID, _ manner: Cancellation)

@@ -36,7 +36,7 @@ struct Enqueuing: Sendable {
             let secrets = if let secret { try await job.seal(secret, keys) } else { [UInt8]?.none }
             submissions.append(Submission(job: job, spec: RawJSON(job.spec.json), secrets: secrets))
         }
-        let isPlain = jobs.allSatisfy { $0.idempotency == nil && $0.spec.session == nil }
+        let isPlain = jobs.allSatisfy(\.isPlain)
         return try await (isPlain ? plain : checked).submit(submissions)
     }
 
@@ -89,14 +89,14 @@ struct Enqueuing: Sendable {
             return submissions.map { .accepted($0.job.id) }
         }
 
-        /// The same for submissions with an Idempotency-Key, which may turn out to be stored already, and for those of
-        /// sessions, which may have ended.
+        /// The same for submissions with an Idempotency-Key, which may turn out to be stored already, for those of
+        /// sessions, which may have ended, and for those that wait for a time.
         func insertChecked(_ submissions: [Submission]) async throws -> [Enqueued] {
             let rows = try await client.query(
                 """
                 -- jobs.enqueueChecked
                 WITH input AS MATERIALIZED (
-                    SELECT tenant_id, id, spec, rank, endpoint_id, session_id, secrets, key, fingerprint
+                    SELECT *
                     FROM unnest(
                         \(submissions.map(\.job.tenant)),
                         \(submissions.map(\.job.id)),
@@ -106,8 +106,12 @@ struct Enqueuing: Sendable {
                         \(submissions.map(\.job.spec.session)),
                         \(submissions.map(\.secrets)),
                         \(submissions.map(\.job.idempotency?.key)),
-                        \(submissions.map(\.job.idempotency?.fingerprint.bytes))
-                    ) AS input (tenant_id, id, spec, rank, endpoint_id, session_id, secrets, key, fingerprint)
+                        \(submissions.map(\.job.idempotency?.fingerprint.bytes)),
+                        \(submissions.map(\.job.spec.runAt)),
+                        \(submissions.map(\.job.spec.expiresAt))
+                    ) AS input (
+                        tenant_id, id, spec, rank, endpoint_id, session_id, secrets, key, fingerprint, run_at, expires_at
+                    )
                 ), session AS MATERIALIZED (
                     SELECT s.tenant_id, s.id, s.endpoint_id, s.kind = 'background' AND NOT s.has_events AS is_quiet
                     FROM sessions s
@@ -123,7 +127,7 @@ struct Enqueuing: Sendable {
                     WHERE s.tenant_id = session.tenant_id AND s.id = session.id AND session.is_quiet
                 ), allowed AS MATERIALIZED (
                     SELECT i.tenant_id, i.id, i.spec, i.rank, coalesce(i.endpoint_id, session.endpoint_id) AS endpoint_id,
-                        i.session_id, i.secrets, i.key, i.fingerprint
+                        i.session_id, i.secrets, i.key, i.fingerprint, i.run_at, i.expires_at
                     FROM input i
                     LEFT JOIN session ON session.tenant_id = i.tenant_id AND session.id = i.session_id
                     WHERE i.session_id IS NULL OR session.id IS NOT NULL
@@ -137,7 +141,7 @@ struct Enqueuing: Sendable {
                     ON CONFLICT DO NOTHING
                     RETURNING job_id
                 ), accepted AS (
-                    SELECT tenant_id, id, spec, rank, endpoint_id, session_id, secrets
+                    SELECT *
                     FROM allowed
                     WHERE key IS NULL OR id IN (SELECT job_id FROM new_key)
                 ), job AS (
@@ -145,14 +149,19 @@ struct Enqueuing: Sendable {
                     SELECT tenant_id, id, spec, secrets
                     FROM accepted
                 )
-                INSERT INTO queue (tenant_id, job_id, rank, endpoint_id, session_id)
-                SELECT tenant_id, id, rank, endpoint_id, session_id
+                INSERT INTO queue (
+                    tenant_id, job_id, rank, endpoint_id, session_id, run_at, scheduled, expires_at
+                )
+                SELECT tenant_id, id, rank, endpoint_id, session_id, greatest(run_at, now()),
+                    coalesce(run_at > now(), false), expires_at
                 FROM accepted
-                RETURNING job_id
+                RETURNING job_id, CASE WHEN scheduled THEN run_at - now() END
                 """
             )
             let accepted = Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })
-            if !accepted.isEmpty { callWorkers() }
+            let waits = try rows.map { try $0.decode(Duration?.self, at: 1) }
+            if waits.contains(nil) { callWorkers() }
+            if let wait = waits.compactMap(\.self).min() { dispatch?.wake(after: wait) }
             let repeated = submissions.filter { !accepted.contains($0.job.id) && $0.job.idempotency != nil }
             let known = repeated.isEmpty ? [:] : try await answers(of: repeated)
             return submissions.map {
@@ -203,6 +212,13 @@ struct Enqueuing: Sendable {
 extension JobSpec {
     /// Its place among the jobs that wait: 0 goes first.
     var rank: Int16 { Int16((1000 * (1 - priority)).rounded()) }
+}
+
+extension NewJob {
+    /// It can be stored, and run, without another look.
+    fileprivate var isPlain: Bool {
+        idempotency == nil && spec.session == nil && spec.runAt == nil && spec.expiresAt == nil
+    }
 }
 
 extension StoresVersion {

@@ -13,10 +13,10 @@ extension PostgresJobStore {
             let waiting = try await client.query(
                 """
                 -- jobs.overview
-                SELECT count(*) FILTER (WHERE node_id IS NULL), count(*) FILTER (WHERE node_id IS NOT NULL),
-                    min(run_at) FILTER (WHERE node_id IS NULL)
-                FROM queue
-                WHERE tenant_id = \(tenant)
+                SELECT state, count(*), min(run_at)
+                FROM (SELECT \(Query.jobState) AS state, q.run_at FROM queue q, (SELECT NULL::text AS state) r
+                    WHERE q.tenant_id = \(tenant)) AS job
+                GROUP BY state
                 """
             )
             let ended = try await client.query(
@@ -29,12 +29,13 @@ extension PostgresJobStore {
                 """
             )
             var counts: [JobState: Int64] = [:]
-            for row in ended { counts[try row.decode(JobState.self, at: 0)] = try row.decode(Int64.self, at: 1) }
-            counts[.queued] = try waiting.first?.decode(Int64.self, at: 0)
-            counts[.running] = try waiting.first?.decode(Int64.self, at: 1)
+            for row in Array(ended) + Array(waiting) {
+                counts[try row.decode(JobState.self, at: 0)] = try row.decode(Int64.self, at: 1)
+            }
+            let queued = try waiting.first { try $0.decode(JobState.self, at: 0) == .queued }
             return Overview(
                 counts: counts,
-                oldestQueuedAt: try waiting.first?.decode(Timestamp?.self, at: 2) ?? nil,
+                oldestQueuedAt: try queued?.decode(at: 2),
                 failures: try await jobs(of: tenant, state: .failed, page: JobPage(limit: 10))
             )
         }
@@ -52,18 +53,32 @@ extension PostgresJobStore {
                 WHERE tenant_id = \(tenant) AND id < \(start)
                 ORDER BY id DESC
                 """
+            case .scheduled:
+                """
+                SELECT job_id
+                FROM queue
+                WHERE tenant_id = \(tenant) AND job_id < \(start) AND scheduled AND NOT suspended
+                ORDER BY job_id DESC
+                """
             case .queued:
                 """
                 SELECT job_id
                 FROM queue
-                WHERE tenant_id = \(tenant) AND job_id < \(start) AND node_id IS NULL
+                WHERE tenant_id = \(tenant) AND job_id < \(start) AND node_id IS NULL AND NOT scheduled AND NOT suspended
                 ORDER BY job_id DESC
                 """
             case .running:
                 """
                 SELECT job_id
                 FROM queue
-                WHERE tenant_id = \(tenant) AND job_id < \(start) AND node_id IS NOT NULL
+                WHERE tenant_id = \(tenant) AND job_id < \(start) AND node_id IS NOT NULL AND NOT suspended
+                ORDER BY job_id DESC
+                """
+            case .suspended:
+                """
+                SELECT job_id
+                FROM queue
+                WHERE tenant_id = \(tenant) AND job_id < \(start) AND suspended
                 ORDER BY job_id DESC
                 """
             case .succeeded:
@@ -84,7 +99,7 @@ extension PostgresJobStore {
         return """
             -- jobs.list
             WITH page AS MATERIALIZED (\(source) LIMIT \(page.limit))
-            SELECT j.id, r.state, q.node_id IS NOT NULL, j.created_at, r.finished_at,
+            SELECT j.id, \(Query.jobState), j.created_at, r.finished_at,
                 j.spec #>> '{request,method}', j.spec #>> '{request,url}', r.status, r.error_name
             FROM page
             JOIN jobs j ON j.tenant_id = \(tenant) AND j.id = page.job_id
@@ -97,17 +112,16 @@ extension PostgresJobStore {
 
 extension JobSummary {
     fileprivate init(row: Row) throws {
-        let isRunning = try row.decode(Bool.self, at: 2)
-        let url = try row.decode(String?.self, at: 6) ?? ""
+        let url = try row.decode(String?.self, at: 5) ?? ""
         self.init(
             id: try row.decode(at: 0),
-            state: try row.decode(JobState?.self, at: 1) ?? (isRunning ? .running : .queued),
-            createdAt: try row.decode(at: 3),
-            finishedAt: try row.decode(at: 4),
-            method: try row.decode(String?.self, at: 5) ?? "GET",
+            state: try row.decode(at: 1),
+            createdAt: try row.decode(at: 2),
+            finishedAt: try row.decode(at: 3),
+            method: try row.decode(String?.self, at: 4) ?? "GET",
             url: String(url.prefix { $0 != "?" && $0 != "#" }),
-            status: try row.decode(Int16?.self, at: 7).map { Int($0) },
-            errorName: try row.decode(at: 8)
+            status: try row.decode(Int16?.self, at: 6).map { Int($0) },
+            errorName: try row.decode(at: 7)
         )
     }
 }

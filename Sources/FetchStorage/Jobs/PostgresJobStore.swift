@@ -5,9 +5,9 @@ package import Postgres
 package struct PostgresJobStore: JobStore {
     let client: Client
     private let enqueuing: Enqueuing
-    private let dispatch: (any DirectDispatch)?
+    let dispatch: (any DirectDispatch)?
     private let finished: FinishedJobs
-    private let announce: @Sendable () -> Void
+    let announce: @Sendable () -> Void
     let node: Node.ID
 
     /// - Parameters:
@@ -38,21 +38,12 @@ package struct PostgresJobStore: JobStore {
 
     package func job(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job? {
         try await StoreError.wrap {
-            async let attempts = client.query(
-                """
-                -- jobs.attempts
-                SELECT number, started_at, finished_at, state, error_name, metrics
-                FROM attempts
-                WHERE tenant_id = \(tenant) AND job_id = \(id)
-                ORDER BY number
-                """
-            )
             let rows = try await client.query(
                 """
                 -- jobs.find
-                SELECT j.spec, j.created_at, q.job_id IS NOT NULL, q.claimed_at, q.cancelling,
-                    r.state, r.started_at, r.finished_at, r.response, r.error, r.redirects, r.body_bytes, r.body_digest,
-                    r.file
+                SELECT j.spec, j.created_at, \(Query.jobState), q.claimed_at, q.cancelling,
+                    CASE WHEN q.scheduled THEN q.run_at END, r.started_at, r.finished_at, r.response, r.error,
+                    r.redirects, r.body_bytes, r.body_digest, r.file
                 FROM jobs j
                 LEFT JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
                 LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
@@ -61,7 +52,17 @@ package struct PostgresJobStore: JobStore {
             )
             guard let row = rows.first else { return nil }
             var job = try Job(row: row, id: id, tenant: tenant)
-            job.attempts = try await attempts.map { try Job.Attempt(row: $0) }
+            // Afterwards, so that a final job has all of its attempts.
+            let attempts = try await client.query(
+                """
+                -- jobs.attempts
+                SELECT number, started_at, finished_at, state, error_name, status, next_at, metrics
+                FROM attempts
+                WHERE tenant_id = \(tenant) AND job_id = \(id)
+                ORDER BY number
+                """
+            )
+            job.attempts = try attempts.map { try Job.Attempt(row: $0) }
             return job
         }
     }
@@ -77,7 +78,6 @@ package struct PostgresJobStore: JobStore {
 
     /// Asks jobs of one tenant to stop: those that wait are cancelled at once, those that run are told.
     func cancel(_ ids: [Job.ID], of tenant: Tenant.ID, _ manner: Cancellation = .plainly) async throws(StoreError) {
-        let error = RawJSON.cancelled
         let (running, ended) = try await StoreError.wrap {
             let rows = try await client.query(
                 """
@@ -93,31 +93,16 @@ package struct PostgresJobStore: JobStore {
                     DELETE FROM queue q
                     USING target t
                     WHERE q.tenant_id = t.tenant_id AND q.job_id = t.job_id AND t.node_id IS NULL
-                    RETURNING q.tenant_id, q.job_id, q.endpoint_id, q.session_id, t.delivery_id
+                    RETURNING q.tenant_id, q.job_id, 'cancelled' AS state, NULL::timestamptz AS started_at,
+                        'cancelled' AS error_name, \(RawJSON.cancelled) AS error, q.endpoint_id, q.session_id,
+                        t.delivery_id
                 ), told AS (
                     UPDATE queue q
                     SET cancelling = true, keeps_partial = \(manner == .keepingPartial)
                     FROM target t
                     WHERE q.tenant_id = t.tenant_id AND q.job_id = t.job_id AND t.node_id IS NOT NULL
                     RETURNING q.job_id
-                ), result AS (
-                    INSERT INTO results (tenant_id, job_id, state, error_name, error)
-                    SELECT tenant_id, job_id, 'cancelled', 'cancelled', \(error)
-                    FROM ended
-                ), count AS (
-                    INSERT INTO job_counts (tenant_id, minute, node_id, state, jobs, body_bytes)
-                    SELECT tenant_id, date_trunc('minute', now()), \(node), 'cancelled', count(*), 0
-                    FROM ended
-                    GROUP BY tenant_id
-                    ON CONFLICT (tenant_id, minute, node_id, state) DO UPDATE
-                    SET jobs = job_counts.jobs + excluded.jobs
-                ), delivery AS (
-                    INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, session_id, event)
-                    SELECT d.tenant_id, d.delivery_id, e.id, d.job_id, d.session_id, \(WebhookEvent.jobFinished)
-                    FROM ended d
-                    JOIN webhook_endpoints e ON e.tenant_id = d.tenant_id AND e.id = d.endpoint_id
-                    WHERE \(WebhookEvent.jobFinished) = ANY (e.events)
-                )
+                ), \(Query.ending(at: node))
                 SELECT job_id, true FROM told UNION ALL SELECT job_id, false FROM ended
                 """
             )
@@ -128,6 +113,12 @@ package struct PostgresJobStore: JobStore {
         if !running.isEmpty { announce() }
         finished.finish(ended)
         if !ended.isEmpty { dispatch?.wake() }
+    }
+
+    /// There are jobs for any node to claim.
+    func callWorkers() {
+        dispatch?.wake()
+        announce()
     }
 
     package func body(of id: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> StoredBody? {
@@ -146,48 +137,34 @@ package struct PostgresJobStore: JobStore {
     }
 }
 
-extension RawJSON {
-    /// The error of a job that was cancelled before it ran.
-    static let cancelled = RawJSON(
-        JSONWriter.object { writer in
-            writer.member("domain", "NSURLErrorDomain")
-            writer.member("code", -999)
-            writer.member("name", "cancelled")
-            writer.member("message", "The job was cancelled before it ran.")
-            writer.member("retriable", false)
-        }
-    )
-
-    /// The error of a job whose node was lost while a request was out that must not be repeated (REL-6).
-    static let nodeLost = RawJSON(
-        JSONWriter.object { writer in
-            writer.member("domain", "NSURLErrorDomain")
-            writer.member("code", -1005)
-            writer.member("name", "networkConnectionLost")
-            writer.member(
-                "message",
-                "The node that ran the job was lost after the request may have left; a request of this method is not repeated."
-            )
-            writer.member("retriable", false)
-        }
-    )
+extension Query {
+    /// The state of a job, of its row `q` in the queue and its result `r`: one of them is there, never both.
+    static var jobState: Query {
+        """
+        CASE
+            WHEN r.state IS NOT NULL THEN r.state
+            WHEN q.suspended THEN 'suspended'
+            WHEN q.node_id IS NOT NULL THEN 'running'
+            WHEN q.scheduled THEN 'scheduled'
+            ELSE 'queued'
+        END
+        """
+    }
 }
 
 extension Job {
     fileprivate init(row: Row, id: ID, tenant: Tenant.ID) throws {
-        let isQueued = try row.decode(Bool.self, at: 2)
         let claimedAt = try row.decode(Timestamp?.self, at: 3)
-        let final = try row.decode(JobState?.self, at: 5)
         self.init(
             id: id,
             tenant: tenant,
-            // A queue row and a result are never there together, and one of them always is.
-            state: final ?? (isQueued && claimedAt != nil ? .running : .queued),
+            state: try row.decode(at: 2),
             spec: try row.decode(at: 0),
             createdAt: try row.decode(at: 1)
         )
         startedAt = try claimedAt ?? row.decode(Timestamp?.self, at: 6)
         isCancelling = try row.decode(Bool?.self, at: 4) ?? false
+        nextAttemptAt = try row.decode(at: 5)
         finishedAt = try row.decode(at: 7)
         response = try row.decode(at: 8)
         error = try row.decode(at: 9)
@@ -207,7 +184,9 @@ extension Job.Attempt {
             finishedAt: try row.decode(at: 2),
             state: try row.decode(at: 3),
             errorName: try row.decode(at: 4),
-            metrics: try row.decode(at: 5)
+            status: try row.decode(Int16?.self, at: 5).map { Int($0) },
+            nextAttemptAt: try row.decode(at: 6),
+            metrics: try row.decode(at: 7)
         )
     }
 }

@@ -17,18 +17,21 @@ extension PostgresWorkQueue {
                 SELECT
                     NOT EXISTS (SELECT FROM before),
                     EXISTS (SELECT FROM nodes WHERE lease_until < now() AND id <> \(node)),
-                    EXISTS (SELECT FROM queue WHERE node_id IS NULL AND run_at <= now()),
+                    EXISTS (SELECT FROM queue WHERE node_id IS NULL AND NOT scheduled AND NOT suspended),
                     EXISTS (SELECT FROM webhook_deliveries WHERE state = 'pending' AND next_attempt_at <= now()),
                     ARRAY(SELECT job_id FROM queue WHERE cancelling AND node_id = \(node)),
                     ARRAY(SELECT job_id FROM queue WHERE cancelling AND node_id = \(node) AND keeps_partial),
                     EXISTS (SELECT FROM nodes WHERE lease_until >= now() AND id <> \(node)),
-                    EXISTS (SELECT FROM sessions WHERE state IN ('finishing', 'cancelling') OR has_events)
+                    EXISTS (SELECT FROM sessions WHERE state IN ('finishing', 'cancelling') OR has_events),
+                    EXISTS (SELECT FROM queue WHERE scheduled AND run_at < now() + \(lease))
+                        OR EXISTS (SELECT FROM queue WHERE node_id IS NULL AND expires_at < now() + \(lease))
                 """
             )
             guard let row = rows.first else { throw StoreError(.failed, "The pulse of this node has no answer.") }
             let rescued = try row.decode(Bool.self, at: 1) ? try await rescue() : 0
             return Pulse(
                 hasQueuedJobs: try row.decode(Bool.self, at: 2) || rescued > 0,
+                hasJobsToPromote: try row.decode(at: 8),
                 hasDueDeliveries: try row.decode(Bool.self, at: 3) || rescued > 0,
                 cancelled: try row.decode(at: 4),
                 keepingPartial: try row.decode(at: 5),
@@ -69,31 +72,17 @@ extension PostgresWorkQueue {
                 DELETE FROM queue q
                 USING lost
                 WHERE q.tenant_id = lost.tenant_id AND q.job_id = lost.job_id AND lost.is_over
-                RETURNING lost.*, CASE WHEN lost.cancelling THEN 'cancelled' ELSE 'failed' END AS state
+                RETURNING lost.tenant_id, lost.job_id, lost.endpoint_id, lost.session_id,
+                    CASE WHEN lost.cancelling THEN 'cancelled' ELSE 'failed' END AS state,
+                    lost.claimed_at AS started_at,
+                    CASE WHEN lost.cancelling THEN 'cancelled' ELSE 'networkConnectionLost' END AS error_name,
+                    CASE WHEN lost.cancelling THEN \(RawJSON.cancelled) ELSE \(RawJSON.nodeLost) END AS error,
+                    gen_random_uuid() AS delivery_id
             ), attempt AS (
                 INSERT INTO attempts (tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name)
                 SELECT tenant_id, job_id, claim, node_id, claimed_at, now(), 'failed', 'networkConnectionLost'
                 FROM lost
-            ), result AS (
-                INSERT INTO results (tenant_id, job_id, state, started_at, error_name, error)
-                SELECT tenant_id, job_id, state, claimed_at,
-                    CASE state WHEN 'cancelled' THEN 'cancelled' ELSE 'networkConnectionLost' END,
-                    CASE state WHEN 'cancelled' THEN \(RawJSON.cancelled) ELSE \(RawJSON.nodeLost) END
-                FROM ended
-            ), count AS (
-                INSERT INTO job_counts (tenant_id, minute, node_id, state, jobs, body_bytes)
-                SELECT tenant_id, date_trunc('minute', now()), \(node), state, count(*), 0
-                FROM ended
-                GROUP BY tenant_id, state
-                ORDER BY tenant_id, state
-                ON CONFLICT (tenant_id, minute, node_id, state) DO UPDATE SET jobs = job_counts.jobs + excluded.jobs
-            ), delivery AS (
-                INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, session_id, event)
-                SELECT d.tenant_id, gen_random_uuid(), e.id, d.job_id, d.session_id, \(WebhookEvent.jobFinished)
-                FROM ended d
-                JOIN webhook_endpoints e ON e.tenant_id = d.tenant_id AND e.id = d.endpoint_id
-                WHERE \(WebhookEvent.jobFinished) = ANY (e.events)
-            )
+            ), \(Query.ending(at: node))
             SELECT job_id FROM lost
             """
         )

@@ -53,9 +53,9 @@ extension PostgresWorkQueue {
                 FROM settled
             ), attempt AS (
                 INSERT INTO attempts (
-                    tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name, metrics
+                    tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name, status, metrics
                 )
-                SELECT tenant_id, job_id, claim, \(node), started_at, finished_at, state, error_name, metrics
+                SELECT tenant_id, job_id, claim, \(node), started_at, finished_at, state, error_name, status, metrics
                 FROM settled
             ), count AS (
                 INSERT INTO job_counts (tenant_id, minute, node_id, state, jobs, body_bytes)

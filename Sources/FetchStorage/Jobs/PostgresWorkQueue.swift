@@ -10,6 +10,8 @@ package struct PostgresWorkQueue: WorkQueue {
     let lease: Duration
     private let settling: Batcher<Settlement, Bool>
     private let beginning: Batcher<ClaimedJob, Bool>
+    private let retrying: Batcher<Retry, Bool>
+    let finished: FinishedJobs
     private let walk = ClaimWalk()
 
     struct Settlement: Sendable {
@@ -33,12 +35,14 @@ package struct PostgresWorkQueue: WorkQueue {
         self.keys = keys
         self.node = node
         self.lease = lease
+        self.finished = finished
         settling = Batcher(maximumItems: 500) { settlements in
             let settled = try await Self.settle(settlements, client: client, node: node)
             finished.finish(settled)
             return settlements.map { settled.contains($0.job.id) }
         }
         beginning = Batcher(maximumItems: 500) { try await Self.begin($0, client: client, node: node) }
+        retrying = Batcher(maximumItems: 500) { try await Self.retry($0, client: client, node: node) }
     }
 
     package func claim(limit: Int) async throws(StoreError) -> [ClaimedJob] {
@@ -50,7 +54,8 @@ package struct PostgresWorkQueue: WorkQueue {
                 WITH due AS MATERIALIZED (
                     SELECT tenant_id, job_id, rank, run_at
                     FROM queue
-                    WHERE node_id IS NULL AND run_at <= now()
+                    WHERE node_id IS NULL AND NOT scheduled AND NOT suspended
+                        AND (expires_at IS NULL OR expires_at > now())
                         AND (rank, run_at, job_id) > (\(start.rank), \(start.runAt), \(start.job))
                     ORDER BY rank, run_at, job_id
                     LIMIT \(limit)
@@ -60,10 +65,11 @@ package struct PostgresWorkQueue: WorkQueue {
                     SET node_id = \(node), claim = q.claim + 1, claimed_at = now()
                     FROM due
                     WHERE q.tenant_id = due.tenant_id AND q.job_id = due.job_id
-                    RETURNING q.tenant_id, q.job_id, q.claim, q.rank, q.run_at, q.session_id
+                    RETURNING q.tenant_id, q.job_id, q.claim, q.rank, q.run_at, q.session_id, q.tries, q.expires_at
                 )
                 SELECT c.job_id, c.tenant_id, j.spec, c.claim, c.rank, c.run_at,
-                    coalesce(s.cookies_version, 0), coalesce(t.credentials_version, 0), j.sealed_secrets
+                    coalesce(s.cookies_version, 0), coalesce(t.credentials_version, 0), j.sealed_secrets,
+                    c.tries, c.expires_at
                 FROM claimed c
                 JOIN jobs j ON j.tenant_id = c.tenant_id AND j.id = c.job_id
                 LEFT JOIN session_stores t ON t.tenant_id = c.tenant_id AND t.session_id = \(TenantSession.ID.default)
@@ -86,6 +92,16 @@ package struct PostgresWorkQueue: WorkQueue {
     package func settle(_ job: ClaimedJob, _ outcome: JobOutcome) async throws(StoreError) -> Bool {
         try await StoreError.wrap {
             try await settling.submit([Settlement(job: job, outcome: outcome)]).first ?? false
+        }
+    }
+
+    package func retry(
+        _ job: ClaimedJob,
+        _ outcome: JobOutcome,
+        after wait: Duration
+    ) async throws(StoreError) -> Bool {
+        try await StoreError.wrap {
+            try await retrying.submit([Retry(job: job, outcome: outcome, wait: wait)]).first ?? false
         }
     }
 
@@ -137,6 +153,8 @@ extension ClaimedJob {
             tenant: tenant,
             spec: spec,
             claim: try row.decode(at: 3),
+            tries: Int(try row.decode(Int16.self, at: 9)),
+            expiresAt: try row.decode(at: 10),
             stores: StoresVersion(cookies: try row.decode(at: 6), credentials: try row.decode(at: 7))
         )
     }

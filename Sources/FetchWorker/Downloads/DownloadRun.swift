@@ -26,8 +26,8 @@ struct DownloadRun: Sendable {
         live.attach { JobProgress(download: task) }
         do throws(LoadError) {
             let file = try await receive(task, watch)
-            var outcome = JobOutcome(.success((file.response, nil)), of: task, startedAt: start)
-            try await keep(file, in: &outcome)
+            var outcome = JobOutcome(.success((file.response, nil)), of: task, load, startedAt: start)
+            if outcome.state == .succeeded { try await keep(file, in: &outcome) } else { await discard() }
             return outcome
         } catch {
             return await failed(error, task, startedAt: start)
@@ -143,9 +143,12 @@ struct DownloadRun: Sendable {
     }
 
     private func failed(_ error: LoadError, _ task: DownloadTask, startedAt start: Timestamp) async -> JobOutcome {
-        var outcome = JobOutcome(.failure(error), of: task, startedAt: start)
+        var outcome = JobOutcome(.failure(error), of: task, load, startedAt: start)
         do throws(StoreError) {
             switch stop.reason {
+            case nil where outcome.retryAfter != nil:
+                if let data = error.resumeData { try await area.checkpoint(data, of: job.id) }
+                return outcome
             case .drained, .leaseLost:
                 // The next attempt goes on with it.
                 if let data = error.resumeData { try await area.checkpoint(data, of: job.id) }
@@ -172,6 +175,12 @@ struct DownloadRun: Sendable {
             // The job has failed already, and for a better reason; what is left here is removed later.
         }
         return outcome
+    }
+
+    /// Removes what a server has sent that is no answer to the job.
+    private func discard() async {
+        // What is left here is removed later.
+        try? await area.remove(job.id)
     }
 
     /// How long what a failed download has left can be gone on with.

@@ -19,13 +19,15 @@ package final class Dispatcher: Service, DirectDispatch {
         var pulseInterval: Duration { lease / 3 }
     }
 
-    private let configuration: Configuration
-    private let queue: any WorkQueue
+    let configuration: Configuration
+    let queue: any WorkQueue
     private let runner: JobRunner
-    private let courier: (any Wakeable)?
-    private let keeper: (any Wakeable)?
-    private let logger: Logger
-    private let metrics: WorkerMetrics
+    let courier: (any Wakeable)?
+    let keeper: (any Wakeable)?
+    let logger: Logger
+    let metrics: WorkerMetrics
+    /// Rings when a job's time has come.
+    let alarm = Alarm()
     private let places: Places
     private let running = RunningJobs()
     private let claims = Signal()
@@ -81,6 +83,7 @@ package final class Dispatcher: Service, DirectDispatch {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepPulse() } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepClaiming() } }
+                group.addTask { await self.cancelWhenShuttingDown { await self.keepSchedule() } }
                 group.addTask { await self.limitDrain() }
                 for await jobs in started {
                     for job in jobs {
@@ -163,13 +166,15 @@ package final class Dispatcher: Service, DirectDispatch {
     /// What came of the job; nil when it is not ours to say.
     private nonisolated(nonsending) func outcome(of job: ClaimedJob, stop: StopSwitch) async -> JobOutcome? {
         do throws(StoreError) {
-            if !job.spec.request.isIdempotent {
+            let retry = try await runner.retryPolicy(of: job)
+            let mayRepeat = retry.mayRepeat(job.spec.request)
+            if !mayRepeat {
                 guard try await queue.begin(job) else { return nil }
             }
-            let outcome = try await runner.run(job, stop: stop)
+            let outcome = try await runner.run(job, retry, stop: stop)
             switch stop.reason {
             case .leaseLost: return nil
-            case .drained where job.spec.request.isIdempotent && outcome.state != .succeeded:
+            case .drained where mayRepeat && outcome.state != .succeeded:
                 try await queue.release([job])
                 return nil
             case .drained, .cancelled, nil: return outcome
@@ -186,6 +191,7 @@ package final class Dispatcher: Service, DirectDispatch {
         var backoff = Duration.milliseconds(100)
         while !Task.isCancelled {
             do throws(StoreError) {
+                if try await retried(job, outcome) { return }
                 let isOurs = try await queue.settle(job, outcome)
                 if isOurs, job.spec.mayHaveEvents { courier?.wake() }
                 if isOurs, job.spec.session != nil { keeper?.wake() }
@@ -201,22 +207,6 @@ package final class Dispatcher: Service, DirectDispatch {
                 return
             }
         }
-    }
-
-    private func log(_ job: ClaimedJob, _ outcome: JobOutcome, isOurs: Bool) {
-        guard isOurs else {
-            logger.notice("job fenced", metadata: ["job.id": "\(job.id)", "job.claim": "\(job.claim)"])
-            return
-        }
-        logger.notice(
-            "job finished",
-            metadata: [
-                "job.id": "\(job.id)",
-                "job.state": "\(outcome.state.rawValue)",
-                "load.code": "\(outcome.errorName ?? "-")",
-                "http.status": "\(outcome.status.map { String($0) } ?? "-")",
-            ]
-        )
     }
 
     // MARK: Lease
@@ -248,6 +238,7 @@ package final class Dispatcher: Service, DirectDispatch {
             for id in pulse.keepingPartial { running.stop(id, .cancelled(.keepingPartial)) }
             for id in pulse.cancelled { running.stop(id, .cancelled(.plainly)) }
             if pulse.hasQueuedJobs { wake() }
+            if pulse.hasJobsToPromote { alarm.set(after: .zero) }
             if pulse.hasDueDeliveries { courier?.wake() }
             if pulse.hasUnsettledSessions { keeper?.wake() }
         } catch {

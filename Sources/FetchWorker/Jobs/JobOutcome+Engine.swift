@@ -6,15 +6,30 @@ import HTTPTypes
 
 extension JobOutcome {
     init(
-        _ result: Result<(Response, Body?), LoadError>, of task: SessionTask, startedAt start: Timestamp
+        _ result: Result<(Response, Body?), LoadError>,
+        of task: SessionTask,
+        _ load: PreparedLoad,
+        startedAt start: Timestamp
     ) {
         switch result {
         case .success((let response, let body)):
-            self.init(state: .succeeded, startedAt: start, finishedAt: .now)
+            if load.retry.statuses.contains(response.status.code) {
+                self.init(failing: .status(of: response), startedAt: start)
+                retryAfter = load.wait(
+                    after: .init(
+                        code: .badServerResponse, status: response.status.code, retryAfter: response.retryAfter(),
+                        wasSent: true))
+            } else {
+                self.init(state: .succeeded, startedAt: start, finishedAt: .now)
+            }
             status = response.status.code
             self.response = RawJSON(JSONWriter.object(response.write))
             self.body = body
-        case .failure(let error): self.init(failing: error, startedAt: start)
+        case .failure(let error):
+            self.init(failing: error, startedAt: start)
+            if state == .failed {
+                retryAfter = load.wait(after: .init(code: error.code, wasSent: task.metrics.mayHaveSent))
+            }
         }
         let metrics = task.metrics
         self.metrics = RawJSON.array { writer in
@@ -30,6 +45,21 @@ extension JobOutcome {
         self.init(state: error.code == .cancelled ? .cancelled : .failed, startedAt: start, finishedAt: .now)
         errorName = error.code.name
         self.error = RawJSON(JSONWriter.object(error.write))
+    }
+}
+
+extension TaskMetrics {
+    /// Bytes of a request may have left.
+    fileprivate var mayHaveSent: Bool { transactions.contains { $0.requestStart != nil } }
+}
+
+extension LoadError {
+    /// The error of a job that takes the status of a response for a failure.
+    fileprivate static func status(of response: Response) -> LoadError {
+        LoadError(
+            .badServerResponse,
+            "The server answered with the status \(response.status.code), which retry.statuses names a failure.",
+            failingURL: response.url)
     }
 }
 

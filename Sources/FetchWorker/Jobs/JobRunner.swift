@@ -40,18 +40,33 @@ package struct JobRunner: Sendable {
             defaults: configuration, sessions: sessions, stores: stores, makeSession: makeSession)
     }
 
+    /// What follows when the job fails.
+    ///
+    /// - Throws: When it cannot be learned what the job's session is.
+    nonisolated(nonsending) func retryPolicy(of job: ClaimedJob) async throws(StoreError) -> RetryPolicy {
+        let own = job.spec.configuration
+        // The default session sets nothing itself.
+        if own.retry == .init(), job.spec.session == nil { return RetryPolicy() }
+        guard let session = try await sessions.session(of: job) else { return RetryPolicy() }
+        return RetryPolicy(session.configuration(with: own).retry)
+    }
+
     /// Runs a stored job: a failure of the load is an outcome.
     ///
     /// - Throws: When it cannot be learned what the job's session is.
     package nonisolated(nonsending) func run(
-        _ job: ClaimedJob, stop: StopSwitch
+        _ job: ClaimedJob, _ retry: RetryPolicy, stop: StopSwitch
     ) async throws(StoreError) -> JobOutcome {
         guard let session = try await sessions.session(of: job) else { return .sessionIsGone }
         // A job without settings of its own shares the session's, which costs nothing.
         let own = job.spec.configuration
-        let configuration = own.isEmpty ? nil : session.engine.configuration.overridden(by: own)
+        var configuration = own.isEmpty ? nil : session.engine.configuration.overridden(by: own)
+        if let deadline = job.expiresAt {
+            configuration = (configuration ?? session.engine.configuration).ending(by: deadline)
+        }
         stores.require(job.stores, of: job.session)
-        return await prepare(job, in: session.engine, configuration, session.authentication(of: own)) { load in
+        let rules = session.configuration(with: own).authentication
+        return await prepare(job, in: session.engine, configuration, rules, retry) { load in
             guard job.spec.kind != .download else {
                 return await DownloadRun(load: load, blobs: blobs, catalog: catalog, area: area, stop: stop).run()
             }
@@ -66,11 +81,12 @@ package struct JobRunner: Sendable {
     ///
     /// - Parameter limit: How many bytes the body may have.
     nonisolated(nonsending) func run(
-        _ job: ClaimedJob, in session: Session, upTo limit: Int, stop: StopSwitch
+        _ job: ClaimedJob, _ retry: RetryPolicy, in session: Session, upTo limit: Int, stop: StopSwitch
     ) async -> JobOutcome {
         var configuration = session.configuration.overridden(by: job.spec.configuration)
+        if let deadline = job.expiresAt { configuration = configuration.ending(by: deadline) }
         configuration.maximumResponseBytes = min(configuration.maximumResponseBytes ?? .max, Int64(limit))
-        return await prepare(job, in: session, configuration, job.spec.configuration.authentication) { load in
+        return await prepare(job, in: session, configuration, job.spec.configuration.authentication, retry) { load in
             await run(load, stop) { (task) throws(LoadError) in
                 let response = try await task.response(bufferingUpTo: limit)
                 if let bytes = task.completeBody { return (response, bytes.isEmpty ? nil : .inline(bytes)) }
@@ -85,6 +101,7 @@ package struct JobRunner: Sendable {
         in session: Session,
         _ configuration: SessionConfiguration?,
         _ rules: FetchJobs.Configuration.Authentication,
+        _ retry: RetryPolicy,
         run: nonisolated(nonsending) (PreparedLoad) async -> JobOutcome
     ) async -> JobOutcome {
         let start = Timestamp.now
@@ -100,9 +117,11 @@ package struct JobRunner: Sendable {
             return await run(
                 PreparedLoad(
                     job: job, session: session, request: request, configuration: configuration, answerer: answerer,
-                    live: live))
+                    live: live, retry: retry))
         } catch {
-            return JobOutcome(failing: error, startedAt: start)
+            var outcome = JobOutcome(failing: error, startedAt: start)
+            outcome.retryAfter = retry.wait(after: .init(code: error.code, wasSent: false), of: job)
+            return outcome
         }
     }
 
@@ -118,7 +137,7 @@ package struct JobRunner: Sendable {
         load.live.attach { JobProgress(task) }
         let result: Result<(Response, JobOutcome.Body?), LoadError>
         do throws(LoadError) { result = .success(try await receive(task)) } catch { result = .failure(error) }
-        return JobOutcome(result, of: task, startedAt: start)
+        return JobOutcome(result, of: task, load, startedAt: start)
     }
 
     private nonisolated(nonsending) func body(
@@ -142,6 +161,27 @@ struct PreparedLoad {
     /// Who answers challenges; nil when nobody has anything to say.
     let answerer: JobChallengeAnswerer?
     let live: LiveJob
+    let retry: RetryPolicy
+
+    /// How long to wait before another attempt; nil when there is none.
+    func wait(after failure: RetryPolicy.Failure) -> Duration? { retry.wait(after: failure, of: job) }
+}
+
+extension RetryPolicy {
+    fileprivate func wait(after failure: Failure, of job: ClaimedJob) -> Duration? {
+        wait(
+            after: failure, of: job.spec.request, tries: job.tries, until: job.expiresAt, random: .random(in: 0...1))
+    }
+}
+
+extension SessionConfiguration {
+    /// The same for a task that is given up at some time, whatever time it had otherwise.
+    fileprivate func ending(by deadline: Timestamp) -> SessionConfiguration {
+        var result = self
+        let rest = Duration.microseconds(max(1000, deadline.microseconds - Timestamp.now.microseconds))
+        result.timeoutIntervalForResource = min(result.timeoutIntervalForResource ?? rest, rest)
+        return result
+    }
 }
 
 extension JobOutcome {

@@ -39,6 +39,8 @@ package final class StopSwitch: Sendable {
     private struct State {
         var reason: Reason?
         var task: SessionTask?
+        /// Waits for the switch to be thrown.
+        var waiter: CheckedContinuation<Void, Never>?
     }
 
     private let state = Mutex(State())
@@ -48,11 +50,39 @@ package final class StopSwitch: Sendable {
     package var reason: Reason? { state.withLock { $0.reason } }
 
     func stop(_ reason: Reason) {
-        let task = state.withLock { state in
+        let (task, waiter) = state.withLock { state in
             if state.reason == nil { state.reason = reason }
-            return state.task
+            return (state.task, state.waiter.take())
         }
         task?.cancel()
+        waiter?.resume()
+    }
+
+    /// Waits for a time; it is cut short when the switch is thrown.
+    func pause(for time: Duration) async {
+        await withTaskGroup { group in
+            group.addTask { await self.isThrown() }
+            // Cancelled when the switch is thrown: nothing to tell anyone.
+            group.addTask { try? await Task.sleep(for: time) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    /// Returns when the switch is thrown, or its task is cancelled.
+    private func isThrown() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    guard state.reason == nil, !Task.isCancelled else { return true }
+                    state.waiter = continuation
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiter.take() }?.resume()
+        }
     }
 
     /// Names the transfer to be cancelled; cancels it at once when the switch was thrown before.

@@ -7,12 +7,12 @@ struct EngineSession: Sendable {
     let engine: Session
     let configuration: FetchJobs.Configuration
 
-    /// How a job that sets this itself answers challenges.
-    func authentication(of own: FetchJobs.Configuration) -> FetchJobs.Configuration.Authentication {
-        guard !own.isEmpty else { return configuration.authentication }
+    /// What a job goes by that sets this itself.
+    func configuration(with own: FetchJobs.Configuration) -> FetchJobs.Configuration {
+        guard !own.isEmpty else { return configuration }
         var merged = configuration
         merged.override(by: own)
-        return merged.authentication
+        return merged
     }
 }
 

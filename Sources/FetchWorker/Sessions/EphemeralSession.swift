@@ -51,10 +51,13 @@ struct EphemeralSession {
             }
             forget(oldest)
         }
+        let isScheduled = new.spec.firstState == .scheduled
         var job = Job(
-            id: new.id, tenant: new.tenant, state: .running, spec: RawJSON(new.spec.json), createdAt: .now)
-        job.startedAt = job.createdAt
-        let claimed = ClaimedJob(id: new.id, tenant: new.tenant, spec: new.spec, claim: 1)
+            id: new.id, tenant: new.tenant, state: isScheduled ? .scheduled : .running, spec: RawJSON(new.spec.json),
+            createdAt: .now)
+        if isScheduled { job.nextAttemptAt = new.spec.runAt } else { job.startedAt = job.createdAt }
+        let claimed = ClaimedJob(
+            id: new.id, tenant: new.tenant, spec: new.spec, claim: 1, expiresAt: new.spec.expiresAt)
         jobs[new.id] = Entry(claimed: claimed, idempotency: new.idempotency, stop: StopSwitch(), job: job)
         order.append(new.id)
         running += 1
@@ -71,7 +74,8 @@ struct EphemeralSession {
         entry.job.response = outcome.response
         entry.job.error = outcome.error
         entry.job.redirects = outcome.redirects
-        entry.job.attempts = [Job.Attempt(outcome)]
+        entry.job.nextAttemptAt = nil
+        entry.job.attempts.append(Job.Attempt(outcome, number: entry.job.attempts.count + 1))
         if case .inline(let body) = outcome.body {
             entry.body = body
             entry.job.body = Job.BodySummary(bytes: Int64(body.count), digest: SHA256Digest(of: body))
@@ -81,6 +85,28 @@ struct EphemeralSession {
         for old in order where bytes > Self.maximumBytes && old != id && jobs[old]?.job.state.isFinal == true {
             forget(old)
         }
+    }
+
+    /// Lets a job wait for its next attempt.
+    mutating func schedule(_ id: Job.ID, after outcome: JobOutcome, at time: Timestamp) {
+        let number = (jobs[id]?.job.attempts.count ?? 0) + 1
+        jobs[id]?.job.attempts.append(Job.Attempt(outcome, number: number, next: time))
+        jobs[id]?.job.state = .scheduled
+        jobs[id]?.job.nextAttemptAt = time
+    }
+
+    /// Lets a job run whose time has come.
+    mutating func begin(_ id: Job.ID) {
+        jobs[id]?.job.state = .running
+        jobs[id]?.job.nextAttemptAt = nil
+        if jobs[id]?.job.startedAt == nil { jobs[id]?.job.startedAt = .now }
+    }
+
+    /// What a job of the session goes by.
+    func configuration(of job: ClaimedJob) -> FetchJobs.Configuration {
+        var merged = session.spec.configuration
+        merged.override(by: job.spec.configuration)
+        return merged
     }
 
     mutating func noteCancelling(_ id: Job.ID) {
@@ -95,14 +121,24 @@ struct EphemeralSession {
 }
 
 extension Job.Attempt {
-    fileprivate init(_ outcome: JobOutcome) {
+    fileprivate init(_ outcome: JobOutcome, number: Int, next: Timestamp? = nil) {
         self.init(
-            number: 1,
+            number: number,
             startedAt: outcome.startedAt,
             finishedAt: outcome.finishedAt,
             state: outcome.state,
             errorName: outcome.errorName,
+            status: outcome.status,
+            nextAttemptAt: next,
             metrics: outcome.metrics
         )
+    }
+}
+
+extension ClaimedJob {
+    /// The same job after so many attempts.
+    func tried(_ tries: Int) -> ClaimedJob {
+        ClaimedJob(
+            id: id, tenant: tenant, spec: spec, claim: Int32(clamping: tries + 1), tries: tries, expiresAt: expiresAt)
     }
 }

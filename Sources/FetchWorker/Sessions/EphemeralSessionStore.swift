@@ -137,6 +137,11 @@ package struct EphemeralJobStore: JobStore {
         return nil
     }
 
+    /// Jobs of ephemeral sessions are not redriven: what they were is as short-lived as their session.
+    package func redrive(_ jobs: [NewJob]) async throws(StoreError) -> Set<Job.ID> {
+        try await stored.redrive(jobs.filter { ephemeral.entry($0.id, of: $0.tenant) == nil })
+    }
+
     package func body(of id: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> StoredBody? {
         guard let entry = ephemeral.entry(id, of: tenant) else { return try await stored.body(of: id, tenant: tenant) }
         guard let body = entry.body, let summary = entry.job.body else { return nil }

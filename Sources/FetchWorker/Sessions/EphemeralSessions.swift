@@ -65,17 +65,44 @@ package final class EphemeralSessions: Service {
     private nonisolated(nonsending) func run(_ id: Job.ID) async {
         let found = state.withLock { state in
             state.owners[id].flatMap { state.sessions[$0] }.flatMap { session in
-                session.jobs[id].map { (session.engine, $0) }
+                session.jobs[id].map { (session, $0) }
             }
         }
-        guard let (engine, entry) = found else { return }
-        let outcome = await runner.run(entry.claimed, in: engine, upTo: EphemeralSession.maximumBody, stop: entry.stop)
-        state.withLock { state in
-            guard let owner = state.owners[id] else { return }
-            state.sessions[owner]?.finish(id, outcome)
+        guard let (session, entry) = found else { return }
+        if let time = entry.job.nextAttemptAt { await pause(id, entry.stop, until: time) }
+        let retry = RetryPolicy(session.configuration(of: entry.claimed).retry)
+        var tries = 0
+        while true {
+            let outcome = await runner.run(
+                entry.claimed.tried(tries), retry, in: session.engine, upTo: EphemeralSession.maximumBody,
+                stop: entry.stop)
+            guard let wait = outcome.retryAfter, entry.stop.reason == nil else {
+                change(id) { $0.finish(id, outcome) }
+                break
+            }
+            tries += 1
+            let next = Timestamp.now.advanced(by: wait)
+            change(id) { $0.schedule(id, after: outcome, at: next) }
+            await pause(id, entry.stop, until: next)
         }
         endSessions()
         finished.finish([id])
+    }
+
+    /// Waits for a job's time; not for long when it is stopped.
+    private func pause(_ id: Job.ID, _ stop: StopSwitch, until time: Timestamp) async {
+        await stop.pause(for: .microseconds(max(0, time.microseconds - Timestamp.now.microseconds)))
+        change(id) { $0.begin(id) }
+    }
+
+    private func change(_ id: Job.ID, _ change: (inout EphemeralSession) -> Void) {
+        state.withLock { state in
+            guard let owner = state.owners[id], var session = state.sessions[owner] else { return }
+            // Taken out meanwhile, so that it is changed in place.
+            state.sessions[owner] = nil
+            change(&session)
+            state.sessions[owner] = session
+        }
     }
 
     // MARK: Sessions

@@ -154,6 +154,7 @@ extension FetchJobs.Configuration {
         defaults.authentication.onFailure = .performDefaultHandling
         defaults.response.decode = []
         defaults.destination.allowOverwrite = false
+        defaults.retry = .init(RetryPolicy())
         return defaults
     }
 }

@@ -1,0 +1,101 @@
+package import FetchEngine
+
+/// Whether a failed attempt is followed by another one, and after which time.
+package struct RetryPolicy: Sendable, Equatable {
+    /// How long to wait, longer each time.
+    package struct Backoff: Sendable, Equatable {
+        package var initial = Duration.seconds(1)
+        /// What each wait is multiplied by for the next.
+        package var factor = 2.0
+        package var maximum = Duration.seconds(300)
+        /// How much of a wait is left to chance, from 0 to 1: what failed together does not come back together.
+        package var jitter = 0.5
+
+        package init() {}
+
+        /// - Parameters:
+        ///   - tries: How many waits there were before.
+        ///   - random: From 0 to 1.
+        package func wait(after tries: Int, random: Double) -> Duration {
+            var wait = initial
+            for _ in 0..<tries where wait < maximum { wait = wait * factor }
+            return min(wait, maximum) * (1 - jitter * random)
+        }
+    }
+
+    /// Why an attempt failed, as far as it matters here.
+    package struct Failure: Sendable {
+        package let code: LoadError.Code
+        /// The status that the job takes for a failure; nil when the load itself failed.
+        package let status: Int?
+        /// How long the server wants to be left alone (RFC 9110 §10.2.3).
+        package let retryAfter: Duration?
+        /// Bytes of the request may have left.
+        package let wasSent: Bool
+
+        package init(code: LoadError.Code, status: Int? = nil, retryAfter: Duration? = nil, wasSent: Bool) {
+            self.code = code
+            self.status = status
+            self.retryAfter = retryAfter
+            self.wasSent = wasSent
+        }
+    }
+
+    /// A server that wants to be left alone for longer is not asked again.
+    static let longestRetryAfter = Duration.seconds(7 * 86_400)
+
+    /// The first one included.
+    package var maximumAttempts = 3
+    package var backoff = Backoff()
+    /// The statuses that are failures.
+    package var statuses: Set<Int> = []
+    /// The names of the errors that another attempt may help against; nil for those that are transient.
+    package var errors: Set<String>?
+    package var honorRetryAfter = true
+    /// Whether a request that must not be repeated is, although it may have been received.
+    package var replayUnsafe = false
+
+    package init() {}
+
+    /// What the service does, with what is set in place of it.
+    package init(_ configuration: Configuration.Retry) {
+        maximumAttempts = configuration.maximumAttempts ?? maximumAttempts
+        backoff = configuration.backoff ?? backoff
+        statuses = configuration.statuses.map { Set($0) } ?? statuses
+        errors = configuration.errors.map { Set($0) }
+        honorRetryAfter = configuration.honorRetryAfter ?? honorRetryAfter
+        replayUnsafe = configuration.replayUnsafe ?? replayUnsafe
+    }
+
+    /// Whether the request may be sent again without asking how far it came.
+    package func mayRepeat(_ request: JobRequest) -> Bool { replayUnsafe || request.isIdempotent }
+
+    /// How long to wait before the next attempt; nil when there is none.
+    ///
+    /// - Parameters:
+    ///   - tries: How many attempts were followed by another one before this.
+    ///   - deadline: When the job is given up; the next attempt begins before.
+    ///   - random: From 0 to 1.
+    package func wait(
+        after failure: Failure,
+        of request: JobRequest,
+        tries: Int,
+        until deadline: Timestamp?,
+        random: Double
+    ) -> Duration? {
+        guard tries + 1 < maximumAttempts, mayHelp(against: failure) else { return nil }
+        // What the client streams is gone once it was sent.
+        guard !failure.wasSent || mayRepeat(request) && request.body != .stream else { return nil }
+        var wait = backoff.wait(after: tries, random: random)
+        if honorRetryAfter, let retryAfter = failure.retryAfter {
+            guard retryAfter <= Self.longestRetryAfter else { return nil }
+            wait = max(wait, retryAfter)
+        }
+        if let deadline, Timestamp.now.advanced(by: wait) >= deadline { return nil }
+        return wait
+    }
+
+    private func mayHelp(against failure: Failure) -> Bool {
+        failure.status != nil || errors?.contains(failure.code.name) ?? failure.code.isTransient
+    }
+}

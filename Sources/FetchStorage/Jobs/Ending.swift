@@ -1,0 +1,60 @@
+import FetchEngine
+import FetchJobs
+import Postgres
+
+extension Query {
+    /// What belongs to the end of jobs that no attempt settles: their results, the counts, and word to their endpoints.
+    ///
+    /// Goes behind a `WITH` part named `ended`, which has the columns `tenant_id`, `job_id`, `state`, `started_at`,
+    /// `error_name`, `error`, `endpoint_id`, `session_id` and `delivery_id`.
+    static func ending(at node: Node.ID) -> Query {
+        """
+        result AS (
+            INSERT INTO results (tenant_id, job_id, state, started_at, error_name, error)
+            SELECT tenant_id, job_id, state, started_at, error_name, error
+            FROM ended
+        ), count AS (
+            INSERT INTO job_counts (tenant_id, minute, node_id, state, jobs, body_bytes)
+            SELECT tenant_id, date_trunc('minute', now()), \(node), state, count(*), 0
+            FROM ended
+            GROUP BY tenant_id, state
+            -- In one order, so that two statements of this node cannot wait for each other.
+            ORDER BY tenant_id, state
+            ON CONFLICT (tenant_id, minute, node_id, state) DO UPDATE SET jobs = job_counts.jobs + excluded.jobs
+        ), delivery AS (
+            INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, session_id, event)
+            SELECT d.tenant_id, d.delivery_id, e.id, d.job_id, d.session_id, \(WebhookEvent.jobFinished)
+            FROM ended d
+            JOIN webhook_endpoints e ON e.tenant_id = d.tenant_id AND e.id = d.endpoint_id
+            WHERE \(WebhookEvent.jobFinished) = ANY (e.events)
+        )
+        """
+    }
+}
+
+extension RawJSON {
+    /// The error of a job that was cancelled before it ran.
+    static let cancelled = RawJSON(.cancelled, "The job was cancelled before it ran.")
+
+    /// The error of a job that could not be started in time.
+    static let expired = RawJSON(.timedOut, "The job expired while it waited: expiresAt has passed.")
+
+    /// The error of a job whose node was lost while a request was out that must not be repeated (REL-6).
+    static let nodeLost = RawJSON(
+        .networkConnectionLost,
+        "The node that ran the job was lost after the request may have left; a request of this method is not repeated."
+    )
+
+    /// An error that is no load's.
+    private init(_ code: LoadError.Code, _ message: String) {
+        self.init(
+            JSONWriter.object { writer in
+                writer.member("domain", "NSURLErrorDomain")
+                writer.member("code", code.number)
+                writer.member("name", code.name)
+                writer.member("message", message)
+                writer.member("retriable", false)
+            }
+        )
+    }
+}

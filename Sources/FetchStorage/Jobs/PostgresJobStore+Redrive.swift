@@ -1,0 +1,70 @@
+package import FetchJobs
+import Postgres
+
+extension PostgresJobStore {
+    package func redrive(_ jobs: [NewJob]) async throws(StoreError) -> Set<Job.ID> {
+        let redriven = try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- jobs.redrive
+                WITH input AS MATERIALIZED (
+                    SELECT *
+                    FROM unnest(
+                        \(jobs.map(\.tenant)),
+                        \(jobs.map(\.id)),
+                        \(jobs.map(\.spec.rank)),
+                        \(jobs.map(\.spec.webhook?.endpoint)),
+                        \(jobs.map(\.spec.session))
+                    ) AS input (tenant_id, job_id, rank, endpoint_id, session_id)
+                ), session AS MATERIALIZED (
+                    SELECT s.tenant_id, s.id, s.endpoint_id, s.kind = 'background' AND NOT s.has_events AS is_quiet
+                    FROM sessions s
+                    WHERE (s.tenant_id, s.id) IN (SELECT tenant_id, session_id FROM input)
+                        AND s.state = 'active' AND s.kind <> 'ephemeral'
+                    ORDER BY s.tenant_id, s.id
+                    FOR KEY SHARE
+                ), woken AS (
+                    UPDATE sessions s
+                    SET has_events = true
+                    FROM session
+                    WHERE s.tenant_id = session.tenant_id AND s.id = session.id AND session.is_quiet
+                ), target AS MATERIALIZED (
+                    SELECT r.tenant_id, r.job_id, i.rank, coalesce(i.endpoint_id, session.endpoint_id) AS endpoint_id,
+                        i.session_id
+                    FROM input i
+                    JOIN results r ON r.tenant_id = i.tenant_id AND r.job_id = i.job_id
+                    LEFT JOIN session ON session.tenant_id = i.tenant_id AND session.id = i.session_id
+                    WHERE r.state <> 'succeeded' AND (i.session_id IS NULL OR session.id IS NOT NULL)
+                    -- In one order, so that two of these cannot wait for each other.
+                    ORDER BY r.tenant_id, r.job_id
+                    FOR UPDATE OF r
+                ), removed AS (
+                    DELETE FROM results r
+                    USING target t
+                    WHERE r.tenant_id = t.tenant_id AND r.job_id = t.job_id
+                    RETURNING t.*
+                ), outdated AS (
+                    -- The job will finish again, and be told of then.
+                    UPDATE webhook_deliveries d
+                    SET state = 'abandoned'
+                    FROM removed r
+                    WHERE d.tenant_id = r.tenant_id AND d.job_id = r.job_id AND d.state = 'pending'
+                )
+                INSERT INTO queue (tenant_id, job_id, rank, endpoint_id, session_id, claim)
+                SELECT r.tenant_id, r.job_id, r.rank, r.endpoint_id, r.session_id,
+                    -- Attempts go on being counted, and what an old one would still write stays fenced off.
+                    (
+                        SELECT coalesce(max(a.number), 0)
+                        FROM attempts a
+                        WHERE a.tenant_id = r.tenant_id AND a.job_id = r.job_id
+                    )
+                FROM removed r
+                RETURNING job_id
+                """
+            )
+            return Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })
+        }
+        if !redriven.isEmpty { callWorkers() }
+        return redriven
+    }
+}

@@ -1,0 +1,127 @@
+package import FetchJobs
+import Postgres
+
+extension PostgresWorkQueue {
+    /// An attempt that another one follows.
+    struct Retry: Sendable {
+        let job: ClaimedJob
+        let outcome: JobOutcome
+        let wait: Duration
+    }
+
+    /// Stores attempts and lets their jobs wait for the next, all in one statement.
+    ///
+    /// A job that is no longer held under the claim of its attempt is left alone, and one that is being cancelled too.
+    static func retry(_ retries: [Retry], client: Client, node: Node.ID) async throws -> [Bool] {
+        let rows = try await client.query(
+            """
+            -- queue.retry
+            WITH input AS MATERIALIZED (
+                SELECT *
+                FROM unnest(
+                    \(retries.map(\.job.tenant)),
+                    \(retries.map(\.job.id)),
+                    \(retries.map(\.job.claim)),
+                    \(retries.map(\.wait)),
+                    \(retries.map(\.outcome.startedAt)),
+                    \(retries.map(\.outcome.finishedAt)),
+                    \(retries.map(\.outcome.state)),
+                    \(retries.map(\.outcome.errorName)),
+                    \(retries.map { $0.outcome.status.map { Int16(clamping: $0) } }),
+                    \(retries.map(\.outcome.metrics))
+                ) AS input (
+                    tenant_id, job_id, claim, wait, started_at, finished_at, state, error_name, status, metrics
+                )
+            ), waiting AS (
+                UPDATE queue q
+                SET node_id = NULL, claimed_at = NULL, begun = false, scheduled = true, run_at = now() + input.wait,
+                    tries = q.tries + 1
+                FROM input
+                WHERE q.tenant_id = input.tenant_id AND q.job_id = input.job_id AND q.claim = input.claim
+                    AND q.node_id = \(node) AND NOT q.cancelling
+                RETURNING q.run_at, input.*
+            ), attempt AS (
+                INSERT INTO attempts (
+                    tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name, status, metrics,
+                    next_at
+                )
+                SELECT tenant_id, job_id, claim, \(node), started_at, finished_at, state, error_name, status, metrics,
+                    run_at
+                FROM waiting
+            )
+            SELECT job_id FROM waiting
+            """
+        )
+        let waiting = Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })
+        return retries.map { waiting.contains($0.job.id) }
+    }
+
+    /// How many jobs one statement promotes, or ends.
+    private static let promotionLimit = 1000
+
+    package func promote() async throws(StoreError) -> Promotion {
+        try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- queue.promote
+                WITH due AS MATERIALIZED (
+                    SELECT tenant_id, job_id
+                    FROM queue
+                    WHERE scheduled AND run_at <= now()
+                    ORDER BY run_at
+                    LIMIT \(Self.promotionLimit)
+                    FOR UPDATE SKIP LOCKED
+                ), promoted AS (
+                    UPDATE queue q
+                    SET scheduled = false
+                    FROM due
+                    WHERE q.tenant_id = due.tenant_id AND q.job_id = due.job_id
+                    RETURNING q.job_id
+                )
+                SELECT (SELECT count(*) FROM promoted),
+                    EXISTS (SELECT FROM queue WHERE node_id IS NULL AND expires_at <= now()),
+                    least(
+                        (SELECT min(run_at) FROM queue WHERE scheduled AND run_at > now()),
+                        (SELECT min(expires_at) FROM queue WHERE node_id IS NULL AND expires_at > now())
+                    ) - now()
+                """
+            )
+            guard let row = rows.first else { throw StoreError(.failed, "The promotion has no answer.") }
+            let promoted = Int(try row.decode(Int64.self, at: 0))
+            let expired = try row.decode(Bool.self, at: 1) ? try await expire() : 0
+            let hasMore = max(promoted, expired) >= Self.promotionLimit
+            return Promotion(
+                hasQueuedJobs: promoted > 0,
+                hasEndedJobs: expired > 0,
+                next: hasMore ? .zero : try row.decode(at: 2)
+            )
+        }
+    }
+
+    /// Ends jobs that have waited for longer than they are good for.
+    private func expire() async throws -> Int {
+        let rows = try await client.query(
+            """
+            -- queue.expire
+            WITH overdue AS MATERIALIZED (
+                SELECT tenant_id, job_id
+                FROM queue
+                WHERE node_id IS NULL AND expires_at <= now()
+                ORDER BY expires_at
+                LIMIT \(Self.promotionLimit)
+                FOR UPDATE SKIP LOCKED
+            ), ended AS (
+                DELETE FROM queue q
+                USING overdue o
+                WHERE q.tenant_id = o.tenant_id AND q.job_id = o.job_id
+                RETURNING q.tenant_id, q.job_id, 'failed' AS state, NULL::timestamptz AS started_at,
+                    'timedOut' AS error_name, \(RawJSON.expired) AS error, q.endpoint_id, q.session_id,
+                    gen_random_uuid() AS delivery_id
+            ), \(Query.ending(at: node))
+            SELECT job_id FROM ended
+            """
+        )
+        finished.finish(try rows.map { try $0.decode(Job.ID.self, at: 0) })
+        return rows.count
+    }
+}
