@@ -8,7 +8,7 @@ from processes import ROOT, free_ports, is_listening, program, run, stop, wait_u
 
 
 class Origin:
-    """Serves /1k, /big.bin, /json and /slow (1 KB/s) on a free port, and all but the last over TLS too."""
+    """Serves /1k, /private/1k (for the user bench), /big.bin, /json and /slow (1 KB/s), all but the last over TLS too."""
 
     def __init__(self, directory, big_bytes):
         self.directory = pathlib.Path(directory)
@@ -47,6 +47,7 @@ class Origin:
         run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
              "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost",
              "-keyout", self.directory / "origin.key", "-out", self.certificate])
+        (self.directory / "users").write_text("bench:{PLAIN}bench\n")
         # Where PUT leaves what it gets.
         put = self.directory / "put"
         put.mkdir()
