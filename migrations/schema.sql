@@ -46,6 +46,34 @@ CREATE TABLE public.blobs (
     resume_data bytea
 );
 
+CREATE TABLE public.cache_entries (
+    tenant_id bigint NOT NULL,
+    session_id uuid NOT NULL,
+    key bytea NOT NULL,
+    selection bytea NOT NULL,
+    id bigint NOT NULL,
+    varied_names text NOT NULL,
+    url text NOT NULL,
+    host text NOT NULL,
+    tags text[] NOT NULL,
+    entry bytea NOT NULL,
+    body bytea,
+    blob_id uuid,
+    cost bigint NOT NULL,
+    responded_at timestamp with time zone NOT NULL,
+    used_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT cache_entries_have_one_body CHECK (((body IS NULL) <> (blob_id IS NULL)))
+)
+WITH (fillfactor='90');
+
+CREATE UNLOGGED TABLE public.cache_turns (
+    tenant_id bigint NOT NULL,
+    session_id uuid NOT NULL,
+    key bytea NOT NULL,
+    node_id uuid NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+
 CREATE TABLE public.cookies (
     tenant_id bigint NOT NULL,
     layer_id uuid NOT NULL,
@@ -191,6 +219,7 @@ CREATE TABLE public.session_stores (
     cookies_version bigint DEFAULT 0 NOT NULL,
     credentials_version bigint DEFAULT 0 NOT NULL,
     cookie_accept_policy text DEFAULT 'always'::text NOT NULL,
+    cache_version bigint DEFAULT 0 NOT NULL,
     CONSTRAINT session_stores_cookie_accept_policy CHECK ((cookie_accept_policy = ANY (ARRAY['always'::text, 'onlyFromMainDocumentDomain'::text, 'never'::text]))),
     CONSTRAINT session_stores_have_a_layer CHECK (((cardinality(layer_ids) >= 1) AND (cardinality(layer_ids) <= 16)))
 )
@@ -280,6 +309,12 @@ ALTER TABLE ONLY public.blob_holds
 ALTER TABLE ONLY public.blobs
     ADD CONSTRAINT blobs_pkey PRIMARY KEY (tenant_id, id);
 
+ALTER TABLE ONLY public.cache_entries
+    ADD CONSTRAINT cache_entries_pkey PRIMARY KEY (tenant_id, session_id, key, selection);
+
+ALTER TABLE ONLY public.cache_turns
+    ADD CONSTRAINT cache_turns_pkey PRIMARY KEY (tenant_id, session_id, key);
+
 ALTER TABLE ONLY public.cookies
     ADD CONSTRAINT cookies_pkey PRIMARY KEY (tenant_id, layer_id, key);
 
@@ -354,6 +389,14 @@ COMMENT ON INDEX public.blobs_idempotency_key IS 'blobs.add';
 CREATE INDEX blobs_job_id ON public.blobs USING btree (tenant_id, job_id) WHERE (job_id IS NOT NULL);
 
 COMMENT ON INDEX public.blobs_job_id IS 'blobs.removeFenced';
+
+CREATE INDEX cache_entries_blob_id ON public.cache_entries USING btree (blob_id) WHERE (blob_id IS NOT NULL);
+
+COMMENT ON INDEX public.cache_entries_blob_id IS 'blobs.orphans; for all tenants, since the blob store does not know them';
+
+CREATE INDEX cache_entries_responded_at ON public.cache_entries USING btree (tenant_id, responded_at, id);
+
+COMMENT ON INDEX public.cache_entries_responded_at IS 'cache.list';
 
 CREATE UNIQUE INDEX credentials_id ON public.credentials USING btree (tenant_id, id);
 

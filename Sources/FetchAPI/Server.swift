@@ -36,6 +36,7 @@ package struct Server: Service {
         package let webhooks: any WebhookStore
         package let keys: any KeyStore
         package let cookies: any CookieStore
+        package let cache: any CacheStore
         package let credentials: any CredentialStore
         package let blobs: any BlobStore
         package let catalog: any BlobCatalog
@@ -55,6 +56,7 @@ package struct Server: Service {
             webhooks: any WebhookStore,
             keys: any KeyStore,
             cookies: any CookieStore,
+            cache: any CacheStore,
             credentials: any CredentialStore,
             blobs: any BlobStore,
             catalog: any BlobCatalog,
@@ -72,6 +74,7 @@ package struct Server: Service {
             self.webhooks = webhooks
             self.keys = keys
             self.cookies = cookies
+            self.cache = cache
             self.credentials = credentials
             self.blobs = blobs
             self.catalog = catalog
@@ -133,6 +136,7 @@ package struct Server: Service {
             ).routes
             + SnapshotRoutes(snapshots: ports.snapshots, sessions: ports.sessions).routes
             + CookieRoutes(cookies: ports.cookies, sessions: sessions).routes
+            + CacheRoutes(cache: ports.cache, sessions: sessions).routes
             + CredentialRoutes(credentials: ports.credentials, sessions: sessions).routes
             + uploads.blobs.routes(beginning: uploads) + uploads.routes
             + BodyRoute(jobs: ports.jobs, blobs: ports.blobs, live: ports.live).routes

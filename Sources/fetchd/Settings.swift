@@ -32,6 +32,7 @@ struct Settings: CustomStringConvertible {
     var dispatcher = Dispatcher.Configuration()
     var courier = WebhookCourier.Configuration()
     var session = SessionConfiguration.default
+    var cache = CacheKeeper.Configuration()
     var logLevel = Logger.Level.notice
 
     /// Settings hold secrets: they never print themselves.
@@ -54,6 +55,7 @@ struct Settings: CustomStringConvertible {
         server.read(reader.scoped(to: "server"))
         dispatcher.read(reader.scoped(to: "worker"))
         courier.read(reader.scoped(to: "webhooks"))
+        cache.read(reader.scoped(to: "cache"))
         session.httpMaximumConnectionsPerHost = reader.int(
             forKey: "worker.maximumConnectionsPerHost",
             default: session.httpMaximumConnectionsPerHost
@@ -62,6 +64,8 @@ struct Settings: CustomStringConvertible {
         session.timeoutIntervalForResource = .seconds(3600)
         // Those of a session are put in where it is made; what loads without one, such as a webhook, has none.
         session.httpCookieStorage = nil
+        // What nobody but a request of one rare policy could be given is not worth a row.
+        session.caching.storesUnconfirmableAnswers = false
         // What jobs and webhooks may ask for; the engine itself knows more.
         session.networkSchemes = ["http", "https"]
         for rule in reader.string(forKey: "guard.allow", default: "").split(whereSeparator: { $0 == "," || $0 == " " })
@@ -130,6 +134,13 @@ extension Dispatcher.Configuration {
         concurrency = max(1, reader.int(forKey: "concurrency", default: concurrency))
         if let seconds = reader.double(forKey: "drainSeconds") { drainTimeout = .seconds(seconds) }
         if let seconds = reader.double(forKey: "leaseSeconds") { lease = .seconds(max(1, seconds)) }
+    }
+}
+
+extension CacheKeeper.Configuration {
+    fileprivate mutating func read(_ reader: ConfigReader) {
+        capacity = Int64(max(0, reader.int(forKey: "capacityBytes", default: Int(capacity))))
+        memoryCapacity = Int64(max(0, reader.int(forKey: "memoryBytes", default: Int(memoryCapacity))))
     }
 }
 

@@ -109,7 +109,8 @@ import Testing
             let id = try await make(first, "{}")
             var jobs: [String] = []
             for service in [first, second, first, second] {
-                jobs.append(try await submit(service, origin.url(), in: id))
+                // Jobs for the same would wait for the first.
+                jobs.append(try await submit(service, origin.url("/\(jobs.count)"), in: id))
             }
             var arrived = arrivals.makeAsyncIterator()
             for _ in jobs { await arrived.next() }

@@ -18,6 +18,7 @@ struct TestServer {
     let sessions = MemorySessionStore()
     let webhooks = MemoryWebhookStore()
     let cookies = MemoryCookieStore()
+    let cache = MemoryCacheStore()
     let credentials = MemoryCredentialStore()
     let blobs = MemoryBlobStore()
     let catalog = MemoryBlobCatalog()
@@ -52,6 +53,7 @@ struct TestServer {
             webhooks: webhooks,
             keys: keys,
             cookies: cookies,
+            cache: cache,
             credentials: credentials,
             blobs: blobs,
             catalog: catalog,

@@ -9,6 +9,9 @@ package final class MemoryBlobStore: BlobStore {
 
     package init() {}
 
+    /// How many there are.
+    package var count: Int { blobs.withLock { $0.count } }
+
     package func create() async throws(StoreError) -> any BlobWriter { Writer(store: self) }
 
     package func open(_ id: Blob.ID, range: Range<Int64>) async throws(StoreError) -> any BlobReader {

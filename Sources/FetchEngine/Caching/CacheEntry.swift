@@ -60,7 +60,7 @@ public struct CacheEntry: Sendable {
     }
 
     /// What size it counts with: the body and roughly what goes with it.
-    var cost: Int64 {
+    package var cost: Int64 {
         let fields = response.headerFields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 64 }
         let extras = userInfo.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count + 64 }
         return bodyLength + Int64(fields + extras + key.url.utf8.count + 512)

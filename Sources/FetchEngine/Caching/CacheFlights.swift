@@ -65,6 +65,7 @@ final class CacheFlights: Sendable {
         private let flights: CacheFlights
         private let key: Key
         private let passTime = Mutex<MonotonicTime?>(nil)
+        private let turn = Mutex<(any CacheTurn)?>(nil)
 
         fileprivate init(flight: CacheFlight, flights: CacheFlights, key: Key) {
             self.flight = flight
@@ -73,6 +74,9 @@ final class CacheFlights: Sendable {
         }
 
         deinit { flights.end(flight, key, passing: passTime.withLock { $0 }) }
+
+        /// Keeps other processes that share the cache waiting as long as the lease is held.
+        func hold(_ turn: (any CacheTurn)?) { self.turn.withLock { $0 = turn } }
 
         /// Notes that the answer cannot be stored, so that those who come next do not wait.
         func noteUnstorable(at now: MonotonicTime) { passTime.withLock { $0 = now } }

@@ -78,7 +78,8 @@ struct CacheMachine {
 
     /// Whether a load of the same may be waited for, which will store what this one then takes.
     var mayCoalesce: Bool {
-        configuration.coalescesRequests && policy == .useProtocolCachePolicy && request.method == .get && looksUp
+        configuration.coalescesRequests && configuration.storagePolicy != .notAllowed
+            && policy == .useProtocolCachePolicy && request.method == .get && looksUp
             && !directives.noCache && !directives.onlyIfCached
     }
 
@@ -171,7 +172,7 @@ struct CacheMachine {
         let mayStore = Storability.allows(
             response, to: request, directives: directives, configuration: configuration)
         if mayStore, policy != .returnCacheDataDontLoad,
-            let entry = CacheEntry(for: response, to: request, sentAt: requestTime, receivedAt: now)
+            let entry = CacheEntry(for: response, to: request, sentAt: requestTime, receivedAt: now), isOfUse(entry)
         {
             status.isStored = true
             status.timeToLive = timeToLive(of: entry, at: now)
@@ -181,6 +182,12 @@ struct CacheMachine {
             reception.removed = (200..<500).contains(code) ? entry : nil
         }
         return reception
+    }
+
+    /// Whether anyone may ever be given an answer.
+    private func isOfUse(_ entry: CacheEntry) -> Bool {
+        configuration.storesUnconfirmableAnswers || policy == .returnCacheDataElseLoad || entry.preconditions != nil
+            || entry.freshness.lifetime(configuration) > .zero
     }
 
     /// What the answer to HEAD says about the entry that its GET would have used (§4.3.5).

@@ -1,4 +1,4 @@
-import HTTPTypes
+package import HTTPTypes
 
 /// For which requests an answer was chosen: the fields that its `Vary` names, and what the request had in them
 /// (RFC 9111 §4.1).
@@ -38,7 +38,7 @@ public struct CacheSelection: Sendable, Hashable {
     }
 
     /// Whether a request with these fields is given the answer.
-    func matches(_ fields: HTTPFields) -> Bool { names.isEmpty || Self.digest(of: names, in: fields) == digest }
+    package func matches(_ fields: HTTPFields) -> Bool { names.isEmpty || Self.digest(of: names, in: fields) == digest }
 
     /// Values are compared with white space around them and the split into lines undone; an absent field differs from
     /// an empty one.

@@ -30,6 +30,19 @@ public struct CachingConfiguration: Sendable, Hashable {
     ///
     /// What the other one stores, it then takes from the cache.
     public var coalescesRequests = true
+    /// Where answers are kept, unless the delegate says otherwise; `allowed` by default.
+    ///
+    /// What is stored already is used all the same, as the policies of requests have it.
+    public var storagePolicy = CachedResponse.StoragePolicy.allowed
+    /// The most bytes a body may have that is stored; `nil`, the default: as many as the cache takes.
+    public var maximumEntryBytes: Int64?
+    /// What is attached to answers that are stored; nothing by default.
+    public var userInfo: [String: String] = [:]
+    /// Whether answers are stored that are never fresh and cannot be confirmed either; true.
+    ///
+    /// Only requests that take what is stored whatever its age are ever given such an answer. When this is false, it
+    /// is stored for them alone: when the request that brings it has such a policy itself.
+    public var storesUnconfirmableAnswers = true
 
     /// Makes the defaults.
     public init() {}

@@ -1,27 +1,27 @@
 /// Entries and their bodies in memory, those used least recently forgotten first.
-struct MemoryTier {
+package struct MemoryTier {
     struct Stored {
         var entry: CacheEntry
         var body: [UInt8]
     }
 
     /// So many answers of one URL are kept apart by `Vary`.
-    static let maximumVariants = 16
+    package static let maximumVariants = 16
 
-    private(set) var capacity: Int64
+    package private(set) var capacity: Int64
     private var entries: [CacheKey: [Stored]] = [:]
     private var recency = RecencyList<CacheEntry.ID>()
     private var keys: [CacheEntry.ID: CacheKey] = [:]
 
-    init(capacity: Int64) { self.capacity = max(0, capacity) }
+    package init(capacity: Int64) { self.capacity = max(0, capacity) }
 
     /// How many bytes it holds.
-    var usage: Int64 { recency.cost }
+    package var usage: Int64 { recency.cost }
 
-    func entries(for key: CacheKey) -> [CacheEntry] { entries[key]?.map(\.entry) ?? [] }
+    package func entries(for key: CacheKey) -> [CacheEntry] { entries[key]?.map(\.entry) ?? [] }
 
     /// The body of a version of an entry; a use of it.
-    mutating func body(of entry: CacheEntry) -> [UInt8]? {
+    package mutating func body(of entry: CacheEntry) -> [UInt8]? {
         guard let stored = entries[entry.key]?.first(where: { $0.entry.id == entry.id }) else { return nil }
         recency.use(entry.id)
         return stored.body
@@ -30,7 +30,7 @@ struct MemoryTier {
     /// Stores an entry in place of the one that the same requests select.
     ///
     /// When the resource varies by other fields than before, what was stored by the old ones goes.
-    mutating func store(_ entry: CacheEntry, body: [UInt8]) {
+    package mutating func store(_ entry: CacheEntry, body: [UInt8]) {
         for old in entries[entry.key] ?? [] where entry.supersedes(old.entry) { remove(old.entry) }
         while let variants = entries[entry.key], variants.count >= Self.maximumVariants {
             remove(variants[0].entry)
@@ -42,29 +42,29 @@ struct MemoryTier {
     }
 
     /// Stores an entry with the body of an older version of it; false when that is gone.
-    mutating func refresh(_ entry: CacheEntry, replacing id: CacheEntry.ID) -> Bool {
+    package mutating func refresh(_ entry: CacheEntry, replacing id: CacheEntry.ID) -> Bool {
         guard let old = entries[entry.key]?.first(where: { $0.entry.id == id }) else { return false }
         remove(old.entry)
         store(entry, body: old.body)
         return true
     }
 
-    mutating func remove(_ entry: CacheEntry) {
+    package mutating func remove(_ entry: CacheEntry) {
         guard keys.removeValue(forKey: entry.id) != nil else { return }
         recency.remove(entry.id)
         entries[entry.key]?.removeAll { $0.entry.id == entry.id }
         if entries[entry.key]?.isEmpty == true { entries[entry.key] = nil }
     }
 
-    mutating func removeEntries(for key: CacheKey) { for stored in entries[key] ?? [] { remove(stored.entry) } }
+    package mutating func removeEntries(for key: CacheKey) { for stored in entries[key] ?? [] { remove(stored.entry) } }
 
-    mutating func removeEntries(since time: UnixTime) {
+    package mutating func removeEntries(since time: UnixTime) {
         for stored in entries.values.joined() where stored.entry.responseTime >= time { remove(stored.entry) }
     }
 
-    mutating func removeAll() { self = MemoryTier(capacity: capacity) }
+    package mutating func removeAll() { self = MemoryTier(capacity: capacity) }
 
-    mutating func setCapacity(_ capacity: Int64) {
+    package mutating func setCapacity(_ capacity: Int64) {
         self.capacity = max(0, capacity)
         evict()
     }
@@ -89,5 +89,5 @@ extension CacheEntry {
 
 extension CacheSelection {
     /// The names that `Vary` had, but for the one that an authenticated request adds by itself.
-    fileprivate var variedNames: [String] { names.filter { $0 != "authorization" } }
+    package var variedNames: [String] { names.filter { $0 != "authorization" } }
 }

@@ -10,13 +10,21 @@ final class AnswerStoring {
     let cache: any ResponseCache
     private let teller: (any TaskDelegate)?
     private let lease: CacheLease?
+    private let limit: Int64
+    private var count: Int64 = 0
     private var writer: (any CacheWriter)?
     private var gathered: [UInt8] = []
 
-    /// - Parameter lease: Others wait for what is stored.
-    init(_ entry: CacheEntry, in cache: any ResponseCache, asking teller: (any TaskDelegate)?, lease: CacheLease?) {
+    /// - Parameters:
+    ///   - limit: The most bytes a body may have that is stored.
+    ///   - lease: Others wait for what is stored.
+    init(
+        _ entry: CacheEntry, in cache: any ResponseCache, upTo limit: Int64, asking teller: (any TaskDelegate)?,
+        lease: CacheLease?
+    ) {
         self.entry = entry
         self.cache = cache
+        self.limit = limit
         self.teller = teller
         self.lease = lease
         lease?.flight.noteProgress(at: .now)
@@ -26,9 +34,11 @@ final class AnswerStoring {
     nonisolated(nonsending) func take(_ bytes: [UInt8]) async -> Bool {
         guard !bytes.isEmpty else { return true }
         lease?.flight.noteProgress(at: .now)
+        count += Int64(bytes.count)
+        guard count <= limit else { return false }
         if teller != nil {
             if gathered.isEmpty { gathered = bytes } else { gathered += bytes }
-            return Int64(gathered.count) <= cache.maximumEntryBytes
+            return true
         }
         if writer == nil { writer = await cache.writer(for: entry) }
         return await writer?.append(bytes) ?? false
@@ -42,7 +52,7 @@ final class AnswerStoring {
             return
         }
         let proposed = CachedResponse(
-            response: response, data: gathered, storagePolicy: entry.storagePolicy)
+            response: response, data: gathered, userInfo: entry.userInfo, storagePolicy: entry.storagePolicy)
         let answer = try await task.load.answer(isolation: isolation) {
             await teller.task(task, willCache: proposed)
         }

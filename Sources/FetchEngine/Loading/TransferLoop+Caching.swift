@@ -67,7 +67,9 @@ extension TransferLoop {
         if case .send = answer, visit.machine.mayCoalesce, visit.task is DataTask {
             switch CacheFlights.shared.join(cache, visit.machine.key, now: .now) {
             case .alone: break
-            case .lead(let lease): visit.lease = lease
+            case .lead(let lease):
+                visit.lease = lease
+                answer = try await turn(answer, lease, cache, &visit)
             case .follow(let flight):
                 let reason = visit.machine.status.forward
                 await wait(for: flight, visit.task)
@@ -117,28 +119,6 @@ extension TransferLoop {
         let load = task.load
         if isHeld(load) { await load.pause(isolation: self) { load.isSuspended } }
         if let cancellation = load.cancellation { throw cancellation }
-    }
-
-    /// Waits until another load has stored what this one wants, or until it is in vain.
-    ///
-    /// No longer than no byte may move either way.
-    private func wait(for flight: CacheFlight, _ task: SessionTask) async {
-        let load = task.load
-        let interval = task.currentRequest.timeoutInterval ?? task.shared.value.timeoutIntervalForRequest
-        var end = MonotonicTime.now.advanced(by: interval)
-        if let deadline = load.deadline { end = min(end, deadline) }
-        flight.watch { [weak load] in
-            guard let load else { return }
-            load.loop.perform { load.endPause() }
-        }
-        let timer = LoopTimer { load.endPause() }
-        while load.cancellation == nil, !flight.isOver {
-            let limit = flight.limit(end)
-            guard MonotonicTime.now < limit else { break }
-            load.loop.set(timer, for: limit)
-            await load.pause(isolation: self) { !flight.isOver && MonotonicTime.now < flight.limit(end) }
-        }
-        load.loop.set(timer, for: nil)
     }
 
     // MARK: After the head
@@ -196,13 +176,21 @@ extension TransferLoop {
 
     /// Begins to store what comes; downloads store nothing (DLD-8).
     func store(_ entry: CacheEntry, from exchange: Exchange, _ visit: inout CacheVisit) {
-        guard let cache = visit.cache, visit.task is DataTask, entry.bodyLength <= cache.maximumEntryBytes else {
+        let rules = visit.machine.configuration
+        let limit = min(visit.cache?.maximumEntryBytes ?? 0, rules.maximumEntryBytes ?? .max)
+        guard let cache = visit.cache, visit.task is DataTask, rules.storagePolicy != .notAllowed,
+            entry.bodyLength <= limit
+        else {
             visit.machine.noteRefusal()
             visit.lease?.noteUnstorable(at: .now)
             exchange.response?.cacheStatus = visit.machine.status
             return
         }
-        visit.task.load.storing = AnswerStoring(entry, in: cache, asking: visit.task.teller, lease: visit.lease)
+        var entry = entry
+        entry.userInfo = rules.userInfo
+        if rules.storagePolicy == .allowedInMemoryOnly { entry.storagePolicy = .allowedInMemoryOnly }
+        visit.task.load.storing = AnswerStoring(
+            entry, in: cache, upTo: limit, asking: visit.task.teller, lease: visit.lease)
         visit.lease = nil
     }
 

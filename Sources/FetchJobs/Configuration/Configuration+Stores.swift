@@ -29,11 +29,19 @@ extension Configuration {
 
     package struct Cache: ConfigurationGroup {
         package var requestCachePolicy: CachePolicy?
+        package var storagePolicy: CachedResponse.StoragePolicy?
+        package var maximumEntryBytes: Int64?
+        package var userInfo: [String: String]?
 
         package init() {}
 
         package static let members: [ConfigurationMember<Self>] = [
-            ConfigurationMember("requestCachePolicy", \.requestCachePolicy, .anyCase, \.requestCachePolicy)
+            ConfigurationMember("requestCachePolicy", \.requestCachePolicy, .anyCase, \.requestCachePolicy),
+            ConfigurationMember("storagePolicy", \.storagePolicy, .anyCase, \.caching.storagePolicy),
+            ConfigurationMember(
+                "maximumEntryBytes", \.maximumEntryBytes, .integer(0...(1 << 40)),
+                optional: \.caching.maximumEntryBytes),
+            ConfigurationMember("userInfo", \.userInfo, .texts(upTo: 32), \.caching.userInfo),
         ]
     }
 }

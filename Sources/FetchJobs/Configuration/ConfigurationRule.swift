@@ -73,6 +73,28 @@ extension ConfigurationRule where Value == Bool {
     static var bool: Self { Self(read: { $0.bool() }, write: { value, writer in writer.value(value) }) }
 }
 
+extension ConfigurationRule where Value == [String: String] {
+    /// So many texts at most, each with a name.
+    static func texts(upTo maximum: Int) -> Self {
+        Self(
+            read: { reader in
+                guard let members = reader.dictionary() else { return nil }
+                if members.count > maximum { reader.refuse("has more than \(maximum) members") }
+                let texts = members.compactMap { name, reader in
+                    if name.utf8.count > 64 { reader.refuse("a name has 64 bytes at most") }
+                    return reader.string(maximumLength: 1024).map { (name, $0) }
+                }
+                return Dictionary(texts, uniquingKeysWith: { $1 })
+            },
+            write: { texts, writer in
+                writer.object { writer in
+                    for (name, text) in texts.sorted(by: { $0.key < $1.key }) { writer.member(name, text) }
+                }
+            }
+        )
+    }
+}
+
 extension ConfigurationRule where Value: FixedWidthInteger {
     static func integer(_ range: ClosedRange<Int64>) -> Self {
         Self(

@@ -14,6 +14,8 @@ extension Response {
         writer.member("textEncodingName", textEncodingName)
         writer.member("expectedContentLength", expectedContentLength)
         writer.member("suggestedFilename", suggestedFilename)
+        writer.member("fromCache", source == .cache)
+        writer.member("cacheStatus", cacheStatus.description)
     }
 }
 

@@ -16,6 +16,9 @@ package protocol SessionStores: Sendable {
         _ id: StoredCredential.ID, of tenant: Tenant.ID
     ) async throws(StoreError) -> Credential?
 
+    /// The cached answers of a session; the same object for as long as anyone has it.
+    func cache(of session: SessionAddress) -> any ResponseCache
+
     /// What the stores are asked from now on is answered no older than this.
     func require(_ version: StoresVersion, of session: SessionAddress)
 }

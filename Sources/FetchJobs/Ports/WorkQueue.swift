@@ -95,8 +95,6 @@ package struct Pulse: Sendable {
     package let cancelled: [Job.ID]
     /// Those of them that are to keep what they have.
     package let keepingPartial: [Job.ID]
-    /// There are nodes beside this one, which may want to hear of new work.
-    package let hasOtherNodes: Bool
     /// This node's lease had run out before it was extended: its jobs may be another's now.
     package let leaseWasLost: Bool
     /// There are sessions that end, or whose client is owed word of it.
@@ -108,7 +106,6 @@ package struct Pulse: Sendable {
         hasDueDeliveries: Bool,
         cancelled: [Job.ID],
         keepingPartial: [Job.ID] = [],
-        hasOtherNodes: Bool,
         leaseWasLost: Bool,
         hasUnsettledSessions: Bool
     ) {
@@ -117,7 +114,6 @@ package struct Pulse: Sendable {
         self.hasDueDeliveries = hasDueDeliveries
         self.cancelled = cancelled
         self.keepingPartial = keepingPartial
-        self.hasOtherNodes = hasOtherNodes
         self.leaseWasLost = leaseWasLost
         self.hasUnsettledSessions = hasUnsettledSessions
     }

@@ -18,9 +18,12 @@ package struct StoresVersion: Sendable, Hashable {
     package var cookies: Int64 = 0
     /// Of the credentials of the session's tenant.
     package var credentials: Int64 = 0
+    /// Of the session's cached answers.
+    package var cache: Int64 = 0
 
-    package init(cookies: Int64 = 0, credentials: Int64 = 0) {
+    package init(cookies: Int64 = 0, credentials: Int64 = 0, cache: Int64 = 0) {
         self.cookies = cookies
         self.credentials = credentials
+        self.cache = cache
     }
 }

@@ -194,6 +194,7 @@ package struct PostgresBlobCatalog: BlobCatalog {
                 WHERE NOT EXISTS (SELECT FROM blobs b WHERE b.id = stored.id)
                     -- The file of a download has a row of its own until it expires.
                     AND NOT EXISTS (SELECT FROM results r WHERE r.blob_id = stored.id AND r.file IS NULL)
+                    AND NOT EXISTS (SELECT FROM cache_entries c WHERE c.blob_id = stored.id)
                 """
             )
             return try rows.map { try $0.decode(at: 0) }

@@ -75,7 +75,7 @@ struct Enqueuing: Sendable {
                             CASE WHEN is_claimed THEN now() END
                         FROM input
                     )
-                    SELECT tenant_id, session_id, cookies_version, credentials_version
+                    SELECT tenant_id, session_id, cookies_version, credentials_version, cache_version
                     FROM session_stores
                     WHERE session_id = \(TenantSession.ID.default) AND tenant_id IN (SELECT tenant_id FROM input)
                     """
@@ -226,7 +226,9 @@ extension StoresVersion {
     fileprivate static func bySession(_ rows: Rows) throws -> [SessionAddress: StoresVersion] {
         let versions = try rows.map { row in
             let session = SessionAddress(tenant: try row.decode(at: 0), session: try row.decode(at: 1))
-            return (session, StoresVersion(cookies: try row.decode(at: 2), credentials: try row.decode(at: 3)))
+            let version = StoresVersion(
+                cookies: try row.decode(at: 2), credentials: try row.decode(at: 3), cache: try row.decode(at: 4))
+            return (session, version)
         }
         return Dictionary(versions, uniquingKeysWith: { first, _ in first })
     }

@@ -28,6 +28,7 @@ extension PostgresWorkQueue {
                 """
             )
             guard let row = rows.first else { throw StoreError(.failed, "The pulse of this node has no answer.") }
+            neighbours.note(try row.decode(at: 6))
             let rescued = try row.decode(Bool.self, at: 1) ? try await rescue() : 0
             return Pulse(
                 hasQueuedJobs: try row.decode(Bool.self, at: 2) || rescued > 0,
@@ -35,7 +36,6 @@ extension PostgresWorkQueue {
                 hasDueDeliveries: try row.decode(Bool.self, at: 3) || rescued > 0,
                 cancelled: try row.decode(at: 4),
                 keepingPartial: try row.decode(at: 5),
-                hasOtherNodes: try row.decode(at: 6),
                 leaseWasLost: try row.decode(at: 0),
                 hasUnsettledSessions: try row.decode(at: 7)
             )

@@ -13,6 +13,7 @@ package struct PostgresWorkQueue: WorkQueue {
     private let retrying: Batcher<Retry, Bool>
     let finished: FinishedJobs
     private let walk = ClaimWalk()
+    let neighbours: Neighbours
 
     struct Settlement: Sendable {
         let job: ClaimedJob
@@ -23,14 +24,17 @@ package struct PostgresWorkQueue: WorkQueue {
     ///   - keys: What credentials that come with jobs are sealed with.
     ///   - node: This process.
     ///   - lease: How long a node keeps its jobs without a sign of life (REL-2).
+    ///   - neighbours: Hears whether there are other nodes.
     ///   - finished: Hears of every job that has reached its final state here.
     package init(
         client: Client,
         keys: TenantKeys,
         node: Node.ID,
         lease: Duration = .seconds(15),
+        neighbours: Neighbours = Neighbours(),
         finished: FinishedJobs
     ) {
+        self.neighbours = neighbours
         self.client = client
         self.keys = keys
         self.node = node
@@ -69,7 +73,7 @@ package struct PostgresWorkQueue: WorkQueue {
                 )
                 SELECT c.job_id, c.tenant_id, j.spec, c.claim, c.rank, c.run_at,
                     coalesce(s.cookies_version, 0), coalesce(t.credentials_version, 0), j.sealed_secrets,
-                    c.tries, c.expires_at
+                    c.tries, c.expires_at, coalesce(s.cache_version, 0)
                 FROM claimed c
                 JOIN jobs j ON j.tenant_id = c.tenant_id AND j.id = c.job_id
                 LEFT JOIN session_stores t ON t.tenant_id = c.tenant_id AND t.session_id = \(TenantSession.ID.default)
@@ -155,7 +159,8 @@ extension ClaimedJob {
             claim: try row.decode(at: 3),
             tries: Int(try row.decode(Int16.self, at: 9)),
             expiresAt: try row.decode(at: 10),
-            stores: StoresVersion(cookies: try row.decode(at: 6), credentials: try row.decode(at: 7))
+            stores: StoresVersion(
+                cookies: try row.decode(at: 6), credentials: try row.decode(at: 7), cache: try row.decode(at: 11))
         )
     }
 }

@@ -8,11 +8,31 @@ import Synchronization
 package final class PostgresSessionStores: SessionStores {
     private let cookieStorages: Present<PostgresCookieStorage>
     private let credentialStorages = Present<PostgresCredentialStorage>()
+    private let caches = Present<PostgresResponseCache>()
     private let cookieTable: CookieTable
     private let credentialTable: CredentialTable
+    private let cacheTable: CacheTable
+    /// Does for the caches what no load waits for.
+    package let cacheKeeper: CacheKeeper
     private let logger: Logger
 
-    package init(client: Client, keys: TenantKeys, logger: Logger) {
+    /// - Parameters:
+    ///   - node: This process.
+    ///   - neighbours: Whether there are others.
+    ///   - blobs: Where large cached answers lie.
+    ///   - cache: How much is cached.
+    package init(
+        client: Client,
+        keys: TenantKeys,
+        node: Node.ID,
+        neighbours: Neighbours,
+        blobs: any BlobStore,
+        cache: CacheKeeper.Configuration = CacheKeeper.Configuration(),
+        logger: Logger
+    ) {
+        cacheTable = CacheTable(client: client)
+        cacheKeeper = CacheKeeper(
+            cache, table: cacheTable, node: node, neighbours: neighbours, blobs: blobs, logger: logger)
         let cookieStorages = Present<PostgresCookieStorage>()
         self.cookieStorages = cookieStorages
         self.logger = logger
@@ -42,9 +62,14 @@ package final class PostgresSessionStores: SessionStores {
         }
     }
 
+    package func cache(of session: SessionAddress) -> any ResponseCache {
+        caches.find(session) { PostgresResponseCache(of: session, in: cacheTable, keeper: cacheKeeper) }
+    }
+
     package func require(_ version: StoresVersion, of session: SessionAddress) {
         cookieStorages[session]?.require(version.cookies)
         credentialStorages[session]?.require(version.credentials)
+        caches[session]?.require(version.cache)
     }
 
     private func sharedCookies(of session: SessionAddress) -> PostgresCookieStorage {
@@ -139,5 +164,24 @@ extension PostgresSessionStores: CredentialStore {
 
     package func removeCredentials(of session: SessionAddress) async throws(StoreError) -> Int {
         try await StoreError.wrap { try await credentialTable.removeAll(of: session)?.count ?? 0 }
+    }
+}
+
+extension PostgresSessionStores: CacheStore {
+    package func answers(
+        _ filter: CacheFilter,
+        of tenant: Tenant.ID,
+        after position: CachePosition?,
+        limit: Int
+    ) async throws(StoreError) -> [CachedAnswer] {
+        try await StoreError.wrap { try await cacheTable.list(filter, of: tenant, after: position, limit: limit) }
+    }
+
+    package func purge(_ filter: CacheFilter, of tenant: Tenant.ID) async throws(StoreError) -> Int {
+        try await StoreError.wrap {
+            let (count, blobs) = try await cacheTable.purge(filter, of: tenant)
+            if !blobs.isEmpty { cacheKeeper.send(.delete(blobs)) }
+            return count
+        }
     }
 }

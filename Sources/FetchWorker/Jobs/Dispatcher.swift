@@ -34,7 +34,6 @@ package final class Dispatcher: Service, DirectDispatch {
     private let started: AsyncStream<[ClaimedJob]>
     private let starts: AsyncStream<[ClaimedJob]>.Continuation
     private let lastPulse = Mutex<ContinuousClock.Instant?>(nil)
-    private let isAccompanied = Atomic<Bool>(false)
 
     /// - Parameters:
     ///   - runner: Runs one job, on the executor it names.
@@ -68,9 +67,6 @@ package final class Dispatcher: Service, DirectDispatch {
             $0.map { ContinuousClock.now - $0 < configuration.lease } ?? false
         }
     }
-
-    /// There are nodes beside this one, as far as it knows.
-    package var hasOtherNodes: Bool { isAccompanied.load(ordering: .relaxed) }
 
     /// How many jobs run here.
     package var runningCount: Int { running.count }
@@ -233,7 +229,6 @@ package final class Dispatcher: Service, DirectDispatch {
         do throws(StoreError) {
             let pulse = try await queue.pulse()
             lastPulse.withLock { $0 = .now }
-            isAccompanied.store(pulse.hasOtherNodes, ordering: .relaxed)
             if pulse.leaseWasLost { running.stopAll(.leaseLost) }
             for id in pulse.keepingPartial { running.stop(id, .cancelled(.keepingPartial)) }
             for id in pulse.cancelled { running.stop(id, .cancelled(.plainly)) }

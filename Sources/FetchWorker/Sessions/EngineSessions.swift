@@ -56,6 +56,7 @@ final class EngineSessions: Sendable {
         var configuration = defaults
         configuration.httpCookieStorage = stores.cookieStorage(of: address)
         configuration.credentialStorage = stores.credentialStorage(of: address)
+        configuration.urlCache = stores.cache(of: address)
         guard let id = job.spec.session else {
             return keep(EngineSession(engine: makeSession(configuration), configuration: .init()), as: address)
         }
@@ -102,7 +103,7 @@ extension SessionConfiguration {
         case .default: break
         case .ephemeral:
             result.httpCookieStorage = SessionConfiguration.ephemeral.httpCookieStorage
-            result.urlCache = nil
+            result.urlCache = MemoryResponseCache(capacity: 2 << 20, maximumEntryFraction: 0.25)
             result.credentialStorage = MemoryCredentialStorage()
         case .background: result.timeoutIntervalForResource = .seconds(604_800)
         }

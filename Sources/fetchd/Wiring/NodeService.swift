@@ -56,9 +56,12 @@ private struct RunningNode {
         let catalog = PostgresBlobCatalog(client: database.client)
         let webhooks = PostgresWebhookStore(client: database.client, ring: ring)
         let keys = TenantKeys(client: database.client, ring: ring)
-        let stores = PostgresSessionStores(client: database.client, keys: keys, logger: logger)
         let loop = TransferLoop(EventLoop(name: "fetchd-engine"))
         let blobs = try await Self.blobStore(settings, loop)
+        let neighbours = Neighbours()
+        let stores = PostgresSessionStores(
+            client: database.client, keys: keys, node: id, neighbours: neighbours, blobs: blobs, cache: settings.cache,
+            logger: logger)
 
         // What no client waits for asks these; what it finds to stop, the node hears of with its next pulse.
         let quietJobs = PostgresJobStore(
@@ -81,7 +84,8 @@ private struct RunningNode {
         let dispatcher = Dispatcher(
             configuration: settings.dispatcher,
             queue: PostgresWorkQueue(
-                client: database.client, keys: keys, node: id, lease: settings.dispatcher.lease, finished: finished
+                client: database.client, keys: keys, node: id, lease: settings.dispatcher.lease, neighbours: neighbours,
+                finished: finished
             ),
             runner: runner,
             courier: courier,
@@ -98,7 +102,7 @@ private struct RunningNode {
             node: id,
             dispatch: dispatcher,
             finished: finished,
-            announce: { if dispatcher.hasOtherNodes { notices.announce() } }
+            announce: { if neighbours.exist { notices.announce() } }
         )
         let storedSessions = PostgresSessionStore(client: database.client, jobs: storedJobs)
         let server = Server(
@@ -110,6 +114,7 @@ private struct RunningNode {
                 webhooks: webhooks,
                 keys: PostgresKeyStore(client: database.client, ring: ring),
                 cookies: stores,
+                cache: stores,
                 credentials: stores,
                 blobs: blobs,
                 catalog: catalog,
@@ -128,7 +133,9 @@ private struct RunningNode {
         )
         // The first to start is the last to stop.
         let janitor = BlobJanitor(blobs: blobs, catalog: catalog, area: area, uploads: uploads, logger: logger)
-        services = [database.client, dispatcher, ephemeral, keeper, courier, notices, janitor, server]
+        services = [
+            database.client, stores.cacheKeeper, dispatcher, ephemeral, keeper, courier, notices, janitor, server,
+        ]
     }
 
     /// A directory, unless the operator has named an object store.

@@ -14,7 +14,8 @@ import Testing
             "pins": [{"host": "*.a.example", "sha256": "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="}]
           },
           "cookies": {"acceptPolicy": "never", "send": false, "jar": "none"},
-          "cache": {"requestCachePolicy": "returnCacheDataElseLoad"},
+          "cache": {"requestCachePolicy": "returnCacheDataElseLoad", "storagePolicy": "allowedInMemoryOnly",
+            "maximumEntryBytes": 5, "userInfo": {"a": "b"}},
           "proxy": {"url": "socks5h://proxy.example:1080", "noProxy": ["b.example", "10.0.0.0/8"]},
           "tls": {"minimumVersion": "1.2", "maximumVersion": "1.3"},
           "timeouts": {"timeoutIntervalForRequest": 1.5, "timeoutIntervalForResource": 60, "connect": 0.25},
@@ -60,6 +61,8 @@ import Testing
         #expect(engine.httpShouldSetCookies == false)
         #expect(engine.httpCookieStorage == nil)
         #expect(engine.requestCachePolicy == .returnCacheDataElseLoad)
+        #expect(engine.caching.storagePolicy == .allowedInMemoryOnly && engine.caching.maximumEntryBytes == 5)
+        #expect(engine.caching.userInfo == ["a": "b"])
         #expect(engine.proxies.rules.count == 1)
         #expect(engine.proxies.exclusions.count == 2)
         #expect(engine.tls.maximumVersion == .tls13)

@@ -23,7 +23,8 @@ import Testing
             let before = try KeyRing(old)
             let token = try await PostgresKeyStore(client: client, ring: before).create(name: "a", tenant: "default").1
             let stores = PostgresSessionStores(
-                client: client, keys: TenantKeys(client: client, ring: before), logger: TestDatabase.logger)
+                client: client, keys: TenantKeys(client: client, ring: before), node: Node.ID(),
+                neighbours: Neighbours(), blobs: MemoryBlobStore(), logger: TestDatabase.logger)
             await stores.credentialStorage(of: session).setDefault(credential, for: space)
             let endpoint = WebhookEndpoint(
                 tenant: session.tenant, url: try URLRecord("https://receiver.example/"), events: [.jobFinished])
@@ -37,7 +38,8 @@ import Testing
             let after = try KeyRing(new)
             #expect(try await PostgresKeyStore(client: client, ring: after).authenticate(token) != nil)
             let later = PostgresSessionStores(
-                client: client, keys: TenantKeys(client: client, ring: after), logger: TestDatabase.logger)
+                client: client, keys: TenantKeys(client: client, ring: after), node: Node.ID(),
+                neighbours: Neighbours(), blobs: MemoryBlobStore(), logger: TestDatabase.logger)
             #expect(await later.credentialStorage(of: session).defaultCredential(for: space) == credential)
             let webhooks = PostgresWebhookStore(client: client, ring: after)
             #expect(try await webhooks.endpoint(endpoint.id, of: session.tenant)?.secret == endpoint.secret)

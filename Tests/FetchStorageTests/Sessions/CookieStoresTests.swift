@@ -10,18 +10,30 @@ import Testing
 struct SessionStoresFixture {
     let database: TestDatabase
     let ring: KeyRing
+    let blobs: MemoryBlobStore
+    let ids: [Node.ID]
     let nodes: [PostgresSessionStores]
     let session = SessionAddress(tenant: Tenant.ID(rawValue: 1))
 
-    static func with(_ body: (SessionStoresFixture) async throws -> Void) async throws {
+    static func with(
+        cache: CacheKeeper.Configuration = CacheKeeper.Configuration(),
+        _ body: (SessionStoresFixture) async throws -> Void
+    ) async throws {
         try await TestDatabase.with(Schema.migrations) { database async throws in
             let ring = try KeyRing(KeyRing.generate())
-            let nodes = (0..<2).map { _ in
+            let blobs = MemoryBlobStore()
+            let ids = [Node.ID(), Node.ID()]
+            let nodes = ids.map { id in
                 PostgresSessionStores(
-                    client: database.client, keys: TenantKeys(client: database.client, ring: ring),
-                    logger: TestDatabase.logger)
+                    client: database.client, keys: TenantKeys(client: database.client, ring: ring), node: id,
+                    neighbours: Neighbours(), blobs: blobs, cache: cache, logger: TestDatabase.logger)
             }
-            try await body(SessionStoresFixture(database: database, ring: ring, nodes: nodes))
+            let fixture = SessionStoresFixture(database: database, ring: ring, blobs: blobs, ids: ids, nodes: nodes)
+            try await withThrowingTaskGroup { group in
+                for node in nodes { group.addTask { try await node.cacheKeeper.run() } }
+                defer { group.cancelAll() }
+                try await body(fixture)
+            }
         }
     }
 
@@ -30,12 +42,13 @@ struct SessionStoresFixture {
         let session = session ?? self.session
         let rows = try await database.client.query(
             """
-            SELECT cookies_version, credentials_version FROM session_stores
+            SELECT cookies_version, credentials_version, cache_version FROM session_stores
             WHERE tenant_id = \(session.tenant) AND session_id = \(session.session)
             """
         )
         guard let row = rows.first else { return StoresVersion() }
-        return StoresVersion(cookies: try row.decode(at: 0), credentials: try row.decode(at: 1))
+        return StoresVersion(
+            cookies: try row.decode(at: 0), credentials: try row.decode(at: 1), cache: try row.decode(at: 2))
     }
 
     func cookies(_ node: Int, of session: SessionAddress? = nil) -> any CookieStorage {

@@ -2,7 +2,7 @@ import HTTPTypes
 
 extension CacheEntry {
     /// The entry as a file keeps it.
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var writer = ByteWriter()
         writer.append(key.method)
         writer.append(key.url)
@@ -33,7 +33,7 @@ extension CacheEntry {
     /// Reads what ``bytes`` gave.
     ///
     /// Any bytes may be read: nil for those that are no entry.
-    init?(bytes: ArraySlice<UInt8>) {
+    package init?(bytes: ArraySlice<UInt8>) {
         do throws(ByteReader.Ended) {
             var reader = ByteReader(bytes)
             let key = CacheKey(method: try reader.text(), text: try reader.text())

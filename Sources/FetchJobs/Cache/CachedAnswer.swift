@@ -1,0 +1,107 @@
+package import FetchEngine
+import HTTPTypes
+
+/// Which cached answers are meant.
+package struct CacheFilter: Sendable {
+    package enum Choice: Sendable {
+        case all
+        /// Those for this URL, as ``CacheKey/url`` has it, whatever the method.
+        case url(String)
+        case host(String)
+        /// Those whose URL begins with this text.
+        case prefix(String)
+        /// Those that the origin marked with this word.
+        case tag(String)
+        /// Those that came then or later.
+        case since(Timestamp)
+    }
+
+    /// Nil for those of all sessions.
+    package let session: TenantSession.ID?
+    package let choice: Choice
+
+    package init(_ choice: Choice, in session: TenantSession.ID? = nil) {
+        self.session = session
+        self.choice = choice
+    }
+}
+
+extension CacheFilter.Choice {
+    /// Those for the URL that a text names; nil when it names none that can be cached.
+    package init?(url text: String) {
+        guard let url = try? URLRecord(text), url.isHTTP else { return nil }
+        self = .url(CacheKey(url: url).url)
+    }
+}
+
+/// Where a cached answer stands in a list that begins with the latest.
+package struct CachePosition: Sendable, Equatable {
+    package let respondedAt: Timestamp
+    /// Tells answers apart that came at the same instant.
+    package let id: Int64
+
+    package init(_ answer: CachedAnswer) {
+        respondedAt = Timestamp(microseconds: answer.entry.responseTime.microseconds)
+        id = Int64(bitPattern: answer.entry.id.rawValue)
+    }
+
+    /// The position that was written as this text, or nil when none was.
+    package init?(_ text: String) {
+        let numbers = text.split(separator: " ").compactMap { Int64($0) }
+        // Of the times that PostgreSQL has.
+        guard numbers.count == 2, (0...253_402_300_799_000_000).contains(numbers[0]) else { return nil }
+        respondedAt = Timestamp(microseconds: numbers[0])
+        id = numbers[1]
+    }
+
+    package var text: String { "\(respondedAt.microseconds) \(id)" }
+}
+
+/// A cached answer as its owner sees it: without the body.
+package struct CachedAnswer: Sendable {
+    package let session: TenantSession.ID
+    package let entry: CacheEntry
+    package let tags: [String]
+
+    package init(session: TenantSession.ID = .default, entry: CacheEntry, tags: [String]) {
+        self.session = session
+        self.entry = entry
+        self.tags = tags
+    }
+
+    package func write(_ writer: inout JSONWriter) {
+        writer.member("session", session == .default ? "default" : session.description)
+        writer.member("method", entry.key.method)
+        writer.member("url", entry.key.url)
+        writer.member("status", entry.response.status.code)
+        writer.member("headers", array: { $0.headers(entry.response.headerFields) })
+        writer.member("mimeType", entry.response.mimeType)
+        writer.member("bytes", entry.bodyLength)
+        writer.member("respondedAt", Timestamp(microseconds: entry.responseTime.microseconds).description)
+        writer.member("varies", array: { writer in entry.selection.names.forEach { writer.value($0) } })
+        writer.member("tags", array: { writer in tags.forEach { writer.value($0) } })
+        writer.member("storagePolicy", entry.storagePolicy.rawValue)
+        writer.member(
+            "userInfo",
+            object: { writer in
+                for (name, value) in entry.userInfo.sorted(by: { $0.key < $1.key }) { writer.member(name, value) }
+            })
+    }
+
+    /// Writes what would become of a request that selects the answer, and why.
+    package func explain(_ writer: inout JSONWriter, at now: UnixTime = .now) {
+        let times = entry.times(at: now)
+        write(&writer)
+        writer.member("age", times.age.seconds)
+        writer.member("freshnessLifetime", times.lifetime.seconds)
+        writer.member("isHeuristic", times.isHeuristic)
+        writer.member("requiresValidation", times.requiresValidation)
+        writer.member("hasValidator", entry.hasValidator)
+        writer.member("verdict", verdict(times))
+    }
+
+    private func verdict(_ times: CacheEntry.Times) -> String {
+        if times.age < times.lifetime, !times.requiresValidation { return "hit" }
+        return entry.hasValidator ? "revalidate" : "miss"
+    }
+}

@@ -1,0 +1,96 @@
+import FetchEngine
+import FetchJobs
+import Postgres
+
+extension CacheTable {
+    /// Which entries of a session are to go.
+    enum Removal {
+        case version(CacheEntry)
+        case key(CacheKey)
+        case since(UnixTime)
+        case all
+    }
+
+    /// Removes entries of a session.
+    func remove(_ removal: Removal, of session: SessionAddress) async throws -> Change {
+        let chosen: Query =
+            switch removal {
+            case .version(let entry):
+                "e.key = \(Place(entry.key, of: session).key) AND e.id = \(entry.id.number)"
+            case .key(let key): "e.key = \(Place(key, of: session).key)"
+            case .since(let time): "e.responded_at >= \(time.timestamp)"
+            case .all: "true"
+            }
+        let rows = try await client.query(
+            """
+            -- cache.remove
+            WITH removed AS (
+                DELETE FROM cache_entries e
+                WHERE e.tenant_id = \(session.tenant) AND e.session_id = \(session.session) AND \(chosen)
+                RETURNING e.tenant_id, e.session_id, e.blob_id
+            )
+            \(Self.raiseVersions("SELECT DISTINCT tenant_id, session_id FROM removed")),
+                ARRAY(SELECT blob_id FROM removed WHERE blob_id IS NOT NULL)
+            """
+        )
+        guard let row = rows.first else { return Change() }
+        return Change(version: try row.decode(at: 2), blobs: try row.decode(at: 3))
+    }
+
+    /// Removes what a filter chooses from the caches of a tenant, and from the memory of all nodes.
+    func purge(_ filter: CacheFilter, of tenant: Tenant.ID) async throws -> (count: Int, blobs: [Blob.ID]) {
+        let isMeant: Query = if let session = filter.session { "id = \(session)" } else { "true" }
+        let rows = try await client.query(
+            """
+            -- cache.purge
+            WITH removed AS (
+                DELETE FROM cache_entries e
+                WHERE e.tenant_id = \(tenant) AND \(Self.chosen(by: filter))
+                RETURNING e.blob_id
+            ), raised AS (
+                -- Of all sessions, for what is in the memory of nodes only may be meant too.
+                \(Self.raiseVersions("""
+                    SELECT \(tenant) AS tenant_id, id AS session_id
+                    FROM (
+                        SELECT \(TenantSession.ID.default) AS id
+                        UNION ALL
+                        SELECT id FROM sessions
+                        WHERE tenant_id = \(tenant) AND kind <> 'ephemeral' AND state <> 'invalidated'
+                    ) AS sessions
+                    WHERE \(isMeant)
+                    """))
+            )
+            SELECT count(*), array_agg(blob_id) FILTER (WHERE blob_id IS NOT NULL)
+            FROM removed
+            """
+        )
+        guard let row = rows.first else { return (0, []) }
+        return (Int(try row.decode(Int64.self, at: 0)), try row.decode([Blob.ID]?.self, at: 1) ?? [])
+    }
+
+    /// Removes what was used longest ago, until the rest of a tenant's entries is within a capacity.
+    ///
+    /// - Returns: The blobs that nobody needs any more.
+    func evict(_ tenant: Tenant.ID, capacity: Int64) async throws -> [Blob.ID] {
+        let rows = try await client.query(
+            """
+            -- cache.evict
+            WITH surplus AS MATERIALIZED (
+                SELECT session_id, key, selection
+                FROM (
+                    SELECT session_id, key, selection, sum(cost) OVER (ORDER BY used_at DESC, id) AS total
+                    FROM cache_entries
+                    WHERE tenant_id = \(tenant)
+                ) AS used
+                WHERE total > \(capacity)
+            )
+            DELETE FROM cache_entries e
+            USING surplus s
+            WHERE e.tenant_id = \(tenant) AND e.session_id = s.session_id AND e.key = s.key
+                AND e.selection = s.selection
+            RETURNING e.blob_id
+            """
+        )
+        return try rows.compactMap { try $0.decode(Blob.ID?.self, at: 0) }
+    }
+}

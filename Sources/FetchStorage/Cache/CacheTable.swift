@@ -1,0 +1,139 @@
+import Crypto
+import FetchEngine
+import FetchJobs
+import Foundation
+import HTTPTypes
+import Postgres
+
+/// Reads and writes the cached answers of sessions; loads that meet share a statement.
+struct CacheTable: Sendable {
+    /// Where the body of an entry lies.
+    enum Body: Sendable {
+        case bytes([UInt8])
+        case blob(Blob.ID)
+    }
+
+    /// An entry as it was read.
+    struct Found: Sendable {
+        let entry: CacheEntry
+        let body: Body
+    }
+
+    /// What a session has for a key.
+    struct Place: Sendable, Hashable {
+        let session: SessionAddress
+        let key: [UInt8]
+
+        init(_ key: CacheKey, of session: SessionAddress) {
+            self.session = session
+            self.key = Array(SHA256.hash(data: Array("\(key.method) \(key.url)".utf8)))
+        }
+
+        init(session: SessionAddress, key: [UInt8]) {
+            self.session = session
+            self.key = key
+        }
+    }
+
+    let client: Client
+    private let looking: Batcher<Place, [Found]>
+    let storing: Batcher<Storing, Change>
+    let refreshing: Batcher<Refreshing, Change>
+
+    init(client: Client) {
+        self.client = client
+        looking = Batcher(maximumItems: 500) { try await Self.look($0, client: client) }
+        storing = Batcher(maximumItems: 200) { try await Self.store($0, client: client) }
+        refreshing = Batcher(maximumItems: 200) { try await Self.refresh($0, client: client) }
+    }
+
+    func entries(for key: CacheKey, of session: SessionAddress) async throws -> [Found] {
+        try await looking.submit([Place(key, of: session)]).first ?? []
+    }
+
+    private static func look(_ places: [Place], client: Client) async throws -> [[Found]] {
+        let rows = try await client.query(
+            """
+            -- cache.look
+            WITH wanted AS MATERIALIZED (
+                SELECT DISTINCT tenant_id, session_id, key
+                FROM unnest(
+                    \(places.map(\.session.tenant)), \(places.map(\.session.session)), \(places.map(\.key))
+                ) AS wanted (tenant_id, session_id, key)
+            ), idle AS MATERIALIZED (
+                SELECT e.tenant_id, e.session_id, e.key, e.selection
+                FROM wanted w
+                JOIN cache_entries e
+                    ON e.tenant_id = w.tenant_id AND e.session_id = w.session_id AND e.key = w.key
+                WHERE e.used_at < now() - interval '1 minute'
+                -- Whoever else is at it notes the same.
+                FOR UPDATE OF e SKIP LOCKED
+            ), used AS (
+                UPDATE cache_entries e
+                SET used_at = now()
+                FROM idle i
+                WHERE e.tenant_id = i.tenant_id AND e.session_id = i.session_id AND e.key = i.key
+                    AND e.selection = i.selection
+            )
+            SELECT e.tenant_id, e.session_id, e.key, e.entry, e.body, e.blob_id
+            FROM wanted w
+            JOIN cache_entries e ON e.tenant_id = w.tenant_id AND e.session_id = w.session_id AND e.key = w.key
+            """
+        )
+        var found: [Place: [Found]] = [:]
+        for row in rows {
+            let session = SessionAddress(tenant: try row.decode(at: 0), session: try row.decode(at: 1))
+            guard let entry = CacheEntry(bytes: try row.decode([UInt8].self, at: 3)[...]) else { continue }
+            let body: Body =
+                if let blob = try row.decode(Blob.ID?.self, at: 5) {
+                    .blob(blob)
+                } else {
+                    .bytes(try row.decode([UInt8]?.self, at: 4) ?? [])
+                }
+            found[Place(session: session, key: try row.decode(at: 2)), default: []].append(
+                Found(entry: entry, body: body))
+        }
+        return places.map { found[$0] ?? [] }
+    }
+
+    /// What is stored, the latest first.
+    func list(
+        _ filter: CacheFilter,
+        of tenant: Tenant.ID,
+        after position: CachePosition?,
+        limit: Int
+    ) async throws -> [CachedAnswer] {
+        // The largest that PostgreSQL takes, when the list begins.
+        let time = position?.respondedAt ?? UnixTime(microseconds: .max).timestamp
+        let rows = try await client.query(
+            """
+            -- cache.list
+            SELECT e.session_id, e.entry, e.tags
+            FROM cache_entries e
+            WHERE e.tenant_id = \(tenant) AND \(Self.chosen(by: filter))
+                AND (e.responded_at, e.id) < (\(time), \(position?.id ?? .max))
+            ORDER BY e.responded_at DESC, e.id DESC
+            LIMIT \(limit)
+            """
+        )
+        return try rows.compactMap { row in
+            guard let entry = CacheEntry(bytes: try row.decode([UInt8].self, at: 1)[...]) else { return nil }
+            return CachedAnswer(session: try row.decode(at: 0), entry: entry, tags: try row.decode(at: 2))
+        }
+    }
+
+    /// The condition on `cache_entries e` that a filter stands for.
+    static func chosen(by filter: CacheFilter) -> Query {
+        let choice: Query =
+            switch filter.choice {
+            case .all: "true"
+            case .url(let url): "e.url = \(url)"
+            case .host(let host): "e.host = \(host)"
+            case .prefix(let prefix): "starts_with(e.url, \(prefix))"
+            case .tag(let tag): "\(tag) = ANY (e.tags)"
+            case .since(let time): "e.responded_at >= \(time)"
+            }
+        guard let session = filter.session else { return choice }
+        return "e.session_id = \(session) AND \(choice)"
+    }
+}

@@ -1,0 +1,162 @@
+import FetchEngine
+import Synchronization
+
+/// What one session's cache has in the memory of this node, and what of it may be used without asking the database.
+struct CacheTier {
+    /// A look into the database that is due.
+    struct Ticket {
+        /// What was written here when it began: what has changed since, the look may not have seen.
+        fileprivate let writes: Int
+        fileprivate let epoch: Int
+        /// Nobody else is known to have changed what is in memory.
+        let isConfirmed: Bool
+    }
+
+    private struct Confirmation {
+        let epoch: Int
+        let time: ContinuousClock.Instant
+    }
+
+    /// How long something is used without looking, so that the database learns what is in use.
+    private static let trust = Duration.seconds(60)
+    private static let maximumConfirmations = 20_000
+
+    private let room: CacheRoom
+    private var memory: MemoryTier
+    private var confirmed: [CacheKey: Confirmation] = [:]
+    /// What another node may have stored although the version does not tell yet.
+    private var expected: Set<CacheKey> = []
+    /// The newest version that this node has heard of; zero as long as nothing was ever stored.
+    private var version: Int64 = 0
+    /// Counts how often others have changed something.
+    private var epoch = 0
+    /// Counts the changes made here, and those of others that this node heard of.
+    private var writes = 0
+
+    init(room: CacheRoom) {
+        self.room = room
+        memory = MemoryTier(capacity: room.perSession)
+    }
+
+    /// Nothing is stored in the database.
+    var isEmptyElsewhere: Bool { version == 0 }
+
+    // MARK: Versions
+
+    mutating func require(_ version: Int64) {
+        guard version > self.version else { return }
+        self.version = version
+        epoch += 1
+        writes += 1
+    }
+
+    /// A write of this node has made this version, or has changed nothing that others would have to hear of.
+    mutating func committed(_ version: Int64?) {
+        writes += 1
+        guard let version else {
+            self.version = max(self.version, 1)
+            return
+        }
+        guard version > self.version else { return }
+        // Somebody else has written in between.
+        if version > self.version + 1 { epoch += 1 }
+        self.version = version
+    }
+
+    mutating func expect(_ key: CacheKey) { expected.insert(key) }
+
+    // MARK: Reading
+
+    /// What is in memory for a key, and whether to look further.
+    mutating func entries(for key: CacheKey, selectedBy request: Request) -> ([CacheEntry], Ticket?) {
+        let near = memory.entries(for: key)
+        let isExpected = expected.contains(key)
+        guard version > 0 || isExpected else { return (near, nil) }
+        let confirmation = confirmed[key]
+        let isConfirmed = confirmation?.epoch == epoch
+        if isConfirmed, !isExpected, let confirmation, ContinuousClock.now - confirmation.time < Self.trust,
+            near.contains(where: { $0.selection.matches(request.headerFields) })
+        {
+            return (near, nil)
+        }
+        return (near, Ticket(writes: writes, epoch: epoch, isConfirmed: isConfirmed))
+    }
+
+    /// Takes over what the database has for a key; what there is now.
+    mutating func take(_ found: [CacheTable.Found], for key: CacheKey, _ ticket: Ticket) -> [CacheEntry] {
+        expected.remove(key)
+        if !found.isEmpty { version = max(version, 1) }
+        guard writes == ticket.writes else { return found.map(\.entry) }
+        let ids = Set(found.map(\.entry.id))
+        // What was never to leave the memory is not in the database either.
+        for entry in memory.entries(for: key)
+        where !ids.contains(entry.id) && !(ticket.isConfirmed && entry.storagePolicy == .allowedInMemoryOnly) {
+            apply { $0.remove(entry) }
+        }
+        let kept = Set(memory.entries(for: key).map(\.id))
+        for found in found where !kept.contains(found.entry.id) {
+            if case .bytes(let bytes) = found.body { put(found.entry, bytes) }
+        }
+        confirm(key)
+        let near = memory.entries(for: key)
+        let nearIDs = Set(near.map(\.id))
+        return near + found.map(\.entry).filter { !nearIDs.contains($0.id) }
+    }
+
+    mutating func body(of entry: CacheEntry) -> [UInt8]? { memory.body(of: entry) }
+
+    // MARK: Writing
+
+    /// Keeps an entry that is new.
+    mutating func keep(_ entry: CacheEntry, _ body: [UInt8]) {
+        writes += 1
+        put(entry, body)
+        confirm(entry.key)
+    }
+
+    mutating func change(_ body: (inout MemoryTier) -> Void) {
+        writes += 1
+        apply(body)
+    }
+
+    private mutating func put(_ entry: CacheEntry, _ body: [UInt8]) {
+        // What this session has makes room for what it gets when the others have taken the rest.
+        let capacity = min(room.perSession, memory.usage + room.free)
+        guard entry.cost <= capacity else { return }
+        apply { memory in
+            memory.setCapacity(capacity)
+            memory.store(entry, body: body)
+        }
+    }
+
+    /// Leaves the room to others.
+    mutating func removeAll() { change { $0.removeAll() } }
+
+    private mutating func apply(_ body: (inout MemoryTier) -> Void) {
+        let before = memory.usage
+        body(&memory)
+        room.take(memory.usage - before)
+    }
+
+    private mutating func confirm(_ key: CacheKey) {
+        if confirmed.count >= Self.maximumConfirmations {
+            confirmed = confirmed.filter { [memory] in !memory.entries(for: $0.key).isEmpty }
+        }
+        confirmed[key] = Confirmation(epoch: epoch, time: .now)
+    }
+}
+
+/// The memory that the caches of a node share.
+final class CacheRoom: Sendable {
+    private let capacity: Int64
+    private let used = Atomic<Int64>(0)
+
+    init(capacity: Int64) { self.capacity = capacity }
+
+    /// The most that one session's cache has.
+    var perSession: Int64 { capacity / 8 }
+
+    var free: Int64 { max(0, capacity - used.load(ordering: .relaxed)) }
+
+    func take(_ bytes: Int64) { used.add(bytes, ordering: .relaxed) }
+}

@@ -1,0 +1,127 @@
+import FetchEngine
+import FetchJobs
+import Postgres
+import Synchronization
+
+/// The turns of nodes to fetch what is not stored, so that one request serves the jobs of all.
+///
+/// A turn is over when it is given back, when its node is gone, or when its time is up.
+struct CacheTurns: Sendable {
+    private struct Wish: Sendable {
+        let place: CacheTable.Place
+        let limit: Duration
+    }
+
+    private static let firstPause = Duration.milliseconds(20)
+    private static let lastPause = Duration.milliseconds(200)
+
+    private let client: Client
+    private let node: Node.ID
+    private let given = Given()
+    private let taking: Batcher<Wish, Bool>
+
+    init(client: Client, node: Node.ID) {
+        self.client = client
+        self.node = node
+        taking = Batcher(maximumItems: 500) { try await Self.take($0, client: client, node: node) }
+    }
+
+    /// Waits for the turn; nil when it has not come within the limit, or who waits was cancelled.
+    func take(_ place: CacheTable.Place, within limit: Duration) async throws -> (any CacheTurn)? {
+        let deadline = ContinuousClock.now + limit
+        var pause = Self.firstPause
+        while !Task.isCancelled, ContinuousClock.now < deadline {
+            if try await taking.submit([Wish(place: place, limit: limit)]).first == true {
+                return Turn(place, given)
+            }
+            guard (try? await Task.sleep(for: pause)) != nil else { return nil }
+            pause = min(pause * 2, Self.lastPause)
+        }
+        return nil
+    }
+
+    private static func take(_ wishes: [Wish], client: Client, node: Node.ID) async throws -> [Bool] {
+        // A node asks for a key once at a time; what it asks for twice is its own turn already.
+        let places = Dictionary(wishes.map { ($0.place, $0.limit) }, uniquingKeysWith: max)
+        let rows = try await client.query(
+            """
+            -- cache.takeTurn
+            INSERT INTO cache_turns AS t (tenant_id, session_id, key, node_id, expires_at)
+            SELECT tenant_id, session_id, key, \(node), now() + patience
+            FROM unnest(
+                \(places.keys.map(\.session.tenant)), \(places.keys.map(\.session.session)),
+                \(places.keys.map(\.key)), \(Array(places.values))
+            ) AS input (tenant_id, session_id, key, patience)
+            -- In one order, so that two nodes that want the same cannot wait for each other.
+            ORDER BY tenant_id, session_id, key
+            ON CONFLICT (tenant_id, session_id, key) DO UPDATE
+            SET node_id = excluded.node_id, expires_at = excluded.expires_at
+            WHERE t.node_id = excluded.node_id OR t.expires_at < now()
+                OR NOT EXISTS (SELECT FROM nodes n WHERE n.id = t.node_id AND n.lease_until > now())
+            RETURNING tenant_id, session_id, key
+            """
+        )
+        let taken = Set(
+            try rows.map { row in
+                CacheTable.Place(
+                    session: SessionAddress(tenant: try row.decode(at: 0), session: try row.decode(at: 1)),
+                    key: try row.decode(at: 2))
+            })
+        return wishes.map { taken.contains($0.place) }
+    }
+
+    /// Lets others have the turns that were given back, for as long as it is not cancelled.
+    func endGiven(_ failed: (any Error) -> Void) async {
+        for await _ in given.signals {
+            do { try await end(given.takeAll()) } catch { failed(error) }
+        }
+    }
+
+    private func end(_ places: [CacheTable.Place]) async throws {
+        guard !places.isEmpty else { return }
+        try await client.query(
+            """
+            -- cache.endTurns
+            DELETE FROM cache_turns t
+            USING unnest(
+                \(places.map(\.session.tenant)), \(places.map(\.session.session)), \(places.map(\.key))
+            ) AS over (tenant_id, session_id, key)
+            WHERE t.tenant_id = over.tenant_id AND t.session_id = over.session_id AND t.key = over.key
+                AND t.node_id = \(node)
+            """
+        )
+    }
+
+    private final class Turn: CacheTurn {
+        private let place: CacheTable.Place
+        private let given: Given
+
+        init(_ place: CacheTable.Place, _ given: Given) {
+            self.place = place
+            self.given = given
+        }
+
+        deinit { given.add(place) }
+    }
+
+    /// What was given back and is not over yet.
+    private final class Given: Sendable {
+        private let places = Mutex<[CacheTable.Place]>([])
+        let signals: AsyncStream<Void>
+        private let signal: AsyncStream<Void>.Continuation
+
+        init() { (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1)) }
+
+        func add(_ place: CacheTable.Place) {
+            places.withLock { $0.append(place) }
+            signal.yield()
+        }
+
+        func takeAll() -> [CacheTable.Place] {
+            places.withLock { places in
+                defer { places = [] }
+                return places
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import FetchEngine
+import FetchJobs
+import Synchronization
+
+/// The cached answers of one session, as all nodes share them.
+///
+/// A node has those it used last in memory. When a job shows that another node has removed or replaced something, each
+/// is looked up once more before it is used again.
+final class PostgresResponseCache: SharedResponseCache {
+    private let session: SessionAddress
+    private let table: CacheTable
+    private let keeper: CacheKeeper
+    private let tier: Mutex<CacheTier>
+
+    init(of session: SessionAddress, in table: CacheTable, keeper: CacheKeeper) {
+        self.session = session
+        self.table = table
+        self.keeper = keeper
+        tier = Mutex(CacheTier(room: keeper.room))
+    }
+
+    deinit { tier.withLock { $0.removeAll() } }
+
+    /// What is asked from now on is answered no older than this version.
+    func require(_ version: Int64) { tier.withLock { $0.require(version) } }
+
+    // MARK: Reading
+
+    nonisolated(nonsending) func entries(for key: CacheKey, selectedBy request: Request) async -> [CacheEntry] {
+        let (near, ticket) = tier.withLock { $0.entries(for: key, selectedBy: request) }
+        guard let ticket else { return near }
+        let found = await keeper.reaching { [table, session] in try await table.entries(for: key, of: session) }
+        guard let found else { return ticket.isConfirmed ? near : [] }
+        return tier.withLock { $0.take(found, for: key, ticket) }
+    }
+
+    nonisolated(nonsending) func body(of entry: CacheEntry) async -> CachedBody? {
+        if let bytes = tier.withLock({ $0.body(of: entry) }) { return .bytes(bytes) }
+        let found = await keeper.reaching { [table, session] in
+            try await table.entries(for: entry.key, of: session).first { $0.entry.id == entry.id }
+        }
+        switch found??.body {
+        case nil: return nil
+        case .bytes(let bytes): return .bytes(bytes)
+        case .blob(let id):
+            let reader = await keeper.reaching { [keeper] in
+                try await keeper.blobs.open(id, range: 0..<entry.bodyLength)
+            }
+            return reader.map { .stream(BlobBody($0)) }
+        }
+    }
+
+    // MARK: Writing
+
+    var maximumEntryBytes: Int64 { keeper.maximumBytes(for: .allowed) }
+
+    nonisolated(nonsending) func writer(for entry: CacheEntry) async -> (any CacheWriter)? {
+        let limit = keeper.maximumBytes(for: entry.storagePolicy)
+        guard limit > 0, entry.bodyLength <= limit else { return nil }
+        return CacheBodyWriter(limit: limit, keeper: keeper) { [self] in await store($0, $1) }
+    }
+
+    /// Stores an entry whose body has come whole.
+    private nonisolated(nonsending) func store(_ entry: CacheEntry, _ body: CacheTable.Body) async {
+        switch (entry.storagePolicy, body) {
+        case (.notAllowed, .bytes): return
+        case (.allowedInMemoryOnly, .bytes(let bytes)): tier.withLock { $0.keep(entry, bytes) }
+        case (.notAllowed, .blob(let id)), (.allowedInMemoryOnly, .blob(let id)): keeper.send(.delete([id]))
+        case (.allowed, _):
+            let change = await keeper.reaching { [table, session] in
+                try await table.storing.submit([CacheTable.Storing(entry, body, in: session)]).first
+            }
+            guard case .some(.some(let change)) = change else { return }
+            committed(change) { tier in if case .bytes(let bytes) = body { tier.keep(entry, bytes) } }
+            keeper.noteStored(entry.cost, of: session.tenant)
+        }
+    }
+
+    nonisolated(nonsending) func refresh(_ entry: CacheEntry, replacing id: CacheEntry.ID) async {
+        guard entry.storagePolicy == .allowed else {
+            tier.withLock { $0.change { _ = $0.refresh(entry, replacing: id) } }
+            return
+        }
+        let item = CacheTable.Refreshing(place: CacheTable.Place(entry.key, of: session), entry: entry, old: id)
+        let change = await keeper.reaching { [table] in try await table.refreshing.submit([item]).first }
+        guard case .some(.some(let change)) = change else { return }
+        committed(change) { tier in tier.change { _ = $0.refresh(entry, replacing: id) } }
+    }
+
+    /// A write of this node is in the database.
+    private func committed(_ change: CacheTable.Change, apply: @Sendable (inout CacheTier) -> Void) {
+        tier.withLock { tier in
+            apply(&tier)
+            tier.committed(change.version)
+        }
+        if !change.blobs.isEmpty { keeper.send(.delete(change.blobs)) }
+    }
+
+    // MARK: Forgetting
+
+    nonisolated(nonsending) func remove(_ entry: CacheEntry) async {
+        await remove(.version(entry)) { $0.remove(entry) }
+    }
+
+    nonisolated(nonsending) func removeEntries(for key: CacheKey) async {
+        await remove(.key(key)) { $0.removeEntries(for: key) }
+    }
+
+    nonisolated(nonsending) func removeEntries(since time: UnixTime) async {
+        await remove(.since(time)) { $0.removeEntries(since: time) }
+    }
+
+    nonisolated(nonsending) func removeAllEntries() async { await remove(.all) { $0.removeAll() } }
+
+    private nonisolated(nonsending) func remove(
+        _ removal: CacheTable.Removal, _ forget: @Sendable (inout MemoryTier) -> Void
+    ) async {
+        let isEmpty = tier.withLock { tier in
+            tier.change(forget)
+            return tier.isEmptyElsewhere
+        }
+        // Nothing of the session was ever stored: what changes nothing costs nothing.
+        guard !isEmpty else { return }
+        let change = await keeper.reaching { [table, session] in try await table.remove(removal, of: session) }
+        if let change { committed(change) { _ in } }
+    }
+
+    // MARK: Turns
+
+    var isShared: Bool { keeper.hasOtherNodes }
+
+    nonisolated func turn(for key: CacheKey, within limit: Duration) async -> (any CacheTurn)? {
+        let place = CacheTable.Place(key, of: session)
+        let turn = await keeper.reaching { [keeper] in try await keeper.turns.take(place, within: limit) }
+        // Another node may have stored it since this one knew of nothing.
+        tier.withLock { $0.expect(key) }
+        return turn ?? nil
+    }
+}
+
+/// A cached body in the blob store.
+private final class BlobBody: CachedBodyReader {
+    private let reader: any BlobReader
+
+    init(_ reader: any BlobReader) { self.reader = reader }
+
+    nonisolated(nonsending) func next() async throws(LoadError) -> [UInt8]? {
+        do { return try await reader.next() } catch {
+            throw LoadError(.resourceUnavailable, "The stored answer cannot be read.")
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import FetchEngine
+import FetchJobs
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import FetchAPI
+
+@Suite struct CacheRoutesTests {
+    /// An answer that came so many seconds after the others' beginning.
+    private func answer(
+        _ path: String, at second: Int64, tags: [String] = [], session: TenantSession.ID = .default
+    ) throws -> CachedAnswer {
+        let url = try URLRecord("https://h\(second % 2).example\(path)")
+        let time = UnixTime(seconds: 1_700_000_000 + second)
+        let response = Response(
+            url: url, status: .ok, headerFields: [.cacheControl: "max-age=60", .contentType: "text/html"],
+            expectedContentLength: 3)
+        let entry = CacheEntry(
+            key: CacheKey(url: url), id: CacheEntry.ID(rawValue: UInt64(second)), selection: .any, response: response,
+            requestTime: time, responseTime: time, userInfo: ["a": "b"], bodyLength: 3)
+        return CachedAnswer(session: session, entry: entry, tags: tags)
+    }
+
+    private func urls(_ answer: TestAnswer) -> [String] {
+        guard case .array(let answers)? = answer.json?["data"] else { return [] }
+        return answers.compactMap { $0["url"]?.string }
+    }
+
+    // CCH-13, CCH-18
+    @Test func `answers are listed page by page, chosen, and purged`() async throws {
+        let server = try await TestServer()
+        for second in 0..<5 { server.cache.put(try answer("/\(second)", at: Int64(second), tags: ["t\(second)"])) }
+        try await server.test { call async throws in
+            var found: [String] = []
+            var path: String? = "/v1/cache?limit=2"
+            while let next = path {
+                let page = try await call(.get, next)
+                found += urls(page)
+                path = page.json?["nextCursor"]?.string.map { "/v1/cache?limit=2&cursor=\($0)" }
+            }
+            #expect(found.compactMap(\.last) == ["4", "3", "2", "1", "0"])
+            let first = try await call(.get, "/v1/cache?url=https://h0.example/4%23x").json?["data"]?[0]
+            #expect(first?["userInfo"]?["a"]?.string == "b" && first?["bytes"]?.integer == 3)
+            #expect(first?["session"]?.string == "default" && first?["mimeType"]?.string == "text/html")
+            #expect(urls(try await call(.get, "/v1/cache?host=H1.example")).count == 2)
+            #expect(urls(try await call(.get, "/v1/cache?since=2023-11-14T22:13:23Z")).count == 2)
+            #expect(try await call(.delete, "/v1/cache?tag=t3").json?["removed"]?.integer == 1)
+            #expect(try await call(.delete, "/v1/cache?prefix=https://h0.example/").json?["removed"]?.integer == 3)
+            #expect(try await call(.delete, "/v1/cache").json?["removed"]?.integer == 1)
+        }
+    }
+
+    // CCH-19
+    @Test func `a session's answers are chosen by its id`() async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            let made = try #require(try await call(.post, "/v1/sessions", body: "{}").json?["id"]?.string)
+            let session = try #require(TenantSession.ID(made))
+            server.cache.put(try answer("/1", at: 1))
+            server.cache.put(try answer("/2", at: 2, session: session))
+            #expect(urls(try await call(.get, "/v1/cache")).count == 2)
+            #expect(urls(try await call(.get, "/v1/cache?session=\(made)")) == ["https://h0.example/2"])
+            #expect(urls(try await call(.get, "/v1/cache?session=default")) == ["https://h1.example/1"])
+        }
+    }
+
+    // CCH-18
+    @Test func `what would become of a request is explained`() async throws {
+        let server = try await TestServer()
+        server.cache.put(try answer("/1", at: 1))
+        try await server.test { call async throws in
+            let explained = try await call(.get, "/v1/cache/explain?url=https://h1.example/1").json?["answers"]
+            #expect(explained?[0]?["verdict"]?.string == "miss")
+            #expect(explained?[0]?["hasValidator"] == .bool(false))
+            #expect(explained?[0]?["freshnessLifetime"]?.integer == 60)
+            let none = try await call(.get, "/v1/cache/explain?url=https://h1.example/2")
+            #expect(none.status == .ok && none.json?["answers"]?[0] == nil)
+        }
+    }
+
+    @Test(arguments: [
+        "/v1/cache?url=ftp://h/", "/v1/cache?url=x", "/v1/cache?since=yesterday", "/v1/cache?url=http://h/&host=h",
+        "/v1/cache?cursor=x", "/v1/cache?limit=0", "/v1/cache?other=1", "/v1/cache/explain", "/v1/cache?session=x",
+        "/v1/cache/explain?url=http://h/&host=h",
+    ])
+    func `a query that means nothing is refused`(path: String) async throws {
+        try await TestServer().test { call async throws in
+            #expect(try await call(.get, path).problem == .invalidParameter)
+        }
+    }
+}

@@ -1,0 +1,47 @@
+import FetchEngine
+package import FetchJobs
+import Synchronization
+
+/// The cached answers of a test: the second form of ``CacheStore``, which holds what the test puts in.
+package final class MemoryCacheStore: CacheStore {
+    private let answers = Mutex<[CachedAnswer]>([])
+
+    package init() {}
+
+    package func put(_ answer: CachedAnswer) { answers.withLock { $0.append(answer) } }
+
+    package func answers(
+        _ filter: CacheFilter,
+        of tenant: Tenant.ID,
+        after position: CachePosition?,
+        limit: Int
+    ) async throws(StoreError) -> [CachedAnswer] {
+        let place = { (position: CachePosition) in (position.respondedAt, position.id) }
+        let chosen = answers.withLock { $0.filter { filter.includes($0) } }
+            .filter { answer in position.map { place(CachePosition(answer)) < place($0) } ?? true }
+            .sorted { place(CachePosition($0)) > place(CachePosition($1)) }
+        return Array(chosen.prefix(limit))
+    }
+
+    package func purge(_ filter: CacheFilter, of tenant: Tenant.ID) async throws(StoreError) -> Int {
+        answers.withLock { answers in
+            let count = answers.count
+            answers.removeAll { filter.includes($0) }
+            return count - answers.count
+        }
+    }
+}
+
+extension CacheFilter {
+    fileprivate func includes(_ answer: CachedAnswer) -> Bool {
+        guard session == nil || session == answer.session else { return false }
+        return switch choice {
+        case .all: true
+        case .url(let url): answer.entry.key.url == url
+        case .host(let host): answer.entry.response.url.host == host
+        case .prefix(let prefix): answer.entry.key.url.hasPrefix(prefix)
+        case .tag(let tag): answer.tags.contains(tag)
+        case .since(let time): answer.entry.responseTime.microseconds >= time.microseconds
+        }
+    }
+}
