@@ -1,11 +1,12 @@
 """Measures what jobs cost beside the transfers they make, and writes bench-jobs.json.
 
-    scripts/bench-jobs [--quick] [--rounds N] [--only bodies,flat,slow,stores] [--output FILE]
+    scripts/bench-jobs [--quick] [--rounds N] [--only bodies,flat,slow,stores,cached] [--output FILE]
 
 One service over a durable PostgreSQL, one nginx, all on loopback. Bodies: one download and one upload job of 1 GiB
 beside the curl command; only the service's own process is counted. Flat: 10 GiB both ways, and how much the service
 grows. Slow: downloads that crawl at 1 KB/s, what each holds of memory, and what the API answers meanwhile. Stores: jobs
-whose session sends cookies and a password, beside jobs of a session without.
+whose session sends cookies and a password, beside jobs of a session without. Cached: jobs that are given 1 KB from the
+cache, beside jobs that are answered without any transfer or body (`only-if-cached`, of what is not).
 """
 import argparse
 import base64
@@ -170,12 +171,27 @@ class Bench:
         for name, session, path in (("plain", plain, "/1k"), ("stored", stored, "/private/1k")):
             spec = {"session": session, "request": {"url": self.origin.url + path}}
             self.job(spec)
-            self.settle()
-            used, count = self.cpu(), self.plan.store_jobs
-            for _ in range(count // 500):
-                self.submit([spec] * 500)
-            wait_until(lambda: self.waiting() == 0, 120, "jobs are not over")
-            self.figures.add(**{f"stores_{name}CpuUs": (self.cpu() - used) / count * 1e6})
+            self.figures.add(**{f"stores_{name}CpuUs": self.cpu_of_each(spec)})
+
+    def cached(self):
+        """Jobs without a transfer: with an answer from the cache, and with none."""
+        hit = {"request": {"url": f"{self.origin.url}/cached/1k"}}
+        bare = {"request": {"url": f"{self.origin.url}/1k",
+                            "headers": [{"name": "Cache-Control", "value": "only-if-cached"}]}}
+        self.warm()
+        self.job(hit)
+        if not self.job(hit)[0]["response"]["fromCache"]:
+            raise Failed("an answer was not cached")
+        self.figures.add(cached_bareCpuUs=self.cpu_of_each(bare), cached_hitCpuUs=self.cpu_of_each(hit))
+
+    def cpu_of_each(self, spec):
+        """What many jobs of a kind cost the service, in microseconds of processor time each."""
+        self.settle()
+        used, count = self.cpu(), self.plan.store_jobs
+        for _ in range(count // 500):
+            self.submit([spec] * 500)
+        wait_until(lambda: self.waiting() == 0, 120, "jobs are not over")
+        return (self.cpu() - used) / count * 1e6
 
     def waiting(self):
         return int(self.database.psql("fetchd", "-c", "SELECT count(*) FROM queue").strip())
@@ -221,6 +237,7 @@ RATIOS = [
     ("upload.wallRatio", "upload.wallSeconds", "upload.curlWallSeconds"),
     ("upload.cpuRatio", "upload.cpuSeconds", "upload.curlCpuSeconds"),
     ("slow.p99Ratio", "slow.p99Ms", "slow.idleP99Ms"),
+    ("cached.cpuRatio", "cached.hitCpuUs", "cached.bareCpuUs"),
 ]
 
 
@@ -246,7 +263,7 @@ def rounds(options, plan, figures, fetchd, scratch):
 def main():
     parser = argparse.ArgumentParser(prog="bench-jobs", description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one short round")
-    parser.add_argument("--only", default="bodies,flat,slow,stores", help="parts, comma separated")
+    parser.add_argument("--only", default="bodies,flat,slow,stores,cached", help="parts, comma separated")
     parser.add_argument("--rounds", type=int, help="default 3, quick 1")
     parser.add_argument("--output", default=ROOT / "bench-jobs.json")
     options = parser.parse_args()

@@ -129,7 +129,7 @@ def idle(plan, figures, origin, programs):
 def cached(plan, figures, origin, programs):
     settle_down(plan, figures)
     for name, settings in (("onLoop", ["env", "ENGINE_BENCH_ON_LOOP=1"]), ("elsewhere", ["env"])):
-        found = measure([*settings, programs["engine"], "cached", f"{origin.url}/1k", plan.cached_loads])
+        found = measure([*settings, programs["engine"], "cached", f"{origin.url}/cached/1k", plan.cached_loads])
         figures.add(**{f"cached_{name}.cpuUs": found["cpu_us"]})
 
 

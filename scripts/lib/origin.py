@@ -8,7 +8,10 @@ from processes import ROOT, free_ports, is_listening, program, run, stop, wait_u
 
 
 class Origin:
-    """Serves /1k, /private/1k (to the user bench), /big.bin, /json and /slow (1 KB/s), all but that over TLS too."""
+    """Serves /1k, /cached/1k, /private/1k (to the user bench), /big.bin, /json and /slow (1 KB/s).
+
+    All but that over TLS too.
+    """
 
     def __init__(self, directory, big_bytes):
         self.directory = pathlib.Path(directory)
