@@ -130,6 +130,7 @@ package struct Server: Service {
         let batch = BatchRoute(
             jobs: ports.jobs, endpoints: known, sessions: sessions, holds: holds, submitted: submitted)
         return jobs.routes + batch.routes + JobControlRoutes(jobs: ports.jobs, holds: holds).routes
+            + HARRoute(jobs: ports.jobs).routes
             + SessionRoutes(
                 sessions: ports.sessions, snapshots: ports.snapshots, known: sessions, endpoints: known,
                 defaults: ports.defaults

@@ -129,6 +129,44 @@ package final class MemoryJobStore: JobStore {
         return try await self.job(id, of: tenant)
     }
 
+    package func setSuspended(_ ids: [Job.ID], of tenant: Tenant.ID, _ isSuspended: Bool) async throws(StoreError) {
+        try check()
+        for id in ids {
+            change(id) { job in
+                guard job.tenant == tenant, !job.state.isFinal else { return }
+                job.state = isSuspended ? .suspended : .queued
+            }
+        }
+    }
+
+    package func change(
+        _ id: Job.ID,
+        of tenant: Tenant.ID,
+        from old: RawJSON,
+        to spec: JobSpec,
+        _ change: JobChange
+    ) async throws(StoreError) -> Bool {
+        try check()
+        return state.withLock { state in
+            guard let job = state.jobs[id], job.tenant == tenant, job.spec.text == old.text else { return false }
+            var changed = Job(
+                id: id, tenant: tenant, state: job.state, spec: RawJSON(spec.json), createdAt: job.createdAt)
+            changed.attempts = job.attempts
+            state.jobs[id] = changed
+            state.specs[id] = spec
+            return true
+        }
+    }
+
+    package func remove(_ ids: [Job.ID], of tenant: Tenant.ID) async throws(StoreError) -> Set<Job.ID> {
+        try check()
+        return state.withLock { state in
+            let final = ids.filter { state.jobs[$0]?.tenant == tenant && state.jobs[$0]?.state.isFinal == true }
+            for id in final { state.jobs[id] = nil }
+            return Set(final)
+        }
+    }
+
     package func redrive(_ jobs: [NewJob]) async throws(StoreError) -> Set<Job.ID> {
         try check()
         return state.withLock { state in

@@ -8,7 +8,7 @@ import NIOCore
 struct Representation: Sendable {
     let body: StoredBody
 
-    private var tag: String { "\"\(Data(body.digest.bytes).base64EncodedString())\"" }
+    private var tag: String { body.digest.tag }
 
     /// - Parameter blobs: Where larger bodies are.
     func response(to call: Call, from blobs: any BlobStore) async throws -> Response {
@@ -104,4 +104,9 @@ struct Representation: Sendable {
             return candidate == "*" || candidate.trimmingPrefix("W/") == tag
         }
     }
+}
+
+extension SHA256Digest {
+    /// As an entity tag.
+    var tag: String { "\"\(Data(bytes).base64EncodedString())\"" }
 }

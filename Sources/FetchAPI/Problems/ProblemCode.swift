@@ -4,11 +4,11 @@ import HTTPTypes
 enum ProblemCode: String, Sendable, CaseIterable {
     case malformedRequest, malformedJSON, invalidParameter, invalidIdempotencyKey
     case unauthorized, forbidden
-    case notFound, methodNotAllowed, requestTimeout, jobNotFinal, jobNotRetriable
+    case notFound, methodNotAllowed, requestTimeout, jobNotFinal, jobNotRetriable, jobNotWaiting
     case blobInUse, bodyNotWanted, uploadOffsetMismatch
     case sessionInvalidated, sessionNotInvalidated, sessionIdentifierInUse, sessionHasNoSnapshot
     case misdirectedRequest
-    case contentTooLarge, uriTooLong, unsupportedMediaType, rangeNotSatisfiable, expectationFailed
+    case preconditionFailed, contentTooLarge, uriTooLong, unsupportedMediaType, rangeNotSatisfiable, expectationFailed
     case invalidInput, idempotencyKeyReused, digestMismatch
     case tooManyFailures, sessionFull, tooManySessions, headersTooLarge
     case internalError, databaseUnavailable, notReady, storageFull
@@ -21,10 +21,11 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .notFound: .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .requestTimeout: .requestTimeout
-        case .jobNotFinal, .jobNotRetriable, .blobInUse, .bodyNotWanted, .uploadOffsetMismatch,
+        case .jobNotFinal, .jobNotRetriable, .jobNotWaiting, .blobInUse, .bodyNotWanted, .uploadOffsetMismatch,
             .sessionInvalidated, .sessionNotInvalidated, .sessionIdentifierInUse, .sessionHasNoSnapshot:
             .conflict
         case .misdirectedRequest: .misdirectedRequest
+        case .preconditionFailed: .preconditionFailed
         case .contentTooLarge: .contentTooLarge
         case .uriTooLong: .uriTooLong
         case .unsupportedMediaType: .unsupportedMediaType
@@ -53,6 +54,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .requestTimeout: "The request took too long to arrive"
         case .jobNotFinal: "The job is not final"
         case .jobNotRetriable: "The job cannot be tried again"
+        case .jobNotWaiting: "The job does not wait any more"
+        case .preconditionFailed: "The resource has changed"
         case .sessionInvalidated: "The session takes no jobs any more"
         case .sessionNotInvalidated: "The session is not invalidated"
         case .sessionIdentifierInUse: "A live session has the identifier"
@@ -104,6 +107,9 @@ enum ProblemCode: String, Sendable, CaseIterable {
             "Wait until the job has reached a final state: poll it, submit with Prefer: wait, or use a webhook."
         case .jobNotRetriable:
             "Only jobs that failed or were cancelled are tried again, while their session takes jobs, and not those of ephemeral sessions. Submit a new job instead."
+        case .jobNotWaiting:
+            "The priority of a job can be changed until it is final, its runAt until it runs, and its labels always."
+        case .preconditionFailed: "Read the resource again, and repeat the change with its ETag if you still want it."
         case .sessionInvalidated: "Make a new session: one that was invalidated never takes jobs again."
         case .sessionNotInvalidated:
             "Invalidate the session, and wait until its last job has ended; the default session stays as long as its tenant."

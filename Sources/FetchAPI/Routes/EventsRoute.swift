@@ -83,15 +83,16 @@ struct EventStream {
         var isSilentSince = ContinuousClock.now
         while !Task.isCancelled, !Task.isShuttingDownGracefully {
             // Looked at before the events, so that those of its last moment are not missed.
-            let final = try await stream.finalJob()
+            let state = try await stream.state()
+            if case .removed = state { return }
             var text = stream.news(&progress)
-            if let final { text += Self.text("job.finished", id: Self.finalID, final.json) }
+            if case .final(let final) = state { text += Self.text("job.finished", id: Self.finalID, final.json) }
             if text.isEmpty, ContinuousClock.now - isSilentSince >= pace.heartbeat { text = ":\n\n" }
             if !text.isEmpty {
                 try await writer.write(ByteBuffer(string: text))
                 isSilentSince = .now
             }
-            if final != nil { return }
+            if case .final = state { return }
             try await Task.sleep(for: pace.tick)
         }
     }
@@ -111,11 +112,17 @@ struct EventStream {
         return text
     }
 
-    /// The job when it is final; the store is not asked while it runs here.
-    private func finalJob() async throws -> Job? {
-        guard live.job(id, of: tenant) == nil else { return nil }
-        guard let job = try await jobs.job(id, of: tenant) else { return nil }
-        return job.state.isFinal ? job : nil
+    private enum State {
+        case goesOn
+        case final(Job)
+        case removed
+    }
+
+    /// Where the job is; the store is not asked while it runs here.
+    private func state() async throws -> State {
+        guard live.job(id, of: tenant) == nil else { return .goesOn }
+        guard let job = try await jobs.job(id, of: tenant) else { return .removed }
+        return job.state.isFinal ? .final(job) : .goesOn
     }
 
     /// JSON has no line breaks of its own, so one line of data holds it.

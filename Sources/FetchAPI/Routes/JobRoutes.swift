@@ -80,12 +80,15 @@ struct JobRoutes: Sendable {
     private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
         guard let id = Job.ID(call.parameter), var job = try await jobs.job(id, of: tenant) else { throw Self.notFound }
+        let tag = job.tag
         if !job.state.isFinal { job.progress = live.job(id, of: tenant)?.progress }
         let effective = try await effectiveConfiguration(of: job)
-        return .json { writer in
+        var response = Response.json { writer in
             job.write(&writer)
             if let effective { writer.member("effectiveConfiguration", object: effective.write) }
         }
+        response.headers[.eTag] = tag
+        return response
     }
 
     /// What the job goes by; nil when an earlier release stored it under rules that are no longer ours.
@@ -143,7 +146,9 @@ struct IdempotencyKey: Sendable, Equatable {
 
     /// - Parameter line: Tells the jobs of a batch apart.
     func idempotency(for spec: JobSpec, line: Int? = nil) -> Idempotency {
-        Idempotency(key: line.map { "\(text)/\($0)" } ?? text, fingerprint: SHA256Digest(of: spec.json))
+        // Whether it starts held is asked for as well, although no spec keeps it.
+        let asked = spec.isSuspended ? spec.json + Array("suspended".utf8) : spec.json
+        return Idempotency(key: line.map { "\(text)/\($0)" } ?? text, fingerprint: SHA256Digest(of: asked))
     }
 
     func idempotency(for spec: SessionSpec) -> Idempotency {

@@ -26,6 +26,8 @@ package struct JobSpec: Sendable, Equatable {
     package var runAt: Timestamp?
     /// When it is given up, whether it waits or runs.
     package var expiresAt: Timestamp?
+    /// Held from the start, until its client resumes it; what became of that is the job's state, not its spec.
+    package var isSuspended = false
     /// The client's own words about the job.
     package var labels: [Label] = []
     /// What an earlier download has left, for this one to go on with.
@@ -48,7 +50,10 @@ package struct JobSpec: Sendable, Equatable {
     package var mayHaveEvents: Bool { webhook != nil || session != nil }
 
     /// What it is as soon as it is stored.
-    package var firstState: JobState { runAt.map { $0 > .now } == true ? .scheduled : .queued }
+    package var firstState: JobState {
+        if isSuspended { return .suspended }
+        return runAt.map { $0 > .now } == true ? .scheduled : .queued
+    }
 }
 
 extension JobSpec {
@@ -76,8 +81,8 @@ extension JobSpec {
 
     private init?(reader: JSONReader) {
         let names: Set = [
-            "kind", "session", "request", "configuration", "priority", "runAt", "expiresAt", "labels", "resumeFrom",
-            "webhook",
+            "kind", "session", "request", "configuration", "priority", "runAt", "expiresAt", "suspended", "labels",
+            "resumeFrom", "webhook",
         ]
         guard let object = reader.object(of: names) else { return nil }
         var userInfo: Credential?
@@ -88,7 +93,7 @@ extension JobSpec {
         priority = object["priority"]?.number(in: 0...1) ?? 0.5
         runAt = object["runAt"]?.timestamp()
         expiresAt = object["expiresAt"]?.timestamp()
-        if let runAt, let expiresAt, expiresAt <= runAt { object["expiresAt"]?.refuse("must be after runAt") }
+        isSuspended = object["suspended"]?.bool() ?? false
         labels = object["labels"].map { Self.labels($0) } ?? []
         webhook = object["webhook"].flatMap { Webhook(reader: $0) }
         if let userInfo {
@@ -102,6 +107,13 @@ extension JobSpec {
         resumeFrom = object["resumeFrom"].flatMap { JobBody.blob($0) }
         if resumeFrom != nil, kind != .download { object["resumeFrom"]?.refuse("is for downloads") }
         if kind == .upload { requireContent(reader.check) }
+        check(reader.check)
+    }
+
+    /// Tells which rules between members are broken that may change.
+    func check(_ check: InputCheck) {
+        if let runAt, let expiresAt, expiresAt <= runAt { check.refuse("/expiresAt", "must be after runAt") }
+        if labels.count > Self.maximumLabels { check.refuse("/labels", "has more than \(Self.maximumLabels) labels") }
     }
 
     private func requireContent(_ check: InputCheck) {
@@ -113,11 +125,7 @@ extension JobSpec {
 
     private static func labels(_ reader: JSONReader) -> [Label] {
         guard let members = reader.dictionary() else { return [] }
-        if members.count > maximumLabels { reader.refuse("has more than \(maximumLabels) labels") }
-        return members.compactMap { name, reader in
-            if name.isEmpty || name.utf8.count > 64 { reader.refuse("a label's name has 1 to 64 bytes") }
-            return reader.string(maximumLength: 256).map { Label(name: name, value: $0) }
-        }
+        return members.compactMap { Label(name: $0, reader: $1) }
     }
 
     /// The blobs that the job needs, and where it names them.
@@ -150,6 +158,14 @@ extension JobSpec {
                 writer.member("webhook", object: { $0.member("endpoint", webhook.endpoint.description) })
             }
         }
+    }
+}
+
+extension JobSpec.Label {
+    init?(name: String, reader: JSONReader) {
+        if name.isEmpty || name.utf8.count > 64 { reader.refuse("a label's name has 1 to 64 bytes") }
+        guard let value = reader.string(maximumLength: 256) else { return nil }
+        self.init(name: name, value: value)
     }
 }
 

@@ -14,6 +14,28 @@ package protocol JobStore: Sendable {
     /// A queued job is cancelled at once. A running one is told; it ends soon, wherever it runs.
     func cancel(_ id: Job.ID, of tenant: Tenant.ID, _ manner: Cancellation) async throws(StoreError) -> Job?
 
+    /// Holds jobs that are not final where they are, or lets them go on.
+    ///
+    /// A running one is told; it stops soon, wherever it runs, and goes on from there.
+    func setSuspended(_ ids: [Job.ID], of tenant: Tenant.ID, _ isSuspended: Bool) async throws(StoreError)
+
+    /// Puts another spec in place of a job's, unless that has changed meanwhile.
+    ///
+    /// - Parameter old: What is there, as it was read.
+    /// - Returns: false when something else is there.
+    func change(
+        _ id: Job.ID,
+        of tenant: Tenant.ID,
+        from old: RawJSON,
+        to spec: JobSpec,
+        _ change: JobChange
+    ) async throws(StoreError) -> Bool
+
+    /// Removes final jobs with their results and attempts.
+    ///
+    /// - Returns: Those that were there.
+    func remove(_ ids: [Job.ID], of tenant: Tenant.ID) async throws(StoreError) -> Set<Job.ID>
+
     /// Lets failed and cancelled jobs run again, each under its id; what they came to is forgotten but for the attempts.
     ///
     /// - Returns: Those that wait now. The others have succeeded, are not final, or their session takes no jobs.

@@ -95,6 +95,8 @@ package struct Pulse: Sendable {
     package let cancelled: [Job.ID]
     /// Those of them that are to keep what they have.
     package let keepingPartial: [Job.ID]
+    /// Jobs that this node has and that are held.
+    package let suspended: [Job.ID]
     /// This node's lease had run out before it was extended: its jobs may be another's now.
     package let leaseWasLost: Bool
     /// There are sessions that end, or whose client is owed word of it.
@@ -106,6 +108,7 @@ package struct Pulse: Sendable {
         hasDueDeliveries: Bool,
         cancelled: [Job.ID],
         keepingPartial: [Job.ID] = [],
+        suspended: [Job.ID] = [],
         leaseWasLost: Bool,
         hasUnsettledSessions: Bool
     ) {
@@ -114,6 +117,7 @@ package struct Pulse: Sendable {
         self.hasDueDeliveries = hasDueDeliveries
         self.cancelled = cancelled
         self.keepingPartial = keepingPartial
+        self.suspended = suspended
         self.leaseWasLost = leaseWasLost
         self.hasUnsettledSessions = hasUnsettledSessions
     }
@@ -135,6 +139,9 @@ package protocol DirectDispatch: Sendable {
 
     /// A job was stored whose time comes after this one.
     func wake(after wait: Duration)
+
+    /// Holds jobs that run here, or lets them go on.
+    func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool)
 
     /// Stops a job if it runs here.
     func cancel(_ id: Job.ID, _ manner: Cancellation)

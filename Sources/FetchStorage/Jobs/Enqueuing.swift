@@ -108,9 +108,11 @@ struct Enqueuing: Sendable {
                         \(submissions.map(\.job.idempotency?.key)),
                         \(submissions.map(\.job.idempotency?.fingerprint.bytes)),
                         \(submissions.map(\.job.spec.runAt)),
-                        \(submissions.map(\.job.spec.expiresAt))
+                        \(submissions.map(\.job.spec.expiresAt)),
+                        \(submissions.map(\.job.spec.isSuspended))
                     ) AS input (
-                        tenant_id, id, spec, rank, endpoint_id, session_id, secrets, key, fingerprint, run_at, expires_at
+                        tenant_id, id, spec, rank, endpoint_id, session_id, secrets, key, fingerprint, run_at,
+                        expires_at, suspended
                     )
                 ), session AS MATERIALIZED (
                     SELECT s.tenant_id, s.id, s.endpoint_id, s.kind = 'background' AND NOT s.has_events AS is_quiet
@@ -127,7 +129,8 @@ struct Enqueuing: Sendable {
                     WHERE s.tenant_id = session.tenant_id AND s.id = session.id AND session.is_quiet
                 ), allowed AS MATERIALIZED (
                     SELECT i.tenant_id, i.id, i.spec, i.rank, coalesce(i.endpoint_id, session.endpoint_id) AS endpoint_id,
-                        i.session_id, i.secrets, i.key, i.fingerprint, i.run_at, i.expires_at
+                        i.session_id, i.secrets, i.key, i.fingerprint, i.run_at, i.expires_at,
+                        i.suspended
                     FROM input i
                     LEFT JOIN session ON session.tenant_id = i.tenant_id AND session.id = i.session_id
                     WHERE i.session_id IS NULL OR session.id IS NOT NULL
@@ -150,10 +153,10 @@ struct Enqueuing: Sendable {
                     FROM accepted
                 )
                 INSERT INTO queue (
-                    tenant_id, job_id, rank, endpoint_id, session_id, run_at, scheduled, expires_at
+                    tenant_id, job_id, rank, endpoint_id, session_id, run_at, scheduled, expires_at, suspended
                 )
                 SELECT tenant_id, id, rank, endpoint_id, session_id, greatest(run_at, now()),
-                    coalesce(run_at > now(), false), expires_at
+                    coalesce(run_at > now(), false), expires_at, suspended
                 FROM accepted
                 RETURNING job_id, CASE WHEN scheduled THEN run_at - now() END
                 """
@@ -217,7 +220,7 @@ extension JobSpec {
 extension NewJob {
     /// It can be stored, and run, without another look.
     fileprivate var isPlain: Bool {
-        idempotency == nil && spec.session == nil && spec.runAt == nil && spec.expiresAt == nil
+        idempotency == nil && spec.session == nil && spec.runAt == nil && spec.expiresAt == nil && !spec.isSuspended
     }
 }
 

@@ -24,7 +24,8 @@ extension PostgresWorkQueue {
                     EXISTS (SELECT FROM nodes WHERE lease_until >= now() AND id <> \(node)),
                     EXISTS (SELECT FROM sessions WHERE state IN ('finishing', 'cancelling') OR has_events),
                     EXISTS (SELECT FROM queue WHERE scheduled AND run_at < now() + \(lease))
-                        OR EXISTS (SELECT FROM queue WHERE node_id IS NULL AND expires_at < now() + \(lease))
+                        OR EXISTS (SELECT FROM queue WHERE node_id IS NULL AND expires_at < now() + \(lease)),
+                    ARRAY(SELECT job_id FROM queue WHERE suspended AND node_id = \(node))
                 """
             )
             guard let row = rows.first else { throw StoreError(.failed, "The pulse of this node has no answer.") }
@@ -36,6 +37,7 @@ extension PostgresWorkQueue {
                 hasDueDeliveries: try row.decode(Bool.self, at: 3) || rescued > 0,
                 cancelled: try row.decode(at: 4),
                 keepingPartial: try row.decode(at: 5),
+                suspended: try row.decode(at: 9),
                 leaseWasLost: try row.decode(at: 0),
                 hasUnsettledSessions: try row.decode(at: 7)
             )

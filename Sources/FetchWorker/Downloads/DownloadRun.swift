@@ -22,7 +22,7 @@ struct DownloadRun: Sendable {
         } catch {
             return JobOutcome(failing: LoadError(error), startedAt: start)
         }
-        stop.attach(task)
+        load.prepare(task, stop)
         live.attach { JobProgress(download: task) }
         do throws(LoadError) {
             let file = try await receive(task, watch)

@@ -28,9 +28,9 @@ package final class Dispatcher: Service, DirectDispatch {
     let metrics: WorkerMetrics
     /// Rings when a job's time has come.
     let alarm = Alarm()
-    private let places: Places
-    private let running = RunningJobs()
-    private let claims = Signal()
+    let places: Places
+    let running = RunningJobs()
+    let claims = Signal()
     private let started: AsyncStream<[ClaimedJob]>
     private let starts: AsyncStream<[ClaimedJob]>.Continuation
     private let lastPulse = Mutex<ContinuousClock.Instant?>(nil)
@@ -59,6 +59,9 @@ package final class Dispatcher: Service, DirectDispatch {
         places = Places(count: configuration.concurrency)
         (started, starts) = AsyncStream.makeStream()
         registry.gauge("fetchd_jobs_running", "Jobs that run here.") { [running] in Double(running.count) }
+        registry.gauge("fetchd_jobs_suspended", "Those of them that are held.") { [running] in
+            Double(running.suspendedCount)
+        }
     }
 
     /// The node has extended its lease lately: its jobs are its own.
@@ -96,6 +99,7 @@ package final class Dispatcher: Service, DirectDispatch {
     /// Ends what is left when the drain time is over; the jobs go back to the queue.
     private func limitDrain() async {
         try? await gracefulShutdown()
+        running.stopSuspended(.drained)
         let deadline = ContinuousClock.now + configuration.drainTimeout
         while running.count > 0, ContinuousClock.now < deadline {
             try? await Task.sleep(for: .milliseconds(20))
@@ -153,8 +157,8 @@ package final class Dispatcher: Service, DirectDispatch {
     private nonisolated(nonsending) func run(_ job: ClaimedJob) async {
         let stop = running.add(job.id)
         let outcome = await outcome(of: job, stop: stop)
-        running.remove(job.id)
-        if places.leave() { claims.send() }
+        // One that was held has left its place before.
+        if !running.remove(job.id), places.leave() { claims.send() }
         guard let outcome else { return }
         await settle(job, outcome)
     }
@@ -173,6 +177,7 @@ package final class Dispatcher: Service, DirectDispatch {
             case .drained where mayRepeat && outcome.state != .succeeded:
                 try await queue.release([job])
                 return nil
+            case .drained where outcome.state == .cancelled: return .interrupted(outcome)
             case .drained, .cancelled, nil: return outcome
             }
         } catch {
@@ -225,13 +230,15 @@ package final class Dispatcher: Service, DirectDispatch {
     /// Looks into the queue at once: another node says that there is something to do.
     package func look() async { await pulse() }
 
-    private func pulse() async {
+    func pulse() async {
+        let start = ContinuousClock.now
         do throws(StoreError) {
             let pulse = try await queue.pulse()
             lastPulse.withLock { $0 = .now }
             if pulse.leaseWasLost { running.stopAll(.leaseLost) }
             for id in pulse.keepingPartial { running.stop(id, .cancelled(.keepingPartial)) }
             for id in pulse.cancelled { running.stop(id, .cancelled(.plainly)) }
+            await setSuspended(pulse.suspended, asOf: start)
             if pulse.hasQueuedJobs { wake() }
             if pulse.hasJobsToPromote { alarm.set(after: .zero) }
             if pulse.hasDueDeliveries { courier?.wake() }

@@ -40,6 +40,15 @@ extension JobOutcome {
         self.redirects = RawJSON.array { writer in redirects.forEach { $0.write(&writer) } }
     }
 
+    /// What a job came to that its node had to give up, and that must not be repeated (REL-6).
+    static func interrupted(_ outcome: JobOutcome) -> JobOutcome {
+        let message = "The node that ran the job was stopped; a request of this method is not repeated."
+        var failed = JobOutcome(failing: LoadError(.networkConnectionLost, message), startedAt: outcome.startedAt)
+        failed.metrics = outcome.metrics
+        failed.redirects = outcome.redirects
+        return failed
+    }
+
     /// What a job came to that ended with an error, in its load or before it.
     init(failing error: LoadError, startedAt start: Timestamp) {
         self.init(state: error.code == .cancelled ? .cancelled : .failed, startedAt: start, finishedAt: .now)

@@ -133,7 +133,7 @@ package struct JobRunner: Sendable {
         let start = Timestamp.now
         let task = load.session.dataTask(
             with: load.request, configuration: load.configuration, delegate: load.answerer)
-        stop.attach(task)
+        load.prepare(task, stop)
         load.live.attach { JobProgress(task) }
         let result: Result<(Response, JobOutcome.Body?), LoadError>
         do throws(LoadError) { result = .success(try await receive(task)) } catch { result = .failure(error) }
@@ -162,6 +162,12 @@ struct PreparedLoad {
     let answerer: JobChallengeAnswerer?
     let live: LiveJob
     let retry: RetryPolicy
+
+    /// Makes a task go by what its job is: how urgent, and stopped or held by whom.
+    func prepare(_ task: SessionTask, _ stop: StopSwitch) {
+        if job.spec.priority != 0.5 { task.priority = Float(job.spec.priority) }
+        stop.attach(task)
+    }
 
     /// How long to wait before another attempt; nil when there is none.
     func wait(after failure: RetryPolicy.Failure) -> Duration? { retry.wait(after: failure, of: job) }

@@ -3,6 +3,7 @@ import Synchronization
 /// The room a node has for jobs, and whether jobs wait that should have it first.
 final class Places: Sendable {
     private struct State {
+        /// Below zero while jobs that were held have come back.
         var free: Int
         /// Jobs wait in the queue, as far as this node knows: new ones must not overtake them.
         var hasBacklog = false
@@ -17,7 +18,7 @@ final class Places: Sendable {
     func reserve(upTo count: Int) -> Int {
         state.withLock { state in
             guard !state.hasBacklog, !state.isClosed else { return 0 }
-            let reserved = min(count, state.free)
+            let reserved = max(0, min(count, state.free))
             state.free -= reserved
             return reserved
         }

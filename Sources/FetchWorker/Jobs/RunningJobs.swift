@@ -2,30 +2,92 @@ import FetchEngine
 package import FetchJobs
 import Synchronization
 
-/// The jobs that run on this node, and the switch that stops each.
+/// The jobs that run on this node, and the switch that stops or holds each.
 final class RunningJobs: Sendable {
-    private let switches = Mutex<[Job.ID: StopSwitch]>([:])
+    fileprivate struct State {
+        var switches: [Job.ID: StopSwitch] = [:]
+        var suspended: Set<Job.ID> = []
+        /// When somebody last said which jobs are held.
+        var saidAt = ContinuousClock.now
+    }
 
-    var count: Int { switches.withLock { $0.count } }
+    private let state = Mutex(State())
+
+    var count: Int { state.withLock { $0.switches.count } }
+
+    var suspendedCount: Int { state.withLock { $0.suspended.count } }
 
     func add(_ id: Job.ID) -> StopSwitch {
         let stop = StopSwitch()
-        switches.withLock { $0[id] = stop }
+        state.withLock { $0.switches[id] = stop }
         return stop
     }
 
-    func remove(_ id: Job.ID) { _ = switches.withLock { $0.removeValue(forKey: id) } }
+    /// - Returns: Whether the job was held when it ended.
+    func remove(_ id: Job.ID) -> Bool {
+        state.withLock { state in
+            state.switches[id] = nil
+            return state.suspended.remove(id) != nil
+        }
+    }
 
     func stop(_ id: Job.ID, _ reason: StopSwitch.Reason) {
-        switches.withLock { $0[id] }?.stop(reason)
+        state.withLock { $0.switches[id] }?.stop(reason)
     }
 
     func stopAll(_ reason: StopSwitch.Reason) {
-        for stop in switches.withLock({ Array($0.values) }) { stop.stop(reason) }
+        for stop in state.withLock({ Array($0.switches.values) }) { stop.stop(reason) }
+    }
+
+    /// Stops those that are held: they would not end by themselves.
+    func stopSuspended(_ reason: StopSwitch.Reason) {
+        let suspended = state.withLock { state in state.suspended.compactMap { state.switches[$0] } }
+        for stop in suspended { stop.stop(reason) }
+    }
+
+    // MARK: Holding
+
+    /// Holds jobs, or lets them go on.
+    ///
+    /// - Returns: How many more run now; negative when there are fewer.
+    func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool) -> Int {
+        state.withLock { state in
+            state.saidAt = .now
+            return ids.reduce(0) { $0 + state.setSuspended($1, isSuspended) }
+        }
+    }
+
+    /// Holds exactly these jobs.
+    ///
+    /// - Parameter time: When this was not yet asked for; what was said after it counts for more.
+    /// - Returns: How many more run now; nil when it was asked for too early.
+    func setSuspended(only ids: Set<Job.ID>, asOf time: ContinuousClock.Instant) -> Int? {
+        state.withLock { state in
+            guard state.saidAt < time else { return nil }
+            state.saidAt = time
+            let resumed = state.suspended.subtracting(ids)
+            let more = resumed.reduce(0) { $0 + state.setSuspended($1, false) }
+            return ids.reduce(more) { $0 + state.setSuspended($1, true) }
+        }
     }
 }
 
-/// Stops one job, once, whenever: before its transfer starts or while it runs.
+extension RunningJobs.State {
+    /// - Returns: How many more jobs run now.
+    fileprivate mutating func setSuspended(_ id: Job.ID, _ isSuspended: Bool) -> Int {
+        guard let stop = switches[id] else { return 0 }
+        if isSuspended {
+            guard suspended.insert(id).inserted else { return 0 }
+            stop.suspend()
+            return -1
+        }
+        guard suspended.remove(id) != nil else { return 0 }
+        stop.resume()
+        return 1
+    }
+}
+
+/// Stops one job, once, or holds it for a while; whenever: before its transfer starts or while it runs.
 package final class StopSwitch: Sendable {
     package enum Reason: Sendable {
         /// Its client asked for it.
@@ -39,6 +101,7 @@ package final class StopSwitch: Sendable {
     private struct State {
         var reason: Reason?
         var task: SessionTask?
+        var isSuspended = false
         /// Waits for the switch to be thrown.
         var waiter: CheckedContinuation<Void, Never>?
     }
@@ -46,6 +109,8 @@ package final class StopSwitch: Sendable {
     private let state = Mutex(State())
 
     package init() {}
+
+    var isSuspended: Bool { state.withLock { $0.isSuspended } }
 
     package var reason: Reason? { state.withLock { $0.reason } }
 
@@ -85,10 +150,29 @@ package final class StopSwitch: Sendable {
         }
     }
 
+    /// Holds the transfer where it is.
+    func suspend() {
+        // Under the lock, so that it and its end keep their order.
+        state.withLock { state in
+            guard !state.isSuspended else { return }
+            state.isSuspended = true
+            state.task?.suspend()
+        }
+    }
+
+    func resume() {
+        state.withLock { state in
+            guard state.isSuspended else { return }
+            state.isSuspended = false
+            state.task?.resume()
+        }
+    }
+
     /// Names the transfer to be cancelled; cancels it at once when the switch was thrown before.
     func attach(_ task: SessionTask) {
         let isThrown = state.withLock { state in
             state.task = task
+            if state.isSuspended { task.suspend() }
             return state.reason != nil
         }
         if isThrown { task.cancel() }

@@ -51,14 +51,16 @@ struct EphemeralSession {
             }
             forget(oldest)
         }
-        let isScheduled = new.spec.firstState == .scheduled
         var job = Job(
-            id: new.id, tenant: new.tenant, state: isScheduled ? .scheduled : .running, spec: RawJSON(new.spec.json),
-            createdAt: .now)
-        if isScheduled { job.nextAttemptAt = new.spec.runAt } else { job.startedAt = job.createdAt }
+            id: new.id, tenant: new.tenant, state: .running, spec: RawJSON(new.spec.json), createdAt: .now)
+        if let time = new.spec.runAt, time > job.createdAt { job.nextAttemptAt = time }
+        job.state = job.stateInMemory(isSuspended: new.spec.isSuspended)
+        if job.state == .running { job.startedAt = job.createdAt }
         let claimed = ClaimedJob(
             id: new.id, tenant: new.tenant, spec: new.spec, claim: 1, expiresAt: new.spec.expiresAt)
-        jobs[new.id] = Entry(claimed: claimed, idempotency: new.idempotency, stop: StopSwitch(), job: job)
+        let stop = StopSwitch()
+        if new.spec.isSuspended { stop.suspend() }
+        jobs[new.id] = Entry(claimed: claimed, idempotency: new.idempotency, stop: stop, job: job)
         order.append(new.id)
         running += 1
         return .accepted(new.id)
@@ -91,15 +93,29 @@ struct EphemeralSession {
     mutating func schedule(_ id: Job.ID, after outcome: JobOutcome, at time: Timestamp) {
         let number = (jobs[id]?.job.attempts.count ?? 0) + 1
         jobs[id]?.job.attempts.append(Job.Attempt(outcome, number: number, next: time))
-        jobs[id]?.job.state = .scheduled
         jobs[id]?.job.nextAttemptAt = time
+        jobs[id]?.updateState()
     }
 
     /// Lets a job run whose time has come.
     mutating func begin(_ id: Job.ID) {
-        jobs[id]?.job.state = .running
         jobs[id]?.job.nextAttemptAt = nil
+        jobs[id]?.updateState()
         if jobs[id]?.job.startedAt == nil { jobs[id]?.job.startedAt = .now }
+    }
+
+    /// Holds a job where it is, or lets it go on.
+    mutating func setSuspended(_ id: Job.ID, _ isSuspended: Bool) {
+        guard let entry = jobs[id], !entry.job.state.isFinal else { return }
+        if isSuspended { entry.stop.suspend() } else { entry.stop.resume() }
+        jobs[id]?.updateState()
+    }
+
+    /// Forgets a job that is final.
+    mutating func remove(_ id: Job.ID) -> Bool {
+        guard jobs[id]?.job.state.isFinal == true else { return false }
+        forget(id)
+        return true
     }
 
     /// What a job of the session goes by.
@@ -132,6 +148,17 @@ extension Job.Attempt {
             nextAttemptAt: next,
             metrics: outcome.metrics
         )
+    }
+}
+
+extension EphemeralSession.Entry {
+    fileprivate mutating func updateState() { job.state = job.stateInMemory(isSuspended: stop.isSuspended) }
+}
+
+extension Job {
+    /// The state of a job that is not final.
+    fileprivate func stateInMemory(isSuspended: Bool) -> JobState {
+        isSuspended ? .suspended : nextAttemptAt == nil ? .running : .scheduled
     }
 }
 

@@ -137,6 +137,30 @@ package struct EphemeralJobStore: JobStore {
         return nil
     }
 
+    package func setSuspended(_ ids: [Job.ID], of tenant: Tenant.ID, _ isSuspended: Bool) async throws(StoreError) {
+        let others = ids.filter { ephemeral.entry($0, of: tenant) == nil }
+        for id in ids { ephemeral.setSuspended(id, of: tenant, isSuspended) }
+        if !others.isEmpty { try await stored.setSuspended(others, of: tenant, isSuspended) }
+    }
+
+    /// Jobs of ephemeral sessions stay as they were submitted.
+    package func change(
+        _ id: Job.ID,
+        of tenant: Tenant.ID,
+        from old: RawJSON,
+        to spec: JobSpec,
+        _ change: JobChange
+    ) async throws(StoreError) -> Bool {
+        guard ephemeral.entry(id, of: tenant) == nil else { return false }
+        return try await stored.change(id, of: tenant, from: old, to: spec, change)
+    }
+
+    package func remove(_ ids: [Job.ID], of tenant: Tenant.ID) async throws(StoreError) -> Set<Job.ID> {
+        let removed = ids.filter { ephemeral.remove($0, of: tenant) }
+        let others = Set(ids).subtracting(removed)
+        return others.isEmpty ? Set(removed) : try await stored.remove(Array(others), of: tenant).union(removed)
+    }
+
     /// Jobs of ephemeral sessions are not redriven: what they were is as short-lived as their session.
     package func redrive(_ jobs: [NewJob]) async throws(StoreError) -> Set<Job.ID> {
         try await stored.redrive(jobs.filter { ephemeral.entry($0.id, of: $0.tenant) == nil })

@@ -196,6 +196,19 @@ package final class EphemeralSessions: Service {
         }
     }
 
+    func setSuspended(_ id: Job.ID, of tenant: Tenant.ID, _ isSuspended: Bool) {
+        if entry(id, of: tenant) != nil { change(id) { $0.setSuspended(id, isSuspended) } }
+    }
+
+    /// Forgets a job that is final.
+    func remove(_ id: Job.ID, of tenant: Tenant.ID) -> Bool {
+        guard entry(id, of: tenant) != nil else { return false }
+        var isRemoved = false
+        change(id) { isRemoved = $0.remove(id) }
+        if isRemoved { state.withLock { $0.owners[id] = nil } }
+        return isRemoved
+    }
+
     func cancel(_ id: Job.ID, of tenant: Tenant.ID) {
         guard let entry = entry(id, of: tenant), !entry.job.state.isFinal else { return }
         state.withLock { state in

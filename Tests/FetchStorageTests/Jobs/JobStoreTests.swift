@@ -232,5 +232,6 @@ private final class RoomFor: DirectDispatch {
     func release(_ count: Int) { state.withLock { $0.room += count } }
     func wake() { state.withLock { $0.wakes += 1 } }
     func wake(after wait: Duration) {}
+    func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool) {}
     func cancel(_ id: Job.ID, _ manner: Cancellation) {}
 }

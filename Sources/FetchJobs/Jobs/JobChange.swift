@@ -1,0 +1,73 @@
+/// What a client changes of a stored job, as a merge patch writes it (RFC 7396): null takes a member away.
+package struct JobChange: Sendable, Equatable {
+    package enum Time: Sendable, Equatable {
+        case now
+        case at(Timestamp)
+    }
+
+    package var priority: Double?
+    package var runAt: Time?
+    /// By name; nil for those to be taken away.
+    package var labels: [(name: String, value: String?)] = []
+
+    package init() {}
+
+    /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
+    package init(json: JSONValue) throws(InvalidInput) {
+        let check = InputCheck()
+        if let object = JSONReader(json, check: check).object(of: ["priority", "runAt", "labels"]) {
+            priority = object["priority"].flatMap { $0.value == .null ? 0.5 : $0.number(in: 0...1) }
+            runAt = object["runAt"].flatMap { $0.value == .null ? .now : $0.timestamp().map { .at($0) } }
+            labels = object["labels"].map { Self.labels($0) } ?? []
+        }
+        try check.finish()
+    }
+
+    private static func labels(_ reader: JSONReader) -> [(name: String, value: String?)] {
+        (reader.dictionary() ?? []).compactMap { name, reader in
+            if reader.value == .null { return (name, nil) }
+            return JobSpec.Label(name: name, reader: reader).map { ($0.name, $0.value) }
+        }
+    }
+
+    package static func == (left: JobChange, right: JobChange) -> Bool {
+        left.priority == right.priority && left.runAt == right.runAt
+            && left.labels.elementsEqual(right.labels) { $0 == $1 }
+    }
+
+    /// Why a job in this state cannot be changed so; nil when it can.
+    package func obstacle(in state: JobState) -> String? {
+        switch state {
+        case .scheduled, .queued, .suspended: nil
+        case .running: runAt == nil ? nil : "The job runs already: runAt cannot be changed."
+        case .succeeded, .failed, .cancelled:
+            runAt == nil && priority == nil ? nil : "The job is \(state.rawValue): only its labels can be changed."
+        }
+    }
+
+    /// The spec with the change made.
+    ///
+    /// - Throws: ``InvalidInput`` when what comes of it breaks a rule.
+    package func applied(to spec: JobSpec) throws(InvalidInput) -> JobSpec {
+        var spec = spec
+        spec.priority = priority ?? spec.priority
+        switch runAt {
+        case nil: break
+        case .now: spec.runAt = nil
+        case .at(let time): spec.runAt = time
+        }
+        for label in labels {
+            let index = spec.labels.firstIndex { $0.name == label.name }
+            switch (index, label.value) {
+            case (let index?, let value?): spec.labels[index] = .init(name: label.name, value: value)
+            case (let index?, nil): spec.labels.remove(at: index)
+            case (nil, let value?): spec.labels.append(.init(name: label.name, value: value))
+            case (nil, nil): break
+            }
+        }
+        let check = InputCheck()
+        spec.check(check)
+        try check.finish()
+        return spec
+    }
+}

@@ -1,0 +1,104 @@
+package import FetchJobs
+import Postgres
+
+extension PostgresJobStore {
+    package func setSuspended(_ ids: [Job.ID], of tenant: Tenant.ID, _ isSuspended: Bool) async throws(StoreError) {
+        let jobs = try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- jobs.suspend
+                WITH target AS MATERIALIZED (
+                    SELECT q.tenant_id, q.job_id
+                    FROM unnest(\(ids)) AS asked (job_id)
+                    JOIN queue q ON q.tenant_id = \(tenant) AND q.job_id = asked.job_id
+                    WHERE q.suspended <> \(isSuspended)
+                    -- In one order, so that two of these cannot wait for each other.
+                    ORDER BY q.job_id
+                    FOR UPDATE OF q
+                )
+                UPDATE queue q
+                SET suspended = \(isSuspended)
+                FROM target t
+                WHERE q.tenant_id = t.tenant_id AND q.job_id = t.job_id
+                RETURNING q.job_id, q.node_id IS NOT NULL
+                """
+            )
+            return try rows.map { (id: try $0.decode(Job.ID.self, at: 0), runs: try $0.decode(Bool.self, at: 1)) }
+        }
+        let running = jobs.filter(\.runs).map(\.id)
+        dispatch?.setSuspended(running, isSuspended)
+        if !running.isEmpty { announce() }
+        if !isSuspended, running.count < jobs.count { callWorkers() }
+    }
+
+    package func change(
+        _ id: Job.ID,
+        of tenant: Tenant.ID,
+        from old: RawJSON,
+        to spec: JobSpec,
+        _ change: JobChange
+    ) async throws(StoreError) -> Bool {
+        let found = try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- jobs.change
+                WITH changed AS (
+                    UPDATE jobs
+                    SET spec = \(RawJSON(spec.json))
+                    WHERE tenant_id = \(tenant) AND id = \(id) AND spec::text = \(old)::text
+                    RETURNING tenant_id, id
+                ), queued AS (
+                    UPDATE queue q
+                    SET rank = \(spec.rank),
+                        run_at = CASE
+                            WHEN \(change.runAt == nil) OR q.node_id IS NOT NULL THEN q.run_at
+                            ELSE greatest(\(spec.runAt), now())
+                        END,
+                        scheduled = CASE
+                            WHEN \(change.runAt == nil) OR q.node_id IS NOT NULL THEN q.scheduled
+                            ELSE coalesce(\(spec.runAt) > now(), false)
+                        END
+                    FROM changed c
+                    WHERE q.tenant_id = c.tenant_id AND q.job_id = c.id
+                    RETURNING q.node_id IS NULL AND NOT q.scheduled AS is_due,
+                        CASE WHEN q.scheduled THEN q.run_at - now() END AS wait
+                )
+                SELECT queued.is_due, queued.wait FROM changed LEFT JOIN queued ON true
+                """
+            )
+            return try rows.first.map { row in
+                (isDue: try row.decode(Bool?.self, at: 0), wait: try row.decode(Duration?.self, at: 1))
+            }
+        }
+        guard let found else { return false }
+        if found.isDue == true { callWorkers() }
+        if let wait = found.wait { dispatch?.wake(after: wait) }
+        return true
+    }
+
+    package func remove(_ ids: [Job.ID], of tenant: Tenant.ID) async throws(StoreError) -> Set<Job.ID> {
+        try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- jobs.remove
+                WITH target AS MATERIALIZED (
+                    SELECT r.tenant_id, r.job_id
+                    FROM unnest(\(ids)) AS asked (job_id)
+                    JOIN results r ON r.tenant_id = \(tenant) AND r.job_id = asked.job_id
+                    ORDER BY r.job_id
+                    FOR UPDATE OF r
+                ), result AS (
+                    DELETE FROM results r USING target t WHERE r.tenant_id = t.tenant_id AND r.job_id = t.job_id
+                ), attempt AS (
+                    DELETE FROM attempts a USING target t WHERE a.tenant_id = t.tenant_id AND a.job_id = t.job_id
+                )
+                DELETE FROM jobs j
+                USING target t
+                WHERE j.tenant_id = t.tenant_id AND j.id = t.job_id
+                RETURNING j.id
+                """
+            )
+            return Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import FetchJobs
+import FetchStorage
+import Postgres
+import TestSupport
+import Testing
+
+/// What clients do with jobs that are stored.
+@Suite struct JobControlTests {
+    // R7: pause is data.
+    @Test func `a held job is claimed by nobody until it is let go`() async throws {
+        try await StoreFixture.with { fixture in
+            let jobs = [try NewJob.make(), try .make(more: #", "suspended": true"#)]
+            _ = try await fixture.store().enqueue(jobs)
+            try await fixture.store().setSuspended([jobs[0].id], of: fixture.tenant, true)
+            #expect(try await fixture.queue().claim(limit: 9).isEmpty)
+            #expect(try await fixture.queue().pulse().hasQueuedJobs == false)
+            let list = try await fixture.store().jobs(of: fixture.tenant, state: .suspended, page: JobPage(limit: 9))
+            #expect(Set(list.map(\.id)) == Set(jobs.map(\.id)))
+            try await fixture.store().setSuspended(jobs.map(\.id), of: fixture.tenant, false)
+            #expect(try await Set(fixture.queue().claim(limit: 9).map(\.id)) == Set(jobs.map(\.id)))
+        }
+    }
+
+    @Test func `the node that runs a held job hears of it, and it stays held when the node gives it back`() async throws
+    {
+        try await StoreFixture.with { fixture in
+            _ = try await fixture.store().enqueue([try .make()])
+            let job = try #require(try await fixture.queue(1).claim(limit: 1).first)
+            try await fixture.store(0).setSuspended([job.id], of: Tenant.ID(rawValue: 2), true)
+            #expect(try await fixture.queue(1).pulse().suspended.isEmpty)
+            try await fixture.store(0).setSuspended([job.id], of: fixture.tenant, true)
+            #expect(try await fixture.queue(0).pulse().suspended.isEmpty)
+            #expect(try await fixture.queue(1).pulse().suspended == [job.id])
+            try await fixture.queue(1).release([job])
+            #expect(try await fixture.queue(0).claim(limit: 1).isEmpty)
+            #expect(try await fixture.store().job(job.id, of: fixture.tenant)?.state == .suspended)
+        }
+    }
+
+    @Test func `a changed job waits at its new place and for its new time`() async throws {
+        try await StoreFixture.with { fixture in
+            let jobs = [try NewJob.make(), try .make()]
+            _ = try await fixture.store().enqueue(jobs)
+            func change(_ job: NewJob, _ text: String) async throws -> Bool {
+                let change = try JobChange(json: JSONParser.parse(text.utf8))
+                let stored = try #require(try await fixture.store().job(job.id, of: fixture.tenant))
+                let spec = try change.applied(to: try #require(stored.storedSpec))
+                return try await fixture.store().change(
+                    job.id, of: fixture.tenant, from: stored.spec, to: spec, change)
+            }
+            #expect(try await change(jobs[0], #"{"runAt": "2999-01-01T00:00:00Z", "labels": {"a": "1"}}"#))
+            #expect(try await fixture.store().job(jobs[0].id, of: fixture.tenant)?.state == .scheduled)
+            #expect(try await change(jobs[0], #"{"runAt": null, "priority": 0}"#))
+            #expect(try await fixture.queue().claim(limit: 2).map(\.id) == [jobs[1].id, jobs[0].id])
+            let spec = RawJSON(jobs[0].spec.json)
+            let late = try await fixture.store().change(
+                jobs[0].id, of: fixture.tenant, from: spec, to: jobs[0].spec, JobChange())
+            #expect(!late)
+        }
+    }
+
+    @Test func `a removed job leaves nothing, and one that is not final stays`() async throws {
+        try await StoreFixture.with { fixture in
+            _ = try await fixture.store().enqueue([try .make(), try .make()])
+            let jobs = try await fixture.queue().claim(limit: 2)
+            #expect(try await fixture.queue().settle(jobs[0], .make(body: .inline([1]))))
+            #expect(try await fixture.store().remove(jobs.map(\.id), of: Tenant.ID(rawValue: 2)).isEmpty)
+            #expect(try await fixture.store().remove(jobs.map(\.id), of: fixture.tenant) == [jobs[0].id])
+            #expect(try await fixture.store().job(jobs[0].id, of: fixture.tenant) == nil)
+            #expect(try await fixture.count("attempts") == 0)
+            #expect(try await fixture.store().job(jobs[1].id, of: fixture.tenant)?.state == .running)
+        }
+    }
+}
