@@ -42,6 +42,8 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     /// What only the loop's thread touches.
     private struct Turn {
         var jobs: [UnownedJob] = []
+        /// The room of jobs that have run.
+        var spareJobs: [UnownedJob] = []
         var registrations: [Registration?] = []
         var generation: UInt32 = 0
         var alarms = Heap<Alarm>()
@@ -206,7 +208,11 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         while runJobs() {
             let count = epoll_wait(epoll, events, Int32(capacity), timeout())
             inbox.withLock { $0.isAsleep = false }
-            for index in 0..<max(0, Int(count)) { deliver(events[index]) }
+            for index in 0..<max(0, Int(count)) {
+                deliver(events[index])
+                // At once: what the event has touched is in the processor's caches now.
+                runOwnJobs()
+            }
             fireTimers()
         }
     }
@@ -215,20 +221,30 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     ///
     /// - Returns: false when the loop is to stop and holds no job any more.
     private func runJobs() -> Bool {
-        var jobs: [UnownedJob] = []
-        swap(&jobs, &turn.jobs)
         var actions: [@Sendable () -> Void] = []
         let isStopping = inbox.withLock { inbox in
             if !inbox.actions.isEmpty { swap(&actions, &inbox.actions) }
-            jobs.append(contentsOf: inbox.jobs)
+            turn.jobs.append(contentsOf: inbox.jobs)
             inbox.jobs.removeAll(keepingCapacity: true)
             return inbox.isStopping
         }
+        let isIdle = actions.isEmpty && turn.jobs.isEmpty
         for action in actions { action() }
+        runOwnJobs()
+        return !(isStopping && isIdle && turn.jobs.isEmpty)
+    }
+
+    /// Runs the jobs that the loop's thread has; those that they enqueue are left for the next time.
+    private func runOwnJobs() {
+        guard !turn.jobs.isEmpty else { return }
+        var jobs: [UnownedJob] = []
+        swap(&jobs, &turn.spareJobs)
+        swap(&jobs, &turn.jobs)
         for job in jobs {
             job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
         }
-        return !(isStopping && jobs.isEmpty && actions.isEmpty && turn.jobs.isEmpty)
+        jobs.removeAll(keepingCapacity: true)
+        turn.spareJobs = jobs
     }
 
     /// How long epoll may wait, in milliseconds; -1 without end.
