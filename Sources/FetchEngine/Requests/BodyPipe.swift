@@ -97,6 +97,9 @@ public final class BodyPipe: Sendable, BodyStreamProvider {
 
     // MARK: The transfer
 
+    /// How many bytes lie in it, those included that were read and not dropped yet.
+    var kept: Int { state.withLock { $0.bytes.count } }
+
     /// Moves bytes into the buffer; when there are none yet, `onReadable` is called once there are.
     func read(into buffer: UnsafeMutableRawBufferPointer, onReadable: @escaping @Sendable () -> Void) -> Reading {
         let (reading, writer) = state.withLock { state in
@@ -105,7 +108,7 @@ public final class BodyPipe: Sendable, BodyStreamProvider {
             state.bytes.withUnsafeBytes { bytes in
                 buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[state.offset..<state.offset + count]))
             }
-            state.consume(count)
+            state.consume(count, capacity: capacity)
             let hasRoom = state.bytes.count - state.offset < capacity
             return (.bytes(count), hasRoom ? state.writer.take() : nil)
         }
@@ -134,10 +137,11 @@ extension BodyPipe.State {
         return .later
     }
 
-    fileprivate mutating func consume(_ count: Int) {
+    /// A writer that is always ahead never lets the pipe run empty, so what was read is dropped once it is much.
+    fileprivate mutating func consume(_ count: Int, capacity: Int) {
         offset += count
-        guard offset == bytes.count else { return }
-        bytes.removeAll(keepingCapacity: true)
+        guard offset == bytes.count || offset >= capacity else { return }
+        bytes.removeSubrange(..<offset)
         offset = 0
     }
 }
