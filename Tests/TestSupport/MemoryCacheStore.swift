@@ -34,14 +34,10 @@ package final class MemoryCacheStore: CacheStore {
 
 extension CacheFilter {
     fileprivate func includes(_ answer: CachedAnswer) -> Bool {
-        guard session == nil || session == answer.session else { return false }
-        return switch choice {
-        case .all: true
-        case .url(let url): answer.entry.key.url == url
-        case .host(let host): answer.entry.response.url.host == host
-        case .prefix(let prefix): answer.entry.key.url.hasPrefix(prefix)
-        case .tag(let tag): answer.tags.contains(tag)
-        case .since(let time): answer.entry.responseTime.microseconds >= time.microseconds
-        }
+        let url = answer.entry.key.url
+        return (session.map { $0 == answer.session } ?? true) && (self.url.map { $0 == url } ?? true)
+            && (host.map { $0 == answer.entry.response.url.host } ?? true) && (prefix.map(url.hasPrefix) ?? true)
+            && (tag.map(answer.tags.contains) ?? true)
+            && (since.map { $0.microseconds <= answer.entry.responseTime.microseconds } ?? true)
     }
 }

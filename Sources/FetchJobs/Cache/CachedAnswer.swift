@@ -1,36 +1,25 @@
 package import FetchEngine
 import HTTPTypes
 
-/// Which cached answers are meant.
+/// Which cached answers are meant: those that everything that is set holds for.
 package struct CacheFilter: Sendable {
-    package enum Choice: Sendable {
-        case all
-        /// Those for this URL, as ``CacheKey/url`` has it, whatever the method.
-        case url(String)
-        case host(String)
-        /// Those whose URL begins with this text.
-        case prefix(String)
-        /// Those that the origin marked with this word.
-        case tag(String)
-        /// Those that came then or later.
-        case since(Timestamp)
-    }
+    package var session: TenantSession.ID?
+    /// The URL as ``CacheKey/url`` has it, whatever the method.
+    package var url: String?
+    package var host: String?
+    /// How the URL begins.
+    package var prefix: String?
+    /// A word that the origin marked them with.
+    package var tag: String?
+    /// When they came at the earliest.
+    package var since: Timestamp?
 
-    /// Nil for those of all sessions.
-    package let session: TenantSession.ID?
-    package let choice: Choice
+    package init(session: TenantSession.ID? = nil) { self.session = session }
 
-    package init(_ choice: Choice, in session: TenantSession.ID? = nil) {
-        self.session = session
-        self.choice = choice
-    }
-}
-
-extension CacheFilter.Choice {
-    /// Those for the URL that a text names; nil when it names none that can be cached.
-    package init?(url text: String) {
+    /// The form in which a URL is looked for; nil for a text that is no URL whose answers can be cached.
+    package static func canonicalURL(_ text: String) -> String? {
         guard let url = try? URLRecord(text), url.isHTTP else { return nil }
-        self = .url(CacheKey(url: url).url)
+        return CacheKey(url: url).url
     }
 }
 

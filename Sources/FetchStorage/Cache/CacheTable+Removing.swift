@@ -6,7 +6,6 @@ extension CacheTable {
     /// Which entries of a session are to go.
     enum Removal {
         case version(CacheEntry)
-        case key(CacheKey)
         case since(UnixTime)
         case all
     }
@@ -17,7 +16,6 @@ extension CacheTable {
             switch removal {
             case .version(let entry):
                 "e.key = \(Place(entry.key, of: session).key) AND e.id = \(entry.id.number)"
-            case .key(let key): "e.key = \(Place(key, of: session).key)"
             case .since(let time): "e.responded_at >= \(time.timestamp)"
             case .all: "true"
             }
@@ -37,9 +35,31 @@ extension CacheTable {
         return Change(version: try row.decode(at: 2), blobs: try row.decode(at: 3))
     }
 
+    /// Removes all that is stored for keys, as every request does that may have changed something at an origin.
+    static func remove(_ places: [Place], client: Client) async throws -> [Change] {
+        let rows = try await client.query(
+            """
+            -- cache.removeKeys
+            WITH removed AS (
+                DELETE FROM cache_entries e
+                USING unnest(
+                    \(places.map(\.session.tenant)), \(places.map(\.session.session)), \(places.map(\.key))
+                ) AS changed (tenant_id, session_id, key)
+                WHERE e.tenant_id = changed.tenant_id AND e.session_id = changed.session_id AND e.key = changed.key
+                RETURNING e.tenant_id, e.session_id, e.blob_id
+            ), raised AS (
+                \(raiseVersions("SELECT DISTINCT tenant_id, session_id FROM removed"))
+            )
+            SELECT tenant_id, session_id, cache_version, NULL::uuid FROM raised
+            UNION ALL
+            SELECT tenant_id, session_id, NULL, blob_id FROM removed WHERE blob_id IS NOT NULL
+            """
+        )
+        return try changes(rows, of: places.map(\.session))
+    }
+
     /// Removes what a filter chooses from the caches of a tenant, and from the memory of all nodes.
     func purge(_ filter: CacheFilter, of tenant: Tenant.ID) async throws -> (count: Int, blobs: [Blob.ID]) {
-        let isMeant: Query = if let session = filter.session { "id = \(session)" } else { "true" }
         let rows = try await client.query(
             """
             -- cache.purge
@@ -57,7 +77,7 @@ extension CacheTable {
                         SELECT id FROM sessions
                         WHERE tenant_id = \(tenant) AND kind <> 'ephemeral' AND state <> 'invalidated'
                     ) AS sessions
-                    WHERE \(isMeant)
+                    WHERE \(filter.session)::uuid IS NULL OR id = \(filter.session)
                     """))
             )
             SELECT count(*), array_agg(blob_id) FILTER (WHERE blob_id IS NOT NULL)

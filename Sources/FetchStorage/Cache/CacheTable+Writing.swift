@@ -181,7 +181,7 @@ extension CacheTable {
     }
 
     /// What each write of a batch has changed; the first of a session brings the blobs.
-    private static func changes(_ rows: Rows, of sessions: [SessionAddress]) throws -> [Change] {
+    static func changes(_ rows: Rows, of sessions: [SessionAddress]) throws -> [Change] {
         var changes: [SessionAddress: Change] = [:]
         for row in rows {
             let session = SessionAddress(tenant: try row.decode(at: 0), session: try row.decode(at: 1))

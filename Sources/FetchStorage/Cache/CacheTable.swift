@@ -39,12 +39,14 @@ struct CacheTable: Sendable {
     private let looking: Batcher<Place, [Found]>
     let storing: Batcher<Storing, Change>
     let refreshing: Batcher<Refreshing, Change>
+    let removing: Batcher<Place, Change>
 
     init(client: Client) {
         self.client = client
         looking = Batcher(maximumItems: 500) { try await Self.look($0, client: client) }
         storing = Batcher(maximumItems: 200) { try await Self.store($0, client: client) }
         refreshing = Batcher(maximumItems: 200) { try await Self.refresh($0, client: client) }
+        removing = Batcher(maximumItems: 500) { try await Self.remove($0, client: client) }
     }
 
     func entries(for key: CacheKey, of session: SessionAddress) async throws -> [Found] {
@@ -124,16 +126,13 @@ struct CacheTable: Sendable {
 
     /// The condition on `cache_entries e` that a filter stands for.
     static func chosen(by filter: CacheFilter) -> Query {
-        let choice: Query =
-            switch filter.choice {
-            case .all: "true"
-            case .url(let url): "e.url = \(url)"
-            case .host(let host): "e.host = \(host)"
-            case .prefix(let prefix): "starts_with(e.url, \(prefix))"
-            case .tag(let tag): "\(tag) = ANY (e.tags)"
-            case .since(let time): "e.responded_at >= \(time)"
-            }
-        guard let session = filter.session else { return choice }
-        return "e.session_id = \(session) AND \(choice)"
+        """
+        (\(filter.session)::uuid IS NULL OR e.session_id = \(filter.session))
+            AND (\(filter.url)::text IS NULL OR e.url = \(filter.url))
+            AND (\(filter.host)::text IS NULL OR e.host = \(filter.host))
+            AND (\(filter.prefix)::text IS NULL OR starts_with(e.url, \(filter.prefix)))
+            AND (\(filter.tag)::text IS NULL OR \(filter.tag) = ANY (e.tags))
+            AND (\(filter.since)::timestamptz IS NULL OR e.responded_at >= \(filter.since))
+        """
     }
 }

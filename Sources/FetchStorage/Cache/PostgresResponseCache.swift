@@ -99,21 +99,28 @@ final class PostgresResponseCache: SharedResponseCache {
     // MARK: Forgetting
 
     nonisolated(nonsending) func remove(_ entry: CacheEntry) async {
-        await remove(.version(entry)) { $0.remove(entry) }
+        await remove({ $0.remove(entry) }) { [table, session] in try await table.remove(.version(entry), of: session) }
     }
 
     nonisolated(nonsending) func removeEntries(for key: CacheKey) async {
-        await remove(.key(key)) { $0.removeEntries(for: key) }
+        await remove({ $0.removeEntries(for: key) }) { [table, session] in
+            try await table.removing.submit([CacheTable.Place(key, of: session)]).first ?? CacheTable.Change()
+        }
     }
 
     nonisolated(nonsending) func removeEntries(since time: UnixTime) async {
-        await remove(.since(time)) { $0.removeEntries(since: time) }
+        await remove({ $0.removeEntries(since: time) }) { [table, session] in
+            try await table.remove(.since(time), of: session)
+        }
     }
 
-    nonisolated(nonsending) func removeAllEntries() async { await remove(.all) { $0.removeAll() } }
+    nonisolated(nonsending) func removeAllEntries() async {
+        await remove({ $0.removeAll() }) { [table, session] in try await table.remove(.all, of: session) }
+    }
 
     private nonisolated(nonsending) func remove(
-        _ removal: CacheTable.Removal, _ forget: @Sendable (inout MemoryTier) -> Void
+        _ forget: @Sendable (inout MemoryTier) -> Void,
+        elsewhere: nonisolated(nonsending) () async throws -> CacheTable.Change
     ) async {
         let isEmpty = tier.withLock { tier in
             tier.change(forget)
@@ -121,7 +128,7 @@ final class PostgresResponseCache: SharedResponseCache {
         }
         // Nothing of the session was ever stored: what changes nothing costs nothing.
         guard !isEmpty else { return }
-        let change = await keeper.reaching { [table, session] in try await table.remove(removal, of: session) }
+        let change = await keeper.reaching(elsewhere)
         if let change { committed(change) { _ in } }
     }
 

@@ -44,6 +44,7 @@ import Testing
             #expect(first?["userInfo"]?["a"]?.string == "b" && first?["bytes"]?.integer == 3)
             #expect(first?["session"]?.string == "default" && first?["mimeType"]?.string == "text/html")
             #expect(urls(try await call(.get, "/v1/cache?host=H1.example")).count == 2)
+            #expect(urls(try await call(.get, "/v1/cache?host=h1.example&tag=t4")).isEmpty)
             #expect(urls(try await call(.get, "/v1/cache?since=2023-11-14T22:13:23Z")).count == 2)
             #expect(try await call(.delete, "/v1/cache?tag=t3").json?["removed"]?.integer == 1)
             #expect(try await call(.delete, "/v1/cache?prefix=https://h0.example/").json?["removed"]?.integer == 3)
@@ -80,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "/v1/cache?url=ftp://h/", "/v1/cache?url=x", "/v1/cache?since=yesterday", "/v1/cache?url=http://h/&host=h",
+        "/v1/cache?url=ftp://h/", "/v1/cache?url=x", "/v1/cache?since=yesterday", "/v1/cache?host=h&host=h",
         "/v1/cache?cursor=x", "/v1/cache?limit=0", "/v1/cache?other=1", "/v1/cache/explain", "/v1/cache?session=x",
         "/v1/cache/explain?url=http://h/&host=h",
     ])

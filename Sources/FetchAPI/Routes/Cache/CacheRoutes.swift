@@ -18,7 +18,7 @@ struct CacheRoutes: Sendable {
     }
 
     private func list(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        let query = try call.query(allowing: Self.filters.union(["session", "limit", "cursor"]))
+        let query = try call.query(allowing: Self.filters.union(["limit", "cursor"]))
         let filter = try await filter(query, of: tenant)
         let limit = try query.integer("limit", in: 1...Self.maximumAnswers, default: 25)
         let after = try query["cursor"].map { try Self.position($0) }
@@ -35,7 +35,7 @@ struct CacheRoutes: Sendable {
             writer.member("hasMore", next != nil)
             writer.member("nextCursor", next)
         }
-        let text = Query.text((Self.filters.sorted() + ["session"]).map { ($0, query[$0]) })
+        let text = Query.text(Self.filters.sorted().map { ($0, query[$0]) })
         response.headers[.link] = next.map { "</v1/cache?limit=\(limit)\(text)&cursor=\($0)>; rel=\"next\"" }
         return response
     }
@@ -48,7 +48,7 @@ struct CacheRoutes: Sendable {
     }
 
     private func purge(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        let query = try call.query(allowing: Self.filters.union(["session"]))
+        let query = try call.query(allowing: Self.filters)
         let count = try await cache.purge(try await filter(query, of: tenant), of: tenant)
         return .json { $0.member("removed", count) }
     }
@@ -70,32 +70,30 @@ struct CacheRoutes: Sendable {
 
     // MARK: Filters
 
-    private static let filters: Set = ["url", "host", "prefix", "tag", "since"]
+    private static let filters: Set = ["session", "url", "host", "prefix", "tag", "since"]
 
-    /// One of the filters at most, for one session or for all.
     private func filter(_ query: Query, of tenant: Tenant.ID) async throws -> CacheFilter {
-        let choice = try Self.choice(query)
-        guard query["session"] != nil else { return CacheFilter(choice) }
-        return CacheFilter(choice, in: try await sessions.address(query.session(), of: tenant).session)
+        var filter = CacheFilter()
+        if query["session"] != nil { filter.session = try await sessions.address(query.session(), of: tenant).session }
+        filter.url = try query["url"].map { try Self.url($0) }
+        filter.host = query["host"]?.lowercased()
+        filter.prefix = query["prefix"]
+        filter.tag = query["tag"]
+        filter.since = try query["since"].map { try Self.time($0) }
+        return filter
     }
 
-    private static func choice(_ query: Query) throws(Problem) -> CacheFilter.Choice {
-        let named = query.names.filter { filters.contains($0) }
-        guard named.count < 2 else { throw Problem(parameter: named[1], "does not go with \(named[0])") }
-        if let text = query["url"] {
-            guard let choice = CacheFilter.Choice(url: text) else {
-                throw Problem(parameter: "url", "is not an http or https URL")
-            }
-            return choice
+    private static func url(_ text: String) throws(Problem) -> String {
+        guard let url = CacheFilter.canonicalURL(text) else {
+            throw Problem(parameter: "url", "is not an http or https URL")
         }
-        if let text = query["since"] {
-            guard let time = Timestamp(rfc3339: text) else {
-                throw Problem(parameter: "since", "must be a time as RFC 3339 writes it, such as 2026-11-21T10:52:00Z")
-            }
-            return .since(time)
+        return url
+    }
+
+    private static func time(_ text: String) throws(Problem) -> Timestamp {
+        guard let time = Timestamp(rfc3339: text) else {
+            throw Problem(parameter: "since", "must be a time as RFC 3339 writes it, such as 2026-11-21T10:52:00Z")
         }
-        if let host = query["host"] { return .host(host.lowercased()) }
-        if let prefix = query["prefix"] { return .prefix(prefix) }
-        return query["tag"].map { .tag($0) } ?? .all
+        return time
     }
 }
