@@ -63,11 +63,7 @@ extension CacheTable {
         let rows = try await client.query(
             """
             -- cache.purge
-            WITH removed AS (
-                DELETE FROM cache_entries e
-                WHERE e.tenant_id = \(tenant) AND \(Self.chosen(by: filter))
-                RETURNING e.blob_id
-            ), raised AS (
+            WITH raised AS (
                 -- Of all sessions, for what is in the memory of nodes only may be meant too.
                 \(Self.raiseVersions("""
                     SELECT \(tenant) AS tenant_id, id AS session_id
@@ -79,6 +75,12 @@ extension CacheTable {
                     ) AS sessions
                     WHERE \(filter.session)::uuid IS NULL OR id = \(filter.session)
                     """))
+            ), removed AS (
+                DELETE FROM cache_entries e
+                WHERE e.tenant_id = \(tenant) AND \(Self.chosen(by: filter))
+                    -- After the sessions, in whose order answers are stored: so neither waits for the other.
+                    AND (SELECT count(*) FROM raised) >= 0
+                RETURNING e.blob_id
             )
             SELECT count(*), array_agg(blob_id) FILTER (WHERE blob_id IS NOT NULL)
             FROM removed

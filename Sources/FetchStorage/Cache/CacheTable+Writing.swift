@@ -143,15 +143,18 @@ extension CacheTable {
                     \(items.map(\.entry.cost)),
                     \(items.map(\.entry.responseTime.timestamp))
                 ) AS input (tenant_id, session_id, key, old_id, id, tags, entry, cost, responded_at)
+            ), raised AS (
+                \(raiseVersions("SELECT DISTINCT tenant_id, session_id FROM input"))
             ), refreshed AS (
                 UPDATE cache_entries e
                 SET id = i.id, tags = string_to_array(i.tags, ' '), entry = i.entry, cost = i.cost,
                     responded_at = i.responded_at, used_at = now()
                 FROM input i
                 WHERE e.tenant_id = i.tenant_id AND e.session_id = i.session_id AND e.key = i.key AND e.id = i.old_id
-                RETURNING e.tenant_id, e.session_id
+                    -- After the sessions, in whose order answers are stored: so neither waits for the other.
+                    AND (SELECT count(*) FROM raised) >= 0
             )
-            \(raiseVersions("SELECT DISTINCT tenant_id, session_id FROM refreshed")), NULL::uuid
+            SELECT tenant_id, session_id, cache_version, NULL::uuid FROM raised
             """
         )
         return try changes(rows, of: items.map(\.place.session))
