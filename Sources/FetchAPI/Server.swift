@@ -20,6 +20,8 @@ package struct Server: Service {
         package var authenticationFailures = 1000
         /// How many bytes a blob may have.
         package var maximumBlobBytes: Int64 = 64 << 30
+        /// What jobs may load besides http and https.
+        package var schemes = OptionalSchemes()
         /// What dashboard sessions are signed with; a new one at each start signs everyone out.
         package var sessionSecret = SessionSecret()
         /// How long a connection may take.
@@ -118,7 +120,7 @@ package struct Server: Service {
     static func routes(_ ports: Ports, _ configuration: Configuration, _ authenticator: Authenticator) -> [Route] {
         let submitted = ports.metrics.counter("fetchd_jobs_submitted_total", "Jobs accepted.")[]
         let known = KnownEndpoints(store: ports.webhooks)
-        let sessions = KnownSessions(store: ports.sessions)
+        let sessions = KnownSessions(store: ports.sessions, schemes: configuration.schemes)
         let waiting = FinalJobs(jobs: ports.jobs, finished: ports.finished)
         let holds = BlobHolds(catalog: ports.catalog)
         let blobs = BlobRoutes(
@@ -130,6 +132,7 @@ package struct Server: Service {
         let batch = BatchRoute(
             jobs: ports.jobs, endpoints: known, sessions: sessions, holds: holds, submitted: submitted)
         return jobs.routes + batch.routes + JobControlRoutes(jobs: ports.jobs, holds: holds).routes
+            + JobActionRoutes(jobs: ports.jobs, holds: holds).routes
             + HARRoute(jobs: ports.jobs).routes
             + SessionRoutes(
                 sessions: ports.sessions, snapshots: ports.snapshots, known: sessions, endpoints: known,

@@ -1,6 +1,7 @@
 import Configuration
 import FetchAPI
 import FetchEngine
+import FetchJobs
 import FetchStorage
 import FetchWorker
 import Glibc
@@ -54,6 +55,7 @@ struct Settings: CustomStringConvertible {
         s3 = try Self.s3(reader.scoped(to: "s3"), dataDirectory: dataDirectory)
         server.read(reader.scoped(to: "server"))
         dispatcher.read(reader.scoped(to: "worker"))
+        if let days = reader.double(forKey: "retention.days") { dispatcher.retention = .seconds(days * 86_400) }
         courier.read(reader.scoped(to: "webhooks"))
         cache.read(reader.scoped(to: "cache"))
         session.httpMaximumConnectionsPerHost = reader.int(
@@ -68,6 +70,10 @@ struct Settings: CustomStringConvertible {
         session.caching.storesUnconfirmableAnswers = false
         // What jobs and webhooks may ask for; the engine itself knows more.
         session.networkSchemes = ["http", "https"]
+        server.schemes.allowsData = reader.bool(forKey: "schemes.data", default: server.schemes.allowsData)
+        server.schemes.allowsFile = reader.bool(forKey: "schemes.file", default: server.schemes.allowsFile)
+        // A folder for each tenant, by its number; jobs see theirs as the root of all files.
+        if server.schemes.allowsFile { session.fileMount = "\(dataDirectory)/files" }
         for rule in reader.string(forKey: "guard.allow", default: "").split(whereSeparator: { $0 == "," || $0 == " " })
         {
             do { try targetPolicy.allow(String(rule)) } catch {

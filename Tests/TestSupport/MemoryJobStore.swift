@@ -101,13 +101,13 @@ package final class MemoryJobStore: JobStore {
 
     package func jobs(
         of tenant: Tenant.ID,
-        state filter: JobState?,
+        matching filter: JobFilter,
         page: JobPage
     ) async throws(StoreError) -> [JobSummary] {
         try check()
         return state.withLock { state in
             state.jobs.values
-                .filter { $0.tenant == tenant && (filter == nil || $0.state == filter) }
+                .filter { $0.tenant == tenant && filter.matches($0) }
                 .filter { job in page.after.map { job.id < $0 } ?? true }
                 .sorted { $0.id > $1.id }
                 .prefix(page.limit)
@@ -115,18 +115,14 @@ package final class MemoryJobStore: JobStore {
         }
     }
 
-    package func cancel(
-        _ id: Job.ID,
-        of tenant: Tenant.ID,
-        _ manner: Cancellation
-    ) async throws(StoreError) -> Job? {
-        guard let job = try await job(id, of: tenant) else { return nil }
-        switch job.state {
-        case .scheduled, .queued, .suspended: finish(id, .cancelled)
-        case .running: change(id) { $0.isCancelling = true }
-        case .succeeded, .failed, .cancelled: break
+    package func cancel(_ ids: [Job.ID], of tenant: Tenant.ID, _ manner: Cancellation) async throws(StoreError) {
+        for id in ids {
+            switch try await job(id, of: tenant)?.state {
+            case .scheduled, .queued, .suspended: finish(id, .cancelled)
+            case .running: change(id) { $0.isCancelling = true }
+            case .succeeded, .failed, .cancelled, nil: break
+            }
         }
-        return try await self.job(id, of: tenant)
     }
 
     package func setSuspended(_ ids: [Job.ID], of tenant: Tenant.ID, _ isSuspended: Bool) async throws(StoreError) {

@@ -114,14 +114,15 @@ struct DashboardRoutes: Sendable {
     private func list(_ call: Call, _ session: DashboardSession) async throws -> Response {
         let query = try call.query(allowing: ["state", "cursor"])
         let state: JobState? = try query.oneOf("state")
-        let after = try query["cursor"].map { try JobCursor($0, state: state).after }
+        let filter = JobFilter(state: state)
+        let after = try query["cursor"].map { try JobCursor($0, filter: filter).after }
         let found = try await jobs.jobs(
             of: session.tenant,
-            state: state,
+            matching: filter,
             page: JobPage(limit: Self.pageSize + 1, after: after)
         )
         let shown = Array(found.prefix(Self.pageSize))
-        let next = found.count > shown.count ? shown.last.map { JobCursor(after: $0.id, state: state) } : nil
+        let next = found.count > shown.count ? shown.last.map { JobCursor(after: $0.id, filter: filter) } : nil
         let title = state.map { "Jobs: \($0.rawValue)" } ?? "Jobs"
         return page(.jobs, JobListPage(shown, state: state, next: next, frame: frame(title, session), now: .now))
     }

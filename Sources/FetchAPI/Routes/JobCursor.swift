@@ -4,7 +4,7 @@ import FetchJobs
 typealias JobCursor = Cursor<Job.Kind>
 
 extension JobCursor {
-    init(after: Job.ID, state: JobState?) { self.init(after: after, filter: state?.rawValue ?? "") }
+    init(after: Job.ID, filter: JobFilter) { self.init(after: after, filter: filter.word) }
 
-    init(_ text: String, state: JobState?) throws(Problem) { try self.init(text, filter: state?.rawValue ?? "") }
+    init(_ text: String, filter: JobFilter) throws(Problem) { try self.init(text, filter: filter.word) }
 }

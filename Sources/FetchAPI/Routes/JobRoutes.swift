@@ -101,23 +101,23 @@ struct JobRoutes: Sendable {
     }
 
     private func list(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        let query = try call.query(allowing: ["state", "limit", "cursor"])
-        let state: JobState? = try query.oneOf("state")
+        let query = try call.query(allowing: JobFilter.parameters.union(["limit", "cursor"]))
+        let filter = try JobFilter(query)
         let limit = try query.integer("limit", in: 1...100, default: 25)
-        let after = try query["cursor"].map { try JobCursor($0, state: state).after }
+        let after = try query["cursor"].map { try JobCursor($0, filter: filter).after }
         // One more than is shown tells whether the list goes on.
-        var page = try await jobs.jobs(of: tenant, state: state, page: JobPage(limit: limit + 1, after: after))
+        var page = try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: limit + 1, after: after))
         let hasMore = page.count > limit
         page = Array(page.prefix(limit))
-        let next = hasMore ? page.last.map { JobCursor(after: $0.id, state: state).text } : nil
+        let next = hasMore ? page.last.map { JobCursor(after: $0.id, filter: filter).text } : nil
         var response = Response.json { writer in
             writer.member("data", array: { writer in page.forEach { $0.write(&writer) } })
             writer.member("hasMore", hasMore)
             writer.member("nextCursor", next)
         }
         if let next {
-            let filter = state.map { "&state=\($0.rawValue)" } ?? ""
-            response.headers[.link] = "</v1/jobs?limit=\(limit)\(filter)&cursor=\(next)>; rel=\"next\""
+            let parameters = Query.text(filter.items)
+            response.headers[.link] = "</v1/jobs?limit=\(limit)\(parameters)&cursor=\(next)>; rel=\"next\""
         }
         return response
     }

@@ -17,6 +17,13 @@ struct FileRoot {
         self.path = path
     }
 
+    /// Takes an absolute path that is the root of what URLs name.
+    init?(mounting path: String) {
+        guard path.hasPrefix("/") else { return nil }
+        components = []
+        self.path = path
+    }
+
     /// Opens a regular file below the root.
     ///
     /// Each component is opened from its folder and none may be a link, so whatever others rename meanwhile, what is

@@ -30,7 +30,8 @@ extension SharedConfiguration {
         if let own = value.handlerList?.handlers.first(where: { $0.canHandle(request) }) { return own }
         if let handler = ProtocolRegistry.shared.handler(for: request) { return handler }
         guard !request.url.isHTTP else { return nil }
-        let files = FileHandler(roots: value.fileRoots.compactMap(FileRoot.init))
+        let mount = value.fileMount.flatMap { FileRoot(mounting: $0) }.map { [$0] } ?? []
+        let files = FileHandler(roots: value.fileRoots.compactMap { FileRoot($0) } + mount)
         return [DataHandler(), files].first { $0.canHandle(request) }
     }
 }

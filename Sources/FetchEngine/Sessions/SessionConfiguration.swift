@@ -133,6 +133,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     ///
     /// Links are not followed. A path that is not absolute opens nothing.
     public var fileRoots: [String] = []
+    /// A folder that is the root of what `file:` URLs name, so that they tell nothing of where it lies.
+    package var fileMount: String?
     /// See ``protocolHandlers``.
     var handlerList: HandlerList?
     /// What it keeps without acting on it.

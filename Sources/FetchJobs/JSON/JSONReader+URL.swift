@@ -15,15 +15,26 @@ extension JSONReader {
 
     /// An http or https URL that may hold a user name and password.
     func httpURLWithUserInfo() -> URLRecord? {
-        guard let text = string(maximumLength: 16_384) else { return nil }
-        do throws(TargetRefusal) {
-            let url = try TargetGuard(policy: .unrestricted).target(text)
-            guard url.isHTTP else {
-                refuse("must be an http or https URL (schemeForbidden)")
-                return nil
-            }
-            return url
-        } catch {
+        guard let text = string(maximumLength: 16_384), let url = target(text) else { return nil }
+        guard url.isHTTP else {
+            refuse("must be an http or https URL (schemeForbidden)")
+            return nil
+        }
+        return url
+    }
+
+    /// A URL that a job may have; whether this service loads its scheme is asked elsewhere.
+    func jobURL() -> URLRecord? {
+        guard let text = string(maximumLength: 16_384), let url = target(text) else { return nil }
+        guard url.isHTTP || OptionalSchemes.names.contains(url.scheme) else {
+            refuse("must be an http, https, data or file URL (schemeForbidden)")
+            return nil
+        }
+        return url
+    }
+
+    private func target(_ text: String) -> URLRecord? {
+        do throws(TargetRefusal) { return try TargetGuard(policy: .unrestricted).target(text) } catch {
             refuse("\(error.message) (\(error.code))")
             return nil
         }

@@ -41,7 +41,7 @@ extension JobRequest {
     init?(reader: JSONReader, userInfo: inout Credential?) {
         let names: Set = ["url", "method", "headers", "body", "cachePolicy", "mainDocumentURL"]
         guard let object = reader.object(of: names) else { return nil }
-        let url = object.required("url").flatMap { $0.httpURLWithUserInfo() }
+        let url = object.required("url").flatMap { $0.jobURL() }
         method = object["method"].flatMap { Self.method($0) } ?? .get
         headers = object["headers"].map { Self.headers($0) } ?? HTTPFields()
         body = object["body"].flatMap { JobBody(reader: $0) }

@@ -38,6 +38,11 @@ package struct JobSpec: Sendable, Equatable {
     package struct Label: Sendable, Equatable {
         package let name: String
         package let value: String
+
+        package init(name: String, value: String) {
+            self.name = name
+            self.value = value
+        }
     }
 
     package struct Webhook: Sendable, Equatable {
@@ -123,7 +128,7 @@ extension JobSpec {
         }
     }
 
-    private static func labels(_ reader: JSONReader) -> [Label] {
+    static func labels(_ reader: JSONReader) -> [Label] {
         guard let members = reader.dictionary() else { return [] }
         return members.compactMap { Label(name: $0, reader: $1) }
     }

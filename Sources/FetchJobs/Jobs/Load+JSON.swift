@@ -5,7 +5,14 @@ import HTTPTypes
 
 extension Response {
     /// Writes the members of the response; the body is not among them.
-    package func write(_ writer: inout JSONWriter) {
+    package func write(_ writer: inout JSONWriter) { write(&writer, headerFields) }
+
+    /// The same for what is stored: the values of cookies lie sealed in their jar and nowhere else.
+    package func writeWithoutCookieValues(_ writer: inout JSONWriter) {
+        write(&writer, headerFields.withoutCookieValues)
+    }
+
+    private func write(_ writer: inout JSONWriter, _ headerFields: HTTPFields) {
         writer.member("url", url.withoutCredentials().description)
         writer.member("status", status.code)
         writer.member("httpVersion", httpVersion)
@@ -16,6 +23,26 @@ extension Response {
         writer.member("suggestedFilename", suggestedFilename)
         writer.member("fromCache", source == .cache)
         writer.member("cacheStatus", cacheStatus.description)
+    }
+}
+
+extension HTTPFields {
+    /// The fields in their order, with each `Set-Cookie` telling all but the value.
+    fileprivate var withoutCookieValues: HTTPFields {
+        guard contains(.setCookie) else { return self }
+        var fields = HTTPFields()
+        for var field in self {
+            if field.name == .setCookie { field.value = Self.withoutValue(field.value) }
+            fields.append(field)
+        }
+        return fields
+    }
+
+    /// `sid=…; Path=/` without what stands between the name and the attributes.
+    private static func withoutValue(_ cookie: String) -> String {
+        let pair = cookie.prefix { $0 != ";" }
+        let name = pair.firstIndex(of: "=").map { pair[...$0] } ?? ""
+        return "\(name)<redacted>\(cookie[pair.endIndex...])"
     }
 }
 

@@ -6,13 +6,17 @@ package protocol JobStore: Sendable {
     /// The job of this id, or nil when the tenant has none such.
     func job(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job?
 
-    /// A page of the tenant's jobs, the newest first.
-    func jobs(of tenant: Tenant.ID, state: JobState?, page: JobPage) async throws(StoreError) -> [JobSummary]
+    /// A page of the tenant's jobs that are meant, the newest first.
+    func jobs(
+        of tenant: Tenant.ID,
+        matching filter: JobFilter,
+        page: JobPage
+    ) async throws(StoreError) -> [JobSummary]
 
-    /// Asks a job to stop; the job as it is then, or nil when the tenant has none such.
+    /// Asks jobs to stop.
     ///
-    /// A queued job is cancelled at once. A running one is told; it ends soon, wherever it runs.
-    func cancel(_ id: Job.ID, of tenant: Tenant.ID, _ manner: Cancellation) async throws(StoreError) -> Job?
+    /// Those that wait are cancelled at once. Those that run are told; they end soon, wherever they run.
+    func cancel(_ ids: [Job.ID], of tenant: Tenant.ID, _ manner: Cancellation) async throws(StoreError)
 
     /// Holds jobs that are not final where they are, or lets them go on.
     ///
@@ -46,6 +50,27 @@ package protocol JobStore: Sendable {
 
     /// What the dashboard's first page shows.
     func overview(of tenant: Tenant.ID) async throws(StoreError) -> Overview
+}
+
+extension JobStore {
+    /// A page of the tenant's jobs in a state, the newest first.
+    package func jobs(
+        of tenant: Tenant.ID,
+        state: JobState?,
+        page: JobPage
+    ) async throws(StoreError) -> [JobSummary] {
+        try await jobs(of: tenant, matching: JobFilter(state: state), page: page)
+    }
+
+    /// Asks a job to stop; the job as it is then, or nil when the tenant has none such.
+    package func cancel(
+        _ id: Job.ID,
+        of tenant: Tenant.ID,
+        _ manner: Cancellation
+    ) async throws(StoreError) -> Job? {
+        try await cancel([id], of: tenant, manner)
+        return try await job(id, of: tenant)
+    }
 }
 
 /// What cancelling leaves of a job.

@@ -27,6 +27,11 @@ package protocol WorkQueue: Sendable {
     /// Removes what has outlived its use; a node calls it now and then.
     func tidy() async throws(StoreError)
 
+    /// Removes jobs that have been final for this long, some at a time, with their results and attempts.
+    ///
+    /// - Returns: How many; there may be more when it is not 0.
+    func removeFinal(after retention: Duration) async throws(StoreError) -> Int
+
     /// Gives the claims of these jobs back, for other nodes to take: they were not begun.
     func release(_ jobs: [ClaimedJob]) async throws(StoreError)
 }

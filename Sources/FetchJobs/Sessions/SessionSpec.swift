@@ -95,6 +95,9 @@ extension SessionSpec {
             if !job.kind.fitsBackground {
                 check.refuse("/kind", "must be an upload or a download in a background session")
             }
+            if !job.request.url.isHTTP {
+                check.refuse("/request/url", "must be an http or https URL in a background session")
+            }
             Self.checkRedirects(of: job.configuration, check)
         }
         try check.finish()

@@ -87,18 +87,29 @@ extension PostgresJobStore {
                     JOIN results r ON r.tenant_id = \(tenant) AND r.job_id = asked.job_id
                     ORDER BY r.job_id
                     FOR UPDATE OF r
-                ), result AS (
-                    DELETE FROM results r USING target t WHERE r.tenant_id = t.tenant_id AND r.job_id = t.job_id
-                ), attempt AS (
-                    DELETE FROM attempts a USING target t WHERE a.tenant_id = t.tenant_id AND a.job_id = t.job_id
-                )
-                DELETE FROM jobs j
-                USING target t
-                WHERE j.tenant_id = t.tenant_id AND j.id = t.job_id
-                RETURNING j.id
+                ), \(Query.removing)
                 """
             )
             return Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })
         }
+    }
+}
+
+extension Query {
+    /// Removes jobs with all that there is of them, and returns their ids; bytes in the blob store go as orphans.
+    ///
+    /// Goes behind a `WITH` part named `target`, which has the columns `tenant_id` and `job_id`.
+    static var removing: Query {
+        """
+        result AS (
+            DELETE FROM results r USING target t WHERE r.tenant_id = t.tenant_id AND r.job_id = t.job_id
+        ), attempt AS (
+            DELETE FROM attempts a USING target t WHERE a.tenant_id = t.tenant_id AND a.job_id = t.job_id
+        )
+        DELETE FROM jobs j
+        USING target t
+        WHERE j.tenant_id = t.tenant_id AND j.id = t.job_id
+        RETURNING j.id
+        """
     }
 }

@@ -2,10 +2,15 @@ package import FetchJobs
 import Postgres
 
 extension PostgresJobStore {
-    package func jobs(of tenant: Tenant.ID, state: JobState?, page: JobPage) async throws(StoreError) -> [JobSummary] {
-        try await StoreError.wrap {
-            try await client.query(Self.list(of: tenant, state: state, page: page)).map { try JobSummary(row: $0) }
-        }
+    package func jobs(
+        of tenant: Tenant.ID,
+        matching filter: JobFilter,
+        page: JobPage
+    ) async throws(StoreError) -> [JobSummary] {
+        let source =
+            filter.isPlain
+            ? Self.list(of: tenant, state: filter.state, page: page) : Self.search(of: tenant, filter, page: page)
+        return try await StoreError.wrap { try await client.query(source).map { try JobSummary(row: $0) } }
     }
 
     package func overview(of tenant: Tenant.ID) async throws(StoreError) -> Overview {
@@ -96,17 +101,63 @@ extension PostgresJobStore {
                 ORDER BY job_id DESC
                 """
             }
-        return """
-            -- jobs.list
-            WITH page AS MATERIALIZED (\(source) LIMIT \(page.limit))
-            SELECT j.id, \(Query.jobState), j.created_at, r.finished_at,
-                j.spec #>> '{request,method}', j.spec #>> '{request,url}', r.status, r.error_name
-            FROM page
-            JOIN jobs j ON j.tenant_id = \(tenant) AND j.id = page.job_id
+        return Self.summaries(of: tenant, source, page)
+    }
+
+    /// The same for filters that no index is made for: the jobs of the tenant are looked at one by one.
+    private static func search(of tenant: Tenant.ID, _ filter: JobFilter, page: JobPage) -> Query {
+        let start = page.after ?? Job.ID(UUIDv7(high: .max, low: .max))
+        let source: Query = """
+            SELECT j.id AS job_id
+            FROM jobs j
             LEFT JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
             LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
+            WHERE j.tenant_id = \(tenant) AND j.id < \(start)
+                AND j.id >= \(Job.ID(earliestAt: filter.createdAfter ?? Timestamp(microseconds: 0)))
+                AND (\(filter.createdBefore) IS NULL OR j.created_at < \(filter.createdBefore))
+                AND (\(filter.createdAfter) IS NULL OR j.created_at >= \(filter.createdAfter))
+                AND (\(filter.state) IS NULL OR \(Query.jobState) = \(filter.state))
+                AND (\(filter.kind?.rawValue) IS NULL OR j.spec ->> 'kind' = \(filter.kind?.rawValue))
+                AND (
+                    \(filter.session?.description) IS NULL
+                    OR coalesce(j.spec ->> 'session', \(TenantSession.ID.default.description))
+                        = \(filter.session?.description)
+                )
+                AND (
+                    \(filter.host) IS NULL
+                    OR substring(j.spec #>> '{request,url}' FROM '^[a-z]+://(\\[[^]]*\\]|[^/:?#]*)') = \(filter.host)
+                )
+                AND (\(filter.error) IS NULL OR r.error_name = \(filter.error))
+                AND NOT EXISTS (
+                    SELECT
+                    FROM unnest(\(filter.labels.map(\.name)), \(filter.labels.map(\.value))) AS wanted (name, value)
+                    WHERE j.spec #>> ARRAY['labels', wanted.name] IS DISTINCT FROM wanted.value
+                )
             ORDER BY j.id DESC
             """
+        return Self.summaries(of: tenant, source, page)
+    }
+
+    /// The jobs that a query gives, as lists show them.
+    private static func summaries(of tenant: Tenant.ID, _ source: Query, _ page: JobPage) -> Query {
+        """
+        -- jobs.list
+        WITH page AS MATERIALIZED (\(source) LIMIT \(page.limit))
+        SELECT j.id, \(Query.jobState), j.created_at, r.finished_at,
+            j.spec #>> '{request,method}', j.spec #>> '{request,url}', r.status, r.error_name
+        FROM page
+        JOIN jobs j ON j.tenant_id = \(tenant) AND j.id = page.job_id
+        LEFT JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
+        LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
+        ORDER BY j.id DESC
+        """
+    }
+}
+
+extension Job.ID {
+    /// No id made at that time, or later, comes before it.
+    init(earliestAt time: Timestamp) {
+        self.init(UUIDv7(high: UInt64(max(0, time.microseconds / 1000)) << 16, low: 0))
     }
 }
 

@@ -67,17 +67,7 @@ package struct PostgresJobStore: JobStore {
         }
     }
 
-    package func cancel(
-        _ id: Job.ID,
-        of tenant: Tenant.ID,
-        _ manner: Cancellation
-    ) async throws(StoreError) -> Job? {
-        try await cancel([id], of: tenant, manner)
-        return try await job(id, of: tenant)
-    }
-
-    /// Asks jobs of one tenant to stop: those that wait are cancelled at once, those that run are told.
-    func cancel(_ ids: [Job.ID], of tenant: Tenant.ID, _ manner: Cancellation = .plainly) async throws(StoreError) {
+    package func cancel(_ ids: [Job.ID], of tenant: Tenant.ID, _ manner: Cancellation) async throws(StoreError) {
         let (running, ended) = try await StoreError.wrap {
             let rows = try await client.query(
                 """

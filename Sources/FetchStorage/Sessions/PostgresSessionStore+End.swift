@@ -153,7 +153,7 @@ extension PostgresSessionStore {
             }
             guard !outstanding.isEmpty else { return }
             for (tenant, jobs) in Dictionary(grouping: outstanding, by: \.tenant) {
-                try await self.jobs.cancel(jobs.map(\.job), of: tenant)
+                try await self.jobs.cancel(jobs.map(\.job), of: tenant, .plainly)
             }
         }
     }

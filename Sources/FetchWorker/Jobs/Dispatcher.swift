@@ -14,6 +14,9 @@ package final class Dispatcher: Service, DirectDispatch {
         /// How long running jobs may go on after the node was asked to stop.
         package var drainTimeout = Duration.seconds(20)
 
+        /// How long jobs are kept once they are final; nil for good.
+        package var retention: Duration?
+
         package init() {}
 
         var pulseInterval: Duration { lease / 3 }
@@ -221,7 +224,13 @@ package final class Dispatcher: Service, DirectDispatch {
             untilTidy -= 1
             guard untilTidy < 0 else { continue }
             untilTidy = 720
-            do throws(StoreError) { try await queue.tidy() } catch {
+            do throws(StoreError) {
+                try await queue.tidy()
+                if let retention = configuration.retention {
+                    // Each look ends when nothing is left, so that the next is as short.
+                    while !Task.isCancelled, try await queue.removeFinal(after: retention) > 0 {}
+                }
+            } catch {
                 logger.warning("tidying failed", metadata: ["error": "\(error)"])
             }
         }

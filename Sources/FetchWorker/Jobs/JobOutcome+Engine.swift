@@ -23,7 +23,7 @@ extension JobOutcome {
                 self.init(state: .succeeded, startedAt: start, finishedAt: .now)
             }
             status = response.status.code
-            self.response = RawJSON(JSONWriter.object(response.write))
+            self.response = RawJSON(JSONWriter.object(response.writeWithoutCookieValues))
             self.body = body
         case .failure(let error):
             self.init(failing: error, startedAt: start)

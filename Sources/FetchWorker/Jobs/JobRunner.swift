@@ -64,6 +64,8 @@ package struct JobRunner: Sendable {
         if let deadline = job.expiresAt {
             configuration = (configuration ?? session.engine.configuration).ending(by: deadline)
         }
+        // What the session has turned off for its jobs, this one has turned on again.
+        if own.cookies.jar == .session { configuration?.httpCookieStorage = stores.cookieStorage(of: job.session) }
         stores.require(job.stores, of: job.session)
         let rules = session.configuration(with: own).authentication
         return await prepare(job, in: session.engine, configuration, rules, retry) { load in
@@ -146,7 +148,7 @@ package struct JobRunner: Sendable {
         _ live: LiveJob
     ) async throws(LoadError) -> JobOutcome.Body? {
         if let bytes = task.completeBody { return bytes.isEmpty ? nil : .inline(bytes) }
-        live.note(.response, response.write)
+        live.note(.response, response.writeWithoutCookieValues)
         return try await BlobSpool(blobs: blobs).store(task.body, of: response, live)
     }
 }

@@ -57,6 +57,7 @@ final class EngineSessions: Sendable {
         configuration.httpCookieStorage = stores.cookieStorage(of: address)
         configuration.credentialStorage = stores.credentialStorage(of: address)
         configuration.urlCache = stores.cache(of: address)
+        configuration.fileMount = defaults.fileMount(of: job.tenant)
         guard let id = job.spec.session else {
             return keep(EngineSession(engine: makeSession(configuration), configuration: .init()), as: address)
         }
@@ -91,6 +92,9 @@ final class EngineSessions: Sendable {
 }
 
 extension SessionConfiguration {
+    /// The folder of a tenant's files, below that of all tenants'.
+    func fileMount(of tenant: Tenant.ID) -> String? { fileMount.map { "\($0)/\(tenant)" } }
+
     /// These defaults for a session of a kind, with what it sets itself.
     func configured(by spec: SessionSpec) -> SessionConfiguration {
         defaults(for: spec.kind).overridden(by: spec.configuration)

@@ -112,29 +112,21 @@ package struct EphemeralJobStore: JobStore {
 
     package func jobs(
         of tenant: Tenant.ID,
-        state: JobState?,
+        matching filter: JobFilter,
         page: JobPage
     ) async throws(StoreError) -> [JobSummary] {
-        let stored = try await stored.jobs(of: tenant, state: state, page: page)
+        let stored = try await stored.jobs(of: tenant, matching: filter, page: page)
         let mine = ephemeral.jobs(of: tenant).filter { job in
-            (state == nil || job.state == state) && page.after.map { job.id < $0 } ?? true
+            filter.matches(job) && page.after.map { job.id < $0 } ?? true
         }
         guard !mine.isEmpty else { return stored }
         return Array((stored + mine.map { JobSummary($0) }).sorted { $0.id > $1.id }.prefix(page.limit))
     }
 
-    package func cancel(
-        _ id: Job.ID,
-        of tenant: Tenant.ID,
-        _ manner: Cancellation
-    ) async throws(StoreError) -> Job? {
-        if ephemeral.entry(id, of: tenant) != nil {
-            ephemeral.cancel(id, of: tenant)
-            return ephemeral.entry(id, of: tenant)?.job
-        }
-        if let job = try await stored.cancel(id, of: tenant, manner) { return job }
-        try await refuseElsewhere(id, of: tenant)
-        return nil
+    package func cancel(_ ids: [Job.ID], of tenant: Tenant.ID, _ manner: Cancellation) async throws(StoreError) {
+        let others = ids.filter { ephemeral.entry($0, of: tenant) == nil }
+        for id in ids { ephemeral.cancel(id, of: tenant) }
+        if !others.isEmpty { try await stored.cancel(others, of: tenant, manner) }
     }
 
     package func setSuspended(_ ids: [Job.ID], of tenant: Tenant.ID, _ isSuspended: Bool) async throws(StoreError) {

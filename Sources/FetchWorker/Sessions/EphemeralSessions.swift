@@ -119,7 +119,9 @@ package final class EphemeralSessions: Service {
     }
 
     func add(_ session: TenantSession) {
-        let engine = makeSession(defaults.configured(by: session.spec))
+        var configuration = defaults.configured(by: session.spec)
+        configuration.fileMount = defaults.fileMount(of: session.tenant)
+        let engine = makeSession(configuration)
         let address = SessionAddress(tenant: session.tenant, session: session.id)
         state.withLock { $0.sessions[address] = EphemeralSession(session: session, engine: engine) }
     }

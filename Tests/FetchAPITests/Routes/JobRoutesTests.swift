@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test func `a cursor of another filter is refused`() async throws {
-        let cursor = JobCursor(after: Job.ID(), state: .failed).text
+        let cursor = JobCursor(after: Job.ID(), filter: JobFilter(state: .failed)).text
         let server = try await TestServer()
         try await server.test { call async throws in
             #expect(try await call(.get, "/v1/jobs?state=failed&cursor=\(cursor)").status == .ok)

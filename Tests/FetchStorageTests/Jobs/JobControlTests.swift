@@ -71,4 +71,21 @@ import Testing
             #expect(try await fixture.store().job(jobs[1].id, of: fixture.tenant)?.state == .running)
         }
     }
+
+    // R10: retention is exact.
+    @Test func `final jobs go when their time is over, and no others`() async throws {
+        try await StoreFixture.with { fixture in
+            _ = try await fixture.store().enqueue([try .make(), try .make(), try .make()])
+            let jobs = try await fixture.queue().claim(limit: 2)
+            for job in jobs { #expect(try await fixture.queue().settle(job, .make())) }
+            #expect(try await fixture.queue().removeFinal(after: .seconds(3600)) == 0)
+            try await fixture.database.client.query(
+                "UPDATE results SET finished_at = now() - interval '2 hours' WHERE job_id = \(jobs[0].id)")
+            // Ids tell how old jobs are at least: this one is not old enough to be looked at.
+            #expect(try await fixture.queue().removeFinal(after: .seconds(3600)) == 0)
+            #expect(try await fixture.queue().removeFinal(after: .zero) == 2)
+            #expect(try await fixture.count("jobs") == 1)
+            #expect(try await fixture.count("attempts") == 0)
+        }
+    }
 }

@@ -7,9 +7,13 @@ final class KnownSessions: Sendable {
     static let maximumEntries = 10_000
 
     private let store: any SessionStore
+    private let schemes: OptionalSchemes
     private let known = Mutex<[SessionAddress: (session: TenantSession, seenAt: ContinuousClock.Instant)]>([:])
 
-    init(store: any SessionStore) { self.store = store }
+    init(store: any SessionStore, schemes: OptionalSchemes = OptionalSchemes()) {
+        self.store = store
+        self.schemes = schemes
+    }
 
     /// The session of this id as it was a few seconds ago at most, or nil when the tenant has none such.
     func session(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws -> TenantSession? {
@@ -24,10 +28,11 @@ final class KnownSessions: Sendable {
         return session
     }
 
-    /// Makes a job of what a client asked for, unless its session is none of the tenant's or cannot have such a job.
+    /// Makes a job of what a client asked for, unless it is not loaded here, or its session is none of the tenant's or cannot have such a job.
     ///
     /// That the session has ended meanwhile on another node is found out when the job is stored.
     func job(_ spec: JobSpec, of tenant: Tenant.ID, idempotency: Idempotency?) async throws -> NewJob {
+        try schemes.check(spec.request.url)
         guard let id = spec.session else { return NewJob(tenant: tenant, spec: spec, idempotency: idempotency) }
         guard let session = try await session(id, of: tenant) else {
             throw InvalidInput(pointer: "/session", message: "is not a session of yours")

@@ -1,0 +1,128 @@
+import FetchJobs
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// What is done with all jobs of a filter: actions, and giving them out.
+struct JobActionRoutes: Sendable {
+    enum Action: String, CaseIterable {
+        case cancel, suspend, resume, retry, delete
+    }
+
+    /// How many jobs one request deals with.
+    static let maximumJobs = 10_000
+    /// How many are dealt with at once.
+    static let pageSize = 500
+
+    let jobs: any JobStore
+    let holds: BlobHolds
+
+    var routes: [Route] {
+        [
+            Route(.post, "/v1/jobs/actions", tenant: act),
+            Route(.get, "/v1/jobs/export", tenant: export),
+        ]
+    }
+
+    // MARK: Actions
+
+    private struct Order {
+        let action: Action
+        let filter: JobFilter
+        let limit: Int
+        let cursor: JobCursor?
+        private static let maximum = Int64(JobActionRoutes.maximumJobs)
+
+        init(json: JSONValue) throws {
+            let check = InputCheck()
+            let object = JSONReader(json, check: check).object(of: ["action", "filter", "limit", "cursor"])
+            let action = object?.required("action")?.oneOf(Action.self)
+            let filter = object?.required("filter").flatMap { JobFilter(reader: $0) }
+            limit = Int(object?["limit"]?.integer(in: 1...Self.maximum) ?? Self.maximum)
+            let cursor = object?["cursor"]?.string(maximumLength: 512)
+            try check.finish()
+            guard let action, let filter else { throw Problem(.invalidInput) }
+            self.action = action
+            self.filter = filter
+            self.cursor = try cursor.map { try JobCursor($0, filter: filter) }
+        }
+    }
+
+    private func act(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let (json, _) = try await call.submission(upTo: JobRoutes.maximumBody)
+        let order = try Order(json: json)
+        var (matched, changed) = (0, 0)
+        var last = order.cursor?.after
+        var hasMore = true
+        while hasMore, matched < order.limit {
+            let size = min(Self.pageSize, order.limit - matched)
+            let page = try await jobs.jobs(of: tenant, matching: order.filter, page: JobPage(limit: size, after: last))
+            matched += page.count
+            hasMore = page.count == size
+            last = page.last?.id ?? last
+            if !page.isEmpty { changed += try await perform(order.action, on: page, tenant) }
+        }
+        let next = hasMore ? last.map { JobCursor(after: $0, filter: order.filter).text } : nil
+        return .json { writer in
+            writer.member("matched", matched)
+            writer.member("changed", changed)
+            writer.member("nextCursor", next)
+        }
+    }
+
+    /// - Returns: How many jobs it made a difference to.
+    private func perform(_ action: Action, on page: [JobSummary], _ tenant: Tenant.ID) async throws -> Int {
+        let live = page.filter { !$0.state.isFinal }.map(\.id)
+        let final = page.filter(\.state.isFinal).map(\.id)
+        switch action {
+        case .cancel:
+            try await jobs.cancel(live, of: tenant, .plainly)
+            return live.count
+        case .suspend, .resume:
+            try await jobs.setSuspended(live, of: tenant, action == .suspend)
+            return page.count { !$0.state.isFinal && ($0.state == .suspended) != (action == .suspend) }
+        case .delete: return try await jobs.remove(final, of: tenant).count
+        case .retry: return try await retry(page.filter { $0.state == .failed || $0.state == .cancelled }, tenant)
+        }
+    }
+
+    private func retry(_ page: [JobSummary], _ tenant: Tenant.ID) async throws -> Int {
+        var again: [NewJob] = []
+        for summary in page {
+            guard let spec = try await jobs.job(summary.id, of: tenant)?.storedSpec else { continue }
+            let job = NewJob(id: summary.id, tenant: tenant, spec: spec)
+            // One whose blobs are gone stays as it is.
+            do { try await holds.hold(for: job) } catch is InvalidInput { continue }
+            again.append(job)
+        }
+        return again.isEmpty ? 0 : try await jobs.redrive(again).count
+    }
+
+    // MARK: Export
+
+    private func export(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let filter = try JobFilter(try call.query(allowing: JobFilter.parameters))
+        // Looked at before the status is sent, so that a store that is away is not a broken answer.
+        let first = try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: Self.pageSize))
+        let jobs = jobs
+        return Response(
+            status: .ok,
+            headers: [
+                .contentType: "application/x-ndjson", .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
+            ],
+            body: ResponseBody { writer in
+                var page = first
+                while let last = page.last {
+                    for summary in page {
+                        guard let job = try await jobs.job(summary.id, of: tenant) else { continue }
+                        try await writer.write(ByteBuffer(bytes: job.json + [UInt8(ascii: "\n")]))
+                    }
+                    guard page.count == Self.pageSize else { break }
+                    page = try await jobs.jobs(
+                        of: tenant, matching: filter, page: JobPage(limit: Self.pageSize, after: last.id))
+                }
+                try await writer.finish(nil)
+            }
+        )
+    }
+}

@@ -1,0 +1,48 @@
+import FetchJobs
+
+extension JobFilter {
+    /// The parameters that a filter is written with in a query.
+    static let parameters: Set = [
+        "state", "kind", "session", "host", "label", "error", "createdAfter", "createdBefore",
+    ]
+
+    init(_ query: Query) throws(Problem) {
+        self.init(state: try query.oneOf("state"))
+        kind = try query.oneOf("kind")
+        if query["session"] != nil { session = try query.session() }
+        host = query["host"]
+        error = query["error"]
+        createdAfter = try Self.time("createdAfter", query)
+        createdBefore = try Self.time("createdBefore", query)
+        guard let label = query["label"] else { return }
+        let parts = label.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { throw Problem(parameter: "label", "must be a name, a colon and a value") }
+        labels = [JobSpec.Label(name: String(parts[0]), value: String(parts[1]))]
+    }
+
+    private static func time(_ name: String, _ query: Query) throws(Problem) -> Timestamp? {
+        guard let text = query[name] else { return nil }
+        guard let time = Timestamp(rfc3339: text) else {
+            throw Problem(parameter: name, "must be a time as RFC 3339 writes it, such as 2026-11-21T10:52:00Z")
+        }
+        return time
+    }
+
+    /// The filter as it goes on in the links of a list.
+    var items: [(name: String, value: String?)] {
+        [
+            ("state", state?.rawValue), ("kind", kind?.rawValue), ("session", session?.description), ("host", host),
+            ("label", labels.first.map { "\($0.name):\($0.value)" }), ("error", error),
+            ("createdAfter", createdAfter?.description), ("createdBefore", createdBefore?.description),
+        ]
+    }
+
+    /// The filter in a word, for cursors.
+    var word: String {
+        guard !isPlain else { return state?.rawValue ?? "" }
+        var items = items
+        items.append(("labels", labels.map { "\($0.name):\($0.value)" }.sorted().joined(separator: "\n")))
+        let text = Query.text(items)
+        return SHA256Digest(of: Array(text.utf8)).bytes.prefix(12).map { String($0, radix: 16) }.joined()
+    }
+}

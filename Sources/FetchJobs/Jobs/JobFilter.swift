@@ -1,0 +1,54 @@
+import FetchEngine
+
+/// Which jobs are meant: those of which all that is set is true.
+package struct JobFilter: Sendable, Equatable {
+    package var state: JobState?
+    package var kind: JobSpec.Kind?
+    /// ``TenantSession/ID/default`` for jobs that name none.
+    package var session: TenantSession.ID?
+    /// Of the request's URL, as that spells it.
+    package var host: String?
+    /// All of them, with these values.
+    package var labels: [JobSpec.Label] = []
+    /// The name of the error that the job ended with.
+    package var error: String?
+    package var createdAfter: Timestamp?
+    package var createdBefore: Timestamp?
+
+    package init(state: JobState? = nil) { self.state = state }
+
+    /// It asks for a state at most.
+    package var isPlain: Bool { self == JobFilter(state: state) }
+
+    package static let memberNames: Set = [
+        "state", "kind", "session", "host", "labels", "error", "createdAfter", "createdBefore",
+    ]
+
+    package init?(reader: JSONReader) {
+        guard let object = reader.object(of: Self.memberNames) else { return nil }
+        state = object["state"]?.oneOf(JobState.self)
+        kind = object["kind"]?.oneOf(JobSpec.Kind.self)
+        session = object["session"].flatMap { reader in
+            guard let text = reader.string(maximumLength: 64) else { return nil }
+            let id = TenantSession.ID(naming: text)
+            if id == nil { reader.refuse("is not the id of a session (ses_…) and not \"default\"") }
+            return id
+        }
+        host = object["host"]?.string(maximumLength: 253)
+        labels = object["labels"].map { JobSpec.labels($0) } ?? []
+        error = object["error"]?.string(maximumLength: 64)
+        createdAfter = object["createdAfter"]?.timestamp()
+        createdBefore = object["createdBefore"]?.timestamp()
+    }
+
+    /// Whether a job is meant, as far as it is known whole.
+    package func matches(_ job: Job) -> Bool {
+        guard state == nil || job.state == state, createdAfter.map({ job.createdAt >= $0 }) ?? true,
+            createdBefore.map({ job.createdAt < $0 }) ?? true, error == nil || job.attempts.last?.errorName == error
+        else { return false }
+        guard !isPlain else { return true }
+        guard let spec = job.storedSpec else { return false }
+        return (kind == nil || spec.kind == kind) && (session == nil || (spec.session ?? .default) == session)
+            && (host == nil || spec.request.url.host == host) && labels.allSatisfy { spec.labels.contains($0) }
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import HTTPTypes
+import Postgres
+import TestSupport
+import Testing
+
+/// What is done with all jobs of a filter.
+@Suite struct JobActionTests {
+    private func act(_ service: ServiceProcess, _ order: String) async throws -> [String: Any] {
+        let answer = try await service.request(.post, "/v1/jobs/actions", body: order)
+        try #require(answer.status == 200, "\(answer.text)")
+        return answer.json
+    }
+
+    // R9: failed jobs are found and redriven.
+    @Test func `failed jobs are found by what they are, run again together, given out and deleted`() async throws {
+        let origin = try WireOrigin(isOpen: false) { connection in
+            while try connection.receiveHead() != nil {
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let once = #""configuration": {"retry": {"maximumAttempts": 1}}"#
+            for number in 0..<3 {
+                let job = try await service.fetch(
+                    origin.url(), more: #", \#(once), "labels": {"batch": "\#(number % 2)"}"#)
+                #expect(member(job, "state") == "failed")
+            }
+            let filters = [
+                "state=failed": 3, "error=cannotConnectToHost": 3, "error=timedOut": 0, "label=batch:0": 2,
+                "label=batch:0&host=127.0.0.1": 2, "host=other.example": 0, "kind=download": 0, "session=default": 3,
+                "createdAfter=2999-01-01T00:00:00Z": 0, "createdBefore=2999-01-01T00:00:00Z&state=failed": 3,
+            ]
+            for (filter, count) in filters {
+                let list = try await service.request(.get, "/v1/jobs?\(filter)").json
+                #expect(member(list, "data", as: [Any].self)?.count == count, "\(filter)")
+            }
+            let page = try await service.request(.get, "/v1/jobs?kind=data&limit=2").json
+            let cursor = try #require(member(page, "nextCursor", as: String.self))
+            let rest = try await service.request(.get, "/v1/jobs?kind=data&limit=2&cursor=\(cursor)").json
+            #expect(member(rest, "data", as: [Any].self)?.count == 1)
+            #expect(try await service.request(.get, "/v1/jobs?limit=2&cursor=\(cursor)").status == 400)
+
+            try origin.open()
+            let retried = try await act(
+                service, #"{"action": "retry", "filter": {"state": "failed", "labels": {"batch": "0"}}}"#)
+            #expect(member(retried, "matched") == 2 && member(retried, "changed") == 2)
+            try await until {
+                let list = try await service.request(.get, "/v1/jobs?state=succeeded").json
+                return member(list, "data", as: [Any].self)?.count == 2
+            }
+            let export = try await service.request(.get, "/v1/jobs/export?kind=data")
+            #expect(export.headers[.contentType] == "application/x-ndjson")
+            let lines = try export.text.split(separator: "\n").map {
+                try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+            }
+            #expect(lines.count == 3 && lines.allSatisfy { member($0, "attempts", as: [Any].self)?.isEmpty == false })
+
+            let one = try await act(service, #"{"action": "delete", "filter": {}, "limit": 1}"#)
+            #expect(member(one, "changed") == 1)
+            let next = try #require(member(one, "nextCursor", as: String.self))
+            let all = try await act(service, #"{"action": "delete", "filter": {}, "cursor": "\#(next)"}"#)
+            #expect(member(all, "changed") == 2 && member(all, "nextCursor", as: String.self) == nil)
+            #expect(try await service.request(.get, "/v1/jobs/export").text.isEmpty)
+        }
+    }
+
+    @Test func `jobs that wait are suspended, resumed and cancelled together`() async throws {
+        try await ServiceProcess.with(allowing: []) { service in
+            for _ in 0..<3 {
+                let body = #"{"request": {"url": "data:,x"}, "runAt": "2999-01-01T00:00:00Z"}"#
+                #expect(try await service.request(.post, "/v1/jobs", body: body).status == 202)
+            }
+            let states = ["suspend": "suspended", "resume": "scheduled", "cancel": "cancelled"]
+            for (action, filter) in [("suspend", "scheduled"), ("resume", "suspended"), ("cancel", "scheduled")] {
+                let order = #"{"action": "\#(action)", "filter": {"state": "\#(filter)"}}"#
+                #expect(member(try await act(service, order), "changed") == 3)
+                let list = try await service.request(.get, "/v1/jobs?state=\(states[action] ?? "")").json
+                #expect(member(list, "data", as: [Any].self)?.count == 3)
+            }
+            let wrong = try await service.request(.post, "/v1/jobs/actions", body: #"{"action": "explode"}"#)
+            #expect(wrong.status == 422 && wrong.text.contains("/filter"))
+        }
+    }
+
+    // SEC-32: cookies lie sealed in their jar and nowhere else.
+    @Test func `values of cookies are not stored beside the job`() async throws {
+        let origin = try WireOrigin(
+            playing: "HTTP/1.1 200 OK\r\nSet-Cookie: sid=canary; Path=/; HttpOnly\r\nContent-Length: 0\r\n\r\n")
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let job = try await service.fetch(origin.url())
+            #expect(!"\(job)".contains("canary") && "\(job)".contains("sid=<redacted>; Path=/; HttpOnly"))
+            let rows = try await place.database.client.query(
+                "SELECT count(*) FROM results WHERE response::text LIKE '%canary%'")
+            #expect(try rows.first?.decode(Int64.self, at: 0) == 0)
+            _ = try await service.fetch(origin.url())
+            #expect(origin.connections.indices.contains { origin.received(on: $0).contains("sid=canary") })
+            #expect(try await service.stop() == 0)
+        }
+    }
+}
