@@ -181,7 +181,10 @@ let package = Package(
         ),
         .testTarget(
             name: "FetchStorageTests",
-            dependencies: ["FetchEngine", "FetchJobs", "FetchStorage", "Postgres", "TestSupport"],
+            dependencies: [
+                "FetchEngine", "FetchJobs", "FetchStorage", "Postgres", "TestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             resources: [.copy("Resources/sigv4")],
             swiftSettings: settings
         ),

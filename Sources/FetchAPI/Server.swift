@@ -146,6 +146,7 @@ package struct Server: Service {
             + BodyRoute(jobs: ports.jobs, blobs: ports.blobs, live: ports.live).routes
             + EventsRoute(jobs: ports.jobs, live: ports.live, streams: OpenStreams(ports.metrics)).routes
             + WebhookRoutes(webhooks: ports.webhooks, known: known, check: ports.checkWebhookURL).routes
+            + DeliveryRoutes(webhooks: ports.webhooks).routes
             + ServiceRoutes(readiness: ports.readiness, metrics: ports.metrics).routes
             + pages(ports, configuration, authenticator)
     }

@@ -153,6 +153,7 @@ extension CacheKeeper.Configuration {
 extension WebhookCourier.Configuration {
     fileprivate mutating func read(_ reader: ConfigReader) {
         concurrency = max(1, reader.int(forKey: "concurrency", default: concurrency))
+        concurrencyPerEndpoint = max(1, reader.int(forKey: "concurrencyPerEndpoint", default: concurrencyPerEndpoint))
         if let seconds = reader.double(forKey: "timeoutSeconds") { timeout = .seconds(seconds) }
     }
 }

@@ -1,56 +1,106 @@
 import FetchJobs
 import Foundation
 import HTTPTypes
+import Synchronization
 import TestSupport
 import Testing
 
 /// SEC-35, SEC-36: events reach their receiver, signed, at least once.
 @Suite struct WebhookTests {
-    /// A receiver, and what it receives: the head and the body of each message.
-    private func receiver() throws -> (WireOrigin, AsyncStream<(head: String, body: [UInt8])>) {
-        let (messages, message) = AsyncStream.makeStream(of: (head: String, body: [UInt8]).self)
-        let origin = try WireOrigin { connection in
-            while let head = try connection.receiveHead() {
-                let length = head.firstMatch(of: /(?i)content-length: (\d+)/).flatMap { Int($0.output.1) } ?? 0
-                message.yield((head, try connection.receive(length)))
-                try connection.send("HTTP/1.1 204 No Content\r\n\r\n")
-            }
-        }
-        return (origin, messages)
-    }
-
-    private func endpoint(_ service: ServiceProcess, _ receiver: WireOrigin) async throws -> (String, WebhookSecret) {
-        let body = #"{"url": "\#(receiver.url("/hook"))"}"#
-        let answer = try await service.request(.post, "/v1/webhooks/endpoints", body: body)
-        #expect(answer.status == 201, "\(answer.text)")
-        let id = try #require(member(answer.json, "id", as: String.self))
-        let secret = try #require(member(answer.json, "secret", as: String.self))
-        return (id, try #require(WebhookSecret(secret)))
-    }
-
     @Test func `a finished job is announced with a signature that verifies`() async throws {
         let origin = try await Origin.nginx(files: ["a": Data("x".utf8)])
-        let (receiver, messages) = try receiver()
-        let rules = [origin.rule, "127.0.0.1:\(receiver.port)"]
-        try await ServiceProcess.with(allowing: rules) { service in
-            let (endpoint, secret) = try await endpoint(service, receiver)
-            let job = try await service.fetch(origin.url("/a"), more: #", "webhook": {"endpoint": "\#(endpoint)"}"#)
-            var received = messages.makeAsyncIterator()
-            let message = try #require(await received.next())
-            let field = { (name: String) in
-                message.head.split(separator: "\r\n").first { $0.lowercased().hasPrefix(name + ": ") }
-                    .map { String($0.dropFirst(name.count + 2)) }
-            }
-            let signature = WebhookSignature(
-                id: try #require(field("webhook-id")),
-                timestamp: try #require(field("webhook-timestamp").flatMap { Int64($0) })
-            )
-            let signatures = try #require(field("webhook-signature"))
-            #expect(signature.verify(signatures, of: message.body, with: secret, now: Timestamp.now.seconds))
+        let receiver = try WebhookReceiver()
+        try await ServiceProcess.with(allowing: [origin.rule, receiver.rule]) { service in
+            let (endpoint, secret) = try await receiver.endpoint(of: service)
+            let job = try await service.fetch(origin.url("/a"), more: receiver.announcing(endpoint))
+            let message = try await receiver.next()
+            #expect(try message.isSigned(with: secret))
             let json = try #require(try JSONSerialization.jsonObject(with: Data(message.body)) as? [String: Any])
             #expect(member(json, "type") == "job.finished")
             #expect(member(json, "data", "job", "id") == member(job, "id", as: String.self))
             #expect(member(json, "data", "job", "state") == "succeeded")
+        }
+    }
+
+    @Test func `a dead receiver holds up nobody else (R51)`() async throws {
+        let origin = try await Origin.nginx(files: ["a": Data("x".utf8)])
+        let dead = try WireOrigin { connection in
+            while try connection.receiveHead() != nil { _ = try connection.receive(.max) }
+        }
+        let receiver = try WebhookReceiver()
+        let rules = [origin.rule, receiver.rule, "127.0.0.1:\(dead.port)"]
+        try await ServiceProcess.with(allowing: rules) { service in
+            let answer = try await service.request(
+                .post, "/v1/webhooks/endpoints", body: #"{"url": "\#(dead.url("/hook"))"}"#)
+            let id = try #require(member(answer.json, "id", as: String.self))
+            let line = #"{"request": {"url": "\#(origin.url("/a"))"}, "webhook": {"endpoint": "\#(id)"}}"# + "\n"
+            let batch = try await service.request(
+                .post, "/v1/jobs/batch", body: String(repeating: line, count: 200),
+                headers: [.contentType: "application/x-ndjson"])
+            #expect(batch.status == 200, "\(batch.text)")
+            try await until { dead.connections.count >= 8 }
+            let (endpoint, _) = try await receiver.endpoint(of: service)
+            _ = try await service.fetch(origin.url("/a"), more: receiver.announcing(endpoint))
+            _ = try await receiver.next()
+            // Nothing had to end first, and the dead one was given its places and no more.
+            #expect(dead.connections.count == 8)
+            #expect(dead.connections.count { $0.isOver } == 0)
+        }
+    }
+
+    @Test func `every attempt is kept, and what failed is sent again under its id`() async throws {
+        let origin = try await Origin.nginx(files: ["a": Data("x".utf8)])
+        let receiver = try WebhookReceiver(answers: [
+            "HTTP/1.1 410 Gone\r\nSet-Cookie: a=secret\r\nContent-Length: 5000\r\n\r\n"
+                + String(repeating: "é", count: 2500),
+            "HTTP/1.1 204 No Content\r\n\r\n",
+        ])
+        try await ServiceProcess.with(allowing: [origin.rule, receiver.rule]) { service in
+            let (endpoint, secret) = try await receiver.endpoint(of: service)
+            _ = try await service.fetch(origin.url("/a"), more: receiver.announcing(endpoint))
+            let first = try await receiver.next()
+            let list = "/v1/webhooks/deliveries?endpoint=\(endpoint)&state="
+            try await until { try await service.request(.get, list + "abandoned").json["data"].count == 1 }
+            let id = try #require(first["webhook-id"])
+            let failed = try await service.request(.get, "/v1/webhooks/deliveries/\(id)")
+            #expect(member(failed.json, "attempts", "0", "response", "status") == 410)
+            #expect(member(failed.json, "attempts", "0", "response", "body", "isCut") == true)
+            #expect(
+                member(failed.json, "attempts", "0", "response", "body", "text")
+                    == String(repeating: "é", count: 2048))
+            #expect(!failed.text.contains("secret"))
+            // The receiver was gone, so nothing is sent before it is said to be back.
+            let replay = "/v1/webhooks/deliveries/\(id)/replay"
+            #expect(try await service.request(.post, replay).status == 409)
+            let enabled = try await service.request(
+                .patch, "/v1/webhooks/endpoints/\(endpoint)", body: #"{"enabled": true}"#)
+            #expect(member(enabled.json, "enabled") == true, "\(enabled.text)")
+            #expect(try await service.request(.post, replay).status == 202)
+            let second = try await receiver.next()
+            #expect(second["webhook-id"] == id && second.body == first.body)
+            #expect(try second.isSigned(with: secret))
+            try await until { try await service.request(.get, list + "delivered").json["data"].count == 1 }
+            let delivered = try await service.request(.get, "/v1/webhooks/deliveries/\(id)")
+            #expect(delivered.json["attempts"].count == 2)
+        }
+    }
+
+    @Test func `a new secret and the one before it both sign, for as long as asked (SEC-36)`() async throws {
+        let origin = try await Origin.nginx(files: ["a": Data("x".utf8)])
+        let receiver = try WebhookReceiver()
+        try await ServiceProcess.with(allowing: [origin.rule, receiver.rule]) { service in
+            let (endpoint, first) = try await receiver.endpoint(of: service)
+            let rotate = "/v1/webhooks/endpoints/\(endpoint)/rotate"
+            let rotated = try await service.request(.post, rotate, body: #"{"overlap": 60}"#)
+            let second = try #require(member(rotated.json, "secret", as: String.self).flatMap { WebhookSecret($0) })
+            _ = try await service.fetch(origin.url("/a"), more: receiver.announcing(endpoint))
+            let both = try await receiver.next()
+            #expect(try both.isSigned(with: first) && both.isSigned(with: second))
+            let last = try await service.request(.post, rotate, body: #"{"overlap": 0}"#)
+            let third = try #require(member(last.json, "secret", as: String.self).flatMap { WebhookSecret($0) })
+            _ = try await service.fetch(origin.url("/a"), more: receiver.announcing(endpoint))
+            let one = try await receiver.next()
+            #expect(try one.isSigned(with: third) && !one.isSigned(with: first) && !one.isSigned(with: second))
         }
     }
 
@@ -63,4 +113,71 @@ import Testing
             }
         }
     }
+}
+
+/// A receiver of webhooks, and what it receives.
+final class WebhookReceiver: Sendable {
+    struct Message: Sendable {
+        let head: String
+        let body: [UInt8]
+
+        subscript(field: String) -> String? {
+            head.split(separator: "\r\n").first { $0.lowercased().hasPrefix(field + ": ") }
+                .map { String($0.dropFirst(field.count + 2)) }
+        }
+
+        func isSigned(with secret: WebhookSecret) throws -> Bool {
+            let signature = WebhookSignature(
+                id: try #require(self["webhook-id"]),
+                timestamp: try #require(self["webhook-timestamp"].flatMap { Int64($0) })
+            )
+            let signatures = try #require(self["webhook-signature"])
+            return signature.verify(signatures, of: body, with: secret, now: Timestamp.now.seconds)
+        }
+    }
+
+    private let origin: WireOrigin
+    private let messages: AsyncStream<Message>
+
+    /// - Parameter answers: What it answers, one after the other; the last one to all that follow.
+    init(answers: [String] = ["HTTP/1.1 204 No Content\r\n\r\n"]) throws {
+        let (messages, message) = AsyncStream.makeStream(of: Message.self)
+        let count = Mutex(0)
+        origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                let length = head.firstMatch(of: /(?i)content-length: (\d+)/).flatMap { Int($0.output.1) } ?? 0
+                message.yield(Message(head: head, body: try connection.receive(length)))
+                let number = count.withLock { count in
+                    count += 1
+                    return count
+                }
+                try connection.send(answers[min(number, answers.count) - 1])
+            }
+        }
+        self.messages = messages
+    }
+
+    /// What the address guard has to open for it.
+    var rule: String { "127.0.0.1:\(origin.port)" }
+
+    /// The next message; for one caller.
+    func next() async throws -> Message { try #require(await messages.first { _ in true }) }
+
+    /// Registers it.
+    func endpoint(of service: ServiceProcess) async throws -> (id: String, secret: WebhookSecret) {
+        let body = #"{"url": "\#(origin.url("/hook"))"}"#
+        let answer = try await service.request(.post, "/v1/webhooks/endpoints", body: body)
+        #expect(answer.status == 201, "\(answer.text)")
+        let id = try #require(member(answer.json, "id", as: String.self))
+        let secret = try #require(member(answer.json, "secret", as: String.self))
+        return (id, try #require(WebhookSecret(secret)))
+    }
+
+    /// What a job has whose events come here.
+    func announcing(_ endpoint: String) -> String { #", "webhook": {"endpoint": "\#(endpoint)"}"# }
+}
+
+extension Optional where Wrapped == Any {
+    /// How many elements there are, when it is an array.
+    fileprivate var count: Int? { (self as? [Any])?.count }
 }

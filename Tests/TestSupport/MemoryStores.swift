@@ -69,46 +69,6 @@ package final class MemoryKeyStore: KeyStore {
     }
 }
 
-/// The webhook endpoints of a test, in memory; deliveries are not kept.
-package final class MemoryWebhookStore: WebhookStore {
-    private let endpoints = Mutex<[WebhookEndpoint]>([])
-
-    package init() {}
-
-    package func add(_ endpoint: WebhookEndpoint) async throws(StoreError) {
-        endpoints.withLock { $0.append(endpoint) }
-    }
-
-    package func endpoint(
-        _ id: WebhookEndpoint.ID,
-        of tenant: Tenant.ID
-    ) async throws(StoreError) -> WebhookEndpoint? {
-        endpoints.withLock { $0.first { $0.id == id && $0.tenant == tenant } }
-    }
-
-    package func endpoints(of tenant: Tenant.ID) async throws(StoreError) -> [WebhookEndpoint] {
-        endpoints.withLock { $0.filter { $0.tenant == tenant } }
-    }
-
-    package func remove(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
-        endpoints.withLock { endpoints in
-            let count = endpoints.count
-            endpoints.removeAll { $0.id == id && $0.tenant == tenant }
-            return endpoints.count < count
-        }
-    }
-
-    package func claimDeliveries(limit: Int) async throws(StoreError) -> [WebhookDelivery] { [] }
-
-    package func settle(
-        _ delivery: WebhookDelivery,
-        _ verdict: DeliveryVerdict,
-        status: Int?
-    ) async throws(StoreError) {}
-
-    package func nextDelivery() async throws(StoreError) -> Timestamp? { nil }
-}
-
 /// Ready until a test says otherwise.
 package final class MemoryReadiness: Readiness {
     private let current = Mutex<[String]>([])

@@ -44,6 +44,15 @@ struct Query: Sendable {
         return choice
     }
 
+    /// The id of a thing.
+    ///
+    /// - Parameter description: What the thing is called, with an article and the form of its ids.
+    func identifier<Kind: IdentifierKind>(_ name: String, _ description: String) throws(Problem) -> Identifier<Kind>? {
+        guard let text = self[name] else { return nil }
+        guard let id = Identifier<Kind>(text) else { throw Problem(parameter: name, "is not the id of \(description)") }
+        return id
+    }
+
     /// `true` or `false`.
     func bool(_ name: String) throws(Problem) -> Bool? {
         switch self[name] {

@@ -7,6 +7,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
     case notFound, methodNotAllowed, requestTimeout, jobNotFinal, jobNotRetriable, jobNotWaiting
     case blobInUse, bodyNotWanted, uploadOffsetMismatch
     case sessionInvalidated, sessionNotInvalidated, sessionIdentifierInUse, sessionHasNoSnapshot
+    case deliveryNotReplayable
     case misdirectedRequest
     case preconditionFailed, contentTooLarge, uriTooLong, unsupportedMediaType, rangeNotSatisfiable, expectationFailed
     case invalidInput, idempotencyKeyReused, digestMismatch
@@ -22,7 +23,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .methodNotAllowed: .methodNotAllowed
         case .requestTimeout: .requestTimeout
         case .jobNotFinal, .jobNotRetriable, .jobNotWaiting, .blobInUse, .bodyNotWanted, .uploadOffsetMismatch,
-            .sessionInvalidated, .sessionNotInvalidated, .sessionIdentifierInUse, .sessionHasNoSnapshot:
+            .sessionInvalidated, .sessionNotInvalidated, .sessionIdentifierInUse, .sessionHasNoSnapshot,
+            .deliveryNotReplayable:
             .conflict
         case .misdirectedRequest: .misdirectedRequest
         case .preconditionFailed: .preconditionFailed
@@ -60,6 +62,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .sessionNotInvalidated: "The session is not invalidated"
         case .sessionIdentifierInUse: "A live session has the identifier"
         case .sessionHasNoSnapshot: "No snapshot can be taken of the session"
+        case .deliveryNotReplayable: "The endpoint gets no messages"
         case .misdirectedRequest: "Another node has it in memory"
         case .blobInUse: "The blob is in use"
         case .bodyNotWanted: "The job does not take a body now"
@@ -117,6 +120,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
             "GET /v1/sessions?identifier=… finds the session, to go on with it. The identifier is free again when that session is invalidated and its last job has ended."
         case .sessionHasNoSnapshot:
             "Snapshots are taken of sessions whose stores are stored, and which lie on fewer than 16 layers: make a session from the last snapshot and go on with that one."
+        case .deliveryNotReplayable:
+            "The endpoint of the delivery is disabled or removed. Enable it with PATCH, and replay then."
         case .misdirectedRequest:
             "An ephemeral session and its jobs live in the memory of the node that made it, which the detail names; send requests about it there."
         case .blobInUse:

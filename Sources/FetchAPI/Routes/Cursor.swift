@@ -22,6 +22,12 @@ struct Cursor<Kind: IdentifierKind> {
         guard self.text == text else { throw Problem(parameter: "cursor", "is not one that this list gave out") }
     }
 
+    /// A filter in a word, however long it is; empty for none.
+    static func digest(of filter: String) -> String {
+        guard !filter.isEmpty else { return "" }
+        return SHA256Digest(of: Array(filter.utf8)).bytes.prefix(8).map { String($0, radix: 16) }.joined()
+    }
+
     /// Opaque to clients, and safe in a URL.
     var text: String { OpaqueText.write("\(filter).\(after)") }
 }

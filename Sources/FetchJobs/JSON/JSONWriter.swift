@@ -171,5 +171,12 @@ package struct RawJSON: Sendable, Equatable {
 
     package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
+    /// The text of an array.
+    package static func array(_ elements: (inout JSONWriter) -> Void) -> RawJSON {
+        var writer = JSONWriter()
+        writer.array(elements)
+        return RawJSON(writer.bytes)
+    }
+
     package var text: String { String(decoding: bytes, as: UTF8.self) }
 }

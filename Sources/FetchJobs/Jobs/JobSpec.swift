@@ -177,12 +177,8 @@ extension JobSpec.Label {
 extension JobSpec.Webhook {
     init?(reader: JSONReader) {
         guard let object = reader.object(of: ["endpoint"]),
-            let member = object.required("endpoint"), let text = member.string(maximumLength: 64)
+            let endpoint = object.required("endpoint").flatMap({ $0.endpointID() })
         else { return nil }
-        guard let endpoint = WebhookEndpoint.ID(text) else {
-            member.refuse("is not the id of an endpoint (whe_…)")
-            return nil
-        }
         self.endpoint = endpoint
     }
 }

@@ -1,18 +1,87 @@
-/// Webhook endpoints and what is on its way to them.
+/// Webhook endpoints, and what is or was on its way to them.
 package protocol WebhookStore: Sendable {
     func add(_ endpoint: WebhookEndpoint) async throws(StoreError)
     func endpoint(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError) -> WebhookEndpoint?
     func endpoints(of tenant: Tenant.ID) async throws(StoreError) -> [WebhookEndpoint]
 
+    /// Stores what has changed of an endpoint, and gives up what is on its way to it if that disabled it.
+    ///
+    /// - Parameter rotation: What to know a repeat of this change by, when it gives the endpoint a new secret.
+    /// - Returns: The endpoint as it is now; nil when it was changed since it was read, or removed.
+    func update(_ endpoint: WebhookEndpoint, rotation: String?) async throws(StoreError) -> WebhookEndpoint?
+
     /// Removes an endpoint and what was on its way to it; false when the tenant has none such.
     func remove(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool
 
-    /// Claims deliveries that are due, for a minute.
-    func claimDeliveries(limit: Int) async throws(StoreError) -> [WebhookDelivery]
+    /// The newest first, without their attempts.
+    func deliveries(
+        of tenant: Tenant.ID,
+        matching filter: DeliveryFilter,
+        page: DeliveryPage
+    ) async throws(StoreError) -> [StoredDelivery]
 
-    /// Commits how a try ended.
-    func settle(_ delivery: WebhookDelivery, _ verdict: DeliveryVerdict, status: Int?) async throws(StoreError)
+    /// A delivery with its attempts.
+    func delivery(_ id: WebhookDelivery.ID, of tenant: Tenant.ID) async throws(StoreError) -> StoredDelivery?
 
-    /// When the next delivery falls due, or nil when none waits.
+    /// Sends a delivery again, under its id, whatever became of it; false when its endpoint gets no messages.
+    func replay(_ id: WebhookDelivery.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool
+
+    /// Sends again what an endpoint was not brought, if it was made since a time.
+    ///
+    /// - Returns: How many deliveries those are.
+    func replayFailed(
+        of endpoint: WebhookEndpoint.ID,
+        _ tenant: Tenant.ID,
+        since: Timestamp
+    ) async throws(StoreError) -> Int
+}
+
+/// What the courier takes its work from.
+package protocol DeliveryQueue: Sendable {
+    func endpoint(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError) -> WebhookEndpoint?
+
+    /// Takes due deliveries for a minute; what is not settled by then is due again.
+    ///
+    /// However many wait for one endpoint, those for others are found at the same cost and go before them.
+    func claimDeliveries(_ room: DeliveryRoom) async throws(StoreError) -> [WebhookDelivery]
+
+    /// Stores what came of a claimed delivery, with the attempt when there was one, unless it was claimed again since.
+    ///
+    /// An endpoint that has taken nothing for too long, or wants nothing more, is disabled.
+    ///
+    /// - Returns: Whether the endpoint was disabled.
+    func settle(
+        _ delivery: WebhookDelivery,
+        _ verdict: DeliveryVerdict,
+        _ attempt: DeliveryAttempt?
+    ) async throws(StoreError) -> Bool
+
+    /// Gives up what is on its way to an endpoint that is disabled.
+    func abandonDeliveries(to endpoint: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError)
+
+    /// When the next delivery is due.
     func nextDelivery() async throws(StoreError) -> Timestamp?
+}
+
+/// How many deliveries a node has places for.
+package struct DeliveryRoom: Sendable, Equatable {
+    /// In all.
+    package let places: Int
+    /// Those of them that endpoints may have whose last attempt failed.
+    package let placesForFailing: Int
+    /// For each endpoint, with those under way; one that is failing may have one.
+    package let placesPerEndpoint: Int
+    package let underWay: [WebhookEndpoint.ID: Int]
+
+    package init(
+        places: Int,
+        placesForFailing: Int? = nil,
+        placesPerEndpoint: Int = 8,
+        underWay: [WebhookEndpoint.ID: Int] = [:]
+    ) {
+        self.places = places
+        self.placesForFailing = placesForFailing ?? places
+        self.placesPerEndpoint = placesPerEndpoint
+        self.underWay = underWay
+    }
 }

@@ -8,12 +8,54 @@ package struct WebhookEndpoint: Sendable {
 
     package typealias ID = Identifier<Kind>
 
+    /// Why no messages are sent.
+    package enum DisablingReason: String, Sendable, CaseIterable {
+        /// For ``patience`` every attempt failed.
+        case failing
+        /// The receiver answered 410 Gone.
+        case gone
+        /// Its tenant said so.
+        case requested
+    }
+
+    package struct Disabling: Sendable, Equatable {
+        package let at: Timestamp
+        package let reason: DisablingReason
+
+        package init(at: Timestamp, reason: DisablingReason) {
+            self.at = at
+            self.reason = reason
+        }
+    }
+
+    /// A secret that another one has followed, and that messages are signed with as well for a while.
+    package struct PreviousSecret: Sendable, Equatable {
+        package let secret: WebhookSecret
+        package let until: Timestamp
+
+        package init(secret: WebhookSecret, until: Timestamp) {
+            self.secret = secret
+            self.until = until
+        }
+    }
+
+    /// How long an endpoint may take nothing before it is disabled (SEC-36).
+    package static let patience = Duration.seconds(5 * 24 * 3600)
+
     package let id: ID
     package let tenant: Tenant.ID
-    package let url: URLRecord
-    package let events: [WebhookEvent]
-    package let secret: WebhookSecret
+    package var url: URLRecord
+    package var events: [WebhookEvent]
+    package var secret: WebhookSecret
     package let createdAt: Timestamp
+    package var previousSecret: PreviousSecret?
+    /// Since when every attempt has failed.
+    package var failingSince: Timestamp?
+    package var disabling: Disabling?
+    /// The rotation of the last 24 hours that came with an idempotency key.
+    package var rotation: String?
+    /// Raised by every change.
+    package var version: Int32 = 1
 
     package init(
         id: ID = ID(),
@@ -31,56 +73,23 @@ package struct WebhookEndpoint: Sendable {
         self.createdAt = createdAt
     }
 
-    /// Writes the endpoint without its secret.
+    /// The secrets that a message sent at this time is signed with, the newest first.
+    package func secrets(at time: Timestamp) -> [WebhookSecret] {
+        guard let previousSecret, previousSecret.until > time else { return [secret] }
+        return [secret, previousSecret.secret]
+    }
+
+    /// Writes the endpoint without its secrets.
     package func write(_ writer: inout JSONWriter) {
         writer.member("id", id.description)
         writer.member("url", url.description)
         writer.member("events", array: { writer in events.forEach { writer.value($0.rawValue) } })
         writer.member("createdAt", createdAt.description)
-    }
-}
-
-/// What happened, in the words a webhook carries.
-package enum WebhookEvent: String, Sendable, CaseIterable {
-    /// The job has reached its final state.
-    case jobFinished = "job.finished"
-    /// The events of all jobs of a background session are delivered, and it has no other jobs (BKG-10).
-    case sessionEventsFinished = "session.eventsFinished"
-    /// The session takes no jobs and has none; nothing more comes from it (SES-22).
-    case sessionInvalidated = "session.invalidated"
-    /// Cookies of a session were set or removed (COK-9).
-    case cookiesChanged = "cookies.changed"
-    /// Credentials of the tenant were stored or removed (CRD-8).
-    case credentialsChanged = "credentials.changed"
-
-    /// What is sent to an endpoint that names no events: ends, and not every change on the way.
-    static let ends: [WebhookEvent] = [.jobFinished, .sessionEventsFinished, .sessionInvalidated]
-
-    /// Whether it tells of a session's stores, and not of the session itself.
-    package var isOfStores: Bool { self == .cookiesChanged || self == .credentialsChanged }
-}
-
-/// What a client asks of a new endpoint.
-package struct WebhookEndpointSpec: Sendable {
-    package let url: URLRecord
-    package let events: [WebhookEvent]
-
-    /// Reads and checks the body of a request for a new endpoint.
-    ///
-    /// Whether the address may be reached at all is the guard's word, asked by the caller (SEC-35).
-    ///
-    /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
-    package init(json: JSONValue) throws(InvalidInput) {
-        let check = InputCheck()
-        let reader = JSONReader(json, check: check)
-        let object = reader.object(of: ["url", "events"])
-        let url = object?.required("url").flatMap { $0.httpURL(userInfoCode: "webhookURLForbidden") }
-        let events = object?["events"]?.array(maximum: 32)?.compactMap { $0.oneOf(WebhookEvent.self) }
-        if events?.isEmpty == true { check.refuse("/events", "must name at least one event") }
-        try check.finish()
-        guard let url else { throw InvalidInput(pointer: "/url", message: "is required") }
-        self.url = url
-        self.events = events ?? WebhookEvent.ends
+        writer.member("enabled", disabling == nil)
+        writer.member("disabledAt", disabling?.at.description)
+        writer.member("disabledReason", disabling?.reason.rawValue)
+        writer.member("failingSince", failingSince?.description)
+        writer.member("previousSecretUntil", previousSecret?.until.description)
     }
 }
 

@@ -79,7 +79,7 @@ extension PostgresWorkQueue {
                     lost.claimed_at AS started_at,
                     CASE WHEN lost.cancelling THEN 'cancelled' ELSE 'networkConnectionLost' END AS error_name,
                     CASE WHEN lost.cancelling THEN \(RawJSON.cancelled) ELSE \(RawJSON.nodeLost) END AS error,
-                    gen_random_uuid() AS delivery_id
+                    uuidv7() AS delivery_id
             ), attempt AS (
                 INSERT INTO attempts (tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name)
                 SELECT tenant_id, job_id, claim, node_id, claimed_at, now(), 'failed', 'networkConnectionLost'

@@ -116,7 +116,7 @@ extension PostgresWorkQueue {
                 WHERE q.tenant_id = o.tenant_id AND q.job_id = o.job_id
                 RETURNING q.tenant_id, q.job_id, 'failed' AS state, NULL::timestamptz AS started_at,
                     'timedOut' AS error_name, \(RawJSON.expired) AS error, q.endpoint_id, q.session_id,
-                    gen_random_uuid() AS delivery_id
+                    uuidv7() AS delivery_id
             ), \(Query.ending(at: node))
             SELECT job_id FROM ended
             """

@@ -37,6 +37,10 @@ package struct KeyRotation {
             tenant, id in
             WebhookEndpoint.ID(uuid: id).map { .secret(of: $0, tenant: Tenant.ID(rawValue: tenant)) }
         },
+        Column(table: "webhook_endpoints", column: "sealed_previous_secret", row: "id::text", tenant: "tenant_id") {
+            tenant, id in
+            WebhookEndpoint.ID(uuid: id).map { .previousSecret(of: $0, tenant: Tenant.ID(rawValue: tenant)) }
+        },
     ]
 
     private let client: Client
@@ -87,7 +91,10 @@ package struct KeyRotation {
         let rows = try await client.query(
             """
             -- keys.uses
-            SELECT get_byte(\(column.column), 0), count(*) FROM \(column.table) GROUP BY 1
+            SELECT get_byte(\(column.column), 0), count(*)
+            FROM \(column.table)
+            WHERE \(column.column) IS NOT NULL
+            GROUP BY 1
             """
         )
         let counts = try rows.map { (Int(try $0.decode(Int32.self, at: 0)), try $0.decode(Int64.self, at: 1)) }

@@ -167,7 +167,7 @@ struct CookieTable: Sendable {
                     same_site = excluded.same_site, created_at = excluded.created_at
             ), told AS (
                 INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, session_id, event)
-                SELECT s.tenant_id, gen_random_uuid(), e.id, s.session_id, \(WebhookEvent.cookiesChanged)
+                SELECT s.tenant_id, uuidv7(), e.id, s.session_id, \(WebhookEvent.cookiesChanged)
                 FROM stores s
                 JOIN webhook_endpoints e
                     ON e.tenant_id = s.tenant_id AND \(WebhookEvent.cookiesChanged) = ANY (e.events)

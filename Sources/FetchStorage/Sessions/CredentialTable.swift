@@ -225,7 +225,7 @@ struct CredentialTable: Sendable {
     private static func tell(_ tenant: Tenant.ID) -> Query {
         """
         INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, session_id, event)
-        SELECT e.tenant_id, gen_random_uuid(), e.id, \(TenantSession.ID.default), \(WebhookEvent.credentialsChanged)
+        SELECT e.tenant_id, uuidv7(), e.id, \(TenantSession.ID.default), \(WebhookEvent.credentialsChanged)
         FROM webhook_endpoints e
         WHERE e.tenant_id = \(tenant) AND \(WebhookEvent.credentialsChanged) = ANY (e.events)
             AND NOT EXISTS (

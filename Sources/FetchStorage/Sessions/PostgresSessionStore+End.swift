@@ -125,7 +125,7 @@ extension PostgresSessionStore {
                 WHERE is_over
             )
             INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, session_id, event)
-            SELECT v.tenant_id, gen_random_uuid(), e.id, v.id, v.event
+            SELECT v.tenant_id, uuidv7(), e.id, v.id, v.event
             FROM event v
             JOIN webhook_endpoints e ON e.tenant_id = v.tenant_id AND e.id = v.endpoint_id
             WHERE v.event = ANY (e.events)

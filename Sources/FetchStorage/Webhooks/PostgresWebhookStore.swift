@@ -3,16 +3,19 @@ package import FetchJobs
 package import Postgres
 
 /// Webhook endpoints and deliveries in PostgreSQL; signing secrets are sealed.
-package struct PostgresWebhookStore: WebhookStore {
-    private let client: Client
+package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
+    let client: Client
     private let ring: KeyRing
+    let settling: Batcher<DeliverySettlement, Bool>
+    /// Called when deliveries became due that were not.
+    let onDue: @Sendable () -> Void
 
-    package init(client: Client, ring: KeyRing) {
+    package init(client: Client, ring: KeyRing, onDue: @escaping @Sendable () -> Void = {}) {
         self.client = client
         self.ring = ring
+        self.onDue = onDue
+        settling = Batcher(maximumItems: 200) { try await Self.settle($0, client: client) }
     }
-
-    // MARK: Endpoints
 
     package func add(_ endpoint: WebhookEndpoint) async throws(StoreError) {
         try await StoreError.wrap {
@@ -38,7 +41,7 @@ package struct PostgresWebhookStore: WebhookStore {
             let rows = try await client.query(
                 """
                 -- endpoints.find
-                SELECT id, url, events, sealed_secret, created_at
+                SELECT \(Self.columns)
                 FROM webhook_endpoints
                 WHERE tenant_id = \(tenant) AND id = \(id)
                 """
@@ -52,7 +55,7 @@ package struct PostgresWebhookStore: WebhookStore {
             let rows = try await client.query(
                 """
                 -- endpoints.list
-                SELECT id, url, events, sealed_secret, created_at
+                SELECT \(Self.columns)
                 FROM webhook_endpoints
                 WHERE tenant_id = \(tenant)
                 ORDER BY id
@@ -60,6 +63,36 @@ package struct PostgresWebhookStore: WebhookStore {
             )
             return try rows.map { try endpoint($0, of: tenant) }
         }
+    }
+
+    package func update(
+        _ endpoint: WebhookEndpoint,
+        rotation: String?
+    ) async throws(StoreError) -> WebhookEndpoint? {
+        let changed = try await StoreError.wrap {
+            let (id, tenant) = (endpoint.id, endpoint.tenant)
+            let previous = try endpoint.previousSecret.map {
+                try ring.seal($0.secret.bytes, for: .previousSecret(of: id, tenant: tenant))
+            }
+            let rows = try await client.query(
+                """
+                -- endpoints.update
+                UPDATE webhook_endpoints
+                SET url = \(endpoint.url.description), events = \(endpoint.events),
+                    sealed_secret = \(try ring.seal(endpoint.secret.bytes, for: .secret(of: id, tenant: tenant))),
+                    sealed_previous_secret = \(previous), previous_until = \(endpoint.previousSecret?.until),
+                    failing_since = \(endpoint.failingSince), disabled_at = \(endpoint.disabling?.at),
+                    disabled_reason = \(endpoint.disabling?.reason), version = version + 1,
+                    rotation = coalesce(\(rotation), rotation),
+                    rotated_at = CASE WHEN \(rotation)::text IS NULL THEN rotated_at ELSE now() END
+                WHERE tenant_id = \(tenant) AND id = \(id) AND version = \(endpoint.version)
+                RETURNING \(Self.columns)
+                """
+            )
+            return try rows.first.map { try self.endpoint($0, of: tenant) }
+        }
+        if changed?.disabling != nil { try await abandonDeliveries(to: endpoint.id, of: endpoint.tenant) }
+        return changed
     }
 
     package func remove(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
@@ -81,10 +114,18 @@ package struct PostgresWebhookStore: WebhookStore {
         }
     }
 
+    // MARK: Rows
+
+    private static let columns: Query = """
+        id, url, events, sealed_secret, created_at, sealed_previous_secret, previous_until, failing_since, disabled_at,
+        disabled_reason, version,
+        CASE WHEN rotated_at > now() - interval '24 hours' THEN rotation END
+        """
+
     private func endpoint(_ row: Row, of tenant: Tenant.ID) throws -> WebhookEndpoint {
         let id = try row.decode(WebhookEndpoint.ID.self, at: 0)
         let secret = try ring.open(try row.decode(at: 3), for: .secret(of: id, tenant: tenant))
-        return WebhookEndpoint(
+        var endpoint = WebhookEndpoint(
             id: id,
             tenant: tenant,
             url: try URLRecord(try row.decode(String.self, at: 1)),
@@ -92,92 +133,32 @@ package struct PostgresWebhookStore: WebhookStore {
             secret: WebhookSecret(bytes: secret),
             createdAt: try row.decode(at: 4)
         )
-    }
-
-    // MARK: Deliveries
-
-    package func claimDeliveries(limit: Int) async throws(StoreError) -> [WebhookDelivery] {
-        try await StoreError.wrap {
-            let rows = try await client.query(
-                """
-                -- deliveries.claim
-                WITH due AS MATERIALIZED (
-                    SELECT d.tenant_id, d.id
-                    FROM webhook_deliveries d
-                    WHERE d.state = 'pending' AND d.next_attempt_at <= now()
-                        -- A session's own events come after those of its jobs, and its end comes last.
-                        AND (d.job_id IS NOT NULL OR d.event = ANY (\(WebhookEvent.allCases.filter(\.isOfStores)))
-                            OR NOT EXISTS (
-                            SELECT FROM webhook_deliveries e
-                            WHERE e.tenant_id = d.tenant_id AND e.session_id = d.session_id AND e.state = 'pending'
-                                AND (e.job_id IS NOT NULL
-                                    OR d.event = \(WebhookEvent.sessionInvalidated) AND e.event <> d.event)
-                        ))
-                    ORDER BY d.next_attempt_at
-                    LIMIT \(limit)
-                    FOR UPDATE SKIP LOCKED
-                )
-                UPDATE webhook_deliveries d
-                SET next_attempt_at = now() + interval '60 seconds', last_attempt_at = now(), attempts = d.attempts + 1
-                FROM due
-                WHERE d.tenant_id = due.tenant_id AND d.id = due.id
-                RETURNING d.id, d.tenant_id, d.endpoint_id, d.job_id, d.session_id, d.event, d.created_at, d.attempts
-                """
-            )
-            return try rows.map { row in
-                WebhookDelivery(
-                    id: try row.decode(at: 0),
-                    tenant: try row.decode(at: 1),
-                    endpoint: try row.decode(at: 2),
-                    subject: try row.decode(Job.ID?.self, at: 3).map { .job($0) } ?? .session(row.decode(at: 4)),
-                    event: try row.decode(at: 5),
-                    createdAt: try row.decode(at: 6),
-                    attempts: Int(try row.decode(Int16.self, at: 7)) - 1
-                )
-            }
+        if let sealed = try row.decode([UInt8]?.self, at: 5), let until = try row.decode(Timestamp?.self, at: 6) {
+            let previous = try ring.open(sealed, for: .previousSecret(of: id, tenant: tenant))
+            // What is over is not shown, whenever its row is written again.
+            endpoint.previousSecret =
+                until > .now ? .init(secret: WebhookSecret(bytes: previous), until: until) : nil
         }
-    }
-
-    package func settle(
-        _ delivery: WebhookDelivery,
-        _ verdict: DeliveryVerdict,
-        status: Int?
-    ) async throws(StoreError) {
-        let (state, wait): (String, Duration) =
-            switch verdict {
-            case .delivered: ("delivered", .zero)
-            case .again(let wait): ("pending", wait)
-            case .abandoned: ("abandoned", .zero)
-            }
-        try await StoreError.wrap {
-            try await client.query(
-                """
-                -- deliveries.settle
-                UPDATE webhook_deliveries
-                SET state = \(state), next_attempt_at = now() + \(wait),
-                    last_status = \(status.map { Int16(clamping: $0) })
-                WHERE tenant_id = \(delivery.tenant) AND id = \(delivery.id) AND state = 'pending'
-                    AND attempts = \(Int16(clamping: delivery.attempts + 1))
-                """
-            )
+        endpoint.failingSince = try row.decode(at: 7)
+        if let at = try row.decode(Timestamp?.self, at: 8) {
+            endpoint.disabling = .init(at: at, reason: try row.decode(at: 9))
         }
-    }
-
-    package func nextDelivery() async throws(StoreError) -> Timestamp? {
-        try await StoreError.wrap {
-            let rows = try await client.query(
-                """
-                -- deliveries.next
-                SELECT min(next_attempt_at) FROM webhook_deliveries WHERE state = 'pending'
-                """
-            )
-            return try rows.first?.decode(Timestamp?.self, at: 0) ?? nil
-        }
+        endpoint.version = try row.decode(at: 10)
+        endpoint.rotation = try row.decode(at: 11)
+        return endpoint
     }
 }
+
+extension WebhookEndpoint.DisablingReason: PostgresValue {}
 
 extension KeyRing.Place {
     static func secret(of endpoint: WebhookEndpoint.ID, tenant: Tenant.ID) -> Self {
         Self(table: "webhook_endpoints", column: "sealed_secret", tenant: tenant.rawValue, row: endpoint.description)
+    }
+
+    static func previousSecret(of endpoint: WebhookEndpoint.ID, tenant: Tenant.ID) -> Self {
+        Self(
+            table: "webhook_endpoints", column: "sealed_previous_secret", tenant: tenant.rawValue,
+            row: endpoint.description)
     }
 }

@@ -71,11 +71,3 @@ extension LoadError {
             failingURL: response.url)
     }
 }
-
-extension RawJSON {
-    fileprivate static func array(_ elements: (inout JSONWriter) -> Void) -> RawJSON {
-        var writer = JSONWriter()
-        writer.array(elements)
-        return RawJSON(writer.bytes)
-    }
-}

@@ -3,12 +3,15 @@ package import FetchJobs
 import HTTPTypes
 package import Logging
 import ServiceLifecycle
+import Synchronization
 
 /// Delivers events to webhooks: signed, at least once, again later when a receiver does not take them.
 package final class WebhookCourier: Service, Wakeable {
     package struct Configuration: Sendable {
         /// How many deliveries are under way at once.
         package var concurrency = 32
+        /// How many of them may be to one endpoint.
+        package var concurrencyPerEndpoint = 8
         /// How long a receiver has to answer (SEC-35).
         package var timeout = Duration.seconds(15)
 
@@ -16,28 +19,31 @@ package final class WebhookCourier: Service, Wakeable {
     }
 
     private let configuration: Configuration
-    private let webhooks: any WebhookStore
+    private let queue: any DeliveryQueue
     private let jobs: any JobStore
     private let sessions: any SessionStore
     private let session: Session
     private let logger: Logger
     private let signal = Signal()
+    private let places: Mutex<DeliveryPlaces>
 
     /// - Parameter session: Loads nothing but webhooks; its guard is that of jobs.
     package init(
         configuration: Configuration,
-        webhooks: any WebhookStore,
+        queue: any DeliveryQueue,
         jobs: any JobStore,
         sessions: any SessionStore,
         session: Session,
         logger: Logger
     ) {
         self.configuration = configuration
-        self.webhooks = webhooks
+        self.queue = queue
         self.jobs = jobs
         self.sessions = sessions
         self.session = session
         self.logger = logger
+        places = Mutex(
+            DeliveryPlaces(count: configuration.concurrency, perEndpoint: configuration.concurrencyPerEndpoint))
     }
 
     package func wake() { signal.send() }
@@ -48,7 +54,16 @@ package final class WebhookCourier: Service, Wakeable {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.wakeWhenDue() }
-                for await _ in self.signal.values { await self.deliverAllDue() }
+                for await _ in self.signal.values {
+                    for delivery in await self.claim() {
+                        group.addTask {
+                            await self.deliver(delivery)
+                            self.places.withLock { $0.leave(delivery) }
+                            // What comes in its place; claims that fall together are one.
+                            self.wake()
+                        }
+                    }
+                }
                 group.cancelAll()
             }
         }
@@ -59,7 +74,7 @@ package final class WebhookCourier: Service, Wakeable {
         while !Task.isCancelled {
             var wait = Duration.seconds(5)
             do throws(StoreError) {
-                if let next = try await webhooks.nextDelivery() {
+                if let next = try await queue.nextDelivery() {
                     let milliseconds = (next.microseconds - Timestamp.now.microseconds) / 1000
                     if milliseconds <= 0 { wake() }
                     wait = .milliseconds(min(max(milliseconds, 1000), 60_000))
@@ -73,18 +88,16 @@ package final class WebhookCourier: Service, Wakeable {
         }
     }
 
-    private func deliverAllDue() async {
-        while !Task.isCancelled {
-            do throws(StoreError) {
-                let due = try await webhooks.claimDeliveries(limit: configuration.concurrency)
-                guard !due.isEmpty else { return }
-                await withDiscardingTaskGroup { group in
-                    for delivery in due { group.addTask { await self.deliver(delivery) } }
-                }
-            } catch {
-                logger.warning("deliveries were not claimed", metadata: ["error": "\(error)"])
-                return
-            }
+    /// Takes what is due and what there is room for, for one caller.
+    private func claim() async -> [WebhookDelivery] {
+        guard let room = places.withLock({ $0.room }) else { return [] }
+        do throws(StoreError) {
+            let due = try await queue.claimDeliveries(room)
+            places.withLock { places in due.forEach { places.take($0) } }
+            return due
+        } catch {
+            logger.warning("deliveries were not claimed", metadata: ["error": "\(error)"])
+            return []
         }
     }
 
@@ -92,23 +105,17 @@ package final class WebhookCourier: Service, Wakeable {
 
     private func deliver(_ delivery: WebhookDelivery) async {
         do throws(StoreError) {
-            guard let endpoint = try await webhooks.endpoint(delivery.endpoint, of: delivery.tenant),
+            guard let endpoint = try await queue.endpoint(delivery.endpoint, of: delivery.tenant),
+                endpoint.disabling == nil,
                 let message = try await message(delivery)
             else {
-                try await webhooks.settle(delivery, .abandoned, status: nil)
+                _ = try await queue.settle(delivery, .abandoned, nil)
                 return
             }
-            let status = await send(message, to: endpoint)
-            let jitter = Double.random(in: 0...1)
-            let verdict = DeliveryVerdict(status: status, attempts: delivery.attempts, jitter: jitter)
-            try await webhooks.settle(delivery, verdict, status: status)
-            logger.info(
-                "event sent",
-                metadata: [
-                    "delivery.id": "\(delivery.id)", "event.subject": "\(delivery.subject)",
-                    "http.status": "\(status.map { String($0) } ?? "-")", "delivery.verdict": "\(verdict)",
-                ]
-            )
+            let attempt = await send(message, to: endpoint, as: delivery.attempts + 1)
+            // What was cut short here says nothing of the receiver; the claim runs out, and it is tried again.
+            if Task.isCancelled { return }
+            try await settle(delivery, attempt, endpoint)
         } catch {
             // The claim on it runs out in a minute, and it is tried again.
             logger.warning(
@@ -118,11 +125,32 @@ package final class WebhookCourier: Service, Wakeable {
         }
     }
 
-    /// What there is to tell; nil when what it is about is gone.
+    private func settle(
+        _ delivery: WebhookDelivery,
+        _ attempt: DeliveryAttempt,
+        _ endpoint: WebhookEndpoint
+    ) async throws(StoreError) {
+        let verdict = DeliveryVerdict(
+            status: attempt.answer?.status, failures: delivery.failures, jitter: .random(in: 0...1))
+        let endpointIsDisabled = try await queue.settle(delivery, verdict, attempt)
+        logger.info(
+            "event sent",
+            metadata: [
+                "delivery.id": "\(delivery.id)", "event.subject": "\(delivery.subject)",
+                "http.status": "\(attempt.answer.map { String($0.status) } ?? "-")", "delivery.verdict": "\(verdict)",
+                "load.code": "\(attempt.errorName ?? "-")",
+            ]
+        )
+        guard endpointIsDisabled else { return }
+        logger.notice("endpoint disabled", metadata: ["endpoint.id": "\(endpoint.id)"])
+        try await queue.abandonDeliveries(to: endpoint.id, of: endpoint.tenant)
+    }
+
+    /// What there is to tell; nil when what it is about is gone, or is no longer so.
     private func message(_ delivery: WebhookDelivery) async throws(StoreError) -> WebhookMessage? {
         switch delivery.subject {
         case .job(let id):
-            guard let job = try await jobs.job(id, of: delivery.tenant) else { return nil }
+            guard let job = try await jobs.job(id, of: delivery.tenant), job.state.isFinal else { return nil }
             return WebhookMessage(delivery) { $0.member("job", object: job.write) }
         case .session(let id) where delivery.event.isOfStores:
             return WebhookMessage(delivery) { writer in
@@ -132,59 +160,52 @@ package final class WebhookCourier: Service, Wakeable {
         case .session(let id):
             guard let session = try await sessions.session(id, of: delivery.tenant) else { return nil }
             return WebhookMessage(delivery) { $0.member("session", object: session.write) }
+        case .endpoint(let id):
+            guard let endpoint = try await queue.endpoint(id, of: delivery.tenant) else { return nil }
+            return WebhookMessage(delivery) { $0.member("endpoint", object: endpoint.write) }
         }
     }
 
-    /// The receiver's status, or nil when it gave none.
-    private func send(_ message: WebhookMessage, to endpoint: WebhookEndpoint) async -> Int? {
+    private func send(
+        _ message: WebhookMessage,
+        to endpoint: WebhookEndpoint,
+        as number: Int
+    ) async -> DeliveryAttempt {
+        let start = Timestamp.now
         var request = Request(url: endpoint.url, method: .post, body: .bytes(message.body))
-        request.headerFields = message.headers(signedWith: endpoint.secret, at: Timestamp.now.seconds)
+        request.headerFields = message.headers(signedWith: endpoint.secrets(at: start), at: start.seconds)
+        let headers = request.headerFields
+        let result = await answer(to: request)
+        return DeliveryAttempt(
+            number: number,
+            startedAt: start,
+            duration: .microseconds(Timestamp.now.microseconds - start.microseconds),
+            url: endpoint.url.description,
+            requestHeaders: .array { $0.headers(headers) },
+            result: result
+        )
+    }
+
+    private func answer(to request: Request) async -> DeliveryAttempt.Result {
         var configuration = session.configuration
         configuration.redirects.policy = .return
         configuration.timeoutIntervalForResource = self.configuration.timeout
+        // The places decide how many are under way: endpoints at one host, of many tenants even, do not wait for others.
+        configuration.httpMaximumConnectionsPerHost = self.configuration.concurrency
         do throws(LoadError) {
             let task = session.dataTask(with: request, configuration: configuration)
             let response = try await task.response(bufferingUpTo: 64 * 1024)
-            if task.completeBody == nil { task.cancel() }
-            return response.status.code
+            let status = response.status.code
+            if let body = task.completeBody {
+                return .answer(.init(status: status, headers: response.headerFields, body: body, isWhole: true))
+            }
+            // More than anybody reads (SEC-35); its first bytes are here already.
+            var chunks = task.body.makeAsyncIterator()
+            let beginning = try await chunks.next() ?? []
+            task.cancel()
+            return .answer(.init(status: status, headers: response.headerFields, body: beginning, isWhole: false))
         } catch {
-            logger.info(
-                "receiver not reached",
-                metadata: ["endpoint.id": "\(endpoint.id)", "load.code": "\(error.code.name)"]
-            )
-            return nil
+            return .error(name: error.code.name)
         }
     }
-}
-
-/// What a webhook receives, and the fields that prove where it comes from.
-struct WebhookMessage {
-    let id: String
-    let body: [UInt8]
-
-    init(_ delivery: WebhookDelivery, data: (inout JSONWriter) -> Void) {
-        id = delivery.id.description
-        body = JSONWriter.object { writer in
-            writer.member("type", delivery.event.rawValue)
-            writer.member("timestamp", delivery.createdAt.description)
-            writer.member("data", object: data)
-        }
-    }
-
-    func headers(signedWith secret: WebhookSecret, at timestamp: Int64) -> HTTPFields {
-        let signature = WebhookSignature(id: id, timestamp: timestamp)
-        var fields = HTTPFields()
-        fields[.contentType] = "application/json"
-        fields[.userAgent] = "fetchd"
-        fields[.webhookID] = id
-        fields[.webhookTimestamp] = String(timestamp)
-        fields[.webhookSignature] = signature.sign(body, with: secret)
-        return fields
-    }
-}
-
-extension HTTPField.Name {
-    fileprivate static let webhookID = Self("webhook-id") ?? .contentType
-    fileprivate static let webhookTimestamp = Self("webhook-timestamp") ?? .contentType
-    fileprivate static let webhookSignature = Self("webhook-signature") ?? .contentType
 }

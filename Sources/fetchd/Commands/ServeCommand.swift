@@ -18,6 +18,7 @@ struct ServeCommand: AsyncParsableCommand {
               WORKER_DRAIN_SECONDS                 time for running jobs to finish at a stop (20)
               WORKER_LEASE_SECONDS                 time after which a silent node's jobs are given to others (15)
               WEBHOOKS_CONCURRENCY                 webhooks sent at once (32)
+              WEBHOOKS_CONCURRENCY_PER_ENDPOINT    those of them to one endpoint (8)
               WEBHOOKS_TIMEOUT_SECONDS             time for a receiver to answer (15)
               SERVER_MAXIMUM_CONNECTIONS           connections to the API (10000)
               SERVER_AUTHENTICATION_FAILURES_PER_ADDRESS

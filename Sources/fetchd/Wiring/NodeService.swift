@@ -70,7 +70,7 @@ private struct RunningNode {
         let quietSessions = PostgresSessionStore(client: database.client, jobs: quietJobs)
         let courier = WebhookCourier(
             configuration: settings.courier,
-            webhooks: webhooks,
+            queue: webhooks,
             jobs: quietJobs,
             sessions: quietSessions,
             session: Session(configuration: settings.session, transferLoop: loop),
@@ -111,7 +111,7 @@ private struct RunningNode {
                 jobs: EphemeralJobStore(stored: storedJobs, sessions: storedSessions, ephemeral: ephemeral),
                 sessions: EphemeralSessionStore(stored: storedSessions, ephemeral: ephemeral),
                 snapshots: PostgresSnapshotStore(client: database.client),
-                webhooks: webhooks,
+                webhooks: PostgresWebhookStore(client: database.client, ring: ring, onDue: courier.wake),
                 keys: PostgresKeyStore(client: database.client, ring: ring),
                 cookies: stores,
                 cache: stores,

@@ -56,7 +56,7 @@ import Testing
             #expect(head.bytes.isEmpty)
             let options = try await call(.options, "/v1/webhooks/endpoints/x", headers: [.authorization: ""])
             #expect(options.status == .noContent)
-            #expect(options.headers[.allow] == "DELETE, GET, HEAD, OPTIONS")
+            #expect(options.headers[.allow] == "DELETE, GET, HEAD, OPTIONS, PATCH")
             #expect(try await call(.get, "/\(String(repeating: "a", count: 9000))").problem == .uriTooLong)
         }
     }

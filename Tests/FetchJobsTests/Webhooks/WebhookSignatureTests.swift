@@ -85,18 +85,18 @@ import Testing
 
     @Test(arguments: [200, 204, 299])
     func `an answer of success delivers`(status: Int) {
-        #expect(DeliveryVerdict(status: status, attempts: 3, jitter: 0) == .delivered)
+        #expect(DeliveryVerdict(status: status, failures: 3, jitter: 0) == .delivered)
     }
 
     /// SEC-35: redirects are not followed.
     @Test(arguments: [302, 404, 500, nil])
     func `any other answer, or none, is tried again on schedule`(status: Int?) {
-        #expect(DeliveryVerdict(status: status, attempts: 0, jitter: 0) == .again(after: .seconds(5)))
-        #expect(DeliveryVerdict(status: status, attempts: 1, jitter: 1) == .again(after: .seconds(330)))
-        #expect(DeliveryVerdict(status: status, attempts: 9, jitter: 0) == .abandoned)
+        #expect(DeliveryVerdict(status: status, failures: 0, jitter: 0) == .again(after: .seconds(5)))
+        #expect(DeliveryVerdict(status: status, failures: 1, jitter: 1) == .again(after: .seconds(330)))
+        #expect(DeliveryVerdict(status: status, failures: 9, jitter: 0) == .abandoned)
     }
 
     @Test func `a receiver that is gone gets no more`() {
-        #expect(DeliveryVerdict(status: 410, attempts: 0, jitter: 0) == .abandoned)
+        #expect(DeliveryVerdict(status: 410, failures: 0, jitter: 0) == .abandoned)
     }
 }

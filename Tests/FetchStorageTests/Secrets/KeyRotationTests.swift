@@ -28,11 +28,14 @@ import Testing
             await stores.credentialStorage(of: session).setDefault(credential, for: space)
             let endpoint = WebhookEndpoint(
                 tenant: session.tenant, url: try URLRecord("https://receiver.example/"), events: [.jobFinished])
-            try await PostgresWebhookStore(client: client, ring: before).add(endpoint)
+            let store = PostgresWebhookStore(client: client, ring: before)
+            try await store.add(endpoint)
+            let rotated = SecretRotation().applied(to: endpoint, at: .now)
+            #expect(try await store.update(rotated, rotation: nil) != nil)
 
             let both = try KeyRing("\(new),\(old)")
             let report = try await KeyRotation(client: client, ring: both).run()
-            #expect(report == KeyRotation.Report(rewrapped: 3, uses: [2: 3]))
+            #expect(report == KeyRotation.Report(rewrapped: 4, uses: [2: 4]))
             #expect(try await KeyRotation(client: client, ring: both).run().rewrapped == 0)
 
             let after = try KeyRing(new)
@@ -42,7 +45,8 @@ import Testing
                 neighbours: Neighbours(), blobs: MemoryBlobStore(), logger: TestDatabase.logger)
             #expect(await later.credentialStorage(of: session).defaultCredential(for: space) == credential)
             let webhooks = PostgresWebhookStore(client: client, ring: after)
-            #expect(try await webhooks.endpoint(endpoint.id, of: session.tenant)?.secret == endpoint.secret)
+            let read = try await webhooks.endpoint(endpoint.id, of: session.tenant)
+            #expect(read?.secrets(at: .now) == [rotated.secret, endpoint.secret])
         }
     }
 }

@@ -6,35 +6,23 @@ import TestSupport
 import Testing
 
 @Suite struct WebhookStoreTests {
-    private func store(_ fixture: StoreFixture) throws -> PostgresWebhookStore {
-        PostgresWebhookStore(client: fixture.database.client, ring: try KeyRing(KeyRing.generate()))
-    }
-
-    private func endpoint(_ fixture: StoreFixture) throws -> WebhookEndpoint {
-        WebhookEndpoint(
-            tenant: fixture.tenant,
-            url: try URLRecord("https://receiver.example/hook"),
-            events: WebhookEvent.allCases
-        )
-    }
-
     /// A delivery that waits, made by a job that has finished.
     private func delivery(_ fixture: StoreFixture, _ store: PostgresWebhookStore) async throws -> WebhookDelivery {
-        let endpoint = try endpoint(fixture)
+        let endpoint = try fixture.endpoint()
         try await store.add(endpoint)
         let job = try NewJob.make(more: #", "webhook": {"endpoint": "\#(endpoint.id)"}"#)
         _ = try await fixture.store().enqueue([job])
         let claimed = try #require(try await fixture.queue().claim(limit: 1).first)
         #expect(try await fixture.queue().settle(claimed, .make()))
-        let deliveries = try await store.claimDeliveries(limit: 10)
+        let deliveries = try await store.claimDeliveries(.init(places: 10))
         #expect(deliveries.map(\.subject) == [.job(job.id)])
         return try #require(deliveries.first)
     }
 
     @Test func `an endpoint keeps its secret, sealed`() async throws {
         try await StoreFixture.with { fixture in
-            let store = try store(fixture)
-            let endpoint = try endpoint(fixture)
+            let store = try fixture.webhooks()
+            let endpoint = try fixture.endpoint()
             try await store.add(endpoint)
             #expect(try await store.endpoint(endpoint.id, of: fixture.tenant)?.secret == endpoint.secret)
             #expect(try await store.endpoint(endpoint.id, of: Tenant.ID(rawValue: 2)) == nil)
@@ -46,44 +34,68 @@ import Testing
 
     @Test func `a finished job's event is delivered once it was taken`() async throws {
         try await StoreFixture.with { fixture in
-            let store = try store(fixture)
+            let store = try fixture.webhooks()
             let delivery = try await delivery(fixture, store)
             #expect(delivery.event == .jobFinished && delivery.attempts == 0)
-            #expect(try await store.claimDeliveries(limit: 10).isEmpty)
-            try await store.settle(delivery, .delivered, status: 204)
+            #expect(try await store.claimDeliveries(.init(places: 10)).isEmpty)
+            _ = try await store.settle(delivery, .delivered, .answered(204))
             #expect(try await store.nextDelivery() == nil)
         }
     }
 
     @Test func `a failed try is due again after its wait, under the same id`() async throws {
         try await StoreFixture.with { fixture in
-            let store = try store(fixture)
+            let store = try fixture.webhooks()
             let delivery = try await delivery(fixture, store)
-            try await store.settle(delivery, .again(after: .zero), status: 500)
-            let again = try #require(try await store.claimDeliveries(limit: 10).first)
+            _ = try await store.settle(delivery, .again(after: .zero), .answered(500))
+            let again = try #require(try await store.claimDeliveries(.init(places: 10)).first)
             #expect(again.id == delivery.id && again.attempts == 1)
-            try await store.settle(again, .again(after: .seconds(3600)), status: nil)
-            #expect(try await store.claimDeliveries(limit: 10).isEmpty)
+            _ = try await store.settle(again, .again(after: .seconds(3600)), .unanswered)
+            #expect(try await store.claimDeliveries(.init(places: 10)).isEmpty)
             #expect(try await store.nextDelivery() != nil)
         }
     }
 
     @Test func `a late verdict of an earlier try changes nothing`() async throws {
         try await StoreFixture.with { fixture in
-            let store = try store(fixture)
+            let store = try fixture.webhooks()
             let first = try await delivery(fixture, store)
-            try await store.settle(first, .again(after: .zero), status: 500)
-            let second = try #require(try await store.claimDeliveries(limit: 1).first)
-            try await store.settle(first, .abandoned, status: 410)
-            try await store.settle(second, .delivered, status: 200)
+            _ = try await store.settle(first, .again(after: .zero), .answered(500))
+            let second = try #require(try await store.claimDeliveries(.init(places: 1)).first)
+            _ = try await store.settle(first, .abandoned, .answered(410))
+            _ = try await store.settle(second, .delivered, .answered(200))
             let rows = try await fixture.database.client.query("SELECT state FROM webhook_deliveries")
             #expect(try rows.map { try $0.decode(String.self, at: 0) } == ["delivered"])
         }
     }
 
+    @Test func `what an endpoint has become is read as it was written, and not over another's change`() async throws {
+        try await StoreFixture.with { fixture in
+            let store = try fixture.webhooks()
+            let first = try fixture.endpoint()
+            try await store.add(first)
+            var changed = SecretRotation().applied(to: first, at: .now)
+            changed.url = try URLRecord("https://receiver.example/other")
+            changed.events = [.jobFinished]
+            let now = try #require(try await store.update(changed, rotation: "key 86400.0"))
+            #expect(try await store.update(changed, rotation: nil) == nil)
+            let read = try #require(try await store.endpoint(first.id, of: fixture.tenant))
+            #expect(read.version == 2 && now.version == 2)
+            #expect(read.url == changed.url && read.events == [.jobFinished])
+            #expect(read.rotation == "key 86400.0")
+            // SEC-36
+            #expect(read.secrets(at: .now) == [changed.secret, first.secret])
+            let later = Timestamp.now.advanced(by: .seconds(86_401))
+            #expect(read.secrets(at: later) == [changed.secret])
+            // A second rotation drops the oldest.
+            let second = SecretRotation().applied(to: read, at: .now)
+            #expect(second.secrets(at: .now) == [second.secret, changed.secret])
+        }
+    }
+
     @Test func `removing an endpoint ends what was on its way`() async throws {
         try await StoreFixture.with { fixture in
-            let store = try store(fixture)
+            let store = try fixture.webhooks()
             let delivery = try await delivery(fixture, store)
             #expect(try await store.remove(delivery.endpoint, of: fixture.tenant))
             #expect(try await store.remove(delivery.endpoint, of: fixture.tenant) == false)

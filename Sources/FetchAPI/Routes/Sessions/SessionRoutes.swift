@@ -153,8 +153,7 @@ extension SessionFilter {
     /// The filter in a word, for cursors.
     fileprivate var digest: String {
         guard self != SessionFilter() else { return "" }
-        let text = "\(kind?.rawValue ?? "")/\(identifier ?? "")"
-        return SHA256Digest(of: Array(text.utf8)).bytes.prefix(8).map { String($0, radix: 16) }.joined()
+        return Cursor<TenantSession.Kind>.digest(of: "\(kind?.rawValue ?? "")/\(identifier ?? "")")
     }
 
     fileprivate var escapedIdentifier: String? {

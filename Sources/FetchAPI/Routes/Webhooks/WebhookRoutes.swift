@@ -3,18 +3,22 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// Registering and removing webhook endpoints.
+/// Registering, changing and removing webhook endpoints.
 struct WebhookRoutes: Sendable {
+    private static let path = "/v1/webhooks/endpoints"
+
     let webhooks: any WebhookStore
     let known: KnownEndpoints
     let check: WebhookURLCheck
 
     var routes: [Route] {
         [
-            Route(.post, "/v1/webhooks/endpoints", tenant: create),
-            Route(.get, "/v1/webhooks/endpoints", tenant: list),
-            Route(.get, "/v1/webhooks/endpoints/{id}", tenant: get),
-            Route(.delete, "/v1/webhooks/endpoints/{id}", tenant: delete),
+            Route(.post, Self.path, tenant: create),
+            Route(.get, Self.path, tenant: list),
+            Route(.get, "\(Self.path)/{id}", tenant: get),
+            Route(.patch, "\(Self.path)/{id}", tenant: change),
+            Route(.delete, "\(Self.path)/{id}", tenant: delete),
+            Route(.post, "\(Self.path)/{id}/rotate", tenant: rotate),
         ]
     }
 
@@ -38,11 +42,8 @@ struct WebhookRoutes: Sendable {
     }
 
     private static func response(_ endpoint: WebhookEndpoint, isReplayed: Bool = false) -> Response {
-        var response = Response.json(status: .created) { writer in
-            endpoint.write(&writer)
-            writer.member("secret", endpoint.secret.revealed)
-        }
-        response.headers[.location] = "/v1/webhooks/endpoints/\(endpoint.id)"
+        var response = response(status: .created, to: endpoint, revealing: endpoint.secret)
+        response.headers[.location] = "\(path)/\(endpoint.id)"
         if isReplayed { response.headers[.idempotencyReplayed] = "true" }
         return response
     }
@@ -73,27 +74,12 @@ struct WebhookRoutes: Sendable {
             .filter { endpoint in after.map { endpoint.id > $0 } ?? true }
         let page = endpoints.prefix(limit)
         let next = endpoints.count > limit ? page.last.map { Cursor(after: $0.id, filter: "").text } : nil
-        var response = Response.json { writer in
-            writer.member(
-                "data",
-                array: { writer in
-                    for endpoint in page { writer.object { endpoint.write(&$0) } }
-                }
-            )
-            writer.member("hasMore", next != nil)
-            writer.member("nextCursor", next)
-        }
-        response.headers[.link] = next.map { "</v1/webhooks/endpoints?limit=\(limit)&cursor=\($0)>; rel=\"next\"" }
-        return response
+        return .page(page, next: next, of: "\(Self.path)?limit=\(limit)") { $0.write(&$1) }
     }
 
     private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
-        guard let id = WebhookEndpoint.ID(call.parameter), let endpoint = try await webhooks.endpoint(id, of: tenant)
-        else {
-            throw Self.notFound
-        }
-        return .json { endpoint.write(&$0) }
+        return Self.response(to: try await endpoint(call, tenant))
     }
 
     private func delete(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
@@ -103,6 +89,28 @@ struct WebhookRoutes: Sendable {
         }
         known.forget(id, of: tenant)
         return Response(status: .noContent)
+    }
+
+    func endpoint(_ call: Call, _ tenant: Tenant.ID) async throws -> WebhookEndpoint {
+        guard let id = WebhookEndpoint.ID(call.parameter), let endpoint = try await webhooks.endpoint(id, of: tenant)
+        else {
+            throw Self.notFound
+        }
+        return endpoint
+    }
+
+    /// An endpoint, with the version that changes may name, and a secret when it is to be shown.
+    static func response(
+        status: HTTPResponse.Status = .ok,
+        to endpoint: WebhookEndpoint,
+        revealing secret: WebhookSecret? = nil
+    ) -> Response {
+        var response = Response.json(status: status) { writer in
+            endpoint.write(&writer)
+            writer.member("secret", secret?.revealed)
+        }
+        response.headers[.eTag] = endpoint.tag
+        return response
     }
 
     private static let notFound = Problem(.notFound, "There is no webhook endpoint with this id.")

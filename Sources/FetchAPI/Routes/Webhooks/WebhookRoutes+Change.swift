@@ -1,0 +1,76 @@
+import FetchJobs
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+extension WebhookRoutes {
+    func change(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        try call.requireContent("application/json", "application/merge-patch+json")
+        let body = try await call.body(upTo: JobRoutes.maximumBody)
+        let patch = try WebhookEndpointPatch(json: JSONParser.parse(body.readableBytesView))
+        if let url = patch.url, let refusal = await check(url) {
+            throw InvalidInput(pointer: "/url", message: refusal)
+        }
+        return Self.response(to: try await update(call, tenant) { patch.applied(to: $0, at: .now) })
+    }
+
+    func rotate(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        let key = try IdempotencyKey(of: call.headers)
+        let rotation = try await Self.rotation(call)
+        let name = key.map { "\($0.text) \(rotation.overlap.seconds)" }
+        var isReplayed = false
+        let endpoint = try await update(call, tenant, rotation: name) { endpoint in
+            guard let key, let last = endpoint.rotation, last.hasPrefix("\(key.text) ") else {
+                return rotation.applied(to: endpoint, at: .now)
+            }
+            guard last == name else {
+                throw Problem(parameter: "Idempotency-Key", "was used for another body", code: .idempotencyKeyReused)
+            }
+            isReplayed = true
+            return nil
+        }
+        var response = Self.response(to: endpoint, revealing: endpoint.secret)
+        if isReplayed { response.headers[.idempotencyReplayed] = "true" }
+        return response
+    }
+
+    /// What the body asks for; without one, what is usual.
+    private static func rotation(_ call: Call) async throws -> SecretRotation {
+        let body = try await call.body(upTo: JobRoutes.maximumBody)
+        guard body.readableBytes > 0 else { return SecretRotation() }
+        try call.requireContent("application/json")
+        return try SecretRotation(json: JSONParser.parse(body.readableBytesView))
+    }
+
+    /// Changes an endpoint as it is now; when the client says which it has seen, only if it still is that (RFC 9110
+    /// §13.1.1).
+    ///
+    /// - Parameters:
+    ///   - rotation: What to know a repeat of this change by.
+    ///   - change: The endpoint as it is to be; nil when it stays.
+    private func update(
+        _ call: Call,
+        _ tenant: Tenant.ID,
+        rotation: String? = nil,
+        _ change: (WebhookEndpoint) throws -> WebhookEndpoint?
+    ) async throws -> WebhookEndpoint {
+        while true {
+            let endpoint = try await endpoint(call, tenant)
+            let changed = try change(endpoint)
+            guard let changed else { return endpoint }
+            let seen = call.headers[values: .ifMatch].joined(separator: ",")
+            guard seen.isEmpty || Representation.matches(seen, endpoint.tag) else {
+                throw Problem(.preconditionFailed, "The endpoint is at \(endpoint.tag).")
+            }
+            // Nil when somebody else was faster; then the client decides about what that made of it.
+            if let changed = try await webhooks.update(changed, rotation: rotation) { return changed }
+        }
+    }
+}
+
+extension WebhookEndpoint {
+    /// Its entity tag.
+    var tag: String { "\"\(version)\"" }
+}

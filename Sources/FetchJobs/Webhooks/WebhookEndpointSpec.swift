@@ -1,0 +1,112 @@
+package import FetchEngine
+
+/// What a client asks of a new endpoint.
+///
+/// Whether the address may be reached at all is the guard's word, asked by the caller (SEC-35).
+package struct WebhookEndpointSpec: Sendable {
+    package let url: URLRecord
+    package let events: [WebhookEvent]
+
+    /// Reads and checks the body of a request for a new endpoint.
+    ///
+    /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
+    package init(json: JSONValue) throws(InvalidInput) {
+        let check = InputCheck()
+        let reader = JSONReader(json, check: check)
+        let object = reader.object(of: ["url", "events"])
+        let url = object?.required("url").flatMap { $0.webhookURL() }
+        let events = object?["events"]?.webhookEvents()
+        try check.finish()
+        guard let url else { throw InvalidInput(pointer: "/url", message: "is required") }
+        self.url = url
+        self.events = events ?? WebhookEvent.ends
+    }
+}
+
+/// What a client changes of an endpoint; what is nil stays.
+package struct WebhookEndpointPatch: Sendable {
+    package let url: URLRecord?
+    package let events: [WebhookEvent]?
+    package let enabled: Bool?
+
+    /// Reads and checks the body of a request to change an endpoint.
+    ///
+    /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
+    package init(json: JSONValue) throws(InvalidInput) {
+        let check = InputCheck()
+        let object = JSONReader(json, check: check).object(of: ["url", "events", "enabled"])
+        url = object?["url"]?.webhookURL()
+        events = object?["events"]?.webhookEvents()
+        enabled = object?["enabled"]?.bool()
+        try check.finish()
+    }
+
+    /// The endpoint with what is to change.
+    ///
+    /// Another address is another receiver, and one that was enabled has a new start: neither has failed yet.
+    package func applied(to endpoint: WebhookEndpoint, at time: Timestamp) -> WebhookEndpoint {
+        var changed = endpoint
+        if let url, url != endpoint.url {
+            changed.url = url
+            changed.failingSince = nil
+        }
+        if let events { changed.events = events }
+        switch enabled {
+        case true? where endpoint.disabling != nil:
+            changed.disabling = nil
+            changed.failingSince = nil
+        case false? where endpoint.disabling == nil:
+            changed.disabling = .init(at: time, reason: .requested)
+        case true?, false?, nil: break
+        }
+        return changed
+    }
+}
+
+/// How an endpoint gets a new secret.
+package struct SecretRotation: Sendable, Equatable {
+    /// How long messages are signed with the old one as well.
+    package let overlap: Duration
+
+    package init(overlap: Duration = .seconds(24 * 3600)) { self.overlap = overlap }
+
+    /// Reads and checks the body of a request for a new secret.
+    ///
+    /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
+    package init(json: JSONValue) throws(InvalidInput) {
+        let check = InputCheck()
+        let object = JSONReader(json, check: check).object(of: ["overlap"])
+        let overlap = object?["overlap"]?.number(in: 0...604_800)
+        try check.finish()
+        self.init()
+        if let overlap { self = Self(overlap: .microseconds(Int64(overlap * 1_000_000))) }
+    }
+
+    /// The endpoint with a new secret; a rotation within another's overlap drops the oldest secret.
+    package func applied(to endpoint: WebhookEndpoint, at time: Timestamp) -> WebhookEndpoint {
+        var changed = endpoint
+        changed.secret = WebhookSecret()
+        changed.previousSecret =
+            overlap > .zero ? .init(secret: endpoint.secret, until: time.advanced(by: overlap)) : nil
+        return changed
+    }
+}
+
+extension JSONReader {
+    func endpointID() -> WebhookEndpoint.ID? {
+        guard let text = string(maximumLength: 64) else { return nil }
+        guard let endpoint = WebhookEndpoint.ID(text) else {
+            refuse("is not the id of an endpoint (whe_…)")
+            return nil
+        }
+        return endpoint
+    }
+
+    fileprivate func webhookURL() -> URLRecord? { httpURL(userInfoCode: "webhookURLForbidden") }
+
+    fileprivate func webhookEvents() -> [WebhookEvent]? {
+        let events = array(maximum: 32)?.compactMap { $0.oneOf(WebhookEvent.self) }
+        if events?.isEmpty == true { refuse("must name at least one event") }
+        return events
+    }
+}

@@ -1,0 +1,21 @@
+/// What happened, in the words a webhook carries.
+package enum WebhookEvent: String, Sendable, CaseIterable {
+    /// The job has reached its final state.
+    case jobFinished = "job.finished"
+    /// The events of all jobs of a background session are delivered, and it has no other jobs (BKG-10).
+    case sessionEventsFinished = "session.eventsFinished"
+    /// The session takes no jobs and has none; nothing more comes from it (SES-22).
+    case sessionInvalidated = "session.invalidated"
+    /// Cookies of a session were set or removed (COK-9).
+    case cookiesChanged = "cookies.changed"
+    /// Credentials of the tenant were stored or removed (CRD-8).
+    case credentialsChanged = "credentials.changed"
+    /// Another endpoint of the tenant gets no messages any more (SEC-36).
+    case endpointDisabled = "endpoint.disabled"
+
+    /// What is sent to an endpoint that names no events: ends, and not every change on the way.
+    static let ends: [WebhookEvent] = [.jobFinished, .sessionEventsFinished, .sessionInvalidated]
+
+    /// Whether it tells of a session's stores, and not of the session itself.
+    package var isOfStores: Bool { self == .cookiesChanged || self == .credentialsChanged }
+}

@@ -1,0 +1,134 @@
+package import FetchJobs
+import Postgres
+
+extension PostgresWebhookStore {
+    package func claimDeliveries(_ room: DeliveryRoom) async throws(StoreError) -> [WebhookDelivery] {
+        let underWay = room.underWay.map { (endpoint: $0.key, count: Int32(clamping: $0.value)) }
+        return try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- deliveries.claim
+                WITH RECURSIVE waiting AS (
+                    -- One step in the index for each endpoint that something is on its way to, however much it is.
+                    (
+                        SELECT tenant_id, endpoint_id
+                        FROM webhook_deliveries
+                        WHERE state = 'pending'
+                        ORDER BY tenant_id, endpoint_id
+                        LIMIT 1
+                    )
+                    UNION ALL
+                    SELECT next.tenant_id, next.endpoint_id
+                    FROM waiting w
+                    CROSS JOIN LATERAL (
+                        SELECT d.tenant_id, d.endpoint_id
+                        FROM webhook_deliveries d
+                        WHERE d.state = 'pending' AND (d.tenant_id, d.endpoint_id) > (w.tenant_id, w.endpoint_id)
+                        ORDER BY d.tenant_id, d.endpoint_id
+                        LIMIT 1
+                    ) AS next
+                ), room AS MATERIALIZED (
+                    SELECT w.tenant_id, w.endpoint_id, e.failing_since IS NOT NULL AND e.disabled_at IS NULL AS is_failing,
+                        coalesce(busy.deliveries, 0) AS taken
+                    FROM waiting w
+                    LEFT JOIN webhook_endpoints e ON e.tenant_id = w.tenant_id AND e.id = w.endpoint_id
+                    LEFT JOIN unnest(\(underWay.map(\.endpoint)), \(underWay.map(\.count))) AS busy (endpoint_id, deliveries)
+                        ON busy.endpoint_id = w.endpoint_id
+                ), candidate AS MATERIALIZED (
+                    SELECT found.tenant_id, found.id, found.next_attempt_at, r.is_failing,
+                        row_number() OVER (PARTITION BY r.is_failing ORDER BY found.next_attempt_at) AS place
+                    FROM room r
+                    CROSS JOIN LATERAL (
+                        SELECT d.tenant_id, d.id, d.next_attempt_at
+                        FROM webhook_deliveries d
+                        WHERE d.tenant_id = r.tenant_id AND d.endpoint_id = r.endpoint_id AND d.state = 'pending'
+                            AND d.next_attempt_at <= now()
+                            -- A session's own events come after those of its jobs, and its end comes last.
+                            AND (d.job_id IS NOT NULL OR d.event = ANY (\(WebhookEvent.allCases.filter(\.isOfStores)))
+                                OR NOT EXISTS (
+                                SELECT FROM webhook_deliveries e
+                                WHERE e.tenant_id = d.tenant_id AND e.session_id = d.session_id AND e.state = 'pending'
+                                    AND (e.job_id IS NOT NULL
+                                        OR d.event = \(WebhookEvent.sessionInvalidated) AND e.event <> d.event)
+                            ))
+                        ORDER BY d.next_attempt_at
+                        LIMIT greatest(
+                            CASE WHEN r.is_failing THEN 1 ELSE \(Int32(clamping: room.placesPerEndpoint)) END - r.taken, 0
+                        )
+                    ) AS found
+                ), due AS MATERIALIZED (
+                    -- One by one, so that no more are locked than are taken, whatever the planner thinks of their number.
+                    SELECT free.tenant_id, free.id, c.is_failing
+                    FROM (
+                        SELECT tenant_id, id, is_failing
+                        FROM candidate
+                        WHERE place <= \(Int64(room.placesForFailing)) OR NOT is_failing
+                        ORDER BY is_failing, next_attempt_at
+                    ) AS c
+                    CROSS JOIN LATERAL (
+                        SELECT d.tenant_id, d.id
+                        FROM webhook_deliveries d
+                        WHERE d.tenant_id = c.tenant_id AND d.id = c.id AND d.state = 'pending'
+                            AND d.next_attempt_at <= now()
+                        LIMIT 1
+                        FOR UPDATE SKIP LOCKED
+                    ) AS free
+                    LIMIT \(room.places)
+                )
+                UPDATE webhook_deliveries d
+                SET next_attempt_at = now() + interval '60 seconds', last_attempt_at = now(), attempts = d.attempts + 1
+                FROM due
+                WHERE d.tenant_id = due.tenant_id AND d.id = due.id
+                RETURNING \(Self.deliveryColumns), due.is_failing
+                """
+            )
+            return try rows.map { row in
+                // The claim has counted the attempt that is to be made.
+                try WebhookDelivery(row: row, attemptsUnderWay: 1, endpointIsFailing: row.decode(at: 10))
+            }
+        }
+    }
+
+    package func nextDelivery() async throws(StoreError) -> Timestamp? {
+        try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- deliveries.next
+                SELECT min(next_attempt_at) FROM webhook_deliveries WHERE state = 'pending'
+                """
+            )
+            return try rows.first?.decode(Timestamp?.self, at: 0) ?? nil
+        }
+    }
+
+    static let deliveryColumns: Query = """
+        d.id, d.tenant_id, d.endpoint_id, d.job_id, d.session_id, d.about_endpoint_id, d.event, d.created_at, d.attempts,
+        d.replayed_after
+        """
+}
+
+extension WebhookDelivery {
+    /// Reads the columns of ``PostgresWebhookStore/deliveryColumns``, the first ten.
+    init(row: Row, attemptsUnderWay: Int, endpointIsFailing: Bool = false) throws {
+        let attempts = Int(try row.decode(Int16.self, at: 8)) - attemptsUnderWay
+        let subject: Subject
+        if let job = try row.decode(Job.ID?.self, at: 3) {
+            subject = .job(job)
+        } else if let session = try row.decode(TenantSession.ID?.self, at: 4) {
+            subject = .session(session)
+        } else {
+            subject = .endpoint(try row.decode(at: 5))
+        }
+        self.init(
+            id: try row.decode(at: 0),
+            tenant: try row.decode(at: 1),
+            endpoint: try row.decode(at: 2),
+            subject: subject,
+            event: try row.decode(at: 6),
+            createdAt: try row.decode(at: 7),
+            attempts: attempts,
+            failures: max(0, attempts - Int(try row.decode(Int16.self, at: 9))),
+            endpointIsFailing: endpointIsFailing
+        )
+    }
+}

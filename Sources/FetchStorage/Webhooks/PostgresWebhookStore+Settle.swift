@@ -1,0 +1,150 @@
+package import FetchJobs
+import Postgres
+
+/// What came of a claimed delivery.
+struct DeliverySettlement: Sendable {
+    let delivery: WebhookDelivery
+    let verdict: DeliveryVerdict
+    let attempt: DeliveryAttempt?
+
+    fileprivate var state: DeliveryState {
+        switch verdict {
+        case .delivered: .delivered
+        case .again: .pending
+        case .abandoned: .abandoned
+        }
+    }
+
+    fileprivate var wait: Duration { if case .again(let wait) = verdict { wait } else { .zero } }
+
+    fileprivate var status: Int16? { attempt?.answer.map { Int16(clamping: $0.status) } }
+}
+
+extension PostgresWebhookStore {
+    package func settle(
+        _ delivery: WebhookDelivery,
+        _ verdict: DeliveryVerdict,
+        _ attempt: DeliveryAttempt?
+    ) async throws(StoreError) -> Bool {
+        try await StoreError.wrap {
+            try await settling.submit([.init(delivery: delivery, verdict: verdict, attempt: attempt)]).first ?? false
+        }
+    }
+
+    /// Stores verdicts, attempts, and what they say of their endpoints, in one statement.
+    ///
+    /// - Returns: Of each, whether its endpoint was disabled.
+    static func settle(_ settlements: [DeliverySettlement], client: Client) async throws -> [Bool] {
+        let rows = try await client.query(
+            """
+            -- deliveries.settle
+            WITH input AS MATERIALIZED (
+                SELECT *
+                FROM unnest(
+                    \(settlements.map(\.delivery.tenant)),
+                    \(settlements.map(\.delivery.id)),
+                    \(settlements.map(\.delivery.endpoint)),
+                    \(settlements.map { Int16(clamping: $0.delivery.attempts + 1) }),
+                    \(settlements.map(\.state)),
+                    \(settlements.map(\.wait)),
+                    \(settlements.map(\.attempt?.startedAt)),
+                    \(settlements.map(\.attempt?.duration)),
+                    \(settlements.map(\.attempt?.url)),
+                    \(settlements.map(\.attempt?.requestHeaders)),
+                    \(settlements.map(\.status)),
+                    \(settlements.map(\.attempt?.answer?.headers)),
+                    \(settlements.map(\.attempt?.answer?.body)),
+                    \(settlements.map { $0.attempt?.answer?.isCut ?? false }),
+                    \(settlements.map(\.attempt?.errorName))
+                ) AS input (
+                    tenant_id, id, endpoint_id, number, state, wait, started_at, duration, url, request_headers, status,
+                    response_headers, body, body_is_cut, error_name
+                )
+            ), settled AS (
+                UPDATE webhook_deliveries d
+                SET state = i.state, next_attempt_at = now() + i.wait, last_status = i.status
+                FROM input i
+                WHERE d.tenant_id = i.tenant_id AND d.id = i.id AND d.attempts = i.number
+                    -- What was taken is taken, even if it was given up meanwhile.
+                    AND (d.state = 'pending' OR d.state = 'abandoned' AND i.state = 'delivered')
+            ), attempt AS (
+                INSERT INTO webhook_attempts (
+                    tenant_id, delivery_id, number, started_at, duration, url, request_headers, status,
+                    response_headers, body, body_is_cut, error_name
+                )
+                SELECT tenant_id, id, number, started_at, duration, url, request_headers, status, response_headers, body,
+                    body_is_cut, error_name
+                FROM input
+                WHERE started_at IS NOT NULL
+                ON CONFLICT DO NOTHING
+            ), health AS (
+                SELECT tenant_id, endpoint_id, bool_or(state = 'delivered') AS takes,
+                    bool_or(status IS NOT DISTINCT FROM 410::smallint) AS is_gone
+                FROM input
+                WHERE started_at IS NOT NULL
+                GROUP BY tenant_id, endpoint_id
+            ), changed AS MATERIALIZED (
+                SELECT e.tenant_id, e.id, h.takes,
+                    CASE
+                        WHEN e.disabled_at IS NOT NULL THEN NULL
+                        WHEN h.is_gone THEN \(WebhookEndpoint.DisablingReason.gone)
+                        WHEN NOT h.takes AND e.failing_since < now() - \(WebhookEndpoint.patience)
+                            THEN \(WebhookEndpoint.DisablingReason.failing)
+                    END AS reason
+                FROM webhook_endpoints e
+                JOIN health h ON h.tenant_id = e.tenant_id AND h.endpoint_id = e.id
+                WHERE h.takes = (e.failing_since IS NOT NULL) OR h.is_gone
+                    OR e.failing_since < now() - \(WebhookEndpoint.patience)
+                -- In one order, so that two of these cannot wait for each other.
+                ORDER BY e.tenant_id, e.id
+                FOR UPDATE OF e
+            ), endpoint AS (
+                UPDATE webhook_endpoints e
+                SET failing_since = CASE WHEN c.takes THEN NULL ELSE coalesce(e.failing_since, now()) END,
+                    disabled_at = CASE WHEN c.reason IS NULL THEN e.disabled_at ELSE now() END,
+                    disabled_reason = coalesce(c.reason, e.disabled_reason),
+                    version = e.version + 1
+                FROM changed c
+                WHERE e.tenant_id = c.tenant_id AND e.id = c.id
+            ), event AS (
+                INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, about_endpoint_id, event)
+                SELECT o.tenant_id, uuidv7(), o.id, c.id, \(WebhookEvent.endpointDisabled)
+                FROM changed c
+                JOIN webhook_endpoints o ON o.tenant_id = c.tenant_id AND o.id <> c.id AND o.disabled_at IS NULL
+                WHERE c.reason IS NOT NULL AND \(WebhookEvent.endpointDisabled) = ANY (o.events)
+            )
+            SELECT DISTINCT id FROM changed WHERE reason IS NOT NULL
+            """
+        )
+        let disabled = Set(try rows.map { try $0.decode(WebhookEndpoint.ID.self, at: 0) })
+        return settlements.map { disabled.contains($0.delivery.endpoint) }
+    }
+
+    package func abandonDeliveries(
+        to endpoint: WebhookEndpoint.ID,
+        of tenant: Tenant.ID
+    ) async throws(StoreError) {
+        let limit = 5000
+        try await StoreError.wrap {
+            while try await client.query(
+                """
+                -- deliveries.abandon
+                UPDATE webhook_deliveries d
+                SET state = 'abandoned'
+                FROM (
+                    SELECT d.id
+                    FROM webhook_endpoints e
+                    JOIN webhook_deliveries d ON d.tenant_id = e.tenant_id AND d.endpoint_id = e.id
+                    WHERE e.tenant_id = \(tenant) AND e.id = \(endpoint) AND e.disabled_at IS NOT NULL
+                        AND d.state = 'pending'
+                    LIMIT \(limit)
+                    FOR UPDATE OF d SKIP LOCKED
+                ) AS waiting
+                WHERE d.tenant_id = \(tenant) AND d.id = waiting.id
+                """
+            ).affected == limit {}
+        }
+    }
+}
+
+extension DeliveryState: PostgresValue, PostgresArrayElement {}

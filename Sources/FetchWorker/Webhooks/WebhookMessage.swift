@@ -1,0 +1,35 @@
+import FetchJobs
+import HTTPTypes
+
+/// What a webhook receives, and the fields that prove where it comes from.
+struct WebhookMessage {
+    let id: String
+    let body: [UInt8]
+
+    init(_ delivery: WebhookDelivery, data: (inout JSONWriter) -> Void) {
+        id = delivery.id.description
+        body = JSONWriter.object { writer in
+            writer.member("type", delivery.event.rawValue)
+            writer.member("timestamp", delivery.createdAt.description)
+            writer.member("data", object: data)
+        }
+    }
+
+    /// - Parameter secrets: Each makes a signature; a receiver needs one of them.
+    func headers(signedWith secrets: [WebhookSecret], at timestamp: Int64) -> HTTPFields {
+        let signature = WebhookSignature(id: id, timestamp: timestamp)
+        var fields = HTTPFields()
+        fields[.contentType] = "application/json"
+        fields[.userAgent] = "fetchd"
+        fields[.webhookID] = id
+        fields[.webhookTimestamp] = String(timestamp)
+        fields[.webhookSignature] = secrets.map { signature.sign(body, with: $0) }.joined(separator: " ")
+        return fields
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let webhookID = Self("webhook-id") ?? .contentType
+    fileprivate static let webhookTimestamp = Self("webhook-timestamp") ?? .contentType
+    fileprivate static let webhookSignature = Self("webhook-signature") ?? .contentType
+}

@@ -1,0 +1,160 @@
+import FetchEngine
+import FetchJobs
+import FetchStorage
+import Postgres
+import TestSupport
+import Testing
+
+@Suite struct DeliveryClaimTests {
+    @Test func `a backlog of one endpoint takes its places and no others (R51)`() async throws {
+        try await StoreFixture.with { fixture in
+            let (store, busy, quiet) = (try fixture.webhooks(), try fixture.endpoint(), try fixture.endpoint())
+            for endpoint in [busy, quiet] { try await store.add(endpoint) }
+            try await fixture.addDeliveries(200, to: busy)
+            try await fixture.addDeliveries(1, to: quiet)
+            let first = try await store.claimDeliveries(.init(places: 32))
+            #expect(first.count { $0.endpoint == busy.id } == 8)
+            #expect(first.count { $0.endpoint == quiet.id } == 1)
+            try await fixture.addDeliveries(1, to: quiet)
+            let next = try await store.claimDeliveries(.init(places: 23, underWay: [busy.id: 8, quiet.id: 1]))
+            #expect(next.map(\.endpoint) == [quiet.id])
+        }
+    }
+
+    @Test func `an endpoint that failed gets one at a time until it takes one (R51)`() async throws {
+        try await StoreFixture.with { fixture in
+            let (store, endpoint) = (try fixture.webhooks(), try fixture.endpoint())
+            try await store.add(endpoint)
+            try await fixture.addDeliveries(20, to: endpoint)
+            let first = try #require(try await store.claimDeliveries(.init(places: 1)).first)
+            #expect(try await !store.settle(first, .again(after: .seconds(60)), .unanswered))
+            let second = try await store.claimDeliveries(.init(places: 32))
+            #expect(second.count == 1 && second.allSatisfy(\.endpointIsFailing))
+            #expect(try await store.claimDeliveries(.init(places: 32, underWay: [endpoint.id: 1])).isEmpty)
+            #expect(try await store.claimDeliveries(.init(places: 32, placesForFailing: 0)).isEmpty)
+            _ = try await store.settle(second[0], .delivered, .answered(204))
+            #expect(try await store.claimDeliveries(.init(places: 32)).count == 8)
+        }
+    }
+
+    @Test func `two nodes claim different deliveries`() async throws {
+        try await StoreFixture.with { fixture in
+            let (store, endpoint) = (try fixture.webhooks(), try fixture.endpoint())
+            try await store.add(endpoint)
+            try await fixture.addDeliveries(16, to: endpoint)
+            async let first = store.claimDeliveries(.init(places: 8))
+            async let second = store.claimDeliveries(.init(places: 8))
+            let claimed = try await first + second + store.claimDeliveries(.init(places: 16, placesPerEndpoint: 16))
+            #expect(Set(claimed.map(\.id)).count == 16 && claimed.count == 16)
+        }
+    }
+}
+
+@Suite struct DeliveryStoreTests {
+    @Test func `every attempt is kept, with what was sent and what came back`() async throws {
+        try await StoreFixture.with { fixture in
+            let (store, endpoint) = (try fixture.webhooks(), try fixture.endpoint())
+            try await store.add(endpoint)
+            try await fixture.addDeliveries(1, to: endpoint)
+            let first = try #require(try await store.claimDeliveries(.init(places: 1)).first)
+            _ = try await store.settle(first, .again(after: .zero), .unanswered)
+            let second = try #require(try await store.claimDeliveries(.init(places: 1)).first)
+            let answered = DeliveryAttempt?.answered(204, number: 2, body: "thanks")
+            _ = try await store.settle(second, .delivered, answered)
+            let stored = try #require(try await store.delivery(first.id, of: fixture.tenant))
+            #expect(stored.state == .delivered && stored.lastStatus == 204 && stored.delivery.attempts == 2)
+            #expect(stored.attempts == [.unanswered, answered].compactMap { $0 })
+            #expect(try await store.delivery(first.id, of: Tenant.ID(rawValue: 2)) == nil)
+        }
+    }
+
+    @Test func `deliveries are listed by what they are, the newest first`() async throws {
+        try await StoreFixture.with { fixture in
+            let (store, one, other) = (try fixture.webhooks(), try fixture.endpoint(), try fixture.endpoint())
+            for endpoint in [one, other] { try await store.add(endpoint) }
+            try await fixture.addDeliveries(3, to: one)
+            try await fixture.addDeliveries(2, to: other)
+            let list = { (filter: DeliveryFilter, page: DeliveryPage) in
+                try await store.deliveries(of: fixture.tenant, matching: filter, page: page)
+            }
+            let all = try await list(.init(), .init(limit: 10))
+            #expect(all.map(\.delivery.id) == all.map(\.delivery.id).sorted(by: >) && all.count == 5)
+            #expect(try await list(.init(), .init(limit: 10, after: all[1].delivery.id)).count == 3)
+            var filter = DeliveryFilter()
+            filter.endpoint = one.id
+            filter.state = .pending
+            filter.event = .jobFinished
+            filter.since = all.last?.delivery.createdAt
+            #expect(try await list(filter, .init(limit: 10)).count == 3)
+            filter.job = if case .job(let id) = all.last?.delivery.subject { id } else { nil }
+            #expect(try await list(filter, .init(limit: 10)).map(\.delivery.id) == [all[4].delivery.id])
+            filter.state = .delivered
+            #expect(try await list(filter, .init(limit: 10)).isEmpty)
+            let others = try await store.deliveries(
+                of: Tenant.ID(rawValue: 2), matching: .init(), page: .init(limit: 9))
+            #expect(others.isEmpty)
+        }
+    }
+
+    @Test func `a replay sends the same message on a new schedule, unless its endpoint is disabled`() async throws {
+        try await StoreFixture.with { fixture in
+            let (store, endpoint) = (try fixture.webhooks(), try fixture.endpoint())
+            try await store.add(endpoint)
+            try await fixture.addDeliveries(2, to: endpoint)
+            let claimed = try await store.claimDeliveries(.init(places: 2))
+            for delivery in claimed { _ = try await store.settle(delivery, .abandoned, .answered(500)) }
+            #expect(try await fixture.deliveryStates() == ["abandoned": 2])
+            let since = Timestamp.now.advanced(by: .seconds(-60))
+            let future = Timestamp.now.advanced(by: .seconds(3600))
+            #expect(try await store.replayFailed(of: endpoint.id, fixture.tenant, since: future) == 0)
+            #expect(try await store.replay(claimed[0].id, of: Tenant.ID(rawValue: 2)) == false)
+            #expect(try await store.replay(claimed[0].id, of: fixture.tenant))
+            #expect(try await store.replayFailed(of: endpoint.id, fixture.tenant, since: since) == 1)
+            let again = try #require(try await store.claimDeliveries(.init(places: 1)).first)
+            #expect(claimed.map(\.id).contains(again.id) && again.attempts == 1 && again.failures == 0)
+            var disabled = try #require(try await store.endpoint(endpoint.id, of: fixture.tenant))
+            disabled.disabling = .init(at: .now, reason: .requested)
+            #expect(try await store.update(disabled, rotation: nil) != nil)
+            #expect(try await fixture.deliveryStates() == ["abandoned": 2])
+            #expect(try await store.replay(claimed[0].id, of: fixture.tenant) == false)
+            #expect(try await store.replayFailed(of: endpoint.id, fixture.tenant, since: since) == 0)
+        }
+    }
+}
+
+/// SEC-36: an endpoint that takes nothing for five days, or wants nothing more, is disabled and says so.
+@Suite struct EndpointHealthTests {
+    @Test(
+        arguments: [(500, 6 * 24, "failing"), (500, 4 * 24, nil), (410, 0, "gone"), (204, 6 * 24, nil)]
+            as [(Int, Int, String?)])
+    func `an endpoint is disabled when it has failed for long enough or is gone`(
+        status: Int, hours: Int, reason: String?
+    ) async throws {
+        try await StoreFixture.with { fixture in
+            let (store, endpoint) = (try fixture.webhooks(), try fixture.endpoint())
+            let (told, other) = (try fixture.endpoint(), try fixture.endpoint([.jobFinished]))
+            for endpoint in [endpoint, told, other] { try await store.add(endpoint) }
+            try await fixture.database.client.query(
+                """
+                UPDATE webhook_endpoints
+                SET failing_since = now() - \(Duration.seconds(hours * 3600))
+                WHERE id = \(endpoint.id) AND \(hours) > 0
+                """
+            )
+            try await fixture.addDeliveries(3, to: endpoint)
+            let delivery = try #require(try await store.claimDeliveries(.init(places: 1)).first)
+            let verdict = DeliveryVerdict(status: status, failures: 0, jitter: 0)
+            #expect(try await store.settle(delivery, verdict, .answered(status)) == (reason != nil))
+            let now = try #require(try await store.endpoint(endpoint.id, of: fixture.tenant))
+            #expect(now.disabling?.reason.rawValue == reason)
+            #expect((now.failingSince == nil) == (status == 204))
+            try await store.abandonDeliveries(to: endpoint.id, of: fixture.tenant)
+            let events = try await store.claimDeliveries(.init(places: 9)).filter { $0.event == .endpointDisabled }
+            #expect(events.map(\.endpoint) == (reason == nil ? [] : [told.id]))
+            #expect(events.allSatisfy { $0.subject == .endpoint(endpoint.id) })
+            guard reason != nil else { return }
+            #expect(try await fixture.deliveryStates()["abandoned"] == 3)
+            #expect(now.version == 2)
+        }
+    }
+}

@@ -1,0 +1,114 @@
+package import FetchJobs
+import Synchronization
+
+/// The webhook endpoints and deliveries of a test, in memory: the second form of ``WebhookStore``.
+///
+/// Nothing delivers them; a test says what was on its way.
+package final class MemoryWebhookStore: WebhookStore {
+    private struct State {
+        var endpoints: [WebhookEndpoint] = []
+        var deliveries: [StoredDelivery] = []
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    /// Puts a delivery there as it is.
+    package func put(_ delivery: StoredDelivery) { state.withLock { $0.deliveries.append(delivery) } }
+
+    // MARK: Endpoints
+
+    package func add(_ endpoint: WebhookEndpoint) async throws(StoreError) {
+        state.withLock { $0.endpoints.append(endpoint) }
+    }
+
+    package func endpoint(
+        _ id: WebhookEndpoint.ID,
+        of tenant: Tenant.ID
+    ) async throws(StoreError) -> WebhookEndpoint? {
+        state.withLock { $0.endpoints.first { $0.id == id && $0.tenant == tenant } }
+    }
+
+    package func endpoints(of tenant: Tenant.ID) async throws(StoreError) -> [WebhookEndpoint] {
+        state.withLock { $0.endpoints.filter { $0.tenant == tenant } }
+    }
+
+    package func update(_ endpoint: WebhookEndpoint, rotation: String?) async throws(StoreError) -> WebhookEndpoint? {
+        state.withLock { state in
+            let index = state.endpoints.firstIndex {
+                $0.id == endpoint.id && $0.tenant == endpoint.tenant && $0.version == endpoint.version
+            }
+            guard let index else { return nil }
+            var changed = endpoint
+            changed.version += 1
+            changed.rotation = rotation ?? changed.rotation
+            state.endpoints[index] = changed
+            return changed
+        }
+    }
+
+    package func remove(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
+        state.withLock { state in
+            let count = state.endpoints.count
+            state.endpoints.removeAll { $0.id == id && $0.tenant == tenant }
+            return state.endpoints.count < count
+        }
+    }
+
+    // MARK: Deliveries
+
+    package func deliveries(
+        of tenant: Tenant.ID,
+        matching filter: DeliveryFilter,
+        page: DeliveryPage
+    ) async throws(StoreError) -> [StoredDelivery] {
+        let found = state.withLock { $0.deliveries }
+            .filter { $0.delivery.tenant == tenant && Self.matches($0, filter) }
+            .sorted { $0.delivery.id > $1.delivery.id }
+            .filter { delivery in page.after.map { delivery.delivery.id < $0 } ?? true }
+        return Array(found.prefix(page.limit))
+    }
+
+    private static func matches(_ stored: StoredDelivery, _ filter: DeliveryFilter) -> Bool {
+        let delivery = stored.delivery
+        return filter.endpoint.map { $0 == delivery.endpoint } ?? true
+            && filter.state.map { $0 == stored.state } ?? true
+            && filter.event.map { $0 == delivery.event } ?? true
+            && filter.job.map { .job($0) == delivery.subject } ?? true
+            && filter.since.map { $0 <= delivery.createdAt } ?? true
+    }
+
+    package func delivery(_ id: WebhookDelivery.ID, of tenant: Tenant.ID) async throws(StoreError) -> StoredDelivery? {
+        state.withLock { $0.deliveries.first { $0.delivery.id == id && $0.delivery.tenant == tenant } }
+    }
+
+    package func replay(_ id: WebhookDelivery.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
+        replay { $0.delivery.id == id && $0.delivery.tenant == tenant } > 0
+    }
+
+    package func replayFailed(
+        of endpoint: WebhookEndpoint.ID,
+        _ tenant: Tenant.ID,
+        since: Timestamp
+    ) async throws(StoreError) -> Int {
+        var filter = DeliveryFilter()
+        filter.endpoint = endpoint
+        filter.state = .abandoned
+        filter.since = since
+        return replay { $0.delivery.tenant == tenant && Self.matches($0, filter) }
+    }
+
+    private func replay(_ isMeant: (StoredDelivery) -> Bool) -> Int {
+        state.withLock { state in
+            var count = 0
+            for (index, delivery) in state.deliveries.enumerated() where isMeant(delivery) {
+                let endpoint = state.endpoints.first { $0.id == delivery.delivery.endpoint }
+                guard let endpoint, endpoint.disabling == nil else { continue }
+                state.deliveries[index] = StoredDelivery(delivery.delivery, state: .pending, nextAttemptAt: .now)
+                count += 1
+            }
+            return count
+        }
+    }
+}
