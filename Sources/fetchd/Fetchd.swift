@@ -18,7 +18,7 @@ struct Fetchd: AsyncParsableCommand {
         version: version,
         subcommands: [
             ServeCommand.self, GetCommand.self, MigrateCommand.self, KeysCommand.self, DatabaseCommand.self,
-            SupervisePostgresCommand.self,
+            WebhooksCommand.self, SupervisePostgresCommand.self,
         ]
     )
 

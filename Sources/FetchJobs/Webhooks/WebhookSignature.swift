@@ -49,17 +49,34 @@ package struct WebhookSignature: Sendable {
         "v1," + Data(code(for: body, with: secret)).base64EncodedString()
     }
 
-    /// Whether one of the signatures in a `webhook-signature` field is right and the message is fresh.
-    package func verify(_ signatures: String, of body: [UInt8], with secret: WebhookSecret, now: Int64) -> Bool {
-        guard abs(now - timestamp) <= Self.tolerance else { return false }
+    /// What a receiver finds out about a message.
+    package enum Verdict: Sendable, Equatable {
+        case valid
+        /// No signature was made with the secret, for this id, timestamp and body.
+        case notSigned
+        /// It is signed, but its timestamp lies further from now than ``tolerance``: it may be a repeat.
+        case stale
+    }
+
+    /// Judges a message by its `webhook-signature` field, in which one right signature is enough.
+    package func verdict(
+        on signatures: String, of body: [UInt8], with secret: WebhookSecret, now: Int64
+    ) -> Verdict {
         let key = SymmetricKey(data: secret.bytes)
         let message = message(body)
-        return signatures.split(separator: " ").contains { signature in
+        let isSigned = signatures.split(separator: " ").contains { signature in
             guard signature.hasPrefix("v1,"), let code = Data(base64Encoded: String(signature.dropFirst(3))) else {
                 return false
             }
             return HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: message, using: key)
         }
+        guard isSigned else { return .notSigned }
+        return abs(now - timestamp) <= Self.tolerance ? .valid : .stale
+    }
+
+    /// Whether one of the signatures in a `webhook-signature` field is right and the message is fresh.
+    package func verify(_ signatures: String, of body: [UInt8], with secret: WebhookSecret, now: Int64) -> Bool {
+        verdict(on: signatures, of: body, with: secret, now: now) == .valid
     }
 
     private func code(for body: [UInt8], with secret: WebhookSecret) -> HMAC<SHA256>.MAC {

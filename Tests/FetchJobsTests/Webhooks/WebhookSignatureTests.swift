@@ -47,6 +47,17 @@ import Testing
         #expect(!example.signature.verify(example.expected, of: example.body, with: example.secret, now: now))
     }
 
+    @Test func `an old message with a right signature is told from one without`() throws {
+        let example = try example()
+        let verdict = { (signatures: String, now: Int64) in
+            example.signature.verdict(on: signatures, of: example.body, with: example.secret, now: now)
+        }
+        #expect(verdict(example.expected, example.timestamp) == .valid)
+        #expect(verdict(example.expected, example.timestamp + 301) == .stale)
+        #expect(verdict("v1,AAAA", example.timestamp + 301) == .notSigned)
+        #expect(verdict("", example.timestamp) == .notSigned)
+    }
+
     @Test func `any changed byte of the body is noticed`() throws {
         let example = try example()
         for index in example.body.indices {
