@@ -34,7 +34,8 @@ extension TransferLoop {
         while true {
             var sent = request
             for field in visit.added { sent.headerFields.append(field) }
-            let exchange = try await exchange(for: sent, of: task, limit: 0)
+            // Where nobody waits for the head, head and body are awaited in one.
+            let exchange = try await exchange(for: sent, of: task, limit: visit.lease == nil ? limit : 0)
             task.load.record.withLock { $0.currentRequest = request }
             guard let exchange = try await judged(exchange, &visit, limit: limit) else {
                 visit.added = []
