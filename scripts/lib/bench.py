@@ -12,15 +12,13 @@ import json
 import os
 import pathlib
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 
 from database import Database
 from figures import Figures, measure, settle_down, timed
 from origin import Origin
-from processes import ROOT, Failed, raise_descriptor_limit, run, say, stop_in_order
+from processes import ROOT, Failed, raise_descriptor_limit, run, run_as, say, stop_in_order
 from service import Service
 
 BUILT = ROOT / ".build/bench"
@@ -256,13 +254,7 @@ def main():
         figures.ratio(name, over, under)
     figures.add(bench_rounds=options.rounds, bench_seconds=time.monotonic() - begin, machine_processors=os.cpu_count())
     table(figures)
-    pathlib.Path(options.output).write_text(json.dumps(figures.flat(), indent=2, sort_keys=True) + "\n")
-    say(f"Wrote {options.output}.")
+    figures.write(options.output)
 
 
-try:
-    main()
-except (Failed, subprocess.TimeoutExpired) as failure:
-    sys.exit(f"bench: {failure}")
-except KeyboardInterrupt:
-    sys.exit(130)
+run_as("bench", main)

@@ -14,8 +14,6 @@ import json
 import os
 import pathlib
 import shutil
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -23,7 +21,7 @@ import time
 from database import Database
 from figures import Figures, measure, settle_down, timed
 from origin import Origin
-from processes import ROOT, Failed, raise_descriptor_limit, run, say, stop_in_order, wait_until
+from processes import ROOT, Failed, raise_descriptor_limit, run, run_as, say, stop_in_order, wait_until
 from service import Service
 
 LOAD = ROOT / ".build/bench/load"
@@ -289,13 +287,7 @@ def main():
     figures.add(machine_processors=os.cpu_count(), bench_rounds=options.rounds)
     for name in sorted(figures.samples):
         print(f"{name:36}{figures.median(name):12,.3f}")
-    pathlib.Path(options.output).write_text(json.dumps(figures.flat(), indent=2, sort_keys=True) + "\n")
-    say(f"Wrote {options.output}.")
+    figures.write(options.output)
 
 
-try:
-    main()
-except (Failed, subprocess.TimeoutExpired) as failure:
-    sys.exit(f"bench-jobs: {failure}")
-except KeyboardInterrupt:
-    sys.exit(130)
+run_as("bench-jobs", main)

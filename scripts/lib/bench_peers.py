@@ -8,17 +8,14 @@ measured over plain HTTP/1.1 alone. Bulk is one body each way, compared with the
 1 KB/s.
 """
 import argparse
-import json
 import os
 import pathlib
 import shutil
-import subprocess
-import sys
 import tempfile
 
 from figures import Figures, measure, settle_down, timed
 from origin import Origin
-from processes import ROOT, Failed, raise_descriptor_limit, run, say, stop_in_order
+from processes import ROOT, raise_descriptor_limit, run, run_as, say, stop_in_order
 
 CONCURRENCIES = (1, 8, 64, 512)
 PROTOCOLS = ("http1", "tls", "http2")
@@ -183,13 +180,7 @@ def main():
         shutil.rmtree(scratch, ignore_errors=True)
     figures.add(machine_processors=os.cpu_count(), bench_rounds=options.rounds)
     table(figures)
-    pathlib.Path(options.output).write_text(json.dumps(figures.flat(), indent=2, sort_keys=True) + "\n")
-    say(f"Wrote {options.output}.")
+    figures.write(options.output)
 
 
-try:
-    main()
-except (Failed, subprocess.TimeoutExpired) as failure:
-    sys.exit(f"bench-peers: {failure}")
-except KeyboardInterrupt:
-    sys.exit(130)
+run_as("bench-peers", main)

@@ -1,4 +1,5 @@
 """Figures of a benchmark: samples by name, the programs that give them, and how quiet the machine was."""
+import json
 import os
 import pathlib
 import re
@@ -6,7 +7,7 @@ import statistics
 import subprocess
 import time
 
-from processes import Failed
+from processes import Failed, say
 
 
 class Figures:
@@ -29,6 +30,10 @@ class Figures:
 
     def flat(self):
         return {name: round(statistics.median(values), 4) for name, values in self.samples.items()}
+
+    def write(self, path):
+        pathlib.Path(path).write_text(json.dumps(self.flat(), indent=2, sort_keys=True) + "\n")
+        say(f"Wrote {path}.")
 
 
 def pairs(line):

@@ -20,6 +20,16 @@ def say(message):
     print(message, file=sys.stderr, flush=True)
 
 
+def run_as(name, main):
+    """Runs a script to its end; what it cannot go on with is its last line."""
+    try:
+        main()
+    except (Failed, subprocess.TimeoutExpired) as failure:
+        sys.exit(f"{name}: {failure}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
 def stop_in_order():
     """Makes SIGTERM and a closed terminal do what Ctrl-C does, so that `finally` stops what was started."""
     for sign in (signal.SIGTERM, signal.SIGHUP):
