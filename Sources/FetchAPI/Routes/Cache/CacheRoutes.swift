@@ -25,19 +25,8 @@ struct CacheRoutes: Sendable {
         let answers = try await cache.answers(filter, of: tenant, after: after, limit: limit + 1)
         let page = answers.prefix(limit)
         let next = answers.count > limit ? page.last.map { OpaqueText.write(CachePosition($0).text) } : nil
-        var response = Response.json { writer in
-            writer.member(
-                "data",
-                array: { writer in
-                    for answer in page { writer.object { answer.write(&$0) } }
-                }
-            )
-            writer.member("hasMore", next != nil)
-            writer.member("nextCursor", next)
-        }
         let text = Query.text(Self.filters.sorted().map { ($0, query[$0]) })
-        response.headers[.link] = next.map { "</v1/cache?limit=\(limit)\(text)&cursor=\($0)>; rel=\"next\"" }
-        return response
+        return .page(page, next: next, of: "/v1/cache?limit=\(limit)\(text)") { $0.write(&$1) }
     }
 
     private static func position(_ cursor: String) throws(Problem) -> CachePosition {

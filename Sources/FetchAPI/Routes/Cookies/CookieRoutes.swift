@@ -33,20 +33,7 @@ struct CookieRoutes: Sendable {
             .filter { position, _ in after.map { position > $0 } ?? true }
         let page = all.prefix(limit)
         let next = all.count > limit ? page.last.map { OpaqueText.write($0.0.text) } : nil
-        var response = Response.json { writer in
-            writer.member(
-                "data",
-                array: { writer in
-                    for (_, cookie) in page { writer.object { cookie.write(&$0) } }
-                }
-            )
-            writer.member("hasMore", next != nil)
-            writer.member("nextCursor", next)
-        }
-        response.headers[.link] = next.map { next in
-            "</v1/cookies?limit=\(limit)\(request.text)&cursor=\(next)>; rel=\"next\""
-        }
-        return response
+        return .page(page, next: next, of: "/v1/cookies?limit=\(limit)\(request.text)") { $0.1.write(&$1) }
     }
 
     private static func position(_ cursor: String) throws(Problem) -> CookiePosition {

@@ -41,21 +41,10 @@ struct CredentialRoutes: Sendable {
             .filter { credential in after.map { credential.id > $0 } ?? true }
         let page = all.prefix(limit)
         let next = all.count > limit ? page.last.map { Cursor(after: $0.id, filter: "").text } : nil
-        var response = Response.json { writer in
-            writer.member(
-                "data",
-                array: { writer in
-                    for credential in page { writer.object { credential.write(&$0) } }
-                }
-            )
-            writer.member("hasMore", next != nil)
-            writer.member("nextCursor", next)
-        }
         let filter = Query.text([
             ("session", session == .default ? nil : session.description), ("host", host),
         ])
-        response.headers[.link] = next.map { "</v1/credentials?limit=\(limit)\(filter)&cursor=\($0)>; rel=\"next\"" }
-        return response
+        return .page(page, next: next, of: "/v1/credentials?limit=\(limit)\(filter)") { $0.write(&$1) }
     }
 
     private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {

@@ -97,26 +97,12 @@ struct SessionRoutes: Sendable {
         let filter = SessionFilter(kind: try query.oneOf("kind"), identifier: query["identifier"])
         let after = try query["cursor"].map { try Cursor<TenantSession.Kind>($0, filter: filter.digest).after }
         // One more than is shown tells whether the list goes on.
-        var page = try await sessions.sessions(
+        let found = try await sessions.sessions(
             of: tenant, matching: filter, page: SessionPage(limit: limit + 1, after: after))
-        let hasMore = page.count > limit
-        page = Array(page.prefix(limit))
-        let next = hasMore ? page.last.map { Cursor(after: $0.id, filter: filter.digest).text } : nil
-        var response = Response.json { writer in
-            writer.member(
-                "data",
-                array: { writer in
-                    for session in page { writer.object { session.write(&$0) } }
-                }
-            )
-            writer.member("hasMore", hasMore)
-            writer.member("nextCursor", next)
-        }
-        if let next {
-            let filters = (filter.kind.map { "&kind=\($0.rawValue)" } ?? "") + (filter.escapedIdentifier ?? "")
-            response.headers[.link] = "</v1/sessions?limit=\(limit)\(filters)&cursor=\(next)>; rel=\"next\""
-        }
-        return response
+        let page = found.prefix(limit)
+        let next = found.count > limit ? page.last.map { Cursor(after: $0.id, filter: filter.digest).text } : nil
+        let filters = (filter.kind.map { "&kind=\($0.rawValue)" } ?? "") + (filter.escapedIdentifier ?? "")
+        return .page(page, next: next, of: "/v1/sessions?limit=\(limit)\(filters)") { $0.write(&$1) }
     }
 
     // MARK: The end
