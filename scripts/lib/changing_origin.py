@@ -3,13 +3,14 @@ import asyncio
 import hashlib
 import random
 import re
-import threading
+
+from threaded_origin import ThreadedOrigin
 
 PIECE = 64 * 1024
 
 
-class ChangingOrigin:
-    """`/file/N` is a file with a strong tag and ranges, sent slowly. Runs in a thread of its own until `stop()`."""
+class ChangingOrigin(ThreadedOrigin):
+    """`/file/N` is a file with a strong tag and ranges, sent slowly."""
 
     def __init__(self, bytes_per_second):
         self.pause = PIECE / bytes_per_second
@@ -18,14 +19,7 @@ class ChangingOrigin:
         self.bytes_sent = 0
         self.continued = 0
         self.whole = 0
-        self.loop = asyncio.new_event_loop()
-        self.server = self.loop.run_until_complete(asyncio.start_server(self.serve, "127.0.0.1", 0, backlog=4096))
-        self.port = self.server.sockets[0].getsockname()[1]
-        threading.Thread(target=self.loop.run_forever, daemon=True).start()
-
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.port}"
+        super().__init__()
 
     def change(self, path, size):
         """Puts other bytes there, of the same length; the digests of all that were there stay known."""
@@ -35,13 +29,8 @@ class ChangingOrigin:
         self.digests.setdefault(path, set()).add(hashlib.sha256(content).digest())
 
     async def serve(self, reader, writer):
-        try:
-            while (head := (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")):
-                await self.answer(head, writer)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
-        finally:
-            writer.close()
+        while (head := (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")):
+            await self.answer(head, writer)
 
     async def answer(self, head, writer):
         version, content = self.versions[head.split(" ")[1]]
@@ -63,6 +52,3 @@ class ChangingOrigin:
             await writer.drain()
             self.bytes_sent += len(piece)
             await asyncio.sleep(self.pause)
-
-    def stop(self):
-        self.loop.call_soon_threadsafe(self.loop.stop)

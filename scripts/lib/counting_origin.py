@@ -2,38 +2,27 @@
 import asyncio
 import collections
 import json
-import threading
+
+from threaded_origin import ThreadedOrigin
 
 
-class CountingOrigin:
-    """`/job/N` is answered after a delay; `/webhook` takes events. Runs in a thread of its own until `stop()`."""
+class CountingOrigin(ThreadedOrigin):
+    """`/job/N` is answered after a delay; `/webhook` takes events."""
 
     def __init__(self, delay_seconds):
         self.delay_seconds = delay_seconds
         self.requests = collections.Counter()
         self.finished_events = collections.Counter()
         self.in_flight = 0
-        self.loop = asyncio.new_event_loop()
-        self.server = self.loop.run_until_complete(asyncio.start_server(self.serve, "127.0.0.1", 0, backlog=4096))
-        self.port = self.server.sockets[0].getsockname()[1]
-        threading.Thread(target=self.loop.run_forever, daemon=True).start()
-
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.port}"
+        super().__init__()
 
     async def serve(self, reader, writer):
-        try:
-            while (head := await reader.readuntil(b"\r\n\r\n")):
-                line, *fields = head.decode("latin-1").split("\r\n")
-                length = next((int(field.split(":")[1]) for field in fields
-                               if field.lower().startswith("content-length:")), 0)
-                body = await reader.readexactly(length)
-                await self.answer(line.split(" ")[1], body, writer)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
-        finally:
-            writer.close()
+        while (head := await reader.readuntil(b"\r\n\r\n")):
+            line, *fields = head.decode("latin-1").split("\r\n")
+            length = next((int(field.split(":")[1]) for field in fields
+                           if field.lower().startswith("content-length:")), 0)
+            body = await reader.readexactly(length)
+            await self.answer(line.split(" ")[1], body, writer)
 
     async def answer(self, path, body, writer):
         if path == "/webhook":
@@ -49,6 +38,3 @@ class CountingOrigin:
                 self.in_flight -= 1
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n\r\nok\n")
         await writer.drain()
-
-    def stop(self):
-        self.loop.call_soon_threadsafe(self.loop.stop)
