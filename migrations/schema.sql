@@ -161,7 +161,8 @@ CREATE TABLE public.jobs (
 CREATE TABLE public.nodes (
     id uuid NOT NULL,
     started_at timestamp with time zone DEFAULT now() NOT NULL,
-    lease_until timestamp with time zone NOT NULL
+    lease_until timestamp with time zone NOT NULL,
+    url text
 )
 WITH (fillfactor='10');
 

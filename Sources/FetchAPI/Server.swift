@@ -45,6 +45,11 @@ package struct Server: Service {
         package let uploads: any UploadArea
         package let finished: FinishedJobs
         package let live: LiveJobs
+        /// This node.
+        package let node: Node.ID
+        /// Where the others are.
+        package let nodes: any NodeDirectory
+        package let nodeClient: any NodeClient
         package let readiness: any Readiness
         package let metrics: MetricsRegistry
         package let checkWebhookURL: WebhookURLCheck
@@ -65,6 +70,9 @@ package struct Server: Service {
             uploads: any UploadArea,
             finished: FinishedJobs,
             live: LiveJobs,
+            node: Node.ID,
+            nodes: any NodeDirectory,
+            nodeClient: any NodeClient,
             readiness: any Readiness,
             metrics: MetricsRegistry,
             checkWebhookURL: @escaping WebhookURLCheck,
@@ -83,6 +91,9 @@ package struct Server: Service {
             self.uploads = uploads
             self.finished = finished
             self.live = live
+            self.node = node
+            self.nodes = nodes
+            self.nodeClient = nodeClient
             self.readiness = readiness
             self.metrics = metrics
             self.checkWebhookURL = checkWebhookURL
@@ -123,12 +134,13 @@ package struct Server: Service {
         let sessions = KnownSessions(store: ports.sessions, schemes: configuration.schemes)
         let waiting = FinalJobs(jobs: ports.jobs, finished: ports.finished)
         let holds = BlobHolds(catalog: ports.catalog)
+        let forwarding = Forwarding(node: ports.node, directory: ports.nodes, client: ports.nodeClient)
         let blobs = BlobRoutes(
             maximumBytes: configuration.maximumBlobBytes, blobs: ports.blobs, catalog: ports.catalog)
         let uploads = UploadRoutes(blobs: blobs, area: ports.uploads)
         let jobs = JobRoutes(
             jobs: ports.jobs, endpoints: known, holds: holds, waiting: waiting, sessions: sessions,
-            defaults: ports.defaults, live: ports.live, submitted: submitted)
+            defaults: ports.defaults, live: ports.live, forwarding: forwarding, submitted: submitted)
         let batch = BatchRoute(
             jobs: ports.jobs, endpoints: known, sessions: sessions, holds: holds, submitted: submitted)
         return jobs.routes + batch.routes + JobControlRoutes(jobs: ports.jobs, holds: holds).routes
@@ -143,8 +155,10 @@ package struct Server: Service {
             + CacheRoutes(cache: ports.cache, sessions: sessions).routes
             + CredentialRoutes(credentials: ports.credentials, sessions: sessions).routes
             + uploads.blobs.routes(beginning: uploads) + uploads.routes
-            + BodyRoute(jobs: ports.jobs, blobs: ports.blobs, live: ports.live).routes
-            + EventsRoute(jobs: ports.jobs, live: ports.live, streams: OpenStreams(ports.metrics)).routes
+            + BodyRoute(jobs: ports.jobs, blobs: ports.blobs, live: ports.live, forwarding: forwarding).routes
+            + EventsRoute(
+                jobs: ports.jobs, live: ports.live, forwarding: forwarding, streams: OpenStreams(ports.metrics)
+            ).routes
             + WebhookRoutes(webhooks: ports.webhooks, known: known, check: ports.checkWebhookURL).routes
             + DeliveryRoutes(webhooks: ports.webhooks).routes
             + ServiceRoutes(readiness: ports.readiness, metrics: ports.metrics).routes

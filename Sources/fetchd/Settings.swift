@@ -19,6 +19,8 @@ struct Settings: CustomStringConvertible {
     var migratesDatabase = true
     /// Blobs, the private PostgreSQL and, unless they are given, the master keys.
     var dataDirectory = Self.defaultDataDirectory
+    /// How other nodes reach this one, when not by the address that it listens at.
+    var nodeURL: String?
     /// Where blobs are kept when not in the data directory.
     var s3: S3BlobStore.Configuration?
     /// Where `initdb` and `postgres` are, when not in a usual place.
@@ -52,6 +54,7 @@ struct Settings: CustomStringConvertible {
         postgresBinaryDirectory = reader.string(forKey: "postgres.binaryDirectory")
         dataDirectory = reader.string(forKey: "data.directory", default: dataDirectory)
         masterKeys = reader.string(forKey: "fetchd.masterKeys", isSecret: true)
+        nodeURL = try Self.nodeURL(reader)
         s3 = try Self.s3(reader.scoped(to: "s3"), dataDirectory: dataDirectory)
         server.read(reader.scoped(to: "server"))
         dispatcher.read(reader.scoped(to: "worker"))
@@ -92,6 +95,22 @@ struct Settings: CustomStringConvertible {
         guard dataDirectory.hasPrefix("/") else {
             throw Failure(description: "DATA_DIRECTORY: \"\(dataDirectory)\" is not an absolute path")
         }
+    }
+
+    private static func nodeURL(_ reader: ConfigReader) throws(Failure) -> String? {
+        guard let text = reader.string(forKey: "fetchd.node.url") else { return nil }
+        guard let url = try? URLRecord(text), ["http", "https"].contains(url.scheme), url.description == text + "/"
+        else {
+            throw Failure(description: "FETCHD_NODE_URL: \"\(text)\" is not http or https, a host and a port")
+        }
+        return text
+    }
+
+    /// How other nodes reach this one; nil when it listens at all addresses and nobody has said which to take.
+    func nodeURL(port: Int) -> String? {
+        guard nodeURL == nil, !["0.0.0.0", "::", "*"].contains(server.host) else { return nodeURL }
+        let host = server.host.contains(":") ? "[\(server.host)]" : server.host
+        return "http://\(host):\(port)"
     }
 
     /// The object store, when one is named: then all of its settings are needed.

@@ -41,6 +41,13 @@ final class ServiceProcess: Sendable {
             }
         }
 
+        /// The same database for a node with a data directory of its own.
+        var apart: Place {
+            var environment = environment
+            environment["DATA_DIRECTORY"] = "\(directory)/apart"
+            return Place(database: database, directory: "\(directory)/apart", environment: environment)
+        }
+
         /// What a command prints, once it has ended well.
         func run(_ arguments: String...) async throws -> String {
             let end = try await ProgramEnd.of(arguments, environment)

@@ -23,6 +23,7 @@ struct TestServer {
     let blobs = MemoryBlobStore()
     let catalog = MemoryBlobCatalog()
     let live = LiveJobs()
+    let nodes = MemoryNodes()
     let uploads = MemoryUploadArea()
     let readiness = MemoryReadiness()
     let metrics = MetricsRegistry()
@@ -60,6 +61,9 @@ struct TestServer {
             uploads: uploads,
             finished: jobs.finished,
             live: live,
+            node: Node.ID(),
+            nodes: nodes,
+            nodeClient: nodes,
             readiness: readiness,
             metrics: metrics,
             checkWebhookURL: { url in url.description.contains("127.0.0.1") ? "must be public (addressForbidden)" : nil

@@ -12,7 +12,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
     case preconditionFailed, contentTooLarge, uriTooLong, unsupportedMediaType, rangeNotSatisfiable, expectationFailed
     case invalidInput, idempotencyKeyReused, digestMismatch
     case tooManyFailures, sessionFull, tooManySessions, headersTooLarge
-    case internalError, databaseUnavailable, notReady, storageFull
+    case internalError, databaseUnavailable, notReady, nodeUnreachable, storageFull
 
     var status: HTTPResponse.Status {
         switch self {
@@ -37,7 +37,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .tooManyFailures, .sessionFull, .tooManySessions: .tooManyRequests
         case .headersTooLarge: .requestHeaderFieldsTooLarge
         case .internalError: .internalServerError
-        case .databaseUnavailable, .notReady: .serviceUnavailable
+        case .databaseUnavailable, .notReady, .nodeUnreachable: .serviceUnavailable
         case .storageFull: .init(code: 507, reasonPhrase: "Insufficient Storage")
         }
     }
@@ -81,6 +81,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .internalError: "The service made a mistake"
         case .databaseUnavailable: "The database cannot be reached"
         case .notReady: "The service cannot take work"
+        case .nodeUnreachable: "The node that has the job cannot be reached"
         case .uploadOffsetMismatch: "The upload goes on elsewhere"
         case .storageFull: "There is no room left"
         }
@@ -153,6 +154,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
             "Ask with HEAD how many bytes of the upload are there, and go on from there, one request at a time."
         case .storageFull:
             "The operator has to make room, or blobs that are not needed have to be deleted. Nothing was stored."
+        case .nodeUnreachable:
+            "What the job does now is known to the node that runs it. Try again after Retry-After: it answers then, or its jobs are given to another node."
         case .notReady: "The detail says what is missing. The service becomes ready by itself when it is there again."
         }
     }

@@ -9,10 +9,13 @@ struct BodyRoute: Sendable {
     /// How long a body that is sent waits for its job to want it.
     static let patience = Duration.seconds(30)
     static let pollInterval = Duration.milliseconds(50)
+    /// How often it is asked whether another node has the job: less often, since that is the database's to say.
+    static let pollsPerLookElsewhere = 10
 
     let jobs: any JobStore
     let blobs: any BlobStore
     let live: LiveJobs
+    let forwarding: Forwarding
 
     var routes: [Route] {
         [
@@ -35,6 +38,7 @@ struct BodyRoute: Sendable {
         if let running, let body = running.body { return try await follow(body, of: running, call) }
         guard let job = try await jobs.job(id, of: tenant) else { throw JobRoutes.notFound }
         guard job.state.isFinal else {
+            if let response = try await forwarding.answer(to: call, about: id, of: tenant) { return response }
             throw Problem(.jobNotFinal, "The job is \(job.state.rawValue); its body is not complete.").retrying(
                 after: 1)
         }
@@ -69,7 +73,32 @@ struct BodyRoute: Sendable {
     private func send(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
         guard let id = Job.ID(call.parameter) else { throw JobRoutes.notFound }
-        let job = try await wanting(id, of: tenant)
+        try await requireStreamedBody(of: id, tenant)
+        let deadline = ContinuousClock.now + Self.patience
+        var polls = 0
+        while ContinuousClock.now < deadline, !Task.isShuttingDownGracefully {
+            let job = live.job(id, of: tenant)
+            if let job, job.upload.isWanted { return try await feed(job, from: call) }
+            if job == nil, polls.isMultiple(of: Self.pollsPerLookElsewhere),
+                let response = try await forwarding.answer(feeding: call, about: id, of: tenant)
+            {
+                return response
+            }
+            polls += 1
+            try await Task.sleep(for: Self.pollInterval)
+        }
+        throw Problem(.bodyNotWanted, "The job has not asked for its body.").retrying(after: 5)
+    }
+
+    private func requireStreamedBody(of id: Job.ID, _ tenant: Tenant.ID) async throws {
+        guard let job = try await jobs.job(id, of: tenant) else { throw JobRoutes.notFound }
+        guard !job.state.isFinal else { throw Problem(.bodyNotWanted, "The job is \(job.state.rawValue).") }
+        guard job.storedSpec?.request.body == .stream else {
+            throw Problem(.bodyNotWanted, "The job's request has no streamed body.")
+        }
+    }
+
+    private func feed(_ job: LiveJob, from call: Call) async throws -> Response {
         var body = call.request.body.makeAsyncIterator()
         do {
             try await job.upload.feed { try await body.next().map { Array($0.readableBytesView) } }
@@ -90,20 +119,5 @@ struct BodyRoute: Sendable {
         // What follows of the body is not worth reading.
         problem.headers[.connection] = "close"
         return problem
-    }
-
-    /// The job as soon as it runs here and wants a body.
-    private func wanting(_ id: Job.ID, of tenant: Tenant.ID) async throws -> LiveJob {
-        guard let job = try await jobs.job(id, of: tenant) else { throw JobRoutes.notFound }
-        guard !job.state.isFinal else { throw Problem(.bodyNotWanted, "The job is \(job.state.rawValue).") }
-        guard job.storedSpec?.request.body == .stream else {
-            throw Problem(.bodyNotWanted, "The job's request has no streamed body.")
-        }
-        let deadline = ContinuousClock.now + Self.patience
-        while ContinuousClock.now < deadline, !Task.isShuttingDownGracefully {
-            if let job = live.job(id, of: tenant), job.upload.isWanted { return job }
-            try await Task.sleep(for: Self.pollInterval)
-        }
-        throw Problem(.bodyNotWanted, "The job has not asked this node for its body.").retrying(after: 5)
     }
 }

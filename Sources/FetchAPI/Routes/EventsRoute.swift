@@ -7,8 +7,8 @@ import Synchronization
 
 /// What happens to a job, as server-sent events (WHATWG HTML §9.2).
 ///
-/// Events of the attempt that runs here are sent with their position as `id`; a client that comes back says by
-/// `Last-Event-ID` what it has. Progress has no id: the newest is all that counts. The end closes the stream.
+/// Events of the attempt that runs, here or on another node, are sent with their position as `id`; a client that comes
+/// back says by `Last-Event-ID` what it has. Progress has no id: the newest is all that counts. The end closes the stream.
 struct EventsRoute: Sendable {
     struct Pace: Sendable {
         /// How often progress is told at most, and the store asked about jobs that run elsewhere.
@@ -19,6 +19,7 @@ struct EventsRoute: Sendable {
 
     let jobs: any JobStore
     let live: LiveJobs
+    let forwarding: Forwarding
     let streams: OpenStreams
     var pace = Pace()
 
@@ -34,6 +35,7 @@ struct EventsRoute: Sendable {
         guard last != EventStream.finalID else { return Response(status: .noContent) }
         let stream = EventStream(
             id: id, tenant: tenant, jobs: jobs, live: live, pace: pace,
+            elsewhere: EventRelay(call: call, id: id, tenant: tenant, forwarding: forwarding, pace: pace),
             last: last.flatMap { JobEvent.Position($0) })
         let body = call.request.body
         return Response(
@@ -73,6 +75,7 @@ struct EventStream {
     let jobs: any JobStore
     let live: LiveJobs
     let pace: EventsRoute.Pace
+    let elsewhere: EventRelay
     /// The last event that the client has.
     var last: JobEvent.Position?
 
@@ -85,6 +88,7 @@ struct EventStream {
             // Looked at before the events, so that those of its last moment are not missed.
             let state = try await stream.state()
             if case .removed = state { return }
+            if case .claimed = state, try await elsewhere.send(to: &writer, after: &stream.last) { return }
             var text = stream.news(&progress)
             if case .final(let final) = state { text += Self.text("job.finished", id: Self.finalID, final.json) }
             if text.isEmpty, ContinuousClock.now - isSilentSince >= pace.heartbeat { text = ":\n\n" }
@@ -114,6 +118,8 @@ struct EventStream {
 
     private enum State {
         case goesOn
+        /// Some node has it; this one is not known to.
+        case claimed
         case final(Job)
         case removed
     }
@@ -122,6 +128,7 @@ struct EventStream {
     private func state() async throws -> State {
         guard live.job(id, of: tenant) == nil else { return .goesOn }
         guard let job = try await jobs.job(id, of: tenant) else { return .removed }
+        if job.isClaimed { return .claimed }
         return job.state.isFinal ? .final(job) : .goesOn
     }
 

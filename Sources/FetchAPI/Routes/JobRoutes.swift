@@ -14,6 +14,7 @@ struct JobRoutes: Sendable {
     let sessions: KnownSessions
     let defaults: @Sendable (SessionSpec.Kind) -> Configuration
     let live: LiveJobs
+    let forwarding: Forwarding
     let submitted: Counter
 
     var routes: [Route] {
@@ -81,7 +82,14 @@ struct JobRoutes: Sendable {
         _ = try call.query()
         guard let id = Job.ID(call.parameter), var job = try await jobs.job(id, of: tenant) else { throw Self.notFound }
         let tag = job.tag
-        if !job.state.isFinal { job.progress = live.job(id, of: tenant)?.progress }
+        if job.isClaimed {
+            let running = live.job(id, of: tenant)
+            job.progress = running?.progress
+            // How far it is elsewhere is worth a question, and the answer is not worth waiting for.
+            if running == nil, let response = try await forwarding.promptAnswer(to: call, about: id, of: tenant) {
+                return response
+            }
+        }
         let effective = try await effectiveConfiguration(of: job)
         var response = Response.json { writer in
             job.write(&writer)

@@ -30,6 +30,9 @@ package struct Job: Sendable {
     package var file: RawJSON?
     package var attempts: [Attempt] = []
 
+    /// A node has it now.
+    package var isClaimed: Bool { !state.isFinal && startedAt != nil }
+
     package init(id: ID, tenant: Tenant.ID, state: JobState, spec: RawJSON, createdAt: Timestamp) {
         self.id = id
         self.tenant = tenant

@@ -10,9 +10,9 @@ extension PostgresWorkQueue {
                 WITH before AS MATERIALIZED (
                     SELECT id FROM nodes WHERE id = \(node) AND lease_until > now()
                 ), extended AS (
-                    INSERT INTO nodes (id, lease_until)
-                    VALUES (\(node), now() + \(lease))
-                    ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until
+                    INSERT INTO nodes (id, lease_until, url)
+                    VALUES (\(node), now() + \(lease), \(presence.url))
+                    ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until, url = excluded.url
                 )
                 SELECT
                     NOT EXISTS (SELECT FROM before),

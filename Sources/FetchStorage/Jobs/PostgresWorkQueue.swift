@@ -6,7 +6,8 @@ import Synchronization
 package struct PostgresWorkQueue: WorkQueue {
     let client: Client
     private let keys: TenantKeys
-    let node: Node.ID
+    let presence: NodePresence
+    var node: Node.ID { presence.id }
     let lease: Duration
     private let settling: Batcher<Settlement, Bool>
     private let beginning: Batcher<ClaimedJob, Bool>
@@ -22,14 +23,14 @@ package struct PostgresWorkQueue: WorkQueue {
 
     /// - Parameters:
     ///   - keys: What credentials that come with jobs are sealed with.
-    ///   - node: This process.
+    ///   - presence: This process, and how others reach it.
     ///   - lease: How long a node keeps its jobs without a sign of life (REL-2).
     ///   - neighbours: Hears whether there are other nodes.
     ///   - finished: Hears of every job that has reached its final state here.
     package init(
         client: Client,
         keys: TenantKeys,
-        node: Node.ID,
+        presence: NodePresence,
         lease: Duration = .seconds(15),
         neighbours: Neighbours = Neighbours(),
         finished: FinishedJobs
@@ -37,7 +38,8 @@ package struct PostgresWorkQueue: WorkQueue {
         self.neighbours = neighbours
         self.client = client
         self.keys = keys
-        self.node = node
+        self.presence = presence
+        let node = presence.id
         self.lease = lease
         self.finished = finished
         settling = Batcher(maximumItems: 500) { settlements in

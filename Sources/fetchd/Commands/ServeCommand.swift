@@ -40,12 +40,22 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "The port to listen at (SERVER_PORT, 8080).")
     var port: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            "How other nodes reach this one (FETCHD_NODE_URL).",
+            discussion: "By default the address it listens at, unless that stands for all of the machine's.",
+            valueName: "url"
+        )
+    )
+    var nodeURL: String?
+
     @OptionGroup var options: SettingsOptions
 
     func run() async throws {
         try await ExitError.reporting {
             var values: [AbsoluteConfigKey: ConfigValue] = [:]
             values["server.host"] = host.map { ConfigValue(.string($0), isSecret: false) }
+            values["fetchd.node.url"] = nodeURL.map { ConfigValue(.string($0), isSecret: false) }
             values["server.port"] = port.map { ConfigValue(.int($0), isSecret: false) }
             let settings = try options.settings(values)
             let logger = Logger.make(settings.logLevel)

@@ -47,7 +47,8 @@ private struct RunningNode {
 
     init(settings: Settings, database: Database, ring: KeyRing, logger: Logger) async throws {
         self.logger = logger
-        let id = Node.ID()
+        let presence = NodePresence()
+        let id = presence.id
         let finished = FinishedJobs()
         let live = LiveJobs()
         let metrics = MetricsRegistry()
@@ -84,8 +85,8 @@ private struct RunningNode {
         let dispatcher = Dispatcher(
             configuration: settings.dispatcher,
             queue: PostgresWorkQueue(
-                client: database.client, keys: keys, node: id, lease: settings.dispatcher.lease, neighbours: neighbours,
-                finished: finished
+                client: database.client, keys: keys, presence: presence, lease: settings.dispatcher.lease,
+                neighbours: neighbours, finished: finished
             ),
             runner: runner,
             courier: courier,
@@ -121,6 +122,10 @@ private struct RunningNode {
                 uploads: uploads,
                 finished: finished,
                 live: live,
+                node: id,
+                nodes: PostgresNodeDirectory(client: database.client, node: id),
+                nodeClient: EngineNodeClient(
+                    session: Session(configuration: EngineNodeClient.sessionConfiguration, transferLoop: loop)),
                 readiness: NodeReadiness(client: database.client, dispatcher: dispatcher),
                 metrics: metrics,
                 checkWebhookURL: WebhookTargets(policy: settings.targetPolicy).check,
@@ -128,6 +133,9 @@ private struct RunningNode {
             ),
             logger: logger,
             onListening: { port in
+                presence.listens(at: settings.nodeURL(port: port))
+                // Others are to know it at once.
+                await dispatcher.look()
                 logger.notice("listening", metadata: ["url": "http://\(settings.server.host):\(port)"])
             }
         )

@@ -29,8 +29,10 @@ struct StoreFixture {
         )
     }
 
-    func queue(_ node: Int = 0) -> PostgresWorkQueue {
-        PostgresWorkQueue(client: database.client, keys: keys, node: nodes[node], finished: finished)
+    func queue(_ node: Int = 0, listeningAt url: String? = nil) -> PostgresWorkQueue {
+        let presence = NodePresence(id: nodes[node])
+        presence.listens(at: url)
+        return PostgresWorkQueue(client: database.client, keys: keys, presence: presence, finished: finished)
     }
 
     func count(_ table: Query) async throws -> Int64 {

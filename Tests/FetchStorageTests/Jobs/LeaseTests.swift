@@ -35,6 +35,26 @@ import Testing
         }
     }
 
+    @Test func `the node that has a job is told to others, and where it is while it has its lease`() async throws {
+        try await StoreFixture.with { fixture in
+            let directory = PostgresNodeDirectory(client: fixture.database.client, node: fixture.nodes[0])
+            let job = try NewJob.make()
+            _ = try await fixture.store().enqueue([job])
+            #expect(try await directory.owner(of: job.id, tenant: fixture.tenant) == nil)
+            let queue = fixture.queue(1, listeningAt: "http://10.0.0.1:8080")
+            _ = try await queue.pulse()
+            _ = try await queue.claim(limit: 1)
+            let owner = NodeAddress(id: fixture.nodes[1], url: "http://10.0.0.1:8080")
+            #expect(try await directory.owner(of: job.id, tenant: fixture.tenant) == owner)
+            #expect(try await directory.owner(of: job.id, tenant: Tenant.ID(rawValue: 2)) == nil)
+            let own = PostgresNodeDirectory(client: fixture.database.client, node: fixture.nodes[1])
+            #expect(try await own.owner(of: job.id, tenant: fixture.tenant) == nil)
+            try await fixture.database.client.query("UPDATE nodes SET lease_until = now() - interval '1 second'")
+            let lost = NodeAddress(id: fixture.nodes[1], url: nil)
+            #expect(try await directory.owner(of: job.id, tenant: fixture.tenant) == lost)
+        }
+    }
+
     @Test func `a node that comes back after its lease writes nothing`() async throws {
         try await StoreFixture.with { fixture in
             let lost = try await lostJob(fixture)

@@ -111,7 +111,7 @@ import Testing
             }
             // And yet the job that is claimed has it.
             let queue = PostgresWorkQueue(
-                client: fixture.database.client, keys: keys, node: Node.ID(), finished: FinishedJobs())
+                client: fixture.database.client, keys: keys, presence: NodePresence(), finished: FinishedJobs())
             let claimed = try #require(try await queue.claim(limit: 1).first)
             #expect(claimed.spec == spec)
             #expect(!String(describing: claimed.spec.request).contains(canary))

@@ -1,0 +1,152 @@
+import FetchJobs
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import ServiceLifecycle
+
+/// Lets the node that has a job answer what only that one can, with the caller's own key; over one hop, never more.
+struct Forwarding: Sendable {
+    /// How long the owner may be silent while bytes are followed: as long as its job's origin may.
+    static let patience = Duration.seconds(3600)
+    /// What it is asked in passing is not worth waiting longer for.
+    static let shortPatience = Duration.seconds(2)
+
+    let node: Node.ID
+    let directory: any NodeDirectory
+    let client: any NodeClient
+
+    /// The answer of the node that has the job, read as fast as the caller takes it.
+    ///
+    /// - Returns: nil when this node is to answer: it has the job itself, or nobody has, or the request has come from
+    ///   another node.
+    /// - Throws: ``Problem`` `nodeUnreachable`.
+    func answer(to call: Call, about job: Job.ID, of tenant: Tenant.ID) async throws -> Response? {
+        guard let answer = try await ask(call, about: job, of: tenant, patience: Self.patience) else { return nil }
+        // Whether it is there or not: a following of bytes ends the caller's connection, what is short does not.
+        guard answer.status.kind == .successful else { return try await Self.whole(answer) }
+        return Response(status: answer.status, headers: Self.passed(answer.headers), body: Self.body(answer, for: call))
+    }
+
+    /// The same when the owner's whole answer is there in a moment; nil too when it is not.
+    func promptAnswer(to call: Call, about job: Job.ID, of tenant: Tenant.ID) async throws -> Response? {
+        do {
+            guard let answer = try await ask(call, about: job, of: tenant, patience: Self.shortPatience),
+                answer.status == .ok
+            else { return nil }
+            return try await Self.whole(answer)
+        } catch is Problem {
+            return nil
+        } catch is NodeUnreachable {
+            return nil
+        }
+    }
+
+    /// The same for a call whose body goes to the owner as it comes.
+    func answer(feeding call: Call, about job: Job.ID, of tenant: Tenant.ID) async throws -> Response? {
+        guard let owner = try await owner(of: job, tenant: tenant, for: call) else { return nil }
+        var request = request(call, patience: Self.patience)
+        let body = call.request.body
+        request.body = { write in
+            for try await buffer in body { try await write(Array(buffer.readableBytesView)) }
+        }
+        var response = try await Self.whole(try await send(request, to: owner))
+        // What follows of a body that was refused is not worth reading.
+        if response.status.kind != .successful { response.headers[.connection] = "close" }
+        return response
+    }
+
+    /// The head of the owner's answer, with the body to be read; nil when this node is to answer.
+    ///
+    /// - Parameter changing: What is asked otherwise than the caller did.
+    func ask(
+        _ call: Call,
+        about job: Job.ID,
+        of tenant: Tenant.ID,
+        patience: Duration,
+        changing change: (inout HTTPFields) -> Void = { _ in }
+    ) async throws -> NodeAnswer? {
+        guard let owner = try await owner(of: job, tenant: tenant, for: call) else { return nil }
+        var request = request(call, patience: patience)
+        change(&request.headers)
+        return try await send(request, to: owner)
+    }
+
+    private func owner(of job: Job.ID, tenant: Tenant.ID, for call: Call) async throws -> NodeAddress? {
+        call.isForwarded ? nil : try await directory.owner(of: job, tenant: tenant)
+    }
+
+    private func send(_ request: NodeRequest, to owner: NodeAddress) async throws -> NodeAnswer {
+        guard let url = owner.url else {
+            throw Problem(
+                .nodeUnreachable,
+                "The node that has the job, \(owner.id), is lost or has told no address (FETCHD_NODE_URL)."
+            ).retrying(after: 5)
+        }
+        do {
+            return try await client.send(request, to: url)
+        } catch is NodeUnreachable {
+            throw Problem(.nodeUnreachable, "The node that has the job, \(owner.id), does not answer.").retrying(
+                after: 5)
+        }
+    }
+
+    // MARK: Messages
+
+    /// What says who asks for what; the rest is between the caller and this node.
+    private static let passedOn: [HTTPField.Name] = [
+        .authorization, .contentType, .range, .ifRange, .ifNoneMatch, .lastEventID, .traceparent,
+    ]
+
+    private func request(_ call: Call, patience: Duration) -> NodeRequest {
+        var headers: HTTPFields = [.requestID: call.id.text]
+        for name in Self.passedOn { headers[name] = call.headers[name] }
+        // Marks it as forwarded (RFC 9110 §7.6.3).
+        headers[.via] = (call.headers[.via].map { $0 + ", " } ?? "") + "1.1 \(node)"
+        return NodeRequest(
+            method: call.request.method, target: call.request.head.path ?? "/", headers: headers, patience: patience)
+    }
+
+    /// Without what was between the nodes only.
+    private static func passed(_ headers: HTTPFields) -> HTTPFields {
+        let own: [HTTPField.Name] = [.connection, .transferEncoding, .date, .server, .requestID]
+        return HTTPFields(headers.filter { !own.contains($0.name) })
+    }
+
+    private static func whole(_ answer: NodeAnswer) async throws -> Response {
+        var bytes = ByteBuffer()
+        while let more = try await answer.next() { bytes.writeBytes(more) }
+        var headers = passed(answer.headers)
+        headers[.contentLength] = nil
+        return Response(status: answer.status, headers: headers, body: ResponseBody(byteBuffer: bytes))
+    }
+
+    private static func body(_ answer: NodeAnswer, for call: Call) -> ResponseBody {
+        // The length of what a GET would bring is said by the head alone.
+        guard call.request.method != .head else { return ResponseBody() }
+        let body = call.request.body
+        return ResponseBody { writer in
+            // When the caller leaves, or this node stops, the owner hears of it.
+            try await body.consumeWithCancellationOnInboundClose { _ in
+                for try await bytes in answer.chunks { try await writer.write(ByteBuffer(bytes: bytes)) }
+                if Task.isShuttingDownGracefully { throw CancellationError() }
+            }
+            try await writer.finish(nil)
+        }
+    }
+}
+
+extension NodeAnswer {
+    /// The body; it ends early when this node stops.
+    var chunks: AsyncCancelOnGracefulShutdownSequence<AsyncThrowingStream<[UInt8], any Error>> {
+        AsyncThrowingStream(unfolding: next).cancelOnGracefulShutdown()
+    }
+}
+
+extension Call {
+    /// It has come over another node.
+    var isForwarded: Bool {
+        (headers[.via] ?? "").split(separator: ",").contains { element in
+            element.split(separator: " ").dropFirst().first.flatMap { Node.ID($0) } != nil
+        }
+    }
+}

@@ -1,0 +1,17 @@
+/// Where the other nodes are.
+package protocol NodeDirectory: Sendable {
+    /// The node that has a job, suspended ones too; nil when none has it, or this one.
+    func owner(of job: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> NodeAddress?
+}
+
+/// A node, and how others reach it.
+package struct NodeAddress: Sendable, Equatable {
+    package let id: Node.ID
+    /// Scheme, host and port of its API; nil when it cannot be reached.
+    package let url: String?
+
+    package init(id: Node.ID, url: String?) {
+        self.id = id
+        self.url = url
+    }
+}

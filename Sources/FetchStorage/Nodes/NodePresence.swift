@@ -1,0 +1,15 @@
+package import FetchJobs
+import Synchronization
+
+/// How other nodes reach this one, to be stored with its lease.
+package final class NodePresence: Sendable {
+    package let id: Node.ID
+    private let state = Mutex<String?>(nil)
+
+    package init(id: Node.ID = Node.ID()) { self.id = id }
+
+    /// Nil before the node listens, and when others cannot reach it.
+    package var url: String? { state.withLock { $0 } }
+
+    package func listens(at url: String?) { state.withLock { $0 = url } }
+}

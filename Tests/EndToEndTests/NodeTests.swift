@@ -1,0 +1,206 @@
+import FetchEngine
+import FetchJobs
+import Foundation
+import Glibc
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// Two nodes over one database: what belongs to the one that runs a job is to be had from the other.
+@Suite(.timeLimit(.minutes(2))) struct NodeTests {
+    private struct Nodes {
+        let owner: ServiceProcess
+        let other: ServiceProcess
+    }
+
+    /// Runs a test over a node that runs every job and one that has no place for any.
+    private func with(
+        _ origin: WireOrigin, settings: [String: String] = [:], _ body: (Nodes) async throws -> Void
+    ) async throws {
+        let rules = ["127.0.0.1:\(origin.port)"]
+        try await ServiceProcess.Place.with(allowing: rules, settings: settings) { place in
+            let key = try await place.run("keys", "create")
+            let nodes = Nodes(
+                owner: try await ServiceProcess.start(place, key: key),
+                other: try await ServiceProcess.start(place, key: key))
+            try await body(nodes)
+            #expect(try await nodes.other.stop() == 0, "\(nodes.other.logged)")
+            nodes.owner.send(SIGKILL)
+            _ = try await nodes.owner.waitForEnd()
+        }
+    }
+
+    /// A job that the owner runs: it has room, so it takes what it is sent itself.
+    private func submit(_ job: String, to nodes: Nodes) async throws -> String {
+        let answer = try await nodes.owner.request(.post, "/v1/jobs", body: job)
+        return try #require(member(answer.json, "id", as: String.self), "\(answer.text)")
+    }
+
+    /// Sends the first part of a body, and the rest once its gate is open.
+    private func origin(_ content: [UInt8], holdingAt held: Int, _ gate: Gate) throws -> WireOrigin {
+        try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(content.count)\r\nETag: \"a\"\r\n\r\n")
+                try connection.send(Array(content[..<held]))
+                try gate.wait()
+                try connection.send(Array(content[held...]))
+            }
+        }
+    }
+
+    // LIF-10
+    @Test(arguments: ["data", "download"])
+    func `a body that grows on one node is read from the other`(kind: String) async throws {
+        let (content, gate) = (pattern(500_000), Gate())
+        let origin = try origin(content, holdingAt: 300_000, gate)
+        try await with(origin) { nodes in
+            let id = try await submit(#"{"kind": "\#(kind)", "request": {"url": "\#(origin.url("/f"))"}}"#, to: nodes)
+            let path = "/v1/jobs/\(id)/body"
+            try await until { try await nodes.other.request(.head, path).status == 200 }
+            let job = try await nodes.other.job(id) { member($0, "progress", "bytesReceived") == 300_000 }
+            #expect(member(job, "state") == "running")
+            let (body, response) = try await nodes.other.stream(path)
+            #expect(response.status == .ok)
+            var received: [UInt8] = []
+            for try await chunk in body {
+                received += chunk
+                if received.count == 300_000 { gate.open() }
+            }
+            #expect(received == content)
+            _ = try await nodes.other.job(id) { member($0, "state") == "succeeded" }
+            let part = try await nodes.other.request(.get, path, headers: [.range: "bytes=299990-300009"])
+            #expect(part.status == 206)
+            #expect(part.body == Array(content[299_990..<300_010]))
+        }
+    }
+
+    // ERR-5
+    @Test func `a body whose job fails on one node is cut short on the other`() async throws {
+        let gate = Gate()
+        let origin = try WireOrigin { connection in
+            _ = try connection.receiveHead()
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 500000\r\n\r\n")
+            try connection.send(pattern(300_000))
+            try gate.wait()
+        }
+        try await with(origin) { nodes in
+            let id = try await submit(#"{"request": {"url": "\#(origin.url("/f"))"}}"#, to: nodes)
+            try await until { try await nodes.other.request(.head, "/v1/jobs/\(id)/body").status == 200 }
+            let (body, _) = try await nodes.other.stream("/v1/jobs/\(id)/body")
+            await #expect(throws: LoadError.self) {
+                for try await _ in body { gate.open() }
+            }
+        }
+    }
+
+    /// UPL-4, UPL-5: the client is held as long as the origin does not read, wherever the two meet.
+    @Test func `a streamed body goes through one node to the other as fast as the origin takes it`() async throws {
+        let gate = Gate()
+        let content = pattern(24 << 20)
+        let origin = try WireOrigin { connection in
+            _ = try connection.receiveHead()
+            try gate.wait()
+            let body = try connection.receiveChunked()
+            let digest = SHA256Digest(of: body).field
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(digest.utf8.count)\r\n\r\n\(digest)")
+        }
+        try await with(origin) { nodes in
+            let id = try await submit(
+                #"{"request": {"url": "\#(origin.url("/f"))", "method": "PUT", "body": {"stream": true}}}"#, to: nodes)
+            let (pipe, written) = (BodyPipe(), Progress())
+            async let answer = nodes.other.send(.put, "/v1/jobs/\(id)/body", .stream(pipe))
+            async let writing: Void = {
+                for start in stride(from: 0, to: content.count, by: 65_536) {
+                    try await pipe.write(Array(content[start..<min(start + 65_536, content.count)]))
+                    written.add(65_536)
+                }
+                pipe.finish()
+            }()
+            // The origin has read nothing: what was taken lies in buffers, and those are bounded.
+            try await until { written.value > 0 }
+            let progress = try await nodes.other.job(id) { member($0, "progress", "bytesSent") ?? 0 > 0 }
+            #expect(member(progress, "state") == "running")
+            #expect(written.value < content.count)
+            gate.open()
+            try await writing
+            #expect(try await answer.status == 204)
+            let job = try await nodes.other.job(id) { member($0, "state") == "succeeded" }
+            let href = try #require(member(job, "body", "href", as: String.self))
+            #expect(try await nodes.other.request(.get, href).text == SHA256Digest(of: content).field)
+        }
+    }
+
+    // TSK-9, LIF-13
+    @Test func `events of a job on one node are followed on the other`() async throws {
+        let (content, gate) = (pattern(500_000), Gate())
+        let origin = try origin(content, holdingAt: 300_000, gate)
+        try await with(origin) { nodes in
+            let id = try await submit(#"{"request": {"url": "\#(origin.url("/f"))"}}"#, to: nodes)
+            let (events, _) = try await nodes.other.stream("/v1/jobs/\(id)/events")
+            var text = ""
+            for try await chunk in events {
+                text += String(decoding: chunk, as: UTF8.self)
+                if text.contains("\"bytesReceived\":300000") { gate.open() }
+            }
+            #expect(text.contains("id: 1.1\nevent: job.response\ndata: {"))
+            #expect(text.contains("id: final\nevent: job.finished\ndata: {"))
+            let last = HTTPField.Name("Last-Event-ID")!
+            let path = "/v1/jobs/\(id)/events"
+            #expect(try await nodes.other.request(.get, path, headers: [last: "final"]).status == 204)
+        }
+    }
+
+    // TSK-9, LIF-13
+    @Test func `a client that comes back to the other node gets what it has missed`() async throws {
+        let (content, gate) = (pattern(500_000), Gate())
+        let origin = try origin(content, holdingAt: 300_000, gate)
+        try await with(origin) { nodes in
+            let id = try await submit(#"{"request": {"url": "\#(origin.url("/f"))"}}"#, to: nodes)
+            let path = "/v1/jobs/\(id)/events"
+            let last = HTTPField.Name("Last-Event-ID")!
+            for (seen, isSent) in [("1.0", true), ("1.1", false)] {
+                let (events, _) = try await nodes.other.stream(path, headers: [last: seen])
+                var text = ""
+                for try await chunk in events {
+                    text += String(decoding: chunk, as: UTF8.self)
+                    if text.contains("\"bytesReceived\":300000") { break }
+                }
+                #expect(text.contains("event: job.response\n") == isSent)
+            }
+            gate.open()
+            _ = try await nodes.other.job(id) { member($0, "state") == "succeeded" }
+        }
+    }
+
+    /// REL-2: until the lease of a dead node runs out nobody knows more; who follows the job stays and sees its end.
+    @Test func `what only a dead node knows is refused, and its job goes on elsewhere`() async throws {
+        let (content, gate) = (pattern(500_000), Gate())
+        let origin = try origin(content, holdingAt: 300_000, gate)
+        try await with(origin, settings: ["WORKER_LEASE_SECONDS": "3"]) { nodes in
+            let id = try await submit(#"{"request": {"url": "\#(origin.url("/f"))"}}"#, to: nodes)
+            let path = "/v1/jobs/\(id)"
+            try await until { try await nodes.other.request(.head, path + "/body").status == 200 }
+            let (events, _) = try await nodes.other.stream(path + "/events")
+            var (text, hasDied) = ("", false)
+            for try await chunk in events {
+                text += String(decoding: chunk, as: UTF8.self)
+                guard !hasDied, text.contains("\"bytesReceived\":300000") else { continue }
+                hasDied = true
+                nodes.owner.send(SIGKILL)
+                _ = try await nodes.owner.waitForEnd()
+                let answer = try await nodes.other.request(.get, path + "/body")
+                #expect(answer.status == 503)
+                #expect(member(answer.json, "code") == "nodeUnreachable")
+                #expect(answer.headers[.retryAfter] != nil)
+                let job = try await nodes.other.request(.get, path)
+                #expect(job.status == 200)
+                #expect(job.json["progress"] == nil)
+                gate.open()
+            }
+            #expect(text.contains("id: final\nevent: job.finished\n"))
+            let attempts = try await nodes.other.request(.get, path).json["attempts"] as? [Any]
+            #expect(attempts?.count == 2)
+            #expect(try await nodes.other.request(.get, path + "/body").body == content)
+        }
+    }
+}
