@@ -185,6 +185,28 @@ import Testing
         }
     }
 
+    /// DLD-14, REL-2: a node goes on with what it can reach, and starts over with what it cannot.
+    @Test(arguments: [true, false])
+    func `a download whose node is gone for good ends on another`(sharesDirectory: Bool) async throws {
+        let gate = Gate()
+        let slow = try SlowOrigin(pattern(300_000), holdingAt: 100_000, gate)
+        try await ServiceProcess.Place.with(allowing: [slow.rule], settings: ["WORKER_LEASE_SECONDS": "1"]) { place in
+            let key = try await place.run("keys", "create")
+            let first = try await ServiceProcess.start(place, key: key)
+            let second = try await ServiceProcess.start(sharesDirectory ? place : place.apart, key: key)
+            let id = try await submit(slow.origin.url("/f.bin"), first)
+            try await waitForBytes(100_000, of: id, in: place)
+            first.send(SIGKILL)
+            _ = try await first.waitForEnd()
+            gate.open()
+            let job = try await second.job(id) { ["succeeded", "failed"].contains(member($0, "state")) }
+            #expect(member(job, "body", "digest") == SHA256Digest(of: slow.content).field)
+            #expect(member(job, "response", "status") == (sharesDirectory ? 206 : 200))
+            #expect(try await content(of: job, second) == slow.content)
+            #expect(try await second.stop() == 0)
+        }
+    }
+
     /// DLD-14: bytes of two states of a resource never meet in one file.
     @Test func `a download whose resource has changed starts over`() async throws {
         let gate = Gate()

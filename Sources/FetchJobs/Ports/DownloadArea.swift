@@ -4,7 +4,7 @@ package import FetchEngine
 ///
 /// What is there outlives the process, so that an attempt goes on where a crash has cut off the one before.
 package protocol DownloadArea: Sendable {
-    /// The place of a job, and what an earlier attempt has left there.
+    /// The place of a job, and what an earlier attempt has left there; nothing when that one still writes.
     func open(_ job: Job.ID) async throws(StoreError) -> DownloadPlace
 
     /// Makes what is there of a download survive a loss of power, and notes how to go on with it.
@@ -29,9 +29,12 @@ package struct DownloadPlace: Sendable {
     package let directory: String
     /// What an earlier attempt has left, if it can be gone on with.
     package let resumeData: ResumeData?
+    /// Keeps the place for whoever has this.
+    package let lock: (any Sendable)?
 
-    package init(directory: String, resumeData: ResumeData?) {
+    package init(directory: String, resumeData: ResumeData?, lock: (any Sendable)? = nil) {
         self.directory = directory
         self.resumeData = resumeData
+        self.lock = lock
     }
 }

@@ -29,14 +29,24 @@ package struct FileDownloadArea: DownloadArea {
     package func open(_ job: Job.ID) async throws(StoreError) -> DownloadPlace {
         let place = place(of: job)
         return try await FilePlace.wrap("A place for a download cannot be made.") {
-            try await FilePlace.make(place)
+            let lock = try await lock(place)
             let stored = try? await ByteBuffer(
                 contentsOf: place.appending(Self.checkpointName), maximumSizeAllowed: .bytes(Self.largestCheckpoint))
             guard let stored, let checkpoint = checkpoint(Array(stored.readableBytesView)) else {
-                return DownloadPlace(directory: place.string, resumeData: nil)
+                return DownloadPlace(directory: place.string, resumeData: nil, lock: lock)
             }
-            return DownloadPlace(directory: place.string, resumeData: await usable(checkpoint, in: place))
+            return DownloadPlace(directory: place.string, resumeData: await usable(checkpoint, in: place), lock: lock)
         }
+    }
+
+    /// Takes a place; when an attempt that has lost the job still writes there, an empty one of the same name.
+    private func lock(_ place: FilePath) async throws -> PlaceLock? {
+        try await FilePlace.make(place)
+        if let lock = try PlaceLock(of: place) { return lock }
+        // What it writes goes to files without a name, and with it.
+        _ = try await FileSystem.shared.removeItem(at: place, strategy: .platformDefault, recursively: true)
+        try await FilePlace.make(place)
+        return try PlaceLock(of: place)
     }
 
     /// The resume data of a checkpoint, and whether the machine has not been started again since.

@@ -16,12 +16,15 @@ struct DownloadRun: Sendable {
     func run() async -> JobOutcome {
         let start = Timestamp.now
         let watch = DownloadWatch(live: live, area: area, answerer: load.answerer)
+        let place: DownloadPlace
         let task: DownloadTask
         do throws(StoreError) {
-            task = try await self.task(watch)
+            place = try await area.open(job.id)
+            task = try await self.task(watch, in: place)
         } catch {
             return JobOutcome(failing: LoadError(error), startedAt: start)
         }
+        defer { withExtendedLifetime(place) {} }
         load.prepare(task, stop)
         live.attach { JobProgress(download: task) }
         do throws(LoadError) {
@@ -36,8 +39,9 @@ struct DownloadRun: Sendable {
 
     // MARK: Loading
 
-    private func task(_ watch: DownloadWatch) async throws(StoreError) -> DownloadTask {
-        let place = try await area.open(job.id)
+    private func task(
+        _ watch: DownloadWatch, in place: DownloadPlace
+    ) async throws(StoreError) -> DownloadTask {
         var options = DownloadOptions()
         options.temporaryDirectory = place.directory
         // What becomes of it is decided here.

@@ -23,9 +23,11 @@ import Testing
     @Test func `within one boot all bytes of the file count`() async throws {
         try await with { area, _ in
             let job = Job.ID()
-            let place = try await area.open(job)
-            #expect(place.resumeData == nil)
-            try await area.checkpoint(try data(in: place.directory, bytes: 500), of: job)
+            do {
+                let place = try await area.open(job)
+                #expect(place.resumeData == nil)
+                try await area.checkpoint(try data(in: place.directory, bytes: 500), of: job)
+            }
             #expect(try await area.open(job).resumeData?.byteCount == 500)
             #expect(try await area.jobs() == [job])
             try await area.remove(job)
@@ -36,9 +38,9 @@ import Testing
     @Test func `after a loss of power those count that were synced`() async throws {
         try await with { area, _ in
             let job = Job.ID()
-            let place = try await area.open(job)
-            try await area.checkpoint(try data(in: place.directory, bytes: 500), of: job)
-            let path = place.directory + "/checkpoint"
+            let place = try await area.open(job).directory
+            try await area.checkpoint(try data(in: place, bytes: 500), of: job)
+            let path = place + "/checkpoint"
             var stored = try Data(contentsOf: URL(filePath: path))
             // Another boot.
             stored[0] = stored[0] == UInt8(ascii: "0") ? UInt8(ascii: "1") : UInt8(ascii: "0")
@@ -50,15 +52,31 @@ import Testing
     @Test func `a checkpoint that is damaged, or whose file is gone or elsewhere, is none`() async throws {
         try await with { area, directory in
             let job = Job.ID()
-            let place = try await area.open(job)
-            let data = try data(in: place.directory, bytes: 500)
+            let place = try await area.open(job).directory
+            let data = try data(in: place, bytes: 500)
             try await area.checkpoint(data, of: job)
             try FileManager.default.removeItem(atPath: data.path)
             #expect(try await area.open(job).resumeData == nil)
             try await area.checkpoint(try self.data(in: directory, bytes: 500), of: job)
             #expect(try await area.open(job).resumeData == nil)
-            try Data([1, 2, 3]).write(to: URL(filePath: place.directory + "/checkpoint"))
+            try Data([1, 2, 3]).write(to: URL(filePath: place + "/checkpoint"))
             #expect(try await area.open(job).resumeData == nil)
+        }
+    }
+
+    /// DLD-14: two attempts, of which one does not know yet that it has lost the job, never write one file.
+    @Test func `a place that another attempt still has is begun anew`() async throws {
+        try await with { area, directory in
+            let job = Job.ID()
+            let late = try await area.open(job)
+            let data = try data(in: late.directory, bytes: 500)
+            try await area.checkpoint(data, of: job)
+            let other = try await FileDownloadArea(directory: directory)
+            let place = try await other.open(job)
+            #expect(place.resumeData == nil)
+            #expect(!FileManager.default.fileExists(atPath: data.path))
+            await #expect(throws: StoreError.self) { try await area.checkpoint(data, of: job) }
+            withExtendedLifetime((late, place)) {}
         }
     }
 }

@@ -1,0 +1,21 @@
+import Glibc
+import SystemPackage
+
+/// Keeps the place of a download for one attempt.
+///
+/// A node that was away for longer than its lease may still be writing when another one has the job; over one data
+/// directory both would write one file. The lock goes with the process that has it, however that ends.
+final class PlaceLock: Sendable {
+    private let descriptor: Int32
+
+    /// - Returns: nil when another attempt has the place, in this process or another one.
+    init?(of place: FilePath) throws {
+        // A file and not the directory, which network file systems do not lock.
+        descriptor = open(place.appending("lock").string, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw Errno(rawValue: errno) }
+        // A file system that has no locks is one that nodes do not share.
+        if flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK { return nil }
+    }
+
+    deinit { close(descriptor) }
+}
