@@ -237,6 +237,7 @@ CREATE TABLE public.session_stores (
     credentials_version bigint DEFAULT 0 NOT NULL,
     cookie_accept_policy text DEFAULT 'always'::text NOT NULL,
     cache_version bigint DEFAULT 0 NOT NULL,
+    cache_purged_at timestamp with time zone,
     CONSTRAINT session_stores_cookie_accept_policy CHECK ((cookie_accept_policy = ANY (ARRAY['always'::text, 'onlyFromMainDocumentDomain'::text, 'never'::text]))),
     CONSTRAINT session_stores_have_a_layer CHECK (((cardinality(layer_ids) >= 1) AND (cardinality(layer_ids) <= 16)))
 )

@@ -153,6 +153,7 @@ package struct Server: Service {
             + SnapshotRoutes(snapshots: ports.snapshots, sessions: ports.sessions).routes
             + CookieRoutes(cookies: ports.cookies, sessions: sessions).routes
             + CacheRoutes(cache: ports.cache, sessions: sessions).routes
+            + CacheEntryRoutes(cache: ports.cache, blobs: ports.blobs).routes
             + CredentialRoutes(credentials: ports.credentials, sessions: sessions).routes
             + uploads.blobs.routes(beginning: uploads) + uploads.routes
             + BodyRoute(jobs: ports.jobs, blobs: ports.blobs, live: ports.live, forwarding: forwarding).routes

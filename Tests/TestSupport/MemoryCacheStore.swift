@@ -5,10 +5,18 @@ import Synchronization
 /// The cached answers of a test: the second form of ``CacheStore``, which holds what the test puts in.
 package final class MemoryCacheStore: CacheStore {
     private let answers = Mutex<[CachedAnswer]>([])
+    private let bodies = Mutex<[CachedAnswer.ID: [UInt8]]>([:])
 
     package init() {}
 
-    package func put(_ answer: CachedAnswer) { answers.withLock { $0.append(answer) } }
+    package func put(_ answer: CachedAnswer, body: [UInt8] = []) {
+        answers.withLock { $0.append(answer) }
+        bodies.withLock { $0[answer.id] = body }
+    }
+
+    package func body(of answer: CachedAnswer, tenant: Tenant.ID) async throws(StoreError) -> StoredBody.Location? {
+        bodies.withLock { $0[answer.id] }.map { .inline($0) }
+    }
 
     package func answers(
         _ filter: CacheFilter,
@@ -38,6 +46,7 @@ extension CacheFilter {
         return (session.map { $0 == answer.session } ?? true) && (self.url.map { $0 == url } ?? true)
             && (host.map { $0 == answer.entry.response.url.host } ?? true) && (prefix.map(url.hasPrefix) ?? true)
             && (tag.map(answer.tags.contains) ?? true)
+            && (self.answer.map { $0 == answer.id } ?? true)
             && (since.map { $0.microseconds <= answer.entry.responseTime.microseconds } ?? true)
     }
 }

@@ -47,18 +47,25 @@ struct Representation: Sendable {
             headers[.contentLength] = String(length)
             return Response(status: status, headers: headers)
         }
-        switch body.location {
+        return Response(
+            status: status, headers: headers, body: try await Self.content(range, of: body.location, from: blobs))
+    }
+
+    /// A part of stored bytes.
+    static func content(
+        _ range: Range<Int64>, of location: StoredBody.Location, from blobs: any BlobStore
+    ) async throws -> ResponseBody {
+        switch location {
         case .inline(let bytes):
-            let part = ByteBuffer(bytes: bytes[Int(range.lowerBound)..<Int(range.upperBound)])
-            return Response(status: status, headers: headers, body: ResponseBody(byteBuffer: part))
+            return ResponseBody(
+                byteBuffer: ByteBuffer(bytes: bytes[Int(range.lowerBound)..<Int(range.upperBound)]))
         case .blob(let id):
             // Opened before the status is sent, so that a missing blob is not a broken answer.
             let reader = try await blobs.open(id, range: range)
-            let content = ResponseBody(contentLength: length) { writer in
+            return ResponseBody(contentLength: Int(range.count)) { writer in
                 while let bytes = try await reader.next() { try await writer.write(ByteBuffer(bytes: bytes)) }
                 try await writer.finish(nil)
             }
-            return Response(status: status, headers: headers, body: content)
         }
     }
 

@@ -13,6 +13,7 @@ package struct CacheFilter: Sendable {
     package var tag: String?
     /// When they came at the earliest.
     package var since: Timestamp?
+    package var answer: CachedAnswer.ID?
 
     package init(session: TenantSession.ID? = nil) { self.session = session }
 
@@ -37,10 +38,20 @@ package struct CachePosition: Sendable, Equatable {
     /// The position that was written as this text, or nil when none was.
     package init?(_ text: String) {
         let numbers = text.split(separator: " ").compactMap { Int64($0) }
-        // Of the times that PostgreSQL has.
-        guard numbers.count == 2, (0...253_402_300_799_000_000).contains(numbers[0]) else { return nil }
-        respondedAt = Timestamp(microseconds: numbers[0])
-        id = numbers[1]
+        guard numbers.count == 2 else { return nil }
+        self.init(microseconds: numbers[0], id: numbers[1])
+    }
+
+    /// The position that an id stands for, or nil when no answer can have it.
+    package init?(_ id: CachedAnswer.ID) {
+        self.init(microseconds: Int64(bitPattern: id.uuid.high), id: Int64(bitPattern: id.uuid.low))
+    }
+
+    private init?(microseconds: Int64, id: Int64) {
+        // The times that PostgreSQL has.
+        guard (0...253_402_300_799_000_000).contains(microseconds) else { return nil }
+        respondedAt = Timestamp(microseconds: microseconds)
+        self.id = id
     }
 
     package var text: String { "\(respondedAt.microseconds) \(id)" }
@@ -48,6 +59,13 @@ package struct CachePosition: Sendable, Equatable {
 
 /// A cached answer as its owner sees it: without the body.
 package struct CachedAnswer: Sendable {
+    package enum Kind: IdentifierKind {
+        package static let prefix = "cch"
+    }
+
+    /// Names one version of the answer: an answer that its origin has confirmed or replaced is another.
+    package typealias ID = Identifier<Kind>
+
     package let session: TenantSession.ID
     package let entry: CacheEntry
     package let tags: [String]
@@ -58,14 +76,27 @@ package struct CachedAnswer: Sendable {
         self.tags = tags
     }
 
+    package var id: ID {
+        let position = CachePosition(self)
+        return ID(
+            UUIDv7(high: UInt64(bitPattern: position.respondedAt.microseconds), low: UInt64(bitPattern: position.id)))
+    }
+
+    /// How many bytes the body has.
+    package var bytes: Int64 { entry.bodyLength }
+
+    /// As the origin named it.
+    package var contentType: String? { entry.response.headerFields[.contentType] }
+
     package func write(_ writer: inout JSONWriter) {
+        writer.member("id", id.description)
         writer.member("session", session == .default ? "default" : session.description)
         writer.member("method", entry.key.method)
         writer.member("url", entry.key.url)
         writer.member("status", entry.response.status.code)
         writer.member("headers", array: { $0.headers(entry.response.headerFields) })
         writer.member("mimeType", entry.response.mimeType)
-        writer.member("bytes", entry.bodyLength)
+        writer.member("bytes", bytes)
         writer.member("respondedAt", Timestamp(microseconds: entry.responseTime.microseconds).description)
         writer.member("varies", array: { writer in entry.selection.names.forEach { writer.value($0) } })
         writer.member("tags", array: { writer in tags.forEach { writer.value($0) } })

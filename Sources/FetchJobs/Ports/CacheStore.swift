@@ -5,6 +5,11 @@ package protocol CacheStore: Sendable {
         _ filter: CacheFilter, of tenant: Tenant.ID, after position: CachePosition?, limit: Int
     ) async throws(StoreError) -> [CachedAnswer]
 
+    /// Where the body of an answer is, or nil when the tenant has none such.
+    func body(of answer: CachedAnswer, tenant: Tenant.ID) async throws(StoreError) -> StoredBody.Location?
+
     /// Removes answers, from the memory of all nodes too; how many were stored.
+    ///
+    /// What has not come whole yet is not stored any more.
     func purge(_ filter: CacheFilter, of tenant: Tenant.ID) async throws(StoreError) -> Int
 }

@@ -22,9 +22,12 @@ extension CacheTable {
         let rows = try await client.query(
             """
             -- cache.remove
-            WITH removed AS (
+            WITH asked AS (
+                SELECT \(session.tenant) AS tenant_id, \(session.session) AS session_id
+            ), \(Self.locked("asked")), removed AS (
                 DELETE FROM cache_entries e
                 WHERE e.tenant_id = \(session.tenant) AND e.session_id = \(session.session) AND \(chosen)
+                    AND (SELECT count(*) FROM locked) >= 0
                 RETURNING e.tenant_id, e.session_id, e.blob_id
             )
             \(Self.raiseVersions("SELECT DISTINCT tenant_id, session_id FROM removed")),
@@ -40,12 +43,16 @@ extension CacheTable {
         let rows = try await client.query(
             """
             -- cache.removeKeys
-            WITH removed AS (
-                DELETE FROM cache_entries e
-                USING unnest(
+            WITH changed AS MATERIALIZED (
+                SELECT *
+                FROM unnest(
                     \(places.map(\.session.tenant)), \(places.map(\.session.session)), \(places.map(\.key))
                 ) AS changed (tenant_id, session_id, key)
+            ), \(locked("changed")), removed AS (
+                DELETE FROM cache_entries e
+                USING changed
                 WHERE e.tenant_id = changed.tenant_id AND e.session_id = changed.session_id AND e.key = changed.key
+                    AND (SELECT count(*) FROM locked) >= 0
                 RETURNING e.tenant_id, e.session_id, e.blob_id
             ), raised AS (
                 \(raiseVersions("SELECT DISTINCT tenant_id, session_id FROM removed"))
@@ -74,7 +81,7 @@ extension CacheTable {
                         WHERE tenant_id = \(tenant) AND kind <> 'ephemeral' AND state <> 'invalidated'
                     ) AS sessions
                     WHERE \(filter.session)::uuid IS NULL OR id = \(filter.session)
-                    """))
+                    """, purging: true))
             ), removed AS (
                 DELETE FROM cache_entries e
                 WHERE e.tenant_id = \(tenant) AND \(Self.chosen(by: filter))

@@ -35,6 +35,8 @@ extension CacheTable {
         var version: Int64?
         /// What nobody needs any more.
         var blobs: [Blob.ID] = []
+        /// Nothing was stored: the cache was purged since it was asked for.
+        var isRefused = false
     }
 
     /// Stores entries in place of those that the same requests select.
@@ -43,7 +45,7 @@ extension CacheTable {
         let rows = try await client.query(
             """
             -- cache.store
-            WITH input AS MATERIALIZED (
+            WITH answer AS MATERIALIZED (
                 SELECT *
                 FROM unnest(
                     \(items.map(\.place.session.tenant)),
@@ -59,11 +61,17 @@ extension CacheTable {
                     \(items.map(\.body.bytes)),
                     \(items.map(\.body.blob)),
                     \(items.map(\.entry.cost)),
-                    \(items.map(\.entry.responseTime.timestamp))
-                ) AS input (
+                    \(items.map(\.entry.responseTime.timestamp)),
+                    \(items.map(\.entry.timeSinceRequest))
+                ) AS answer (
                     tenant_id, session_id, key, selection, id, varied_names, url, host, tags, entry, body, blob_id,
-                    cost, responded_at
+                    cost, responded_at, time_since_request
                 )
+            ), \(locked("answer")), input AS MATERIALIZED (
+                SELECT a.*
+                FROM answer a
+                LEFT JOIN locked s ON s.tenant_id = a.tenant_id AND s.session_id = a.session_id
+                WHERE s.cache_purged_at IS NULL OR s.cache_purged_at < now() - a.time_since_request
             ), crowd AS MATERIALIZED (
                 SELECT e.tenant_id, e.session_id, e.key, e.selection, e.blob_id, i.selection AS new_selection,
                     e.varied_names <> i.varied_names
@@ -117,12 +125,22 @@ extension CacheTable {
                         )
                     """))
             )
-            SELECT tenant_id, session_id, cache_version, NULL::uuid FROM raised
+            SELECT tenant_id, session_id, cache_version, NULL::uuid, NULL::bigint FROM raised
             UNION ALL
-            SELECT tenant_id, session_id, NULL, blob_id FROM replaced WHERE blob_id IS NOT NULL
+            SELECT tenant_id, session_id, NULL, blob_id, NULL FROM replaced WHERE blob_id IS NOT NULL
+            UNION ALL
+            SELECT tenant_id, session_id, NULL, NULL, id FROM answer WHERE id NOT IN (SELECT id FROM input)
             """
         )
-        return try changes(rows, of: all.map(\.place.session))
+        let refused = Set(try rows.compactMap { try $0.decode(Int64?.self, at: 4) })
+        return zip(all, try changes(rows, of: all.map(\.place.session))).map { item, change in
+            var change = change
+            if refused.contains(item.entry.id.number) {
+                change.isRefused = true
+                if let blob = item.body.blob { change.blobs.append(blob) }
+            }
+            return change
+        }
     }
 
     /// Stores entries with the bodies of other versions, unless those are no longer there.
@@ -158,18 +176,6 @@ extension CacheTable {
             """
         )
         return try changes(rows, of: items.map(\.place.session))
-    }
-
-    /// Raises the versions of the caches of sessions that a query names, and begins what is returned.
-    static func raiseVersions(_ sessions: Query) -> Query {
-        """
-        INSERT INTO session_stores (tenant_id, session_id, layer_ids, cache_version)
-        SELECT tenant_id, session_id, ARRAY[session_id], 1
-        FROM (\(sessions)) AS changed
-        ORDER BY tenant_id, session_id
-        ON CONFLICT (tenant_id, session_id) DO UPDATE SET cache_version = session_stores.cache_version + 1
-        RETURNING tenant_id, session_id, cache_version
-        """
     }
 
     /// One statement may change a row once; of several writes to one entry the last counts.
@@ -213,6 +219,11 @@ extension CacheEntry.ID {
 }
 
 extension CacheEntry {
+    /// How long ago it was asked for, in one clock: those of the nodes and the database's may differ.
+    fileprivate var timeSinceRequest: Duration {
+        .microseconds(max(0, UnixTime.now.microseconds - requestTime.microseconds))
+    }
+
     private static let tagFields = [HTTPField.Name("Cache-Tag"), HTTPField.Name("Surrogate-Key")].compactMap(\.self)
 
     /// What the origin marked the answer with: words between commas or spaces.

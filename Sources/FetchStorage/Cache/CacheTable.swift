@@ -124,8 +124,32 @@ struct CacheTable: Sendable {
         }
     }
 
+    /// Where the body of an answer lies; nil when it is there no more.
+    func body(of position: CachePosition, tenant: Tenant.ID) async throws -> StoredBody.Location? {
+        let rows = try await client.query(
+            """
+            -- cache.body
+            SELECT body, blob_id
+            FROM cache_entries
+            WHERE tenant_id = \(tenant) AND responded_at = \(position.respondedAt) AND id = \(position.id)
+            """
+        )
+        guard let row = rows.first else { return nil }
+        if let blob = try row.decode(Blob.ID?.self, at: 1) { return .blob(blob) }
+        return .inline(try row.decode(at: 0))
+    }
+
     /// The condition on `cache_entries e` that a filter stands for.
     static func chosen(by filter: CacheFilter) -> Query {
+        // Written out only where it is asked for, so that its index is used.
+        guard let id = filter.answer else { return chosenByMembers(filter) }
+        guard let position = CachePosition(id) else { return "false" }
+        return """
+            e.responded_at = \(position.respondedAt) AND e.id = \(position.id) AND \(chosenByMembers(filter))
+            """
+    }
+
+    private static func chosenByMembers(_ filter: CacheFilter) -> Query {
         """
         (\(filter.session)::uuid IS NULL OR e.session_id = \(filter.session))
             AND (\(filter.url)::text IS NULL OR e.url = \(filter.url))

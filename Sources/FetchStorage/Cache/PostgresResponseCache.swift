@@ -71,7 +71,9 @@ final class PostgresResponseCache: SharedResponseCache {
                 try await table.storing.submit([CacheTable.Storing(entry, body, in: session)]).first
             }
             guard case .some(.some(let change)) = change else { return }
-            committed(change) { tier in if case .bytes(let bytes) = body { tier.keep(entry, bytes) } }
+            committed(change) { tier in
+                if case .bytes(let bytes) = body, !change.isRefused { tier.keep(entry, bytes) }
+            }
             keeper.noteStored(entry.cost, of: session.tenant)
         }
     }

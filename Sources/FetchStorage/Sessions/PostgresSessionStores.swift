@@ -177,6 +177,10 @@ extension PostgresSessionStores: CacheStore {
         try await StoreError.wrap { try await cacheTable.list(filter, of: tenant, after: position, limit: limit) }
     }
 
+    package func body(of answer: CachedAnswer, tenant: Tenant.ID) async throws(StoreError) -> StoredBody.Location? {
+        try await StoreError.wrap { try await cacheTable.body(of: CachePosition(answer), tenant: tenant) }
+    }
+
     package func purge(_ filter: CacheFilter, of tenant: Tenant.ID) async throws(StoreError) -> Int {
         try await StoreError.wrap {
             let (count, blobs) = try await cacheTable.purge(filter, of: tenant)

@@ -81,6 +81,29 @@ import Testing
         }
     }
 
+    // RSP-9, CCH-18
+    @Test func `what was being fetched during a purge is not given to later jobs`() async throws {
+        let gate = Gate()
+        let origin = try CountingOrigin(after: gate)
+        try await ServiceProcess.with(allowing: [origin.rule]) { service async throws in
+            async let first = service.fetch(origin.url())
+            try await until { origin.count == 1 }
+            #expect(member(try await service.request(.delete, "/v1/cache").json, "removed") == 0)
+            gate.open()
+            #expect(isHit(try await first) == false)
+            #expect(isHit(try await service.fetch(origin.url())) == false)
+            #expect(isHit(try await service.fetch(origin.url())) == true)
+            let list = try await service.request(.get, "/v1/cache").json
+            let path = "/v1/cache/entries/\(try #require(member(list, "data", "0", "id", as: String.self)))"
+            let entry = try await service.request(.get, path).json
+            #expect(member(entry, "verdict") == "hit" && member(entry, "url") == origin.url())
+            let href = try #require(member(entry, "body", "href", as: String.self))
+            #expect(try await service.request(.get, href).text == "body 2")
+            #expect(try await service.request(.delete, path).status == 204)
+            #expect(isHit(try await service.fetch(origin.url())) == false)
+        }
+    }
+
     // CCH-2, CCH-3, CCH-4, CCH-5, URL-4
     @Test func `each request's policy decides`() async throws {
         let origin = try CountingOrigin("Cache-Control: max-age=1000\r\nETag: \"a\"")

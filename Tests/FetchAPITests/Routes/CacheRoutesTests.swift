@@ -52,6 +52,32 @@ import Testing
         }
     }
 
+    // RSP-9, CCH-18
+    @Test func `one answer is read, with its body apart, and removed`() async throws {
+        let server = try await TestServer()
+        let answer = try answer("/1", at: 1)
+        server.cache.put(answer, body: Array("abc".utf8))
+        server.cache.put(try self.answer("/2", at: 2))
+        try await server.test { call async throws in
+            let path = "/v1/cache/entries/\(answer.id)"
+            let listed = try await call(.get, "/v1/cache?url=https://h1.example/1").json?["data"]?[0]
+            #expect(listed?["id"]?.string == answer.id.description)
+            let entry = try await call(.get, path).json
+            #expect(entry?["id"]?.string == answer.id.description && entry?["status"]?.integer == 200)
+            #expect(entry?["userInfo"]?["a"]?.string == "b" && entry?["storagePolicy"]?.string == "allowed")
+            #expect(entry?["bytes"]?.integer == 3 && entry?["freshnessLifetime"]?.integer == 60)
+            let body = try await call(.get, try #require(entry?["body"]?["href"]?.string))
+            #expect(body.text == "abc" && body.headers[.contentType] == "text/html")
+            #expect(body.headers[.contentDisposition] == "attachment")
+            #expect(try await call(.delete, path).status == .noContent)
+            for path in [path, path + "/body", "/v1/cache/entries/x"] {
+                #expect(try await call(.get, path).problem == .notFound)
+            }
+            #expect(try await call(.delete, path).problem == .notFound)
+            #expect(urls(try await call(.get, "/v1/cache")) == ["https://h0.example/2"])
+        }
+    }
+
     // CCH-19
     @Test func `a session's answers are chosen by its id`() async throws {
         let server = try await TestServer()

@@ -119,6 +119,59 @@ import Testing
         }
     }
 
+    // RSP-9, CCH-18
+    @Test func `one answer is found by its id, with its body, and purged alone`() async throws {
+        try await SessionStoresFixture.with { fixture async throws in
+            let here = cache(fixture, 0)
+            let (node, tenant) = (fixture.nodes[1], fixture.session.tenant)
+            await here.store(try answer(), for: try request())
+            await here.store(try answer([UInt8](repeating: 7, count: 200_000)), for: try request(url + "2"))
+            for answer in try await node.answers(CacheFilter(), of: tenant, after: nil, limit: 9) {
+                var filter = CacheFilter(session: answer.session)
+                filter.answer = answer.id
+                let found = try await node.answers(filter, of: tenant, after: nil, limit: 9)
+                #expect(found.map(\.entry.key.url) == [answer.entry.key.url])
+                switch try await node.body(of: answer, tenant: tenant) {
+                case .inline(let bytes): #expect(bytes == Array("hello".utf8))
+                case .blob: #expect(answer.entry.bodyLength == 200_000)
+                case nil: Issue.record("no body")
+                }
+                #expect(try await node.answers(filter, of: Tenant.ID(rawValue: 99), after: nil, limit: 9).isEmpty)
+                #expect(try await node.body(of: answer, tenant: Tenant.ID(rawValue: 99)) == nil)
+                #expect(try await node.purge(filter, of: tenant) == 1)
+                #expect(try await node.body(of: answer, tenant: tenant) == nil)
+            }
+            #expect(try await data(fixture, 0, here) == nil)
+            try await until { fixture.blobs.count == 0 }
+        }
+    }
+
+    // CCH-18
+    @Test(arguments: [5, 200_000])
+    func `an answer that was on its way during a purge is not stored`(size: Int) async throws {
+        try await SessionStoresFixture.with { fixture async throws in
+            let (here, there) = (cache(fixture, 0), cache(fixture, 1))
+            let body = [UInt8](repeating: 7, count: size)
+            await here.store(try answer(), for: try request(url + "other"))
+            let began = UnixTime.now
+            let entry = try #require(
+                CacheEntry(
+                    key: CacheKey(try request()), id: CacheEntry.ID(rawValue: 7), selection: .any,
+                    response: try answer(body).response, requestTime: began, responseTime: began,
+                    bodyLength: Int64(size)) as CacheEntry?)
+            let writer = try #require(await here.writer(for: entry))
+            #expect(await writer.append(body))
+            #expect(try await fixture.nodes[1].purge(CacheFilter(), of: fixture.session.tenant) == 1)
+            await writer.commit(entry)
+            #expect(try await data(fixture, 0, here) == nil)
+            #expect(try await data(fixture, 1, there) == nil)
+            try await until { fixture.blobs.count == 0 }
+            // What is asked for from now on is.
+            await here.store(try answer(), for: try request())
+            #expect(try await data(fixture, 1, there) == Array("hello".utf8))
+        }
+    }
+
     // CCH-17
     @Test func `what is for memory only never reaches the database`() async throws {
         try await SessionStoresFixture.with { fixture async throws in

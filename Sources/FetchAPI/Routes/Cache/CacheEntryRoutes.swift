@@ -1,0 +1,58 @@
+import FetchJobs
+import HTTPTypes
+import Hummingbird
+
+/// Single cached answers: reading one, its body, and removing it.
+struct CacheEntryRoutes: Sendable {
+    let cache: any CacheStore
+    let blobs: any BlobStore
+
+    var routes: [Route] {
+        [
+            Route(.get, "/v1/cache/entries/{id}", tenant: get),
+            Route(.delete, "/v1/cache/entries/{id}", tenant: remove),
+            Route(.get, "/v1/cache/entries/{id}/body", tenant: body),
+        ]
+    }
+
+    private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let answer = try await answer(call, tenant)
+        return .json { writer in
+            answer.explain(&writer)
+            writer.member("body", object: { $0.member("href", "/v1/cache/entries/\(answer.id)/body") })
+        }
+    }
+
+    private func remove(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let answer = try await answer(call, tenant)
+        // In its session alone: what others have on their way is theirs.
+        var filter = CacheFilter(session: answer.session)
+        filter.answer = answer.id
+        guard try await cache.purge(filter, of: tenant) > 0 else { throw Self.notFound }
+        return Response(status: .noContent)
+    }
+
+    /// The bytes as jobs are given them: a content coding is undone.
+    private func body(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let answer = try await answer(call, tenant)
+        guard let location = try await cache.body(of: answer, tenant: tenant) else { throw Self.notFound }
+        return Response(
+            status: .ok,
+            headers: Representation.headers(type: answer.contentType, filename: nil),
+            body: try await Representation.content(0..<answer.bytes, of: location, from: blobs)
+        )
+    }
+
+    private func answer(_ call: Call, _ tenant: Tenant.ID) async throws -> CachedAnswer {
+        _ = try call.query()
+        guard let id = CachedAnswer.ID(call.parameter) else { throw Self.notFound }
+        var filter = CacheFilter()
+        filter.answer = id
+        let found = try await cache.answers(filter, of: tenant, after: nil, limit: 1).first
+        guard let found else { throw Self.notFound }
+        return found
+    }
+
+    private static let notFound = Problem(
+        .notFound, "There is no cached answer with this id; one that was confirmed or replaced since has another.")
+}
