@@ -1,3 +1,4 @@
+import FetchJobs
 import Glibc
 import HTTPTypes
 import TestSupport
@@ -74,6 +75,22 @@ import Testing
             #expect(member(job, "attempts", as: [Any].self)?.count == 1)
             try await held(0, on: first)
             #expect(try await second.request(.post, "/v1/jobs/\(id)/suspend").status == 200)
+        }
+    }
+
+    // TSK-7, REL-1: the times of a transfer stand still while it is held, that of its job does not.
+    @Test(.timeLimit(.minutes(2)))
+    func `a job that is held expires all the same`() async throws {
+        let (origin, gate, arrivals) = try Self.gated()
+        try await withTwo(origin) { first, second in
+            let time = Timestamp.now.advanced(by: .seconds(3))
+            let id = try await submit(origin, more: #", "expiresAt": "\#(time)""#, first)
+            for await _ in arrivals { break }
+            _ = try await second.request(.post, "/v1/jobs/\(id)/suspend")
+            let job = try await second.job(id) { Self.state($0) == "failed" }
+            #expect(member(job, "error", "name") == "timedOut")
+            #expect(Timestamp.now >= time)
+            gate.open()
         }
     }
 

@@ -33,7 +33,7 @@ struct DownloadRun: Sendable {
             if outcome.state == .succeeded { try await keep(file, in: &outcome) } else { await discard() }
             return outcome
         } catch {
-            return await failed(error, task, startedAt: start)
+            return await failed(stop.judged(error), task, startedAt: start)
         }
     }
 
@@ -157,7 +157,7 @@ struct DownloadRun: Sendable {
                 // The next attempt goes on with it.
                 if let data = error.resumeData { try await area.checkpoint(data, of: job.id) }
                 return outcome
-            case .cancelled(.keepingPartial), nil:
+            case .cancelled(.keepingPartial), .expired, nil:
                 if let data = error.resumeData {
                     let partial = Blob(
                         tenant: job.tenant,

@@ -7,6 +7,8 @@ extension Dispatcher {
     /// Lets jobs be claimed whose time has come, and ends those that have waited for too long.
     func keepSchedule() async {
         await alarm.run {
+            self.running.stopExpired()
+            self.watchDeadlines()
             do throws(StoreError) {
                 let promotion = try await self.queue.promote()
                 if promotion.hasQueuedJobs { self.wake() }
@@ -20,6 +22,11 @@ extension Dispatcher {
                 self.logger.warning("jobs were not promoted", metadata: ["error": "\(error)"])
             }
         }
+    }
+
+    /// Rings when the next of the jobs that run here is to be given up.
+    func watchDeadlines() {
+        if let wait = running.untilDeadline() { wake(after: wait) }
     }
 
     package func wake(after wait: Duration) {

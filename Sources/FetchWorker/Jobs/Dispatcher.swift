@@ -158,7 +158,8 @@ package final class Dispatcher: Service, DirectDispatch {
     // MARK: Running
 
     private nonisolated(nonsending) func run(_ job: ClaimedJob) async {
-        let stop = running.add(job.id)
+        let stop = running.add(job)
+        watchDeadlines()
         let outcome = await outcome(of: job, stop: stop)
         // One that was held has left its place before.
         if !running.remove(job.id), places.leave() { claims.send() }
@@ -181,7 +182,7 @@ package final class Dispatcher: Service, DirectDispatch {
                 try await queue.release([job])
                 return nil
             case .drained where outcome.state == .cancelled: return .interrupted(outcome)
-            case .drained, .cancelled, nil: return outcome
+            case .drained, .cancelled, .expired, nil: return outcome
             }
         } catch {
             logger.warning(
@@ -248,6 +249,7 @@ package final class Dispatcher: Service, DirectDispatch {
             for id in pulse.keepingPartial { running.stop(id, .cancelled(.keepingPartial)) }
             for id in pulse.cancelled { running.stop(id, .cancelled(.plainly)) }
             await setSuspended(pulse.suspended, asOf: start)
+            watchDeadlines()
             if pulse.hasQueuedJobs { wake() }
             if pulse.hasJobsToPromote { alarm.set(after: .zero) }
             if pulse.hasDueDeliveries { courier?.wake() }

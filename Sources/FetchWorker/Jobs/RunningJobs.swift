@@ -7,6 +7,8 @@ final class RunningJobs: Sendable {
     fileprivate struct State {
         var switches: [Job.ID: StopSwitch] = [:]
         var suspended: Set<Job.ID> = []
+        /// When jobs are given up that do not go on for good.
+        var deadlines: [Job.ID: Timestamp] = [:]
         /// When somebody last said which jobs are held.
         var saidAt = ContinuousClock.now
     }
@@ -17,9 +19,12 @@ final class RunningJobs: Sendable {
 
     var suspendedCount: Int { state.withLock { $0.suspended.count } }
 
-    func add(_ id: Job.ID) -> StopSwitch {
+    func add(_ job: ClaimedJob) -> StopSwitch {
         let stop = StopSwitch()
-        state.withLock { $0.switches[id] = stop }
+        state.withLock { state in
+            state.switches[job.id] = stop
+            state.deadlines[job.id] = job.expiresAt
+        }
         return stop
     }
 
@@ -27,6 +32,7 @@ final class RunningJobs: Sendable {
     func remove(_ id: Job.ID) -> Bool {
         state.withLock { state in
             state.switches[id] = nil
+            state.deadlines[id] = nil
             return state.suspended.remove(id) != nil
         }
     }
@@ -43,6 +49,22 @@ final class RunningJobs: Sendable {
     func stopSuspended(_ reason: StopSwitch.Reason) {
         let suspended = state.withLock { state in state.suspended.compactMap { state.switches[$0] } }
         for stop in suspended { stop.stop(reason) }
+    }
+
+    // MARK: Deadlines
+
+    /// How long it is until the first deadline that has not passed; nil when there is none.
+    func untilDeadline(at now: Timestamp = .now) -> Duration? {
+        state.withLock { $0.deadlines.values.filter { $0 > now }.min() }
+            .map { .microseconds($0.microseconds - now.microseconds) }
+    }
+
+    /// Stops jobs whose time is over: while one is held, its transfer's own times stand still.
+    func stopExpired(at now: Timestamp = .now) {
+        let expired = state.withLock { state in
+            state.deadlines.filter { $0.value <= now }.keys.compactMap { state.switches[$0] }
+        }
+        for stop in expired { stop.stop(.expired) }
     }
 
     // MARK: Holding
@@ -92,6 +114,8 @@ package final class StopSwitch: Sendable {
     package enum Reason: Sendable {
         /// Its client asked for it.
         case cancelled(Cancellation)
+        /// Its `expiresAt` has passed.
+        case expired
         /// The job is another node's now: nothing of it may be stored.
         case leaseLost
         /// The node stops; another one is to run the job.
@@ -109,6 +133,15 @@ package final class StopSwitch: Sendable {
     private let state = Mutex(State())
 
     package init() {}
+
+    /// What ended a load, when it was this switch: a job that expires has not been cancelled by its client.
+    func judged(_ error: LoadError) -> LoadError {
+        guard case .expired = reason, error.code == .cancelled else { return error }
+        var error = error
+        error.code = .timedOut
+        error.message = "The job expired while it ran: expiresAt has passed."
+        return error
+    }
 
     var isSuspended: Bool { state.withLock { $0.isSuspended } }
 
