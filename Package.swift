@@ -51,7 +51,7 @@ let package = Package(
         .target(
             name: "FetchEngine",
             dependencies: [
-                "CBrotli", "CCurl", "CGSSAPI", "CIDN2", "COpenSSL", "CPSL", "CZlib", "CZstd", "EventLoop",
+                "CBrotli", "CCurl", "CEpoll", "CGSSAPI", "CIDN2", "COpenSSL", "CPSL", "CZlib", "CZstd", "EventLoop",
                 .product(name: "HeapModule", package: "swift-collections"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),

@@ -3,16 +3,20 @@ import FetchEngine
 import Glibc
 import HTTPTypes
 
-/// Loads one URL many times, a fixed number at once.
+/// Loads one URL many times, a fixed number at once, through as many sessions as there are loops.
 func fetch(_ text: String, total: Int, concurrency: Int) async throws {
-    let loop = TransferLoop(EventLoop(name: "transfers"))
-    let session = Session(configuration: try benchmarkConfiguration(concurrency), transferLoop: loop)
+    let loops = (0..<min(setting("ENGINE_BENCH_LOOPS") ?? 1, concurrency)).map { index in
+        TransferLoop(named: "transfers-\(index)")
+    }
+    let configuration = try benchmarkConfiguration((concurrency + loops.count - 1) / loops.count)
+    let sessions = loops.map { Session(configuration: configuration, transferLoop: $0) }
     let isOnLoop = getenv("ENGINE_BENCH_ON_LOOP") != nil
     let request = Request(url: try URLRecord(text))
     let start = Usage.Figures.now
     let latencies = await withTaskGroup(of: [Double].self) { group in
         for index in 0..<concurrency {
             let share = total / concurrency + (index < total % concurrency ? 1 : 0)
+            let (loop, session) = (loops[index % loops.count], sessions[index % loops.count])
             group.addTask {
                 guard isOnLoop else { return await run(share, of: request, in: session) }
                 return await loop.run { _ in await run(share, of: request, in: session) }
@@ -87,19 +91,27 @@ private func started(_ request: Request, in session: Session) async throws(LoadE
 
 /// Loads one body into a file, or into nothing.
 func download(_ text: String, to path: String) async throws {
-    let session = Session(configuration: try benchmarkConfiguration(1))
+    let loop = TransferLoop()
+    let session = Session(configuration: try benchmarkConfiguration(1), transferLoop: loop)
     let request = Request(url: try URLRecord(text))
     let before = Usage.Figures.now
     let count =
         path == "-"
-        ? try await counted(session.dataTask(with: request))
+        ? try await counted(request, in: session, on: loop)
         : try await session.download(
             for: request, options: DownloadOptions(destination: .init(path: path, allowOverwrite: true))
         ).byteCount
     reportBulk("download", bytes: Int(count), since: before)
 }
 
-private func counted(_ task: DataTask) async throws -> Int64 {
+private func counted(_ request: Request, in session: Session, on loop: TransferLoop) async throws -> Int64 {
+    guard getenv("ENGINE_BENCH_ON_LOOP") != nil else { return try await counted(session.dataTask(with: request)) }
+    let count = await loop.run { _ in try? await counted(session.dataTask(with: request)) }
+    guard let count else { throw Usage() }
+    return count
+}
+
+private nonisolated(nonsending) func counted(_ task: DataTask) async throws -> Int64 {
     _ = try await task.response()
     var count: Int64 = 0
     for try await chunk in task.body { count += Int64(chunk.count) }
@@ -148,7 +160,7 @@ private func reportBulk(_ name: String, bytes: Int, since before: Usage.Figures)
 
 /// Loads one URL many times, from the cache in memory after the first time.
 func cached(_ text: String, total: Int) async throws {
-    let loop = TransferLoop(EventLoop(name: "transfers"))
+    let loop = TransferLoop()
     var configuration = try benchmarkConfiguration(1)
     configuration.urlCache = MemoryResponseCache()
     let session = Session(configuration: configuration, transferLoop: loop)
@@ -178,6 +190,8 @@ private func benchmarkConfiguration(_ connections: Int) throws -> SessionConfigu
     }
     return configuration
 }
+
+private func setting(_ name: String) -> Int? { getenv(name).flatMap { Int(String(cString: $0)) } }
 
 private func contents(of path: String) -> [UInt8]? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)

@@ -11,7 +11,8 @@ import Glibc
 ///     engine-bench cached URL TOTAL                 one body TOTAL times from the cache in memory
 ///
 /// PEER_CA names a certificate authority to trust, PEER_HTTP1=1 keeps to HTTP/1.1, ENGINE_BENCH_ON_LOOP=1 runs the
-/// calling tasks on the transfers' loop, as the worker does.
+/// calling tasks on the transfers' loop, as the worker does, and ENGINE_BENCH_LOOPS=N fetches through N sessions, each
+/// with a loop of its own.
 let arguments = Array(CommandLine.arguments.dropFirst())
 let usage = """
     usage: engine-bench fetch URL TOTAL CONCURRENCY | idle URL COUNT SECONDS | download URL FILE

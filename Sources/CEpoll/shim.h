@@ -1,5 +1,6 @@
 #pragma once
 // What Glibc's Swift module leaves out.
+#include <malloc.h>
 #include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

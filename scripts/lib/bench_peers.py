@@ -3,7 +3,8 @@
     scripts/bench-peers [--quick] [--rounds N] [--only fetches,idle,cached,bulk] [--output FILE]
 
 One nginx on loopback; all clients take turns in each round, and the figures are medians. Fetches are of 1 KB, and every
-client has one thread for its connections. FoundationNetworking cannot be given a certificate authority, so it is
+client has one thread for its connections; AsyncHTTPClient's callers run on others, so the engine is measured with two
+loops as well, a session on each. FoundationNetworking cannot be given a certificate authority, so it is
 measured over plain HTTP/1.1 alone. Bulk is one body each way, compared with the curl command; idle transfers crawl at
 1 KB/s.
 """
@@ -19,7 +20,7 @@ from processes import ROOT, raise_descriptor_limit, run, run_as, say, stop_in_or
 
 CONCURRENCIES = (1, 8, 64, 512)
 PROTOCOLS = ("http1", "tls", "http2")
-CLIENTS = ("limit", "engine", "asyncHTTPClient", "foundationNetworking")
+CLIENTS = ("limit", "engine", "engineOnTwoLoops", "asyncHTTPClient", "foundationNetworking")
 
 
 class Plan:
@@ -33,7 +34,8 @@ class Plan:
 
     def fetches(self, client, concurrency):
         """About so many as a client of its kind makes in the time planned."""
-        rate = {"limit": 30_000, "engine": 24_000, "asyncHTTPClient": 12_000, "foundationNetworking": 3_000}[client]
+        rate = {"limit": 30_000, "engine": 24_000, "engineOnTwoLoops": 24_000, "asyncHTTPClient": 12_000,
+                "foundationNetworking": 3_000}[client]
         return int(self.seconds * (rate if concurrency >= 8 else rate / 3))
 
 
@@ -49,8 +51,9 @@ def build():
     scratch = ["--package-path", peers, "--scratch-path", ROOT / ".build/peers"]
     run(["swift", "build", "-c", "release", *scratch])
     theirs = pathlib.Path(run(["swift", "build", "-c", "release", "--show-bin-path", *scratch]).strip())
-    return {"limit": built / "curlbench", "engine": ours / "engine-bench", "asyncHTTPClient": theirs / "ahc-bench",
-            "foundationNetworking": theirs / "urlsession-bench"}
+    engine = ours / "engine-bench"
+    return {"limit": built / "curlbench", "engine": engine, "engineOnTwoLoops": engine,
+            "asyncHTTPClient": theirs / "ahc-bench", "foundationNetworking": theirs / "urlsession-bench"}
 
 
 def command(client, program, protocol, origin, total, concurrency):
@@ -60,7 +63,7 @@ def command(client, program, protocol, origin, total, concurrency):
         version = "-2" if protocol == "http2" else "-1"
         trust = [] if protocol == "http1" else ["-P", "-C", origin.certificate]
         return [program, version, *trust, "-n", total, "-c", concurrency, url]
-    if client == "foundationNetworking" and protocol != "http1":
+    if client == "foundationNetworking" and protocol != "http1" or client == "engineOnTwoLoops" and concurrency == 1:
         return None
     settings = ["env"]
     if protocol != "http1":
@@ -68,9 +71,11 @@ def command(client, program, protocol, origin, total, concurrency):
     if protocol != "http2":
         settings.append("PEER_HTTP1=1")
     verb = []
-    if client == "engine":
+    if client.startswith("engine"):
         settings.append("ENGINE_BENCH_ON_LOOP=1")
         verb = ["fetch"]
+    if client == "engineOnTwoLoops":
+        settings.append("ENGINE_BENCH_LOOPS=2")
     return [*settings, program, *verb, url, total, concurrency]
 
 
@@ -94,7 +99,8 @@ def bulk(plan, figures, origin, programs, scratch):
     engine, url, here = programs["engine"], f"{origin.url}/big.bin", scratch / "bulk.bin"
     there, source = f"{origin.url}/put/bulk.bin", origin.directory / "www/big.bin"
     pairs = {
-        "downToMemory": (["curl", "-s", "-o", "/dev/null", url], [engine, "download", url, "-"]),
+        "downToMemory": (["curl", "-s", "-o", "/dev/null", url],
+                         ["env", "ENGINE_BENCH_ON_LOOP=1", engine, "download", url, "-"]),
         "downToFile": (["curl", "-s", "-o", here, url], [engine, "download", url, here]),
         "upFromFile": (["curl", "-s", "-f", "-H", "Expect:", "-T", source, there], [engine, "upload", there, source]),
         "upFromMemory": (None, [engine, "upload", there, plan.bulk_bytes >> 20]),

@@ -23,7 +23,9 @@ class Exchange: @unchecked Sendable {
     }
 
     /// A body is received ahead of its reader up to this much; then who brings it has to wait.
-    static let highWater = 512 * 1024
+    ///
+    /// libcurl fills its buffer up to eleven times before it returns: less would pause every fast body on the way.
+    static let highWater = 11 * Partition.receiveBufferSize
     /// The body of a redirect or a challenge up to this size is read to its end, to keep the connection.
     static let redirectBodyLimit = 64 * 1024
 

@@ -180,12 +180,13 @@ final class Transfer: Exchange, @unchecked Sendable {
         return bytes.count
     }
 
-    /// Makes room for what is to be expected before the reader comes.
+    /// Makes room at once for what is to be expected before the reader comes: to grow means to copy.
     ///
     /// Not before a second piece is there: a body that comes slowly is read piece by piece.
     private func reserveBody(for count: Int) {
         let rest = (response?.expectedContentLength).map { $0 - bodyBytes + Int64(count) } ?? 0
-        body.reserveCapacity(body.count + max(count, Int(min(max(rest, 0), Int64(Self.highWater / 2)))))
+        let ahead = min(max(rest, 0), Int64(max(Self.highWater - body.count, 0)))
+        body.reserveCapacity(body.count + max(count, Int(ahead)))
     }
 
     func fillRequestBody(_ buffer: UnsafeMutableRawBufferPointer) -> Int {

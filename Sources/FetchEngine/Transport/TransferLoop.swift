@@ -6,7 +6,7 @@ package import EventLoop
 /// It lives on an event loop, so to call it is to hop to that thread.
 public actor TransferLoop {
     /// The loop that sessions use when they are given none.
-    public static let shared = TransferLoop(EventLoop(name: "transfers"))
+    public static let shared = TransferLoop()
 
     package nonisolated let eventLoop: EventLoop
     private var partitions: [Partition.Key: Partition] = [:]
@@ -19,9 +19,18 @@ public actor TransferLoop {
     /// The loop's thread runs this actor.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { eventLoop.asUnownedSerialExecutor() }
 
+    /// Makes a loop with a thread of its own.
+    ///
+    /// A loop keeps about one processor busy with small loads. More of them serve sessions that are to share the work of
+    /// several; connections and their limits belong to a session on its loop.
+    ///
+    /// - Parameter name: What the thread is called; the system keeps the first 15 bytes.
+    public init(named name: String = "transfers") { self.init(EventLoop(name: name)) }
+
     /// Makes an actor on a loop.
     package init(_ eventLoop: EventLoop) {
         _ = Self.libcurl
+        _ = FreedPages.areKept
         self.eventLoop = eventLoop
     }
 
