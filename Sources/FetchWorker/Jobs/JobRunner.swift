@@ -138,7 +138,11 @@ package struct JobRunner: Sendable {
         load.prepare(task, stop)
         load.live.attach { JobProgress(task) }
         let result: Result<(Response, JobOutcome.Body?), LoadError>
-        do throws(LoadError) { result = .success(try await receive(task)) } catch { result = .failure(stop.judged(error)) }
+        do throws(LoadError) {
+            result = .success(try await receive(task))
+        } catch {
+            result = .failure(stop.judged(error))
+        }
         return JobOutcome(result, of: task, load, startedAt: start)
     }
 
