@@ -202,7 +202,8 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     // MARK: The thread
 
     private func run() {
-        let capacity = 256
+        // Few at a time: what an event starts is sent after them, while its memory is still near.
+        let capacity = 16
         let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
         defer { events.deallocate() }
         while runJobs() {
