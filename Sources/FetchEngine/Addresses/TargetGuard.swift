@@ -15,7 +15,7 @@ public struct TargetGuard: Sendable {
     /// `//` after the scheme, a host and an IPv4 address in their one plain spelling.
     public func target(_ text: String) throws(TargetRefusal) -> URLRecord {
         guard policy.isRestricted else { return try Self.parse(text) }
-        let strict = try TargetText(text)
+        let strict = try TargetText(text, schemes: policy.schemes)
         let record: URLRecord
         do throws(URLRecord.Failure) {
             record = try URLRecord(text)
@@ -52,28 +52,46 @@ public struct TargetGuard: Sendable {
     /// Judges a parsed URL: its scheme, its port, and its host as a name or as an address.
     public func judge(_ url: URLRecord) throws(TargetRefusal) {
         guard policy.isRestricted else { return }
-        guard url.isHTTP, let port = url.effectivePort else { throw .scheme }
+        guard url.isHTTP || policy.opensFTP && url.isFTP, let port = url.effectivePort else { throw .scheme }
         guard let host = url.host, !host.isEmpty else { throw .nameInvalid }
         if let address = IPAddress(host: host) {
-            try judge(address, port: port)
+            try judge(address, port: port, for: url.scheme)
             if policy.isAllowList, !isListed(address, port: port) { throw .notListed }
         } else {
             try judge(name: host)
-            if ForbiddenPorts.contains(port) { throw .port }
+            if isForbidden(port, for: url.scheme) { throw .port }
         }
     }
 
     /// Judges an address that a connection is about to be made to, or was made to.
-    public func judge(_ address: IPAddress, port: UInt16) throws(TargetRefusal) {
+    ///
+    /// - Parameter scheme: That of the URL which is loaded.
+    public func judge(_ address: IPAddress, port: UInt16, for scheme: String = "http") throws(TargetRefusal) {
         guard policy.isRestricted else { return }
         if policy.endpoints.contains(TargetPolicy.Endpoint(address: address, port: port)) { return }
-        if ForbiddenPorts.contains(port) { throw .port }
+        if isForbidden(port, for: scheme) { throw .port }
         for prefix in policy.nat64Prefixes {
-            if let inner = prefix.translatedIPv4(address) { return try judge(inner, port: port) }
+            if let inner = prefix.translatedIPv4(address) { return try judge(inner, port: port, for: scheme) }
         }
         let kind = AddressKind(address)
         if kind == .publicUnicast, !policy.nodeAddresses.contains(address) { return }
         guard policy.opens(address, kind: kind) else { throw .address }
+    }
+
+    /// Judges a connection that FTP makes for data, which goes where its control connection does.
+    ///
+    /// The server names the port; an address and port opened by name would be of no use to FTP without it.
+    func judge(dataConnectionTo address: IPAddress, port: UInt16, of control: UInt16) throws(TargetRefusal) {
+        let isOpened = policy.endpoints.contains(TargetPolicy.Endpoint(address: address, port: control))
+        guard !isOpened || port < 1024 || ForbiddenPorts.contains(port) else { return }
+        try judge(address, port: port)
+    }
+
+    private func isForbidden(_ port: UInt16, for scheme: String) -> Bool {
+        switch (scheme, port) {
+        case ("ftp", 21), ("ftps", 990): !policy.opensFTP
+        default: ForbiddenPorts.contains(port)
+        }
     }
 
     private func judge(name: String) throws(TargetRefusal) {
@@ -99,7 +117,7 @@ public struct TargetGuard: Sendable {
 }
 
 extension TargetRefusal {
-    static let scheme = Self(.schemeForbidden, "Only http and https URLs can be fetched.")
+    static let scheme = Self(.schemeForbidden, "URLs of this scheme are not fetched here.")
     static let port = Self(.portForbidden, "The port belongs to another protocol.")
     static let address = Self(.addressForbidden, "The target's address is not a public one.")
     static let nonCanonicalIP = Self(.hostNonCanonicalIP, "An IPv4 address is written as four decimal octets.")

@@ -2,7 +2,7 @@
 public struct TargetPolicy: Sendable, Hashable {
     /// Everything is allowed: for a program that fetches on behalf of the person who started it.
     public static let unrestricted = Self(isRestricted: false)
-    /// Public http and https targets only: for a service that fetches on behalf of others.
+    /// Public http and https targets only, unless more is opened: for a service that fetches on behalf of others.
     public static let publicOnly = Self(isRestricted: true)
 
     /// An address and port opened by name.
@@ -17,6 +17,8 @@ public struct TargetPolicy: Sendable, Hashable {
     public var opensLoopback = false
     /// Opens the addresses at which clouds tell a machine its credentials; off by default.
     public var opensMetadata = false
+    /// Opens ftp and ftps URLs, each at the port that is its own too; off by default.
+    public var opensFTP = false
     /// Refuses every host that no rule names, public ones too; off by default.
     public var isAllowList = false
     /// Networks that translate to IPv4 (RFC 6052): their addresses are judged by the IPv4 address inside.
@@ -93,6 +95,12 @@ public struct TargetPolicy: Sendable, Hashable {
 }
 
 extension TargetPolicy {
+    /// The schemes of URLs that may be fetched where anything is refused.
+    var schemes: Set<String> { opensFTP ? Self.withFTP : Self.withoutFTP }
+
+    private static let withFTP: Set = ["http", "https", "ftp", "ftps"]
+    private static let withoutFTP: Set = ["http", "https"]
+
     /// Whether a rule names this host.
     func names(_ host: String) -> Bool {
         if names.contains(host) { return true }

@@ -7,12 +7,13 @@ struct TargetText {
 
     private static let maximumLength = 16 * 1024
 
-    init(_ text: String) throws(TargetRefusal) {
+    /// - Parameter schemes: Those that it may have.
+    init(_ text: String, schemes: Set<String>) throws(TargetRefusal) {
         try Self.checkCharacters(text)
         let bytes = Array(text.utf8)
         guard Self.hasScheme(text), let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { throw .noScheme }
         let scheme = String(decoding: bytes[..<colon].map(\.asciiLowercased), as: UTF8.self)
-        guard scheme == "http" || scheme == "https" else { throw .scheme }
+        guard schemes.contains(scheme) else { throw .scheme }
         let rest = bytes[(colon + 1)...]
         guard rest.starts(with: "//".utf8), rest.dropFirst(2).first != UInt8(ascii: "/") else { throw .slashes }
         host = try Self.host(in: rest.dropFirst(2).prefix { !Self.endsAuthority($0) })

@@ -108,7 +108,7 @@ extension URLRecord {
     public var isHTTP: Bool { layout.special == .http || layout.special == .https }
 
     /// Whether the scheme is ftp or ftps.
-    var isFTP: Bool { layout.special == .ftp || layout.special == nil && scheme == "ftps" }
+    package var isFTP: Bool { layout.special == .ftp || layout.special == nil && scheme == "ftps" }
 
     /// The scheme, host and port that decide what credentials, cookies and connections may be shared.
     public var origin: Origin {

@@ -241,7 +241,11 @@ final class Transfer: Exchange, @unchecked Sendable {
         guard !partition.isUnrestricted else { return true }
         guard let address else { return fail(.addressForbidden, "The address of the host is not allowed.") }
         do throws(TargetRefusal) {
-            try partition.targetGuard.judge(address, port: port)
+            if speaksFTP, let control = origin.port, port != control {
+                try partition.targetGuard.judge(dataConnectionTo: address, port: port, of: control)
+            } else {
+                try partition.targetGuard.judge(address, port: port, for: origin.scheme)
+            }
             return true
         } catch {
             guard terms.proxy == nil else { return fail(.proxyForbidden, "The proxy is not at a public address.") }

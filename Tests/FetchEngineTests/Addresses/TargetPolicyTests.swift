@@ -1,5 +1,6 @@
-import FetchEngine
 import Testing
+
+@testable import FetchEngine
 
 // SEC-7
 @Suite struct TargetPolicyTests {
@@ -110,5 +111,44 @@ import Testing
         var policy = TargetPolicy.publicOnly
         #expect(throws: TargetPolicy.RuleError.self) { try policy.allow(rule) }
         #expect(policy == .publicOnly)
+    }
+
+    // SEC-8: ftp is an opening of its own, and opens nothing else.
+    @Test func `ftp is judged like http where it is opened`() throws {
+        #expect(code("ftp://example.com/f") == .schemeForbidden)
+        var policy = try policy("127.0.0.1:2121")
+        policy.opensFTP = true
+        #expect(code("ftp://example.com/f", policy) == nil)
+        #expect(code("ftps://example.com/f", policy) == nil)
+        #expect(code("ftp://example.com:990/f", policy) == .portForbidden)
+        #expect(code("http://example.com:21/f", policy) == .portForbidden)
+        #expect(code("ftp://example.com:22/f", policy) == .portForbidden)
+        #expect(code("ftp://127.0.0.1/f", policy) == .addressForbidden)
+        #expect(code("ftp://127.0.0.1:2121/f", policy) == nil)
+        #expect(code("ftp://localhost/f", policy) == .hostForbidden)
+        #expect(code("gopher://example.com/f", policy) == .schemeForbidden)
+    }
+
+    // SEC-8, SEC-11: a server may name the port for data, and no other address.
+    @Test(
+        arguments: [
+            ("127.0.0.1", UInt16(40_000), UInt16(2121), nil), ("127.0.0.1", 40_000, 2122, .addressForbidden),
+            ("127.0.0.1", 80, 2121, .addressForbidden), ("127.0.0.1", 5432, 2121, .portForbidden),
+            ("127.0.0.2", 40_000, 2121, .addressForbidden), ("10.0.0.1", 40_000, 21, .addressForbidden),
+            ("8.8.8.8", 40_000, 21, nil), ("8.8.8.8", 22, 21, .portForbidden),
+        ] as [(String, UInt16, UInt16, TargetRefusal.Code?)])
+    func `a connection for data goes where control goes`(
+        _ address: String, _ port: UInt16, _ control: UInt16, _ expected: TargetRefusal.Code?
+    ) throws {
+        var policy = try policy("127.0.0.1:2121")
+        policy.opensFTP = true
+        let (address, judge) = (try #require(IPAddress(address)), TargetGuard(policy: policy))
+        let refusal = Result { () throws(TargetRefusal) in
+            try judge.judge(dataConnectionTo: address, port: port, of: control)
+        }
+        switch refusal {
+        case .success: #expect(expected == nil)
+        case .failure(let refusal): #expect(refusal.code == expected)
+        }
     }
 }
