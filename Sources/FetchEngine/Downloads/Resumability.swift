@@ -1,14 +1,14 @@
 import HTTPTypes
 
 /// Whether a download could go on later if it stopped now.
-enum Resumability: Equatable {
+package enum Resumability: Equatable, Sendable {
     /// It could, and this tells whether the resource is still the same.
     case resumable(ResumeData.Validator)
     /// It could not, for this reason.
     case notResumable(Reason)
 
     /// Why a download cannot go on.
-    enum Reason: String, Sendable {
+    package enum Reason: String, Sendable {
         /// Only GET is repeated.
         case method
         /// Only a 200 or 206 response is a resource.

@@ -148,6 +148,7 @@ extension TransferLoop {
         task.downloadState.withLock { state in
             state.path = partialPath
             state.beginning = resumable
+            state.resumability = plan.resumability
         }
         let teller = task.completion == nil ? task.fileTeller : nil
         if let resumed = plan.resumed {

@@ -39,7 +39,7 @@ extension TransferLoop {
                     task.concernsCache(request)
                     ? try await cachedExchange(for: request, of: task, limit: limit)
                     : try await exchange(for: request, of: task, limit: limit)
-                let response = try head(of: exchange, limit: limit)
+                let response = try head(of: exchange, limit: limit, for: task)
                 noteStrictTransport(response, to: request, of: task)
                 if response.headerFields.contains(.setCookie) {
                     try await keepCookies(of: response, to: request, of: task)
@@ -98,10 +98,11 @@ extension TransferLoop {
         if exchange.hasNews { await tellNews(of: exchange, to: task) }
     }
 
-    private func head(of exchange: Exchange, limit: Int) throws(LoadError) -> Response {
+    private func head(of exchange: Exchange, limit: Int, for task: SessionTask) throws(LoadError) -> Response {
         if let cancellation = exchange.load.cancellation { throw cancellation }
-        // Who wants the head alone gets it, and the error behind the bytes that came.
-        if case .some(.some(let error)) = exchange.outcome, limit > 0 || exchange.response == nil { throw error }
+        // Who wants the head alone gets it, and the error behind the bytes that came; who is asked about it may.
+        let isWantedAlone = limit == 0 || task.hearsResponses && task.teller != nil
+        if case .some(.some(let error)) = exchange.outcome, !isWantedAlone || exchange.response == nil { throw error }
         guard let response = exchange.response else {
             throw LoadError(.networkConnectionLost, "The connection was lost before an answer was complete.")
         }
@@ -140,8 +141,9 @@ extension TransferLoop {
         _ response: Response, of exchange: Exchange, limit: Int, to task: SessionTask
     ) throws(LoadError) -> Bool {
         let error = exchange.outcome ?? nil
-        if let error, limit > 0 { throw error }
-        let isComplete = exchange.outcome != nil && error == nil && exchange.body.count <= limit
+        if let error, limit > 0, !task.endsItself { throw error }
+        let isComplete =
+            !task.endsItself && exchange.outcome != nil && error == nil && exchange.body.count <= limit
         let body = isComplete ? exchange.takeBody() : nil
         task.load.record.withLock { record in
             record.response = response

@@ -1,4 +1,4 @@
-import HTTPTypes
+package import HTTPTypes
 import Synchronization
 
 // A body whose parts replace one another: each is a response of its own (MPR-1, LIF-16).
@@ -40,12 +40,12 @@ extension TransferLoop {
 
 extension Response {
     /// The response that a part of this one's body is.
-    func part(_ fields: HTTPFields) -> Response {
+    package func part(_ fields: HTTPFields) -> Response {
         let length = fields[.contentLength].flatMap { HeadCollector.number($0.utf8) }
         return Response(
             url: url, status: status, headerFields: fields, httpVersion: httpVersion, expectedContentLength: length)
     }
 
     /// What separates the parts of the body, when they replace one another.
-    var boundary: MultipartBoundary? { mediaType.flatMap(MultipartBoundary.init) }
+    package var boundary: MultipartBoundary? { mediaType.flatMap(MultipartBoundary.init) }
 }

@@ -1,5 +1,5 @@
 /// The boundary of a multipart response whose parts replace one another.
-struct MultipartBoundary: Equatable {
+package struct MultipartBoundary: Equatable, Sendable {
     /// As the parameter says it.
     let text: String
 

@@ -1,11 +1,11 @@
-import HTTPTypes
+package import HTTPTypes
 
 /// Splits a `multipart/x-mixed-replace` body into its parts while it comes (RFC 2046 §5.1.1).
 ///
 /// Takes chunks of any size. Bytes are given out as soon as they cannot be part of a boundary; only what may begin
 /// one is held back. A missing final boundary is no error: such streams end when the connection does.
-struct MultipartParser {
-    enum Event: Equatable {
+package struct MultipartParser: Sendable {
+    package enum Event: Equatable {
         /// A part begins.
         case head(HTTPFields)
         /// Bytes of the part.
@@ -30,7 +30,7 @@ struct MultipartParser {
     private var collector: HeadCollector
     private var headBytes = 0
 
-    init(_ boundary: MultipartBoundary) {
+    package init(_ boundary: MultipartBoundary) {
         let text = Array(boundary.text.utf8)
         let dashes = Array("--".utf8)
         names = FieldNames()
@@ -41,7 +41,7 @@ struct MultipartParser {
     /// Takes the next bytes of the body.
     ///
     /// - Throws: `badServerResponse` for a part's head that is too large.
-    mutating func parse(_ bytes: some Sequence<UInt8>) throws(LoadError) -> [Event] {
+    package mutating func parse(_ bytes: some Sequence<UInt8>) throws(LoadError) -> [Event] {
         buffer.append(contentsOf: bytes)
         var events: [Event] = []
         while try step(&events) {}
@@ -49,7 +49,7 @@ struct MultipartParser {
     }
 
     /// Takes the end of the body.
-    mutating func finish() -> [Event] {
+    package mutating func finish() -> [Event] {
         defer { state = .epilogue }
         guard state == .body else { return [] }
         var events: [Event] = []

@@ -22,6 +22,11 @@ public struct RedirectConfiguration: Sendable, Hashable {
     public var allowHTTPSToHTTP: Bool
     /// The hosts a redirect may lead to, as URLs spell them; `nil`, the default, allows all the target policy allows.
     public var allowedHosts: Set<String>?
+    /// The hosts that get `Authorization` and `Cookie` of the request although a redirect leads there from another
+    /// origin; none by default.
+    ///
+    /// Over https alone, unless the server that redirects is an http one itself.
+    public var forwardCredentialsToHosts: Set<String>
     /// Whether 301 and 302 keep a POST and its body, where by custom it becomes GET; false by default.
     public var preserveMethod: Bool
 
@@ -31,12 +36,14 @@ public struct RedirectConfiguration: Sendable, Hashable {
         maximum: Int = 20,
         allowHTTPSToHTTP: Bool = false,
         allowedHosts: Set<String>? = nil,
-        preserveMethod: Bool = false
+        preserveMethod: Bool = false,
+        forwardCredentialsToHosts: Set<String> = []
     ) {
         self.policy = policy
         self.maximum = maximum
         self.allowHTTPSToHTTP = allowHTTPSToHTTP
         self.allowedHosts = allowedHosts
         self.preserveMethod = preserveMethod
+        self.forwardCredentialsToHosts = forwardCredentialsToHosts
     }
 }

@@ -42,7 +42,10 @@ struct RedirectMachine {
                 throw LoadError(.httpTooManyRedirects, "More than \(configuration.maximum) redirects.")
             }
             let target = try target(location, from: request.url, secured)
-            let next = Self.next(request, to: target, status: response.status, preserving: configuration.preserveMethod)
+            let next = Self.next(
+                request, to: target, status: response.status, preserving: configuration.preserveMethod,
+                trusting: configuration.forwardsCredentials(
+                    from: request.url.scheme, to: target.host ?? "", by: target.scheme))
             followed += 1
             return .propose(
                 next,
@@ -114,8 +117,11 @@ struct RedirectMachine {
     }
 
     /// The request for the next hop.
+    ///
+    /// - Parameter trusting: Whether another origin gets what was meant for this one.
     static func next(
-        _ request: Request, to target: URLRecord, status: HTTPResponse.Status, preserving: Bool
+        _ request: Request, to target: URLRecord, status: HTTPResponse.Status, preserving: Bool,
+        trusting: Bool = false
     ) -> Request {
         var next = request
         next.url = target
@@ -126,7 +132,7 @@ struct RedirectMachine {
             next.body = nil
             contentFields.forEach { next.headerFields[fields: $0] = [] }
         }
-        if target.origin != request.url.origin {
+        if target.origin != request.url.origin, !trusting {
             originBoundFields.forEach { next.headerFields[fields: $0] = [] }
         }
         return next
@@ -152,4 +158,15 @@ struct RedirectMachine {
 
     /// What was meant for one origin alone (SEC-31).
     private static let originBoundFields: [HTTPField.Name] = [.authorization, .cookie, .proxyAuthorization]
+}
+
+extension RedirectConfiguration {
+    /// Whether credentials that are meant for the server of a URL may be shown to another host.
+    ///
+    /// - Parameters:
+    ///   - origin: The scheme of that URL.
+    ///   - scheme: That by which the host is spoken to.
+    package func forwardsCredentials(from origin: String, to host: String, by scheme: String) -> Bool {
+        forwardCredentialsToHosts.contains(host) && (scheme == "https" || origin == "http" && scheme == "http")
+    }
 }

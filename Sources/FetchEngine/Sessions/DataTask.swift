@@ -7,8 +7,7 @@ public class DataTask: SessionTask, @unchecked Sendable {
     typealias Completion = @Sendable (Result<([UInt8], Response), LoadError>) async -> Void
 
     let completion: Completion?
-    private enum Becoming { case impossible, possible, decided }
-    private let becoming = Mutex(Becoming.impossible)
+    private let isBecomingDownload = Mutex(false)
 
     init(_ creation: Creation, completion: Completion? = nil) {
         self.completion = completion
@@ -18,10 +17,9 @@ public class DataTask: SessionTask, @unchecked Sendable {
     override var drivesItself: Bool { completion != nil || super.drivesItself }
 
     /// Whether the body goes to the download task that this one becomes.
-    override var endsItself: Bool { becoming.withLock { $0 == .decided } }
+    override var endsItself: Bool { isBecomingDownload.withLock { $0 } }
 
-    /// Only a task that runs by itself can: who awaits one waits for its body.
-    override func becomesDownload() { becoming.withLock { if $0 == .possible { $0 = .decided } } }
+    override func becomesDownload() { isBecomingDownload.withLock { $0 = true } }
 
     /// The completion handler hears of them in the delegate's place (TSK-11).
     override var hearsResponses: Bool { completion == nil }
@@ -40,6 +38,17 @@ public class DataTask: SessionTask, @unchecked Sendable {
         try await session.transferLoop.serve(self) { loop throws(LoadError) in
             try await loop.response(of: self, bufferingUpTo: max(0, limit))
         }
+    }
+
+    /// Goes on as a download: the body goes to a file, in the same transfer.
+    ///
+    /// For who has awaited the response and not got the body with it: because it is larger than the limit, or because
+    /// the delegate has answered the response with `becomeDownload`. Once, and in place of ``body``.
+    ///
+    /// - Parameter options: Where the file goes and how it is kept.
+    public func becomeDownload(options: DownloadOptions = DownloadOptions()) -> DownloadTask {
+        becomesDownload()
+        return session.downloadTask(after: self, options: options)
     }
 
     /// The bytes of the body, as they come.
@@ -70,7 +79,6 @@ public class DataTask: SessionTask, @unchecked Sendable {
             }
         } else {
             do throws(LoadError) {
-                becoming.withLock { $0 = .possible }
                 _ = try await response()
                 // A task that became a download, or has parts, is driven otherwise.
                 if endsItself { return await goOnAsDownload() }
@@ -85,7 +93,7 @@ public class DataTask: SessionTask, @unchecked Sendable {
     }
 
     private nonisolated(nonsending) func goOnAsDownload() async {
-        let download = session.downloadTask(after: self)
+        let download = becomeDownload()
         await teller?.task(self, didBecome: download)
         await download.run()
     }

@@ -20,6 +20,7 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
         var path: String?
         /// What the download could go on with from its beginning; nil when it could not.
         var beginning: ResumeData?
+        var resumability: Resumability?
     }
 
     /// How the file is kept.
@@ -117,6 +118,9 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
             return data
         }
     }
+
+    /// Whether another task could go on; nil before the response has come.
+    package var resumability: Resumability? { downloadState.withLock { $0.resumability } }
 
     /// Whether what is there of the file is kept after this error.
     func keepsPartialFile(after error: LoadError) -> Bool {

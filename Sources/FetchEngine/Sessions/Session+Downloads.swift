@@ -74,12 +74,12 @@ extension Session {
     }
 
     /// Makes the download task that a data task becomes: another object, the same load.
-    func downloadTask(after task: DataTask) -> DownloadTask {
+    func downloadTask(after task: DataTask, options: DownloadOptions) -> DownloadTask {
         var creation = creation(of: task.originalRequest, nil, task.delegate)
         creation.configuration = task.shared
         creation.load = task.load
         // Its place in the session too: there is never a moment without a task.
         creation.identifier = task.identifier
-        return made(DownloadTask(creation, options: DownloadOptions(), after: task))
+        return made(DownloadTask(creation, options: options, after: task))
     }
 }

@@ -54,7 +54,7 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var ftp = FTPConfiguration()
     /// The schemes of URLs that are loaded over the network: http, https, ftp and ftps.
     ///
-    /// A target policy that restricts allows http and https at most, and no redirect leads to another scheme.
+    /// A target policy that restricts allows ftp and ftps only where it opens them, and no redirect leads there.
     public var networkSchemes: Set<String> = ["http", "https", "ftp", "ftps"]
     /// Fields sent with each request that does not set them itself, in this order.
     public var httpAdditionalHeaders: HTTPFields = [:]
@@ -194,6 +194,14 @@ public struct TLSConfiguration: Sendable, Hashable {
         public static func < (left: Version, right: Version) -> Bool { left.rawValue < right.rawValue }
     }
 
+    /// A protocol that ALPN (RFC 7301) agrees on.
+    public enum ApplicationProtocol: String, Sendable, Hashable, Codable, CaseIterable {
+        /// HTTP/2.
+        case http2 = "h2"
+        /// HTTP/1.1.
+        case http1 = "http/1.1"
+    }
+
     /// Who is trusted to vouch for a server.
     public enum Anchors: Sendable, Hashable {
         /// The certificate bundle of the system.
@@ -206,6 +214,11 @@ public struct TLSConfiguration: Sendable, Hashable {
     public var minimumVersion: Version = .tls12
     /// The newest version offered; `nil`, the default, is the newest there is.
     public var maximumVersion: Version?
+    /// The protocols that are offered by ALPN; `nil`, the default: those of ``SessionConfiguration/httpVersion``.
+    ///
+    /// Without `http2` https is HTTP/1.1. With none the extension is left out. `http1` is offered beside `http2` whether
+    /// it is named or not.
+    public var applicationProtocols: [ApplicationProtocol]?
     /// Who is trusted; the system's bundle by default.
     public var anchors: Anchors = .system
     /// Keys that servers must have, beside being trusted.

@@ -89,7 +89,7 @@ public enum ResponseDisposition: Sendable {
     case cancel
     /// Go on as a download: the body goes to a file.
     ///
-    /// As `allow` for a task whose body somebody awaits.
+    /// Who awaits the response gets it without its body, and goes on with ``DataTask/becomeDownload(options:)``.
     case becomeDownload
 }
 

@@ -69,16 +69,22 @@ extension Transfer {
             throw LoadError(.badURL, "The URL cannot be loaded.")
         }
         let version =
-            switch shared.value.httpVersion {
+            switch httpVersion {
             case .automatic: CURL_HTTP_VERSION_2TLS
             case .http1: CURL_HTTP_VERSION_1_1
             case .http2: isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
             }
         ccurl_set_long(easy, CURLOPT_HTTP_VERSION, version)
-        guard isSecure, shared.value.httpVersion != .http1 else { return }
+        guard isSecure, httpVersion != .http1 else { return }
         ccurl_set_long(easy, CURLOPT_PIPEWAIT, 1)
         // HTTP/2 knows weights from 1 to 256.
         ccurl_set_long(easy, CURLOPT_STREAM_WEIGHT, 1 + Int(priority * 255))
+    }
+
+    /// The version that is asked for; over TLS it is one that may be offered.
+    private var httpVersion: HTTPVersionPolicy {
+        let offered = shared.value.tls.applicationProtocols
+        return isSecure && offered?.contains(.http2) == false ? .http1 : shared.value.httpVersion
     }
 
     private func setMethodAndBody(_ easy: CurlHandle) {

@@ -15,6 +15,7 @@ extension Transfer {
         ccurl_set_long(easy, CURLOPT_SSL_VERIFYHOST, terms.trust.canOverride ? 0 : 2)
         ccurl_set_long(easy, CURLOPT_SSL_VERIFYSTATUS, tls.requiresStapledStatus ? 1 : 0)
         ccurl_set_long(easy, CURLOPT_SSLVERSION, tls.versions)
+        if tls.applicationProtocols?.isEmpty ?? false { ccurl_set_long(easy, CURLOPT_SSL_ENABLE_ALPN, 0) }
         ccurl_set_ssl_context_function(easy, prepareHandshake)
         ccurl_set_pointer(easy, CURLOPT_SSL_CTX_DATA, Unmanaged.passUnretained(self).toOpaque())
         setAnchors(easy, CURLOPT_CAINFO, CURLOPT_CAINFO_BLOB)

@@ -46,15 +46,19 @@ extension Configuration {
     package struct TLS: ConfigurationGroup {
         package var minimumVersion: TLSConfiguration.Version?
         package var maximumVersion: TLSConfiguration.Version?
+        package var alpn: [TLSConfiguration.ApplicationProtocol]?
 
         package init() {}
 
         package static let members: [ConfigurationMember<Self>] = [
             ConfigurationMember("minimumVersion", \.minimumVersion, .tlsVersion, \.tls.minimumVersion),
             ConfigurationMember("maximumVersion", \.maximumVersion, .tlsVersion, optional: \.tls.maximumVersion),
+            ConfigurationMember(
+                "alpn", \.alpn, .list(of: .anyCase, upTo: 2), optional: \.tls.applicationProtocols),
         ]
 
         package func check(_ reader: JSONReader) {
+            if alpn == [.http2] { reader.refuse("must have \"http/1.1\" beside \"h2\" in alpn: both are offered") }
             guard let minimumVersion, let maximumVersion, maximumVersion < minimumVersion else { return }
             reader.refuse("must not have a maximumVersion below its minimumVersion")
         }

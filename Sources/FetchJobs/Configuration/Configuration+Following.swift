@@ -8,6 +8,7 @@ extension Configuration {
         package var allowHTTPSToHTTP: Bool?
         package var preserveMethod: Bool?
         package var allowedHosts: Set<String>?
+        package var forwardCredentialsToHosts: Set<String>?
 
         package init() {}
 
@@ -19,6 +20,9 @@ extension Configuration {
             ConfigurationMember("preserveMethod", \.preserveMethod, .bool, \.redirects.preserveMethod),
             ConfigurationMember(
                 "allowedHosts", \.allowedHosts, .hosts(upTo: 100), optional: \.redirects.allowedHosts),
+            ConfigurationMember(
+                "forwardCredentialsToHosts", \.forwardCredentialsToHosts, .hosts(upTo: 100),
+                \.redirects.forwardCredentialsToHosts),
         ]
     }
 
@@ -48,9 +52,19 @@ extension Configuration {
             case binHex
         }
 
+        /// What is kept of a body whose parts replace one another (`multipart/x-mixed-replace`).
+        package enum MultipartReplace: String, Sendable, CaseIterable {
+            /// The last part.
+            case last
+            /// All parts, one after the other.
+            case all
+        }
+
         package var maximumBytes: Int64?
-        /// Happens where a job runs: no setting of the engine stands for it.
+        // What the others mean happens where a job runs: no setting of the engine stands for them.
         package var decode: [Format]?
+        package var becomeDownload: BecomeDownload?
+        package var multipartReplace: MultipartReplace?
 
         package init() {}
 
@@ -60,6 +74,10 @@ extension Configuration {
             ConfigurationMember(
                 "decode", \.decode, .list(of: .anyCase, upTo: Format.allCases.count),
                 get: { _ in nil }, set: { _, _ in }),
+            ConfigurationMember(
+                "becomeDownload", \.becomeDownload, .becomeDownload, get: { _ in nil }, set: { _, _ in }),
+            ConfigurationMember(
+                "multipartReplace", \.multipartReplace, .anyCase, get: { _ in nil }, set: { _, _ in }),
         ]
     }
 

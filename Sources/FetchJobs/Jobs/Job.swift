@@ -103,7 +103,7 @@ extension Job {
         writer.member("nextAttemptAt", nextAttemptAt?.description)
         if isCancelling { writer.member("cancelling", true) }
         if let progress { writer.member("progress", object: progress.write) }
-        writer.members(of: spec)
+        writer.members(of: specWithKind)
         writer.member("response", response)
         writer.member("error", error)
         writer.member("redirects", redirects)
@@ -124,6 +124,19 @@ extension Job {
 }
 
 extension Job {
+    /// The spec with the kind that the job has come to: one with a file is a download, whatever it began as (LIF-7).
+    private var specWithKind: RawJSON {
+        guard file != nil else { return spec }
+        for kind in [JobSpec.Kind.data, .upload] {
+            // A spec begins with its kind.
+            let start = Array("{\"kind\":\"\(kind.rawValue)\"".utf8)
+            guard spec.bytes.starts(with: start) else { continue }
+            let download = "{\"kind\":\"\(JobSpec.Kind.download.rawValue)\""
+            return RawJSON(Array(download.utf8) + spec.bytes.dropFirst(start.count))
+        }
+        return spec
+    }
+
     /// What was asked for; nil when an earlier release stored it under rules that are no longer ours.
     package var storedSpec: JobSpec? { try? JobSpec(stored: JSONParser.parse(spec.bytes)) }
 }

@@ -3,6 +3,7 @@ package struct JobEvent: Sendable {
     package enum Name: String, Sendable {
         case resumedAtOffset = "job.resumedAtOffset"
         case response = "job.response"
+        case becameDownload = "job.becameDownload"
         case bodyWanted = "job.bodyWanted"
     }
 

@@ -61,6 +61,7 @@ extension SessionSpec {
         case .ephemeral:
             if snapshot != nil { check.refuse("/snapshot", "cannot be had by an ephemeral session: it is stored") }
             if webhook != nil { check.refuse("/webhook", "cannot be had by an ephemeral session: an event is stored") }
+            Self.checkMemory(of: configuration, check)
         case .background:
             if identifier?.isEmpty ?? true { check.refuse("/identifier", "is required of a background session") }
             if webhook == nil { check.refuse("/webhook", "is required of a background session") }
@@ -69,6 +70,12 @@ extension SessionSpec {
         if kind != .background, identifier != nil {
             check.refuse("/identifier", "is for background sessions only")
         }
+    }
+
+    private static func checkMemory(of configuration: Configuration, _ check: InputCheck) {
+        guard let rule = configuration.response.becomeDownload, rule != .init() else { return }
+        let pointer = "/configuration/response/becomeDownload"
+        check.refuse(pointer, "cannot be had in an ephemeral session: a file is stored")
     }
 
     private static func checkRedirects(of configuration: Configuration, _ check: InputCheck) {
@@ -88,6 +95,7 @@ extension SessionSpec {
             if !job.kind.fitsMemory {
                 check.refuse("/kind", "cannot be \"\(job.kind.rawValue)\" in an ephemeral session")
             }
+            Self.checkMemory(of: job.configuration, check)
             for blob in job.blobs {
                 check.refuse(blob.pointer, "cannot be had in an ephemeral session: that a job sends a blob is stored")
             }

@@ -15,7 +15,7 @@ struct DownloadRun: Sendable {
     /// Never throws: a failure is an outcome.
     func run() async -> JobOutcome {
         let start = Timestamp.now
-        let watch = DownloadWatch(live: live, area: area, answerer: load.answerer)
+        let watch = watch()
         let place: DownloadPlace
         let task: DownloadTask
         do throws(StoreError) {
@@ -24,6 +24,46 @@ struct DownloadRun: Sendable {
         } catch {
             return JobOutcome(failing: LoadError(error), startedAt: start)
         }
+        return await finish(task, watch, in: place, startedAt: start)
+    }
+
+    // MARK: Going on for a data task
+
+    /// Hears of the load, from before it becomes a download if need be.
+    ///
+    /// - Parameter rule: Which responses are reason to become one.
+    func watch(asking rule: FetchJobs.Configuration.BecomeDownload? = nil) -> DownloadWatch {
+        DownloadWatch(live: live, area: area, answerer: load.answerer, rule: rule)
+    }
+
+    /// Whether an earlier attempt has left a file to go on with.
+    func hasPartialFile() async -> Bool {
+        // What cannot be read is not there: the load begins anew.
+        (try? await area.open(job.id))?.resumeData != nil
+    }
+
+    /// Takes over from a task that has its response and not its body (LIF-7).
+    func goOn(for data: DataTask, _ watch: DownloadWatch, startedAt start: Timestamp) async -> JobOutcome {
+        let place: DownloadPlace
+        do throws(StoreError) { place = try await area.open(job.id) } catch {
+            data.cancel()
+            return JobOutcome(failing: LoadError(error), startedAt: start)
+        }
+        let task = data.becomeDownload(options: options(in: place))
+        live.note(.becameDownload) { writer in
+            writer.member("mimeType", data.response?.mimeType)
+            writer.member("bytesExpectedToReceive", data.response?.expectedContentLength)
+        }
+        return await finish(task, watch, in: place, startedAt: start)
+    }
+
+    /// - Parameter place: It is the attempt's as long as this takes.
+    private func finish(
+        _ task: DownloadTask,
+        _ watch: DownloadWatch,
+        in place: DownloadPlace,
+        startedAt start: Timestamp
+    ) async -> JobOutcome {
         defer { withExtendedLifetime(place) {} }
         load.prepare(task, stop)
         live.attach { JobProgress(download: task) }
@@ -42,13 +82,7 @@ struct DownloadRun: Sendable {
     private func task(
         _ watch: DownloadWatch, in place: DownloadPlace
     ) async throws(StoreError) -> DownloadTask {
-        var options = DownloadOptions()
-        options.temporaryDirectory = place.directory
-        // What becomes of it is decided here.
-        options.deletesFileUponFailure = false
-        options.decodedMediaTypes = Set(
-            (job.spec.configuration.response.decode ?? []).flatMap { $0.decoder.mediaTypes })
-        options.expectedDigest = job.spec.configuration.destination.checksum
+        let options = options(in: place)
         guard let data = try await resumeData(of: place) else {
             return load.session.downloadTask(
                 with: load.request, options: options, configuration: load.configuration, delegate: watch)
@@ -56,6 +90,16 @@ struct DownloadRun: Sendable {
         return load.session.downloadTask(
             withResumeData: data, request: load.request, options: options, configuration: load.configuration,
             delegate: watch)
+    }
+
+    private func options(in place: DownloadPlace) -> DownloadOptions {
+        var options = DownloadOptions()
+        options.temporaryDirectory = place.directory
+        // What becomes of it is decided here.
+        options.deletesFileUponFailure = false
+        options.decodedMediaTypes = Set((load.settings.response.decode ?? []).flatMap { $0.decoder.mediaTypes })
+        options.expectedDigest = load.settings.destination.checksum
+        return options
     }
 
     /// What an earlier attempt has left here, or an earlier job in the blob store.
@@ -94,7 +138,7 @@ struct DownloadRun: Sendable {
         do throws(StoreError) {
             let content = try await blobs.adopt(fileAt: file.path)
             live.completeBody()
-            let destination = job.spec.configuration.destination
+            let destination = load.settings.destination
             let blob = Blob(
                 tenant: job.tenant,
                 content: content,

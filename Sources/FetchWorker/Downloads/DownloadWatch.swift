@@ -10,12 +10,25 @@ final class DownloadWatch: DownloadDelegate {
     private let live: LiveJob
     private let area: any DownloadArea
     private let answerer: JobChallengeAnswerer?
+    private let rule: FetchJobs.Configuration.BecomeDownload?
     private let next = Mutex<Int64>(0)
 
-    init(live: LiveJob, area: any DownloadArea, answerer: JobChallengeAnswerer?) {
+    /// - Parameter rule: Which responses of a data task make a download of it.
+    init(
+        live: LiveJob,
+        area: any DownloadArea,
+        answerer: JobChallengeAnswerer?,
+        rule: FetchJobs.Configuration.BecomeDownload?
+    ) {
         self.live = live
         self.area = area
         self.answerer = answerer
+        self.rule = rule
+    }
+
+    func task(_ task: SessionTask, didReceive response: Response) async -> ResponseDisposition {
+        guard let rule, task is DataTask, rule.isMet(by: response) else { return .allow }
+        return .becomeDownload
     }
 
     func task(_ task: SessionTask, didReceive challenge: Challenge) async -> Challenge.Disposition {

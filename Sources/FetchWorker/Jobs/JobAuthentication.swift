@@ -3,10 +3,11 @@ import FetchJobs
 
 /// Answers the challenges that one job meets: with the credential it brings, as far as it allows.
 ///
-/// The server of the job's URL alone is given that: a redirect to another takes nothing along.
+/// The server of the job's URL is given that, and hosts that the job names; a redirect to another takes nothing along.
 struct JobChallengeAnswerer: TaskDelegate {
     private let credential: Credential?
     private let origin: ProtectionSpace.Server
+    private let redirects: RedirectConfiguration
     private let rules: FetchJobs.Configuration.Authentication
     /// Where client certificates are looked for when the job brings none.
     private let storage: any CredentialStorage
@@ -32,7 +33,8 @@ struct JobChallengeAnswerer: TaskDelegate {
         own.credentialStorage = JobCredentialStorage(
             over: storage, except: credential == nil ? nil : origin, methods: rules.methods)
         configuration = own
-        return JobChallengeAnswerer(credential: credential, origin: origin, rules: rules, storage: storage)
+        return JobChallengeAnswerer(
+            credential: credential, origin: origin, redirects: own.redirects, rules: rules, storage: storage)
     }
 
     private nonisolated(nonsending) static func credential(
@@ -68,11 +70,16 @@ struct JobChallengeAnswerer: TaskDelegate {
     }
 
     private func candidate(for space: ProtectionSpace) async -> Credential? {
-        if let credential, origin == .init(space) {
+        if let credential, isShown(to: space) {
             return space.method != .clientCertificate || credential.kind == .clientCertificate ? credential : nil
         }
         guard space.method == .clientCertificate else { return nil }
         return await storage.defaultCredential(for: space)
+    }
+
+    /// Whether the job's own credential is meant for who asks.
+    private func isShown(to space: ProtectionSpace) -> Bool {
+        origin == .init(space) || redirects.forwardsCredentials(from: origin.scheme, to: space.host, by: space.scheme)
     }
 
     private var failed: Challenge.Disposition {

@@ -67,33 +67,32 @@ package struct JobRunner: Sendable {
         // What the session has turned off for its jobs, this one has turned on again.
         if own.cookies.jar == .session { configuration?.httpCookieStorage = stores.cookieStorage(of: job.session) }
         stores.require(job.stores, of: job.session)
-        let rules = session.configuration(with: own).authentication
-        return await prepare(job, in: session.engine, configuration, rules, retry) { load in
-            guard job.spec.kind != .download else {
-                return await DownloadRun(load: load, blobs: blobs, catalog: catalog, area: area, stop: stop).run()
-            }
-            return await run(load, stop) { (task) throws(LoadError) in
-                let response = try await task.response(bufferingUpTo: Blob.inlineLimit)
-                return (response, try await body(of: task, response, load.live))
-            }
+        let settings = session.configuration(with: own)
+        return await prepare(job, in: session.engine, configuration, settings, retry) { load in
+            let downloads = DownloadRun(load: load, blobs: blobs, catalog: catalog, area: area, stop: stop)
+            guard job.spec.kind != .download else { return await downloads.run() }
+            return await DataRun(load: load, blobs: blobs, downloads: downloads, stop: stop).run()
         }
     }
 
     /// Runs a job whose body stays in memory, in a session that the caller has.
     ///
-    /// - Parameter limit: How many bytes the body may have.
+    /// - Parameters:
+    ///   - settings: What the job goes by.
+    ///   - limit: How many bytes the body may have.
     nonisolated(nonsending) func run(
-        _ job: ClaimedJob, _ retry: RetryPolicy, in session: Session, upTo limit: Int, stop: StopSwitch
+        _ job: ClaimedJob,
+        _ settings: FetchJobs.Configuration,
+        _ retry: RetryPolicy,
+        in session: Session,
+        upTo limit: Int,
+        stop: StopSwitch
     ) async -> JobOutcome {
         var configuration = session.configuration.overridden(by: job.spec.configuration)
         if let deadline = job.expiresAt { configuration = configuration.ending(by: deadline) }
         configuration.maximumResponseBytes = min(configuration.maximumResponseBytes ?? .max, Int64(limit))
-        return await prepare(job, in: session, configuration, job.spec.configuration.authentication, retry) { load in
-            await run(load, stop) { (task) throws(LoadError) in
-                let response = try await task.response(bufferingUpTo: limit)
-                if let bytes = task.completeBody { return (response, bytes.isEmpty ? nil : .inline(bytes)) }
-                throw LoadError(.dataLengthExceedsMaximum, "The body has more bytes than memory has room for.")
-            }
+        return await prepare(job, in: session, configuration, settings, retry) { load in
+            await DataRun(load: load, stop: stop).runInMemory(upTo: limit)
         }
     }
 
@@ -102,7 +101,7 @@ package struct JobRunner: Sendable {
         _ job: ClaimedJob,
         in session: Session,
         _ configuration: SessionConfiguration?,
-        _ rules: FetchJobs.Configuration.Authentication,
+        _ settings: FetchJobs.Configuration,
         _ retry: RetryPolicy,
         run: nonisolated(nonsending) (PreparedLoad) async -> JobOutcome
     ) async -> JobOutcome {
@@ -112,75 +111,24 @@ package struct JobRunner: Sendable {
         do throws(LoadError) {
             var configuration = configuration
             let answerer = try await JobChallengeAnswerer.forJob(
-                job, rules, in: session, stores: stores, configuration: &configuration)
+                job, settings.authentication, in: session, stores: stores, configuration: &configuration)
             let content = RequestContent(blobs: blobs, catalog: catalog, upload: live.upload)
             let (request, copies) = try await content.request(for: job.spec.request, of: job.tenant)
             defer { for path in copies { unlink(path) } }
             return await run(
                 PreparedLoad(
-                    job: job, session: session, request: request, configuration: configuration, answerer: answerer,
-                    live: live, retry: retry))
+                    job: job, session: session, request: request, configuration: configuration, settings: settings,
+                    answerer: answerer, live: live, retry: retry))
         } catch {
             var outcome = JobOutcome(failing: error, startedAt: start)
             outcome.retryAfter = retry.wait(after: .init(code: error.code, wasSent: false), of: job)
             return outcome
         }
     }
-
-    private nonisolated(nonsending) func run(
-        _ load: PreparedLoad,
-        _ stop: StopSwitch,
-        receive: nonisolated(nonsending) (DataTask) async throws(LoadError) -> (Response, JobOutcome.Body?)
-    ) async -> JobOutcome {
-        let start = Timestamp.now
-        let task = load.session.dataTask(
-            with: load.request, configuration: load.configuration, delegate: load.answerer)
-        load.prepare(task, stop)
-        load.live.attach { JobProgress(task) }
-        let result: Result<(Response, JobOutcome.Body?), LoadError>
-        do throws(LoadError) {
-            result = .success(try await receive(task))
-        } catch {
-            result = .failure(stop.judged(error))
-        }
-        return JobOutcome(result, of: task, load, startedAt: start)
-    }
-
-    private nonisolated(nonsending) func body(
-        of task: DataTask,
-        _ response: Response,
-        _ live: LiveJob
-    ) async throws(LoadError) -> JobOutcome.Body? {
-        if let bytes = task.completeBody { return bytes.isEmpty ? nil : .inline(bytes) }
-        live.note(.response, response.writeWithoutCookieValues)
-        return try await BlobSpool(blobs: blobs).store(task.body, of: response, live)
-    }
-}
-
-/// What one load of a job needs.
-struct PreparedLoad {
-    let job: ClaimedJob
-    let session: Session
-    let request: Request
-    /// Nil when the session's is enough.
-    let configuration: SessionConfiguration?
-    /// Who answers challenges; nil when nobody has anything to say.
-    let answerer: JobChallengeAnswerer?
-    let live: LiveJob
-    let retry: RetryPolicy
-
-    /// Makes a task go by what its job is: how urgent, and stopped or held by whom.
-    func prepare(_ task: SessionTask, _ stop: StopSwitch) {
-        if job.spec.priority != 0.5 { task.priority = Float(job.spec.priority) }
-        stop.attach(task)
-    }
-
-    /// How long to wait before another attempt; nil when there is none.
-    func wait(after failure: RetryPolicy.Failure) -> Duration? { retry.wait(after: failure, of: job) }
 }
 
 extension RetryPolicy {
-    fileprivate func wait(after failure: Failure, of job: ClaimedJob) -> Duration? {
+    func wait(after failure: Failure, of job: ClaimedJob) -> Duration? {
         wait(
             after: failure, of: job.spec.request, tries: job.tries, until: job.expiresAt, random: .random(in: 0...1))
     }

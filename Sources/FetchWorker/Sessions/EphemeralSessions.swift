@@ -70,11 +70,12 @@ package final class EphemeralSessions: Service {
         }
         guard let (session, entry) = found else { return }
         if let time = entry.job.nextAttemptAt { await pause(id, entry.stop, until: time) }
-        let retry = RetryPolicy(session.configuration(of: entry.claimed).retry)
+        let settings = session.configuration(of: entry.claimed)
+        let retry = RetryPolicy(settings.retry)
         var tries = 0
         while true {
             let outcome = await runner.run(
-                entry.claimed.tried(tries), retry, in: session.engine, upTo: EphemeralSession.maximumBody,
+                entry.claimed.tried(tries), settings, retry, in: session.engine, upTo: EphemeralSession.maximumBody,
                 stop: entry.stop)
             guard let wait = outcome.retryAfter, entry.stop.reason == nil else {
                 change(id) { $0.finish(id, outcome) }

@@ -168,6 +168,7 @@ extension FetchJobs.Configuration {
         defaults.authentication.maximumFailures = 1
         defaults.authentication.onFailure = .performDefaultHandling
         defaults.response.decode = []
+        defaults.response.multipartReplace = .last
         defaults.destination.allowOverwrite = false
         defaults.retry = .init(RetryPolicy())
         return defaults

@@ -157,6 +157,25 @@ import Testing
         #expect(origin.received().components(separatedBy: "GET ").count == 2)
     }
 
+    // LIF-7: who awaits a task may turn it into a download too, with or without a delegate's answer.
+    @Test(arguments: [ResponseDisposition.becomeDownload, .allow])
+    func `an awaited data task becomes a download in the same transfer`(answer: ResponseDisposition) async throws {
+        let origin = try WireOrigin(playing: Self.ok)
+        let directory = try TemporaryDirectory()
+        var answers = DownloadLog.Answers()
+        answers.response = answer
+        let session = Session()
+        let data = session.dataTask(with: try Request(origin.url("/f.txt")), delegate: DownloadLog(answers))
+        // Without the delegate's answer the body is not waited for whole.
+        _ = try await data.response(bufferingUpTo: answer.isDownload ? 100 : 1)
+        #expect(data.completeBody == nil)
+        let task = data.becomeDownload(options: DownloadOptions(destination: .init(path: directory.file("kept"))))
+        let file = try await task.result()
+        #expect(file.byteCount == 5 && directory.text(of: "kept") == "hello")
+        #expect(data.state == .completed && session.allTasks.isEmpty)
+        #expect(origin.received().components(separatedBy: "GET ").count == 2)
+    }
+
     // TSK-11
     @Test func `a completion handler gets the file`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
@@ -228,4 +247,8 @@ func failure<Result>(_ load: () async throws -> Result) async -> LoadError? {
     } catch {
         return error as? LoadError
     }
+}
+
+extension ResponseDisposition {
+    fileprivate var isDownload: Bool { if case .becomeDownload = self { true } else { false } }
 }

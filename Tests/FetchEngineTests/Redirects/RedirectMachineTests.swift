@@ -99,6 +99,25 @@ import Testing
         #expect(proposed.headerFields[.userAgent] == "test")
     }
 
+    // RED-11, SEC-31: by name, and never from https to http.
+    @Test(arguments: [
+        ("http://a.example/", "http://b.example/", true), ("http://a.example/", "https://b.example/", true),
+        ("https://a.example/", "https://b.example:8443/", true), ("https://a.example/", "http://b.example/", false),
+        ("https://a.example/", "https://c.example/", false), ("https://a.example/", "https://sub.b.example/", false),
+    ])
+    func `credentials go to another host when it is named`(_ from: String, _ to: String, _ keeps: Bool) throws {
+        var request = Request(url: try URLRecord(from))
+        request.headerFields[.authorization] = "Bearer x"
+        request.headerFields[.cookie] = "a=b"
+        let answer = Self.answer(307, to, to: request) {
+            $0.forwardCredentialsToHosts = ["b.example"]
+            $0.allowHTTPSToHTTP = true
+        }
+        let proposed = try #require(Self.proposal(answer))
+        #expect((proposed.headerFields[.authorization] != nil) == keeps)
+        #expect((proposed.headerFields[.cookie] != nil) == keeps)
+    }
+
     // RED-12, SEC-30
     @Test(arguments: [
         ("file:///etc/hostname", LoadError.Code.redirectTargetForbidden), ("ftp://h/x", .redirectTargetForbidden),

@@ -7,7 +7,7 @@ import Testing
         {
           "redirects": {
             "policy": "return", "maximum": 3, "allowHTTPSToHTTP": true, "preserveMethod": true,
-            "allowedHosts": ["a.example", "[::1]"]
+            "allowedHosts": ["a.example", "[::1]"], "forwardCredentialsToHosts": ["b.example"]
           },
           "serverTrust": {
             "policy": "pinned",
@@ -15,9 +15,10 @@ import Testing
           },
           "cookies": {"acceptPolicy": "never", "send": false, "jar": "none"},
           "cache": {"requestCachePolicy": "returnCacheDataElseLoad", "storagePolicy": "allowedInMemoryOnly",
+            "cacheableStatuses": "success",
             "maximumEntryBytes": 5, "userInfo": {"a": "b"}},
           "proxy": {"url": "socks5h://proxy.example:1080", "noProxy": ["b.example", "10.0.0.0/8"]},
-          "tls": {"minimumVersion": "1.2", "maximumVersion": "1.3"},
+          "tls": {"minimumVersion": "1.2", "maximumVersion": "1.3", "alpn": ["http/1.1"]},
           "timeouts": {"timeoutIntervalForRequest": 1.5, "timeoutIntervalForResource": 60, "connect": 0.25},
           "connections": {
             "maximumPerHost": 2, "httpVersion": "1.1", "waitsForConnectivity": true, "addressFamily": "ipv4"
@@ -56,6 +57,7 @@ import Testing
         #expect(engine.redirects.policy == .return)
         #expect(engine.redirects.maximum == 3)
         #expect(engine.redirects.allowedHosts == ["a.example", "[::1]"])
+        #expect(engine.redirects.forwardCredentialsToHosts == ["b.example"])
         #expect(engine.tls.pins.count == 1)
         #expect(engine.httpCookieAcceptPolicy == .never)
         #expect(engine.httpShouldSetCookies == false)
@@ -65,7 +67,8 @@ import Testing
         #expect(engine.caching.userInfo == ["a": "b"])
         #expect(engine.proxies.rules.count == 1)
         #expect(engine.proxies.exclusions.count == 2)
-        #expect(engine.tls.maximumVersion == .tls13)
+        #expect(engine.tls.maximumVersion == .tls13 && engine.tls.applicationProtocols == [.http1])
+        #expect(engine.caching.cacheableStatuses == .success)
         #expect(engine.timeoutIntervalForRequest == .milliseconds(1500))
         #expect(engine.connectTimeout == .milliseconds(250))
         #expect(engine.httpMaximumConnectionsPerHost == 2)
@@ -129,6 +132,10 @@ import Testing
         (#"{"proxy": {"url": "http://user:secret@proxy.example:1"}}"#, "/proxy/url", "proxyInvalid"),
         (#"{"proxy": {"url": "proxy.example"}}"#, "/proxy/url", "proxyInvalid"),
         (#"{"tls": {"minimumVersion": "1.3", "maximumVersion": "1.2"}}"#, "/tls", "below its minimumVersion"),
+        (#"{"tls": {"alpn": ["h2"]}}"#, "/tls", "http/1.1"),
+        (#"{"tls": {"alpn": ["h3"]}}"#, "/tls/alpn/0", "must be one of"),
+        (#"{"response": {"becomeDownload": {"mimeTypes": ["*"]}}}"#, "/response/becomeDownload/mimeTypes/0", "MIME"),
+        (#"{"response": {"multipartReplace": "first"}}"#, "/response/multipartReplace", "must be one of"),
         (#"{"timeouts": {"connect": 0}}"#, "/timeouts/connect", "must be from"),
         (#"{"cookies": {"jar": "other"}}"#, "/cookies/jar", "must be one of"),
     ])

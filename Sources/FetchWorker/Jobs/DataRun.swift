@@ -1,0 +1,100 @@
+import FetchEngine
+import FetchJobs
+
+/// One attempt of a data or upload job: its body is kept, unless it becomes a download.
+struct DataRun: Sendable {
+    let load: PreparedLoad
+    /// Nil where bodies stay in memory.
+    var blobs: (any BlobStore)?
+    /// What goes on when the job becomes a download; nil where it cannot.
+    var downloads: DownloadRun?
+    let stop: StopSwitch
+
+    private var live: LiveJob { load.live }
+
+    /// Never throws: a failure is an outcome.
+    nonisolated(nonsending) func run() async -> JobOutcome {
+        let rule = load.settings.response.becomeDownload
+        guard let rule, let downloads else { return await run(load.answerer, upTo: Blob.inlineLimit) }
+        // An earlier attempt may have become one, and have left something to go on with.
+        if load.job.claim > 1, await downloads.hasPartialFile() { return await downloads.run() }
+        let watch = downloads.watch(asking: rule)
+        return await run(watch, upTo: min(Blob.inlineLimit, Int(clamping: rule.aboveBytes ?? .max)), rule, watch)
+    }
+
+    /// The same with a body that is not written anywhere.
+    nonisolated(nonsending) func runInMemory(upTo limit: Int) async -> JobOutcome {
+        await run(load.answerer, upTo: limit)
+    }
+
+    private nonisolated(nonsending) func run(
+        _ delegate: (any TaskDelegate)?,
+        upTo limit: Int,
+        _ rule: FetchJobs.Configuration.BecomeDownload? = nil,
+        _ watch: DownloadWatch? = nil
+    ) async -> JobOutcome {
+        let start = Timestamp.now
+        let task = load.session.dataTask(
+            with: load.request, configuration: load.configuration, delegate: delegate)
+        load.prepare(task, stop)
+        live.attach { JobProgress(task) }
+        do throws(LoadError) {
+            let response = try await task.response(bufferingUpTo: limit)
+            if task.completeBody == nil, let rule, rule.isMet(byIncomplete: response), let downloads, let watch {
+                return await downloads.goOn(for: task, watch, startedAt: start)
+            }
+            if let boundary = response.boundary {
+                let parts = try await parts(of: task, response, boundary)
+                var outcome = JobOutcome(.success((parts.response, parts.body)), of: task, load, startedAt: start)
+                outcome.response = RawJSON(JSONWriter.object(parts.write))
+                return outcome
+            }
+            let body = try await body(of: task, response)
+            return JobOutcome(.success((response, body)), of: task, load, startedAt: start)
+        } catch {
+            return JobOutcome(.failure(stop.judged(error)), of: task, load, startedAt: start)
+        }
+    }
+
+    private nonisolated(nonsending) func body(
+        of task: DataTask,
+        _ response: Response
+    ) async throws(LoadError) -> JobOutcome.Body? {
+        if let bytes = task.completeBody { return bytes.isEmpty ? nil : .inline(bytes) }
+        guard let blobs else {
+            throw LoadError(.dataLengthExceedsMaximum, "The body has more bytes than memory has room for.")
+        }
+        live.note(.response, response.writeWithoutCookieValues)
+        return try await BlobSpool(blobs: blobs).store(task.body, of: response, live)
+    }
+
+    private nonisolated(nonsending) func parts(
+        of task: DataTask,
+        _ response: Response,
+        _ boundary: MultipartBoundary
+    ) async throws(LoadError) -> ReplacedParts {
+        let keeps = load.settings.response.multipartReplace ?? .last
+        var spool = PartSpool(of: response, boundary, keeping: keeps, in: blobs, live)
+        do throws(LoadError) {
+            for try await chunk in task.body { try await spool.append(chunk) }
+            return try await spool.finish()
+        } catch {
+            await spool.abandon()
+            throw error
+        }
+    }
+}
+
+extension FetchJobs.Configuration.BecomeDownload {
+    /// Whether a response is one whose job becomes a download, as far as its head tells.
+    func isMet(by response: Response) -> Bool {
+        if let type = response.mimeType?.lowercased(), mimeTypes.contains(where: { $0.matches(type) }) { return true }
+        guard let aboveBytes, let length = response.expectedContentLength else { return false }
+        return length > aboveBytes
+    }
+
+    /// The same once more bytes of its body have come than a data job waits for.
+    func isMet(byIncomplete response: Response) -> Bool {
+        isMet(by: response) || aboveBytes != nil && response.expectedContentLength == nil
+    }
+}

@@ -1,0 +1,147 @@
+import FetchEngine
+import FetchJobs
+import HTTPTypes
+
+/// Keeps a body whose parts replace one another: the last part, or all of them one after the other (MPR-1).
+struct PartSpool {
+    typealias Keeping = FetchJobs.Configuration.Response.MultipartReplace
+
+    /// More parts than that fail the job, where all are kept.
+    static let maximumParts = 1000
+
+    private let whole: Response
+    private let keeping: Keeping
+    private let blobs: (any BlobStore)?
+    private let live: LiveJob
+    private var parser: MultipartParser
+    private var keeper: BodyKeeper
+    private var parts: [ReplacedParts.Part] = []
+    private var count = 0
+
+    init(
+        of whole: Response,
+        _ boundary: MultipartBoundary,
+        keeping: Keeping,
+        in blobs: (any BlobStore)?,
+        _ live: LiveJob
+    ) {
+        self.whole = whole
+        self.keeping = keeping
+        self.blobs = blobs
+        self.live = live
+        parser = MultipartParser(boundary)
+        keeper = BodyKeeper(in: blobs)
+    }
+
+    nonisolated(nonsending) mutating func append(_ bytes: [UInt8]) async throws(LoadError) {
+        for event in try parser.parse(bytes) { try await take(event) }
+    }
+
+    /// What is kept.
+    nonisolated(nonsending) mutating func finish() async throws(LoadError) -> ReplacedParts {
+        for event in parser.finish() { try await take(event) }
+        let body = try await keeper.finish()
+        return ReplacedParts(whole: whole, keeping: keeping, parts: parts, body: body)
+    }
+
+    nonisolated(nonsending) func abandon() async { await keeper.abandon() }
+
+    private nonisolated(nonsending) mutating func take(_ event: MultipartParser.Event) async throws(LoadError) {
+        switch event {
+        case .head(let fields): try await begin(whole.part(fields))
+        case .data(let bytes):
+            try await keeper.append(bytes)
+            parts[parts.count - 1].bytes += Int64(bytes.count)
+        case .end: break
+        }
+    }
+
+    private nonisolated(nonsending) mutating func begin(_ part: Response) async throws(LoadError) {
+        count += 1
+        if keeping == .last {
+            await keeper.abandon()
+            keeper = BodyKeeper(in: blobs)
+            parts = []
+        }
+        guard parts.count < Self.maximumParts else {
+            throw LoadError(.dataLengthExceedsMaximum, "The answer has more than \(Self.maximumParts) parts.")
+        }
+        parts.append(ReplacedParts.Part(number: count, response: part, offset: keeper.count))
+        let number = count
+        live.note(.response) { writer in
+            part.writeWithoutCookieValues(&writer)
+            writer.member("part", number)
+        }
+    }
+}
+
+/// What was kept of a body whose parts replace one another.
+struct ReplacedParts {
+    struct Part {
+        /// Counts from 1.
+        let number: Int
+        let response: Response
+        /// Where it begins in what is kept.
+        let offset: Int64
+        var bytes: Int64 = 0
+    }
+
+    let whole: Response
+    let keeping: PartSpool.Keeping
+    let parts: [Part]
+    let body: JobOutcome.Body?
+
+    /// Of the last part when that is all that is kept, else of the whole.
+    var response: Response { keeping == .last ? parts.last?.response ?? whole : whole }
+
+    /// Writes the response of the job.
+    func write(_ writer: inout JSONWriter) {
+        response.writeWithoutCookieValues(&writer)
+        switch keeping {
+        case .last: writer.member("part", parts.last?.number)
+        case .all: writer.member("parts", array: { writer in parts.forEach { writer.object($0.write) } })
+        }
+    }
+}
+
+extension ReplacedParts.Part {
+    fileprivate func write(_ writer: inout JSONWriter) {
+        writer.member("part", number)
+        writer.member("headers", array: { $0.headers(response.headerFields) })
+        writer.member("mimeType", response.mimeType)
+        writer.member("offset", offset)
+        writer.member("bytes", bytes)
+    }
+}
+
+/// A body on its way to be kept: in memory while it is small enough for a row, from then on in the blob store.
+struct BodyKeeper {
+    private let blobs: (any BlobStore)?
+    private var bytes: [UInt8] = []
+    private var draft: BlobDraft?
+    private(set) var count: Int64 = 0
+
+    /// - Parameter blobs: Nil to keep everything in memory.
+    init(in blobs: (any BlobStore)?) { self.blobs = blobs }
+
+    nonisolated(nonsending) mutating func append(_ chunk: [UInt8]) async throws(LoadError) {
+        count += Int64(chunk.count)
+        do throws(StoreError) {
+            guard let blobs, count > Int64(Blob.inlineLimit) else { return bytes += chunk }
+            var draft = if let draft { draft } else { try await BlobDraft(in: blobs) }
+            if !bytes.isEmpty { try await draft.append(bytes) }
+            bytes = []
+            try await draft.append(chunk)
+            self.draft = draft
+        } catch {
+            throw LoadError(error)
+        }
+    }
+
+    nonisolated(nonsending) func finish() async throws(LoadError) -> JobOutcome.Body? {
+        guard let draft else { return bytes.isEmpty ? nil : .inline(bytes) }
+        do throws(StoreError) { return .blob(try await draft.finish()) } catch { throw LoadError(error) }
+    }
+
+    nonisolated(nonsending) func abandon() async { await draft?.abandon() }
+}

@@ -1,0 +1,26 @@
+import FetchEngine
+import FetchJobs
+
+/// What one load of a job needs.
+struct PreparedLoad: Sendable {
+    let job: ClaimedJob
+    let session: Session
+    let request: Request
+    /// Nil when the session's is enough.
+    let configuration: SessionConfiguration?
+    /// What the job goes by where no setting of the engine stands for it.
+    let settings: FetchJobs.Configuration
+    /// Who answers challenges; nil when nobody has anything to say.
+    let answerer: JobChallengeAnswerer?
+    let live: LiveJob
+    let retry: RetryPolicy
+
+    /// Makes a task go by what its job is: how urgent, and stopped or held by whom.
+    func prepare(_ task: SessionTask, _ stop: StopSwitch) {
+        if job.spec.priority != 0.5 { task.priority = Float(job.spec.priority) }
+        stop.attach(task)
+    }
+
+    /// How long to wait before another attempt; nil when there is none.
+    func wait(after failure: RetryPolicy.Failure) -> Duration? { retry.wait(after: failure, of: job) }
+}
