@@ -23,6 +23,8 @@ extension Configuration {
     /// The proxy that everything goes through, apart from some hosts.
     package struct Proxy: ConfigurationGroup {
         package var url: FetchEngine.Proxy?
+        /// Happens where a job runs: no setting of the engine stands for it.
+        package var credential: JobCredential?
         package var noProxy: [HostPattern]?
 
         package init() {}
@@ -31,10 +33,18 @@ extension Configuration {
 
         package static let members: [ConfigurationMember<Self>] = [
             ConfigurationMember("url", \.url, .proxy, get: { $0.proxies.single }, set: { _, _ in }),
+            ConfigurationMember("credential", \.credential, .credential, get: { _ in nil }, set: { _, _ in }),
             ConfigurationMember(
                 "noProxy", \.noProxy, .list(of: .hostPattern, upTo: 100), get: { $0.proxies.exclusions },
                 set: { _, _ in }),
         ]
+
+        package func check(_ reader: JSONReader) {
+            if credential != nil, url == nil { reader.refuse("must have a url with a credential") }
+            if case .inline(let credential) = credential, credential.kind != .password {
+                reader.refuse("must have a user and a password as its credential")
+            }
+        }
 
         package func apply(to configuration: inout SessionConfiguration) {
             guard self != Self() else { return }
@@ -58,7 +68,9 @@ extension Configuration {
         ]
 
         package func check(_ reader: JSONReader) {
-            if alpn == [.http2] { reader.refuse("must have \"http/1.1\" beside \"h2\" in alpn: both are offered") }
+            if let alpn, alpn.contains(.http2), !alpn.contains(.http1) {
+                reader.refuse("must have \"http/1.1\" beside \"h2\" in alpn: both are offered")
+            }
             guard let minimumVersion, let maximumVersion, maximumVersion < minimumVersion else { return }
             reader.refuse("must not have a maximumVersion below its minimumVersion")
         }

@@ -1,6 +1,6 @@
 package import FetchEngine
 
-/// The credential that a job brings for the server of its URL.
+/// The credential that a job brings: for the server of its URL, or for its proxy.
 package enum JobCredential: Sendable, Equatable {
     /// With the job; it is sealed where the job is stored and never shown again.
     case inline(Credential)
@@ -48,7 +48,7 @@ extension JobCredential {
     // MARK: As it is sealed
 
     /// The secret part of it in the form that is sealed; nil when there is none.
-    package var secretBytes: [UInt8]? {
+    var secretBytes: [UInt8]? {
         guard case .inline(let credential) = self, let secret = credential.secretBytes else { return nil }
         return JSONWriter.object { writer in
             writer.member("user", credential.user)
@@ -58,11 +58,9 @@ extension JobCredential {
     }
 
     /// What was sealed.
-    package init(secretBytes: [UInt8]) throws {
+    init(secret json: JSONValue) throws {
         let check = InputCheck()
-        let object = JSONReader(try JSONParser.parse(secretBytes), check: check).object(of: [
-            "user", "persistence", "secret",
-        ])
+        let object = JSONReader(json, check: check).object(of: ["user", "persistence", "secret"])
         guard let object, let user = object.required("user")?.string(),
             let persistence = object.required("persistence")?.oneOf(Credential.Persistence.self),
             let secret = object.required("secret")

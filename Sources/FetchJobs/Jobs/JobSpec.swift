@@ -69,8 +69,7 @@ extension JobSpec {
     /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
     package init(json: JSONValue) throws(InvalidInput) {
         try self.init(stored: json)
-        guard configuration.authentication.credential != .sealed else {
-            let pointer = "/configuration/authentication/credential"
+        for (credential, pointer) in configuration.credentials where credential == .sealed {
             throw InvalidInput(pointer: pointer, message: "is not the id of a credential (crd_…)")
         }
     }

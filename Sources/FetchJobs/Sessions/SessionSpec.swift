@@ -51,10 +51,9 @@ extension SessionSpec {
 
     /// The rules between the members (BKG-1, BKG-3, BKG-5).
     private func checkRules(_ check: InputCheck) {
-        switch configuration.authentication.credential {
-        case .inline, .sealed:
-            check.refuse("/configuration/authentication/credential", "must be the id of a credential (crd_…)")
-        case .stored, nil: break
+        for (credential, pointer) in configuration.credentials {
+            if case .stored = credential { continue }
+            check.refuse(pointer, "must be the id of a credential (crd_…)")
         }
         switch kind {
         case .default: break

@@ -32,7 +32,7 @@ struct Enqueuing: Sendable {
     func enqueue(_ jobs: [NewJob]) async throws -> [Enqueued] {
         var submissions: [Submission] = []
         for job in jobs {
-            let secret = job.spec.configuration.authentication.credential?.secretBytes
+            let secret = job.spec.configuration.secretBytes
             let secrets = if let secret { try await job.seal(secret, keys) } else { [UInt8]?.none }
             submissions.append(Submission(job: job, spec: RawJSON(job.spec.json), secrets: secrets))
         }

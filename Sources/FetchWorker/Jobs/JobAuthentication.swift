@@ -22,38 +22,20 @@ struct JobChallengeAnswerer: TaskDelegate {
         _ rules: FetchJobs.Configuration.Authentication,
         in session: Session,
         stores: any SessionStores,
+        credentials: NamedCredentials,
         configuration: inout SessionConfiguration?
     ) async throws(LoadError) -> JobChallengeAnswerer? {
         // Most jobs have nothing to say, and are spared what follows.
         if rules == .init() { guard await stores.holdsIdentities(of: job.session) else { return nil } }
         var own = configuration ?? session.configuration
         guard let storage = own.credentialStorage else { return nil }
-        let credential = try await credential(rules.credential, of: job, stores: stores)
+        let credential = try await credentials.open(rules.credential)
         let origin = ProtectionSpace.Server(job.spec.request.url)
         own.credentialStorage = JobCredentialStorage(
             over: storage, except: credential == nil ? nil : origin, methods: rules.methods)
         configuration = own
         return JobChallengeAnswerer(
             credential: credential, origin: origin, redirects: own.redirects, rules: rules, storage: storage)
-    }
-
-    private nonisolated(nonsending) static func credential(
-        _ named: JobCredential?,
-        of job: ClaimedJob,
-        stores: any SessionStores
-    ) async throws(LoadError) -> Credential? {
-        switch named {
-        case nil: return nil
-        case .inline(let credential): return credential
-        case .stored(let id):
-            let stored: Credential?
-            do throws(StoreError) { stored = try await stores.openCredential(id, of: job.tenant) } catch {
-                throw LoadError(.resourceUnavailable, "The credential that the job names cannot be read.")
-            }
-            if let stored { return stored }
-        case .sealed: break
-        }
-        throw LoadError(.userAuthenticationRequired, "The credential that the job names is not there.")
     }
 
     func task(_ task: SessionTask, didReceive challenge: Challenge) async -> Challenge.Disposition {

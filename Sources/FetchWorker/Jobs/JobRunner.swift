@@ -110,8 +110,15 @@ package struct JobRunner: Sendable {
         defer { self.live.remove(job.id) }
         do throws(LoadError) {
             var configuration = configuration
+            let credentials = NamedCredentials(stores: stores, job: job)
+            if let credential = try await credentials.open(settings.proxy.credential) {
+                let proxies = (configuration ?? session.configuration).proxies.showing(credential)
+                configuration = configuration ?? session.configuration
+                configuration?.proxies = proxies
+            }
             let answerer = try await JobChallengeAnswerer.forJob(
-                job, settings.authentication, in: session, stores: stores, configuration: &configuration)
+                job, settings.authentication, in: session, stores: stores, credentials: credentials,
+                configuration: &configuration)
             let content = RequestContent(blobs: blobs, catalog: catalog, upload: live.upload)
             let (request, copies) = try await content.request(for: job.spec.request, of: job.tenant)
             defer { for path in copies { unlink(path) } }

@@ -56,10 +56,10 @@ import Testing
             spec.configuration.authentication.credential == .inline(Credential(user: "us\u{E9}r", password: "c:nary")))
         let text = String(decoding: spec.json, as: UTF8.self)
         #expect(!text.contains("nary"))
-        let secret = try #require(spec.configuration.authentication.credential?.secretBytes)
+        let secret = try #require(spec.configuration.secretBytes)
         var stored = try JobSpec(stored: try JSONParser.parse(spec.json))
         #expect(stored.configuration.authentication.credential == .sealed)
-        stored.configuration.authentication.credential = try JobCredential(secretBytes: secret)
+        try stored.configuration.restore(secretBytes: secret)
         #expect(stored == spec)
         #expect(!"\(spec)".contains("nary"))
     }
