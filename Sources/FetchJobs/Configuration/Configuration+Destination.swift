@@ -9,6 +9,8 @@ extension Configuration {
         package var filename: String?
         /// Whether a file of that name gives way; otherwise a number makes the name unique.
         package var allowOverwrite: Bool?
+        /// Whether what a failed download has stored can be gone on with.
+        package var keepPartial: Bool?
         package var checksum: ExpectedDigest?
         /// In seconds; without it the file is kept until it is deleted.
         package var expiresAfter: Int64?
@@ -18,6 +20,7 @@ extension Configuration {
         package static let members: [ConfigurationMember<Self>] = [
             ConfigurationMember("filename", \.filename, .filename, get: { _ in nil }, set: { _, _ in }),
             ConfigurationMember("allowOverwrite", \.allowOverwrite, .bool, get: { _ in nil }, set: { _, _ in }),
+            ConfigurationMember("keepPartial", \.keepPartial, .bool, get: { _ in nil }, set: { _, _ in }),
             ConfigurationMember("checksum", \.checksum, .digest, get: { _ in nil }, set: { _, _ in }),
             ConfigurationMember(
                 "expiresAfter", \.expiresAfter, .integer(1...315_360_000), get: { _ in nil }, set: { _, _ in }),

@@ -103,6 +103,7 @@ extension Job {
         writer.member("nextAttemptAt", nextAttemptAt?.description)
         if isCancelling { writer.member("cancelling", true) }
         if let progress { writer.member("progress", object: progress.write) }
+        (error.flatMap { Resumable(error: $0) } ?? progress?.resumable)?.write(&writer)
         writer.members(of: specWithKind)
         writer.member("response", response)
         writer.member("error", error)

@@ -8,6 +8,8 @@ package struct JobProgress: Sendable, Equatable {
     package var bytesReceived: Int64
     /// Nil when nobody knows.
     package var bytesExpectedToReceive: Int64?
+    /// Of a download whose response has come.
+    package var resumable: Resumable?
 
     package init(
         bytesSent: Int64,

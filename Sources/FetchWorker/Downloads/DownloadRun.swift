@@ -193,36 +193,60 @@ struct DownloadRun: Sendable {
     private func failed(_ error: LoadError, _ task: DownloadTask, startedAt start: Timestamp) async -> JobOutcome {
         var outcome = JobOutcome(.failure(error), of: task, load, startedAt: start)
         do throws(StoreError) {
-            switch stop.reason {
-            case nil where outcome.retryAfter != nil:
+            if hasNextAttempt(after: outcome) {
                 if let data = error.resumeData { try await area.checkpoint(data, of: job.id) }
                 return outcome
-            case .drained, .leaseLost:
-                // The next attempt goes on with it.
-                if let data = error.resumeData { try await area.checkpoint(data, of: job.id) }
-                return outcome
-            case .cancelled(.keepingPartial), .expired, nil:
-                if let data = error.resumeData {
-                    let partial = Blob(
-                        tenant: job.tenant,
-                        content: try await blobs.adopt(fileAt: data.path),
-                        contentType: nil,
-                        expiresAt: Timestamp.now.advanced(by: Self.lifeOfPartialFiles)
-                    )
-                    try await catalog.addPartial(partial, data, of: job.id)
-                    outcome.error = RawJSON(
-                        JSONWriter.object { writer in
-                            error.write(&writer)
-                            writer.member("resumeData", partial.id.description)
-                        })
-                }
-            case .cancelled(.plainly): break
             }
+            outcome.error = try await leavings(of: error, task)
             try await area.remove(job.id)
         } catch {
             // The job has failed already, and for a better reason; what is left here is removed later.
         }
         return outcome
+    }
+
+    /// Whether another attempt goes on with what is there.
+    private func hasNextAttempt(after outcome: JobOutcome) -> Bool {
+        switch stop.reason {
+        case nil: outcome.retryAfter != nil
+        case .drained, .leaseLost: true
+        case .cancelled, .expired: false
+        }
+    }
+
+    /// The error with what another job can go on with, or why it cannot (DLD-10, DLD-13, DLD-15).
+    private func leavings(of error: LoadError, _ task: DownloadTask) async throws(StoreError) -> RawJSON {
+        var partial: Blob.ID?
+        var resumable = Resumable.discarded
+        if keepsPartial {
+            partial = try await keepPartial(of: error)
+            let isKnown = task.resumability.map { Resumable($0) } ?? .empty
+            resumable = partial != nil ? .yes : isKnown == .yes ? .empty : isKnown
+        }
+        return RawJSON(
+            JSONWriter.object { writer in
+                error.write(&writer)
+                writer.member("resumeData", partial?.description)
+                resumable.write(error: &writer)
+            })
+    }
+
+    private var keepsPartial: Bool {
+        if case .cancelled(.plainly) = stop.reason { return false }
+        if case .cancelled(.keepingPartial) = stop.reason { return true }
+        return load.settings.destination.keepPartial ?? true
+    }
+
+    private func keepPartial(of error: LoadError) async throws(StoreError) -> Blob.ID? {
+        guard let data = error.resumeData else { return nil }
+        let partial = Blob(
+            tenant: job.tenant,
+            content: try await blobs.adopt(fileAt: data.path),
+            contentType: nil,
+            expiresAt: Timestamp.now.advanced(by: Self.lifeOfPartialFiles)
+        )
+        try await catalog.addPartial(partial, data, of: job.id)
+        return partial.id
     }
 
     /// Removes what a server has sent that is no answer to the job.
@@ -233,42 +257,4 @@ struct DownloadRun: Sendable {
 
     /// How long what a failed download has left can be gone on with.
     static let lifeOfPartialFiles = Duration.seconds(7 * 86_400)
-}
-
-extension DownloadedFile {
-    /// Writes what a job tells of its file beside its bytes.
-    fileprivate func write(
-        _ writer: inout JSONWriter, blob: Blob, filename: String, resourceFork: Blob.ID?
-    ) {
-        writer.member("blob", blob.id.description)
-        writer.member("filename", filename)
-        writer.member("expiresAt", blob.expiresAt?.description)
-        writer.member("decodedFrom", decodedMediaType)
-        writer.member("resourceFork", resourceFork?.description)
-        guard attributes.type != nil || attributes.creator != nil else { return }
-        writer.member(
-            "macintosh",
-            object: { writer in
-                writer.member("type", attributes.type)
-                writer.member("creator", attributes.creator)
-                writer.member("finderFlags", attributes.finderFlags)
-                writer.member("created", attributes.created.map { Timestamp(seconds: $0).description })
-                writer.member("modified", attributes.modified.map { Timestamp(seconds: $0).description })
-            }
-        )
-    }
-}
-
-extension Timestamp {
-    fileprivate init(seconds: Int64) { self.init(microseconds: seconds * 1_000_000) }
-}
-
-extension Configuration.Response.Format {
-    fileprivate var decoder: any BodyDecoder.Type {
-        switch self {
-        case .gzip: GzipDecoder.self
-        case .macBinary: MacBinaryDecoder.self
-        case .binHex: BinHexDecoder.self
-        }
-    }
 }

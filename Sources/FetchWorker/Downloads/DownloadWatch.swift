@@ -73,5 +73,6 @@ extension JobProgress {
         self.init(task)
         bytesReceived = task.countOfBytesWritten
         bytesExpectedToReceive = task.checkpoint.map(\.totalCount) ?? task.countOfBytesExpectedToReceive
+        resumable = task.resumability.map { Resumable($0) }
     }
 }
