@@ -77,6 +77,11 @@ struct Settings: CustomStringConvertible {
         server.schemes.allowsFile = reader.bool(forKey: "schemes.file", default: server.schemes.allowsFile)
         // A folder for each tenant, by its number; jobs see theirs as the root of all files.
         if server.schemes.allowsFile { session.fileMount = "\(dataDirectory)/files" }
+        server.schemes.allowsFTP = reader.bool(forKey: "schemes.ftp", default: server.schemes.allowsFTP)
+        if server.schemes.allowsFTP {
+            session.networkSchemes.formUnion(["ftp", "ftps"])
+            targetPolicy.opensFTP = true
+        }
         for rule in reader.string(forKey: "guard.allow", default: "").split(whereSeparator: { $0 == "," || $0 == " " })
         {
             do { try targetPolicy.allow(String(rule)) } catch {

@@ -18,7 +18,7 @@ import Testing
             #expect(file.status == 422)
             #expect(file.text.contains("SCHEMES_FILE") && file.text.contains("/request/url"))
             let ftp = try await service.request(.post, "/v1/jobs", body: #"{"request": {"url": "ftp://a.example/"}}"#)
-            #expect(ftp.status == 422)
+            #expect(ftp.status == 422 && ftp.text.contains("SCHEMES_FTP"))
         }
         try await ServiceProcess.with(allowing: [], settings: ["SCHEMES_DATA": "false"]) { service in
             let data = try await service.request(.post, "/v1/jobs", body: #"{"request": {"url": "data:,x"}}"#)

@@ -25,9 +25,14 @@ extension JSONReader {
 
     /// A URL that a job may have; whether this service loads its scheme is asked elsewhere.
     func jobURL() -> URLRecord? {
-        guard let text = string(maximumLength: 16_384), let url = target(text) else { return nil }
+        string(maximumLength: 16_384).flatMap { jobURL($0) }
+    }
+
+    /// The same of a text that was made of what is read here.
+    func jobURL(_ text: String) -> URLRecord? {
+        guard let url = target(text) else { return nil }
         guard url.isHTTP || OptionalSchemes.names.contains(url.scheme) else {
-            refuse("must be an http, https, data or file URL (schemeForbidden)")
+            refuse("must be an http, https, ftp, ftps, data or file URL (schemeForbidden)")
             return nil
         }
         return url

@@ -111,6 +111,9 @@ extension JobSpec {
         resumeFrom = object["resumeFrom"].flatMap { JobBody.blob($0) }
         if resumeFrom != nil, kind != .download { object["resumeFrom"]?.refuse("is for downloads") }
         if kind == .upload { requireContent(reader.check) }
+        if request.url.isFTP, !Self.methodsOfFTP.contains(request.method) {
+            reader.check.refuse("/request/method", "must be GET, HEAD, PUT or POST for an ftp URL (methodInvalid)")
+        }
         check(reader.check)
     }
 
@@ -119,6 +122,8 @@ extension JobSpec {
         if let runAt, let expiresAt, expiresAt <= runAt { check.refuse("/expiresAt", "must be after runAt") }
         if labels.count > Self.maximumLabels { check.refuse("/labels", "has more than \(Self.maximumLabels) labels") }
     }
+
+    private static let methodsOfFTP: Set<HTTPRequest.Method> = [.get, .head, .put, .post]
 
     private func requireContent(_ check: InputCheck) {
         if request.body == nil { check.refuse("/request/body", "is required for an upload") }

@@ -2,11 +2,13 @@ package import FetchEngine
 
 /// The schemes that jobs may load besides http and https, as far as the operator lets them.
 package struct OptionalSchemes: Sendable {
-    static let names: Set = ["data", "file"]
+    static let names: Set = ["data", "file", "ftp", "ftps"]
 
     package var allowsData = true
     /// Files of the tenant's own folder in the data directory.
     package var allowsFile = false
+    /// ftp and ftps, under the same rules for addresses as http.
+    package var allowsFTP = false
 
     package init() {}
 
@@ -16,6 +18,7 @@ package struct OptionalSchemes: Sendable {
         switch url.scheme {
         case "data" where !allowsData: setting = "SCHEMES_DATA"
         case "file" where !allowsFile: setting = "SCHEMES_FILE"
+        case "ftp" where !allowsFTP, "ftps" where !allowsFTP: setting = "SCHEMES_FTP"
         default: return
         }
         let message = "is a \(url.scheme) URL, which this service does not load unless its operator sets \(setting)"

@@ -46,9 +46,10 @@ extension LoopbackServer {
     ///
     /// - Parameters:
     ///   - files: The content of the files by their paths.
-    ///   - password: What convinces.
+    ///   - encryption: How TLS is spoken.
+    ///   - rate: How many bytes a second it sends at most; vsftpd alone heeds it.
     package static func ftp(
-        _ kind: FTPServerKind, files: [String: [UInt8]], encryption: FTPEncryption = .none
+        _ kind: FTPServerKind, files: [String: [UInt8]], encryption: FTPEncryption = .none, rate: Int? = nil
     ) async throws -> LoopbackServer {
         let (directory, port) = (try TemporaryDirectory(), try freePort())
         try directory.makeDirectory("files", mode: 0o755)
@@ -56,7 +57,7 @@ extension LoopbackServer {
         guard let path = kind.path else { throw DoesNotListen(description: "\(kind) is not installed") }
         let command =
             switch kind {
-            case .vsftpd: try vsftpd(path, directory, port, encryption)
+            case .vsftpd: try vsftpd(path, directory, port, encryption, rate)
             case .proftpd: try await proftpd(path, directory, port, encryption)
             case .pyftpdlib: try pyftpdlib(path, directory, port, encryption)
             }
@@ -64,7 +65,7 @@ extension LoopbackServer {
     }
 
     private static func vsftpd(
-        _ path: String, _ directory: TemporaryDirectory, _ port: UInt16, _ encryption: FTPEncryption
+        _ path: String, _ directory: TemporaryDirectory, _ port: UInt16, _ encryption: FTPEncryption, _ rate: Int?
     ) throws -> [String] {
         var lines = [
             "listen=YES", "listen_address=127.0.0.1", "listen_port=\(port)", "background=NO",
@@ -84,6 +85,7 @@ extension LoopbackServer {
             ]
         }
         if case .implicit = encryption { lines.append("implicit_ssl=YES") }
+        if let rate { lines.append("anon_max_rate=\(rate)") }
         try directory.write("secret\n", to: "passwords", mode: 0o600)
         return [path, try directory.write(lines.joined(separator: "\n") + "\n", to: "vsftpd.conf", mode: 0o600)]
     }
