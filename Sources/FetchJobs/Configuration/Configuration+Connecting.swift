@@ -18,6 +18,16 @@ extension Configuration {
             ConfigurationMember("waitsForConnectivity", \.waitsForConnectivity, .bool, \.waitsForConnectivity),
             ConfigurationMember("addressFamily", \.addressFamily, .anyCase, \.network.addressFamily),
         ]
+
+        // SES-14
+        package static let refused: KeyValuePairs<String, String> = {
+            let reason = "cannot be had: the networks of a service have no classes to choose from"
+            return [
+                "allowsCellularAccess": reason, "allowsExpensiveNetworkAccess": reason,
+                "allowsConstrainedNetworkAccess": reason, "networkServiceType": reason,
+                "multipathServiceType": reason,
+            ]
+        }()
     }
 
     /// The proxy that everything goes through, apart from some hosts.

@@ -83,11 +83,29 @@ extension Configuration {
 
     package struct Upload: ConfigurationGroup {
         package var expectContinue: ExpectContinuePolicy?
+        /// Of a body whose request names none.
+        ///
+        /// Happens where a job runs: no setting of the engine stands for it.
+        package var contentType: String?
 
         package init() {}
 
         package static let members: [ConfigurationMember<Self>] = [
-            ConfigurationMember("expectContinue", \.expectContinue, .anyCase, \.expectContinue)
+            ConfigurationMember("expectContinue", \.expectContinue, .anyCase, \.expectContinue),
+            ConfigurationMember("contentType", \.contentType, .contentType, get: { _ in nil }, set: { _, _ in }),
         ]
+    }
+}
+
+private func isPrintable(_ text: String) -> Bool { text.utf8.allSatisfy { (0x20...0x7E).contains($0) } }
+
+extension ConfigurationRule where Value == String {
+    fileprivate static var contentType: Self {
+        .text(
+            upTo: 255,
+            "must be a media type (RFC 9110 §8.3.1)",
+            parse: { $0.wholeMatch(of: #/[^\/ ;]+\/[^\/ ;]+( *;[ -~]*)?/#) != nil && isPrintable($0) ? $0 : nil },
+            text: { $0 }
+        )
     }
 }

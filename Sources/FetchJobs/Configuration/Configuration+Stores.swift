@@ -45,5 +45,9 @@ extension Configuration {
                 optional: \.caching.maximumEntryBytes),
             ConfigurationMember("userInfo", \.userInfo, .texts(upTo: 32), \.caching.userInfo),
         ]
+
+        package static let refused: KeyValuePairs = [
+            "delegate": "cannot be had: what is stored is decided by the configuration alone, and nobody is asked"
+        ]
     }
 }

@@ -38,13 +38,17 @@ package struct Configuration: Sendable, Equatable {
         AnyConfigurationGroup("retry", \.retry),
     ]
 
+    private static let refused: KeyValuePairs = [
+        "delegate": "cannot be had: questions are answered by the configuration alone, and nobody is asked"
+    ]
+
     private static let groupNames = Set(groups.map(\.name))
 
     /// Nothing is set.
     package var isEmpty: Bool { self == Configuration() }
 
     package init(reader: JSONReader) {
-        guard let object = reader.object(of: Self.groupNames) else { return }
+        guard let object = reader.object(of: Self.groupNames, refusing: Self.refused) else { return }
         for group in Self.groups {
             if let reader = object[group.name] { group.read(reader, &self) }
         }

@@ -70,6 +70,9 @@ package protocol ConfigurationGroup: Sendable, Equatable {
     /// Whether a group replaces the one beneath as a whole, because its members mean something only together.
     static var isWhole: Bool { get }
 
+    /// The members that a client may look for here and that there are not, each with the reason.
+    static var refused: KeyValuePairs<String, String> { get }
+
     /// Tells the reader which rules between members are broken.
     func check(_ reader: JSONReader)
 
@@ -80,6 +83,8 @@ package protocol ConfigurationGroup: Sendable, Equatable {
 extension ConfigurationGroup {
     package static var isWhole: Bool { false }
 
+    package static var refused: KeyValuePairs<String, String> { [:] }
+
     package func check(_ reader: JSONReader) {}
 
     package func apply(to configuration: inout SessionConfiguration) {
@@ -88,7 +93,7 @@ extension ConfigurationGroup {
 
     init(reader: JSONReader) {
         self.init()
-        guard let object = reader.object(of: Set(Self.members.map(\.name))) else { return }
+        guard let object = reader.object(of: Set(Self.members.map(\.name)), refusing: Self.refused) else { return }
         for member in Self.members {
             if let reader = object[member.name] { member.read(reader, &self) }
         }

@@ -55,9 +55,18 @@ package struct JSONReader {
     package func refuse(_ message: String) { check.refuse(pointer, message) }
 
     /// The members of an object that has none but these.
-    package func object(of names: Set<String>) -> JSONObjectReader? {
+    ///
+    /// - Parameter refused: Others that a client may look for, each with the reason why it is not here.
+    package func object(
+        of names: Set<String>,
+        refusing refused: KeyValuePairs<String, String> = [:]
+    ) -> JSONObjectReader? {
         guard case .object(let members) = value else { return mismatch("an object") }
         for member in members where !names.contains(member.name) {
+            if let reason = refused.first(where: { $0.key == member.name })?.value {
+                check.refuse(path(member.name), reason)
+                continue
+            }
             let known = names.sorted().joined(separator: ", ")
             check.refuse(path(member.name), "is not a member that is known here; known are: \(known)")
         }

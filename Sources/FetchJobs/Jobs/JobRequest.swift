@@ -39,9 +39,11 @@ extension JobRequest {
 
     /// - Parameter userInfo: Is given the user name and password of the URL, which the request does not keep.
     init?(reader: JSONReader, userInfo: inout Credential?) {
-        let names: Set = ["url", "method", "headers", "body", "cachePolicy", "mainDocumentURL"]
+        let names: Set = [
+            "url", "urlTemplate", "variables", "method", "headers", "body", "cachePolicy", "mainDocumentURL",
+        ]
         guard let object = reader.object(of: names) else { return nil }
-        let url = object.required("url").flatMap { $0.jobURL() }
+        let url = Self.url(object)
         method = object["method"].flatMap { Self.method($0) } ?? .get
         headers = object["headers"].map { Self.headers($0) } ?? HTTPFields()
         body = object["body"].flatMap { JobBody(reader: $0) }

@@ -7,6 +7,8 @@ struct RequestContent: Sendable {
     let catalog: any BlobCatalog
     /// What the client sends while the job runs.
     let upload: LiveUpload
+    /// That of a body whose form has none of its own.
+    var contentType: String?
 
     /// What a job sends, and the content type to send when the client named none.
     struct Prepared {
@@ -23,7 +25,9 @@ struct RequestContent: Sendable {
         guard let body = job.body else { return (Request(job, body: nil, contentType: nil), []) }
         let prepared: Prepared
         do throws(StoreError) { prepared = try await prepare(body, of: tenant) } catch { throw LoadError(error) }
-        return (Request(job, body: prepared.body, contentType: prepared.contentType), prepared.copies)
+        // A form of several parts says in its type how they are told apart.
+        let own = if case .multipart = body { String?.none } else { contentType }
+        return (Request(job, body: prepared.body, contentType: own ?? prepared.contentType), prepared.copies)
     }
 
     private nonisolated(nonsending) func prepare(
