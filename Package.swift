@@ -176,7 +176,7 @@ let package = Package(
         .testTarget(
             name: "FetchJobsTests",
             dependencies: ["FetchEngine", "FetchJobs", .product(name: "HTTPTypes", package: "swift-http-types")],
-            resources: [.copy("Resources/standard-webhooks")],
+            resources: [.copy("Resources/sigv4"), .copy("Resources/standard-webhooks")],
             swiftSettings: settings
         ),
         .testTarget(
@@ -185,7 +185,6 @@ let package = Package(
                 "FetchEngine", "FetchJobs", "FetchStorage", "Postgres", "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
-            resources: [.copy("Resources/sigv4")],
             swiftSettings: settings
         ),
         .testTarget(

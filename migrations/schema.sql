@@ -108,6 +108,15 @@ CREATE TABLE public.cookies (
     CONSTRAINT cookies_same_site CHECK ((same_site = ANY (ARRAY['strict'::text, 'lax'::text, 'none'::text])))
 );
 
+CREATE TABLE public.credential_uses (
+    tenant_id bigint NOT NULL,
+    id uuid DEFAULT public.uuidv7() NOT NULL,
+    used_at timestamp with time zone DEFAULT now() NOT NULL,
+    credential_id uuid NOT NULL,
+    job_id uuid,
+    space json NOT NULL
+);
+
 CREATE TABLE public.credentials (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
@@ -128,7 +137,7 @@ CREATE TABLE public.credentials (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     last_failure_at timestamp with time zone,
-    CONSTRAINT credentials_kind CHECK ((kind = ANY (ARRAY['password'::text, 'bearerToken'::text, 'clientCertificate'::text]))),
+    CONSTRAINT credentials_kind CHECK ((kind = ANY (ARRAY['password'::text, 'bearerToken'::text, 'clientCertificate'::text, 'awsKeys'::text]))),
     CONSTRAINT credentials_persistence CHECK ((persistence = ANY (ARRAY['forSession'::text, 'permanent'::text])))
 );
 
@@ -365,6 +374,9 @@ ALTER TABLE ONLY public.cache_turns
 ALTER TABLE ONLY public.cookies
     ADD CONSTRAINT cookies_pkey PRIMARY KEY (tenant_id, layer_id, key);
 
+ALTER TABLE ONLY public.credential_uses
+    ADD CONSTRAINT credential_uses_pkey PRIMARY KEY (tenant_id, id);
+
 ALTER TABLE ONLY public.credentials
     ADD CONSTRAINT credentials_pkey PRIMARY KEY (tenant_id, layer_id, key);
 
@@ -447,6 +459,10 @@ COMMENT ON INDEX public.cache_entries_blob_id IS 'blobs.orphans; for all tenants
 CREATE INDEX cache_entries_responded_at ON public.cache_entries USING btree (tenant_id, responded_at, id);
 
 COMMENT ON INDEX public.cache_entries_responded_at IS 'cache.list';
+
+CREATE INDEX credential_uses_by_credential ON public.credential_uses USING btree (tenant_id, credential_id, id);
+
+COMMENT ON INDEX public.credential_uses_by_credential IS 'credentialUses.list';
 
 CREATE UNIQUE INDEX credentials_id ON public.credentials USING btree (tenant_id, id);
 

@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    // RED-11, SEC-31, AUT-22
+    // RED-11, SEC-31
     @Test(arguments: [
         (#""headers": [{"name": "Authorization", "value": "Bearer own"}]"#, "{}"),
         (#""method": "GET""#, #"{"credential": {"user": "u", "password": "p"}}"#),
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    // NET-1, SES-13
+    // NET-1
     @Test(.enabled(if: LoopbackServer.nginx != nil))
     func `the protocols that ALPN offers are those that the job names`() async throws {
         let authority = try await TestAuthority()
@@ -76,6 +76,54 @@ import Testing
                 _ = try await service.fetch(origin.url(path), more: more)
                 let again = try await service.fetch(origin.url(path), more: more)
                 #expect(member(again, "response", "fromCache") == isCached)
+            }
+        }
+    }
+
+    @Test func `a body without a type of its own is sent with the configuration's`() async throws {
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                let length = head.firstMatch(of: /Content-Length: ([0-9]+)/).flatMap { Int($0.output.1) } ?? 0
+                _ = try connection.receive(length)
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            }
+        }
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let setting = #", "configuration": {"upload": {"contentType": "application/x-mine; a=b"}}"#
+            for (path, request) in [
+                ("/own", #""body": {"text": "t"}, "headers": [{"name": "Content-Type", "value": "text/own"}]"#),
+                ("/text", #""body": {"text": "t"}"#),
+                ("/form", #""body": {"multipart": [{"name": "a", "text": "b"}]}"#),
+                ("/none", #""headers": []"#),
+            ] {
+                let method = path == "/none" ? "GET" : "POST"
+                _ = try await service.fetch(
+                    origin.url(path), request: #", "method": "\#(method)", \#(request)"#, more: setting)
+            }
+        }
+        let received = origin.received()
+        func type(_ path: String) -> String? {
+            let head = received.components(separatedBy: "HTTP/1.1\r\nHost")
+            let index = head.firstIndex { $0.hasSuffix("\(path) ") } ?? 0
+            return head[index + 1].firstMatch(of: /Content-Type: ([^\r]*)/).map { String($0.output.1) }
+        }
+        #expect(type("/own") == "text/own")
+        #expect(type("/text") == "application/x-mine; a=b")
+        #expect(type("/form")?.hasPrefix("multipart/form-data; boundary=") == true)
+        #expect(type("/none") == nil)
+    }
+
+    // CRD-2, CRD-4: what has convinced is kept as long as the configuration says.
+    @Test func `a credential that comes with a job is kept as long as the configuration says`() async throws {
+        let origin = try guardedOrigin()
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            for (persistence, count) in [("none", 0), ("permanent", 1)] {
+                let job = try await service.fetch(
+                    origin.url().replacing("//", with: "//u:p@"),
+                    more: #", "configuration": {"authentication": {"persistence": "\#(persistence)"}}"#)
+                #expect(member(job, "response", "status") == 200, "\(job)")
+                let stored = try await service.request(.get, "/v1/credentials").json
+                #expect(member(stored, "data", as: [Any].self)?.count == count)
             }
         }
     }

@@ -48,6 +48,11 @@ package final class MemoryCredentialStore: CredentialStore {
         }
     }
 
+    /// None: nothing is loaded with it.
+    package func uses(
+        of credential: StoredCredential.ID?, tenant: Tenant.ID, after use: CredentialUse.ID?, limit: Int
+    ) async throws(StoreError) -> [CredentialUse] { [] }
+
     package func removeCredentials(of session: SessionAddress) async throws(StoreError) -> Int {
         kept.withLock { kept in
             let count = kept.count

@@ -91,7 +91,7 @@ struct AuthenticationOffer: Equatable {
         case .ntlm: 5
         case .httpBearer: 4
         case .httpBasic: 3
-        case .default, .htmlForm, .clientCertificate, .serverTrust: 0
+        case .default, .awsSigV4, .htmlForm, .clientCertificate, .serverTrust: 0
         }
     }
 }

@@ -14,6 +14,8 @@ public struct ProtectionSpace: Sendable, Hashable {
         case ntlm
         /// SPNEGO, Kerberos beneath it.
         case negotiate
+        /// AWS Signature Version 4; never asked for by the engine, and signed by who makes the request.
+        case awsSigV4
         /// A form in a page; never asked for by the engine.
         case htmlForm
         /// The server wants a certificate.
@@ -28,7 +30,7 @@ public struct ProtectionSpace: Sendable, Hashable {
         public var isSessionLevel: Bool {
             switch self {
             case .ntlm, .negotiate, .clientCertificate, .serverTrust: true
-            case .default, .httpBasic, .httpDigest, .httpBearer, .htmlForm: false
+            case .default, .httpBasic, .httpDigest, .httpBearer, .awsSigV4, .htmlForm: false
             }
         }
     }

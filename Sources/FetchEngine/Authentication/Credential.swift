@@ -24,6 +24,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         case tickets(cache: String?)
         /// A file of Kerberos keys.
         case keytab(path: String)
+        case awsKeys(AWSKeys)
     }
 
     /// The user name; empty for a kind that names no user.
@@ -94,7 +95,43 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
+/// What signs requests beside an access key's id, and for what.
+package struct AWSKeys: Sendable, Hashable {
+    package let secretAccessKey: String
+    /// Of credentials that are good for a while only.
+    package let sessionToken: String?
+    package let region: String
+    package let service: String
+
+    package init(secretAccessKey: String, sessionToken: String?, region: String, service: String) {
+        self.secretAccessKey = secretAccessKey
+        self.sessionToken = sessionToken
+        self.region = region
+        self.service = service
+    }
+}
+
 extension Credential {
+    /// Makes a credential that requests are signed with, whose user is the access key's id.
+    package init(accessKeyID: String, awsKeys: AWSKeys, persistence: Persistence = .none) {
+        user = accessKeyID
+        self.persistence = persistence
+        secret = .awsKeys(awsKeys)
+    }
+
+    private init(_ credential: Credential, persistence: Persistence) {
+        user = credential.user
+        self.persistence = persistence
+        secret = credential.secret
+    }
+
+    /// The same, kept for another time.
+    package func kept(_ persistence: Persistence) -> Credential { Credential(self, persistence: persistence) }
+
+    package var awsKeys: AWSKeys? {
+        if case .awsKeys(let keys) = secret { keys } else { nil }
+    }
+
     package var password: String? {
         if case .password(let password) = secret { password } else { nil }
     }
@@ -132,7 +169,7 @@ extension Credential {
             (.ntlm, .password(let password)), (.negotiate, .password(let password)):
             Self.isPrintable(user) && Self.isPrintable(password)
         case (.httpBearer, .bearerToken(let token)): Self.isToken68(token)
-        case (.negotiate, .tickets), (.negotiate, .keytab): true
+        case (.negotiate, .tickets), (.negotiate, .keytab), (.awsSigV4, .awsKeys): true
         default: false
         }
     }

@@ -84,7 +84,7 @@ final class Negotiation: Sendable {
                 Self.withBuffer(Array(password.utf8)) { cgssapi_acquire_with_password(&minor, name, $0, &result) }
             case .tickets(let cache): cgssapi_acquire(&minor, name, cache, nil, &result)
             case .keytab(let path): cgssapi_acquire(&minor, name, "MEMORY:" + Self.uniqueName(), path, &result)
-            case .bearerToken, .identity, .trust: cgssapi_no_credential()
+            case .bearerToken, .identity, .trust, .awsKeys: cgssapi_no_credential()
             }
         guard cgssapi_has_failed(major) == 0 else { throw Failure(major: major, minor: minor) }
         return result

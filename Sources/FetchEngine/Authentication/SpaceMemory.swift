@@ -57,7 +57,7 @@ struct SpaceMemory {
             change(space, at: url) { entry in
                 entry.prefixes.formUnion(Self.prefixes(of: entry.digest?.challenge.domain ?? [], at: url))
             }
-        case .default, .ntlm, .negotiate, .htmlForm, .clientCertificate, .serverTrust: break
+        case .default, .awsSigV4, .ntlm, .negotiate, .htmlForm, .clientCertificate, .serverTrust: break
         }
     }
 

@@ -90,7 +90,7 @@ extension TransferLoop {
         case .ntlm: return credential.password.map { .ntlm(user: credential.user, password: $0) }
         case .httpDigest: return await digest(attempt, for: request, of: task).map { .field($0) }
         case .negotiate: return await negotiate(attempt, of: task)
-        case .default, .htmlForm, .clientCertificate, .serverTrust: return nil
+        case .default, .awsSigV4, .htmlForm, .clientCertificate, .serverTrust: return nil
         }
     }
 

@@ -17,6 +17,8 @@ extension Configuration {
 
         /// A credential of the job's own, in place of what the session has stored for the server.
         package var credential: JobCredential?
+        /// How long a credential that comes with the job is kept when it does not say itself.
+        package var persistence: Credential.Persistence?
         /// The methods that are answered; nil for all.
         package var methods: [ProtectionSpace.Method]?
         /// How often authentication may fail before ``onFailure`` says what to do.
@@ -28,6 +30,10 @@ extension Configuration {
         package static let members: [ConfigurationMember<Self>] = [
             ConfigurationMember("credential", \.credential, .credential, get: { _ in nil }, set: { _, _ in }),
             ConfigurationMember(
+                "persistence", \.persistence,
+                .choice(["none": .none, "forSession": .forSession, "permanent": .permanent]), get: { _ in nil },
+                set: { _, _ in }),
+            ConfigurationMember(
                 "methods", \.methods, .list(of: .choice(methodNames), upTo: 8), get: { _ in nil }, set: { _, _ in }),
             ConfigurationMember(
                 "maximumFailures", \.maximumFailures, .integer(1...10), get: { _ in nil }, set: { _, _ in }),
@@ -37,7 +43,7 @@ extension Configuration {
 
         private static let methodNames: KeyValuePairs<String, ProtectionSpace.Method> = [
             "basic": .httpBasic, "digest": .httpDigest, "bearer": .httpBearer, "ntlm": .ntlm, "negotiate": .negotiate,
-            "clientCertificate": .clientCertificate,
+            "clientCertificate": .clientCertificate, "awsSigV4": .awsSigV4,
         ]
     }
 }

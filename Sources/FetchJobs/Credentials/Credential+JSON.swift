@@ -4,7 +4,8 @@ import Foundation
 // Credentials as clients write them. They are never written back.
 extension Credential {
     static let members: Set = [
-        "user", "password", "bearerToken", "certificateChain", "privateKey", "pkcs12", "passphrase",
+        "user", "password", "bearerToken", "certificateChain", "privateKey", "pkcs12", "passphrase", "accessKeyID",
+        "secretAccessKey", "sessionToken", "region", "service",
     ]
 
     /// Reads the members of one kind; the check hears of anything else.
@@ -13,10 +14,11 @@ extension Credential {
             ("password", ["user", "password"]), ("bearerToken", ["bearerToken"]),
             ("certificateChain", ["certificateChain", "privateKey", "passphrase"]),
             ("pkcs12", ["pkcs12", "passphrase"]),
+            ("secretAccessKey", ["accessKeyID", "secretAccessKey", "sessionToken", "region", "service"]),
         ]
         let chosen = kinds.filter { object[$0.0] != nil }
         guard chosen.count == 1, let kind = chosen.first else {
-            reader.refuse("must have one of password, bearerToken, certificateChain and pkcs12")
+            reader.refuse("must have one of password, bearerToken, certificateChain, pkcs12 and secretAccessKey")
             return nil
         }
         for name in Self.members where !kind.1.contains(name) {
@@ -27,6 +29,10 @@ extension Credential {
             case "password": Self.password(object, persistence)
             case "bearerToken":
                 object["bearerToken"]?.secret().map { Credential(bearerToken: $0, persistence: persistence) }
+            case "secretAccessKey":
+                object.required("accessKeyID")?.string(maximumLength: 128).flatMap { id in
+                    Self.awsKeys(object).map { Credential(accessKeyID: id, awsKeys: $0, persistence: persistence) }
+                }
             default: Self.identity(object, of: reader).map { Credential(identity: $0, persistence: persistence) }
             }
         guard let credential else { return nil }
@@ -37,6 +43,14 @@ extension Credential {
         let user = object.required("user")?.string(maximumLength: 1024)
         guard let password = object["password"]?.secret(), let user else { return nil }
         return Credential(user: user, password: password, persistence: persistence)
+    }
+
+    private static func awsKeys(_ object: JSONObjectReader) -> AWSKeys? {
+        let token = object["sessionToken"].map { $0.secret() } ?? .some(nil)
+        let region = object.required("region")?.string(maximumLength: 64)
+        let service = object.required("service")?.string(maximumLength: 64)
+        guard let secret = object["secretAccessKey"]?.secret(), let token, let region, let service else { return nil }
+        return AWSKeys(secretAccessKey: secret, sessionToken: token, region: region, service: service)
     }
 
     private static func identity(_ object: JSONObjectReader, of reader: JSONReader) -> ClientIdentity? {
@@ -66,6 +80,14 @@ extension Credential {
     package var secretBytes: [UInt8]? {
         if let password { return Self.object("password", password) }
         if let bearerToken { return Self.object("bearerToken", bearerToken) }
+        if let awsKeys {
+            return JSONWriter.object { writer in
+                writer.member("secretAccessKey", awsKeys.secretAccessKey)
+                writer.member("sessionToken", awsKeys.sessionToken)
+                writer.member("region", awsKeys.region)
+                writer.member("service", awsKeys.service)
+            }
+        }
         guard let identity else { return nil }
         return JSONWriter.object { writer in
             writer.member("certificateChain", String(decoding: identity.certificateChainPEM, as: UTF8.self))
@@ -88,6 +110,8 @@ extension Credential {
             self.init(user: user, password: password, persistence: persistence)
         } else if let token = object["bearerToken"]?.secret() {
             self.init(bearerToken: token, persistence: persistence)
+        } else if object["secretAccessKey"] != nil, let keys = Self.awsKeys(object) {
+            self.init(accessKeyID: user, awsKeys: keys, persistence: persistence)
         } else if let identity = Self.identity(object, of: reader) {
             self.init(identity: identity, persistence: persistence)
         } else {

@@ -13,6 +13,7 @@ package struct StoredCredential: Sendable {
         case password
         case bearerToken
         case clientCertificate
+        case awsKeys
     }
 
     package let id: ID
@@ -63,15 +64,18 @@ extension Credential {
     package var kind: StoredCredential.Kind? {
         if password != nil { return .password }
         if bearerToken != nil { return .bearerToken }
+        if awsKeys != nil { return .awsKeys }
         return identity == nil ? nil : .clientCertificate
     }
 }
 
 extension ProtectionSpace {
     /// The methods that the service answers with what it has stored.
-    static let storedMethods: [Method] = [.httpBasic, .httpDigest, .httpBearer, .ntlm, .negotiate, .clientCertificate]
+    static let storedMethods: [Method] = [
+        .default, .httpBasic, .httpDigest, .httpBearer, .ntlm, .negotiate, .clientCertificate, .awsSigV4,
+    ]
 
-    func write(_ writer: inout JSONWriter) {
+    package func write(_ writer: inout JSONWriter) {
         writer.member("host", host)
         writer.member("port", Int(port))
         writer.member("protocol", scheme)
@@ -93,8 +97,11 @@ extension ProtectionSpace {
         if method == .clientCertificate, scheme != "https" {
             reader.refuse("a client certificate is shown by https only")
         }
+        if (method == .default) != scheme.hasPrefix("ftp") {
+            reader.refuse("the method \"default\" is that of ftp and ftps, which have no other")
+        }
         self.init(
-            host: host, port: port.flatMap { $0 } ?? (scheme == "https" ? 443 : 80), scheme: scheme,
+            host: host, port: port.flatMap { $0 } ?? Self.ports[scheme] ?? 0, scheme: scheme,
             realm: realm.flatMap { $0 }, method: method)
     }
 
@@ -109,10 +116,13 @@ extension ProtectionSpace {
         return host
     }
 
+    /// Those that are meant when none is named.
+    private static let ports: [String: UInt16] = ["http": 80, "https": 443, "ftp": 21, "ftps": 990]
+
     private static func scheme(_ reader: JSONReader) -> String? {
         guard let text = reader.string(maximumLength: 16) else { return nil }
-        guard ["http", "https"].contains(text) else {
-            reader.refuse("must be \"http\" or \"https\"")
+        guard ports[text] != nil else {
+            reader.refuse("must be \"http\", \"https\", \"ftp\" or \"ftps\"")
             return nil
         }
         return text

@@ -16,4 +16,13 @@ package protocol CredentialStore: Sendable {
 
     /// Removes all credentials of a session; how many there were.
     func removeCredentials(of session: SessionAddress) async throws(StoreError) -> Int
+
+    /// What jobs were given, the newest first.
+    ///
+    /// - Parameters:
+    ///   - credential: Nil for all of the tenant's.
+    ///   - use: The last one of the page before; nil for the first page.
+    func uses(
+        of credential: StoredCredential.ID?, tenant: Tenant.ID, after use: CredentialUse.ID?, limit: Int
+    ) async throws(StoreError) -> [CredentialUse]
 }

@@ -23,14 +23,16 @@ final class PostgresCredentialStorage: CredentialStorage {
 
     let session: SessionAddress
     private let table: CredentialTable
+    private let uses: CredentialUses
     private let logger: Logger
     private let state = Mutex(State())
     private let reading: Batcher<Void, CredentialTable.Contents>
     private let readers = Broadcast<ProtectionSpace>()
 
-    init(of session: SessionAddress, in table: CredentialTable, logger: Logger) {
+    init(of session: SessionAddress, in table: CredentialTable, noting uses: CredentialUses, logger: Logger) {
         self.session = session
         self.table = table
+        self.uses = uses
         self.logger = logger
         reading = Batcher(maximumItems: .max) { callers in
             let contents = try await table.read(session)
@@ -83,6 +85,12 @@ final class PostgresCredentialStorage: CredentialStorage {
     nonisolated(nonsending) func holdsIdentities() async -> Bool {
         await catchUp()
         return state.withLock { $0.hasIdentities }
+    }
+
+    /// Whether there is anything.
+    nonisolated(nonsending) func holdsCredentials() async -> Bool {
+        await catchUp()
+        return state.withLock { !$0.spaces.isEmpty }
     }
 
     // MARK: CredentialStorage
@@ -153,4 +161,20 @@ final class PostgresCredentialStorage: CredentialStorage {
     }
 
     func changes() -> AsyncStream<ProtectionSpace> { readers.stream() }
+}
+
+extension PostgresCredentialStorage: AuditedCredentialStorage {
+    nonisolated(nonsending) func defaultCredential(
+        for space: ProtectionSpace, usedBy job: Job.ID
+    ) async -> Credential? {
+        guard let held = await held(for: space).first(where: { $0.stored.isDefault }) else { return nil }
+        do {
+            try await uses.note(
+                CredentialUses.New(tenant: session.tenant, credential: held.stored.id, job: job, space: space))
+        } catch {
+            // No load fails because of its store; but who reads the log learns that the list has a gap.
+            logger.warning("the use of a credential was not noted", metadata: ["error": "\(error)"])
+        }
+        return held.credential
+    }
 }

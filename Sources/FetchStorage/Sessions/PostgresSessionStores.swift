@@ -11,6 +11,7 @@ package final class PostgresSessionStores: SessionStores {
     private let caches = Present<PostgresResponseCache>()
     private let cookieTable: CookieTable
     private let credentialTable: CredentialTable
+    private let credentialUses: CredentialUses
     private let cacheTable: CacheTable
     /// Does for the caches what no load waits for.
     package let cacheKeeper: CacheKeeper
@@ -40,6 +41,7 @@ package final class PostgresSessionStores: SessionStores {
             cookieStorages[session]?.committed(version, changes)
         }
         credentialTable = CredentialTable(client: client, keys: keys)
+        credentialUses = CredentialUses(client: client)
     }
 
     package func cookieStorage(of session: SessionAddress) -> any CookieStorage { sharedCookies(of: session) }
@@ -52,12 +54,19 @@ package final class PostgresSessionStores: SessionStores {
         await sharedCredentials(of: session).holdsIdentities()
     }
 
+    package nonisolated(nonsending) func holdsCredentials(of session: SessionAddress) async -> Bool {
+        await sharedCredentials(of: session).holdsCredentials()
+    }
+
     package func openCredential(
         _ id: StoredCredential.ID,
-        of tenant: Tenant.ID
+        of tenant: Tenant.ID,
+        for job: Job.ID?
     ) async throws(StoreError) -> Credential? {
         try await StoreError.wrap {
             guard let entry = try await credentialTable.find(id, of: tenant) else { return nil }
+            try await credentialUses.note(
+                CredentialUses.New(tenant: tenant, credential: id, job: job, space: entry.stored.space))
             return try await credentialTable.open(entry, of: tenant)
         }
     }
@@ -77,7 +86,9 @@ package final class PostgresSessionStores: SessionStores {
     }
 
     private func sharedCredentials(of session: SessionAddress) -> PostgresCredentialStorage {
-        credentialStorages.find(session) { PostgresCredentialStorage(of: session, in: credentialTable, logger: logger) }
+        credentialStorages.find(session) {
+            PostgresCredentialStorage(of: session, in: credentialTable, noting: credentialUses, logger: logger)
+        }
     }
 }
 
@@ -164,6 +175,17 @@ extension PostgresSessionStores: CredentialStore {
 
     package func removeCredentials(of session: SessionAddress) async throws(StoreError) -> Int {
         try await StoreError.wrap { try await credentialTable.removeAll(of: session)?.count ?? 0 }
+    }
+
+    package func uses(
+        of credential: StoredCredential.ID?,
+        tenant: Tenant.ID,
+        after use: CredentialUse.ID?,
+        limit: Int
+    ) async throws(StoreError) -> [CredentialUse] {
+        try await StoreError.wrap {
+            try await credentialUses.list(of: credential, tenant: tenant, after: use, limit: limit)
+        }
     }
 }
 

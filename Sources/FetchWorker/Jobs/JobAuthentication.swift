@@ -1,5 +1,6 @@
 import FetchEngine
 import FetchJobs
+import Synchronization
 
 /// Answers the challenges that one job meets: with the credential it brings, as far as it allows.
 ///
@@ -9,33 +10,39 @@ struct JobChallengeAnswerer: TaskDelegate {
     private let origin: ProtectionSpace.Server
     private let redirects: RedirectConfiguration
     private let rules: FetchJobs.Configuration.Authentication
-    /// Where client certificates are looked for when the job brings none.
+    /// Where client certificates and FTP logins are looked for when the job brings none.
     private let storage: any CredentialStorage
 
     /// Whom a job needs to be asked; nil when nobody has anything to say.
     ///
-    /// - Parameter configuration: That of the task, if it has one of its own; is given the credentials that the job
-    ///   may use.
-    /// - Throws: `userAuthenticationRequired` when the job names a credential that is gone.
+    /// - Parameters:
+    ///   - named: What the job brings or names itself.
+    ///   - configuration: That of the task, if it has one of its own; is given the credentials that the job may use.
     nonisolated(nonsending) static func forJob(
         _ job: ClaimedJob,
         _ rules: FetchJobs.Configuration.Authentication,
         in session: Session,
         stores: any SessionStores,
-        credentials: NamedCredentials,
+        credential named: Credential?,
         configuration: inout SessionConfiguration?
-    ) async throws(LoadError) -> JobChallengeAnswerer? {
+    ) async -> JobChallengeAnswerer? {
         // Most jobs have nothing to say, and are spared what follows.
-        if rules == .init() { guard await stores.holdsIdentities(of: job.session) else { return nil } }
+        let saysNothing = rules == .init() && !job.spec.request.url.isFTP
+        if saysNothing { guard await stores.holdsCredentials(of: job.session) else { return nil } }
         var own = configuration ?? session.configuration
-        guard let storage = own.credentialStorage else { return nil }
-        let credential = try await credentials.open(rules.credential)
+        guard let base = own.credentialStorage else { return nil }
+        var credential = named
+        if let persistence = rules.persistence, credential?.persistence == Credential.Persistence.none {
+            credential = credential?.kept(persistence)
+        }
         let origin = ProtectionSpace.Server(job.spec.request.url)
         own.credentialStorage = JobCredentialStorage(
-            over: storage, except: credential == nil ? nil : origin, methods: rules.methods)
+            over: base, of: job.id, except: credential == nil ? nil : origin, methods: rules.methods)
         configuration = own
+        if saysNothing { guard await stores.holdsIdentities(of: job.session) else { return nil } }
         return JobChallengeAnswerer(
-            credential: credential, origin: origin, redirects: own.redirects, rules: rules, storage: storage)
+            credential: credential, origin: origin, redirects: own.redirects, rules: rules,
+            storage: JobCredentialStorage(over: base, of: job.id))
     }
 
     func task(_ task: SessionTask, didReceive challenge: Challenge) async -> Challenge.Disposition {
@@ -55,7 +62,7 @@ struct JobChallengeAnswerer: TaskDelegate {
         if let credential, isShown(to: space) {
             return space.method != .clientCertificate || credential.kind == .clientCertificate ? credential : nil
         }
-        guard space.method == .clientCertificate else { return nil }
+        guard space.method == .clientCertificate || space.method == .default else { return nil }
         return await storage.defaultCredential(for: space)
     }
 
@@ -74,27 +81,46 @@ struct JobChallengeAnswerer: TaskDelegate {
 }
 
 extension FetchJobs.Configuration.Authentication {
-    fileprivate func allows(_ method: ProtectionSpace.Method) -> Bool { methods?.contains(method) ?? true }
+    /// A protocol that knows no methods, such as FTP, is always answered.
+    func allows(_ method: ProtectionSpace.Method) -> Bool {
+        method == .default || methods?.contains(method) ?? true
+    }
 }
 
 /// The session's credentials, as far as a job may use them: not for the server that it brings its own for.
 final class JobCredentialStorage: CredentialStorage {
     private let base: any CredentialStorage
+    private let job: Job.ID
     private let origin: ProtectionSpace.Server?
     private let methods: [ProtectionSpace.Method]?
+    /// What the job has been given, which is noted once.
+    private let given = Mutex<Set<ProtectionSpace>>([])
 
     /// - Parameters:
+    ///   - job: Who is given what it asks for.
     ///   - origin: The server that has to do without; nil for none.
     ///   - methods: Those that are answered; nil for all.
-    init(over base: any CredentialStorage, except origin: ProtectionSpace.Server?, methods: [ProtectionSpace.Method]?) {
+    init(
+        over base: any CredentialStorage,
+        of job: Job.ID,
+        except origin: ProtectionSpace.Server? = nil,
+        methods: [ProtectionSpace.Method]? = nil
+    ) {
         self.base = base
+        self.job = job
         self.origin = origin
         self.methods = methods
     }
 
     nonisolated(nonsending) func defaultCredential(for space: ProtectionSpace) async -> Credential? {
-        let isOpen = origin != .init(space) && methods?.contains(space.method) ?? true
-        return isOpen ? await base.defaultCredential(for: space) : nil
+        guard origin != .init(space), methods?.contains(space.method) ?? true else { return nil }
+        let isKnown = given.withLock { $0.contains(space) }
+        guard !isKnown, let audited = base as? any AuditedCredentialStorage else {
+            return await base.defaultCredential(for: space)
+        }
+        let credential = await audited.defaultCredential(for: space, usedBy: job)
+        if credential != nil { given.withLock { _ = $0.insert(space) } }
+        return credential
     }
 
     nonisolated(nonsending) func credentials(for space: ProtectionSpace) async -> [String: Credential] {

@@ -110,18 +110,23 @@ package struct JobRunner: Sendable {
         defer { self.live.remove(job.id) }
         do throws(LoadError) {
             var configuration = configuration
-            let credentials = NamedCredentials(stores: stores, job: job)
+            let credentials = NamedCredentials(stores: stores, job: job, session: session)
             if let credential = try await credentials.open(settings.proxy.credential) {
                 let proxies = (configuration ?? session.configuration).proxies.showing(credential)
                 configuration = configuration ?? session.configuration
                 configuration?.proxies = proxies
             }
-            let answerer = try await JobChallengeAnswerer.forJob(
-                job, settings.authentication, in: session, stores: stores, credentials: credentials,
+            let credential = try await credentials.open(settings.authentication.credential)
+            let answerer = await JobChallengeAnswerer.forJob(
+                job, settings.authentication, in: session, stores: stores, credential: credential,
                 configuration: &configuration)
-            let content = RequestContent(blobs: blobs, catalog: catalog, upload: live.upload)
-            let (request, copies) = try await content.request(for: job.spec.request, of: job.tenant)
+            let content = RequestContent(
+                blobs: blobs, catalog: catalog, upload: live.upload, contentType: settings.upload.contentType)
+            var (request, copies) = try await content.request(for: job.spec.request, of: job.tenant)
             defer { for path in copies { unlink(path) } }
+            if let signature = credential.flatMap({ SignatureV4($0) }), settings.authentication.allows(.awsSigV4) {
+                try signature.sign(&request, at: .now)
+            }
             return await run(
                 PreparedLoad(
                     job: job, session: session, request: request, configuration: configuration, settings: settings,

@@ -5,6 +5,8 @@ import FetchJobs
 struct NamedCredentials: Sendable {
     let stores: any SessionStores
     let job: ClaimedJob
+    /// The session that it belongs to.
+    let session: Session
 
     /// - Returns: Nil when none is named.
     /// - Throws: `userAuthenticationRequired` when it is gone.
@@ -14,7 +16,11 @@ struct NamedCredentials: Sendable {
         case .inline(let credential): return credential
         case .stored(let id):
             let stored: Credential?
-            do throws(StoreError) { stored = try await stores.openCredential(id, of: job.tenant) } catch {
+            // Of a job in an ephemeral session nothing may be written down.
+            let isNoted = session.configuration.credentialStorage is any AuditedCredentialStorage
+            do throws(StoreError) {
+                stored = try await stores.openCredential(id, of: job.tenant, for: isNoted ? job.id : nil)
+            } catch {
                 throw LoadError(.resourceUnavailable, "The credential that the job names cannot be read.")
             }
             if let stored { return stored }

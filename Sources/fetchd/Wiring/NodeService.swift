@@ -165,11 +165,13 @@ extension FetchJobs.Configuration {
     fileprivate static func ofJobs(_ session: SessionConfiguration) -> Self {
         var defaults = Self(of: session)
         defaults.cookies.jar = .session
+        defaults.authentication.persistence = Credential.Persistence.none
         defaults.authentication.maximumFailures = 1
         defaults.authentication.onFailure = .performDefaultHandling
         defaults.response.decode = []
         defaults.response.multipartReplace = .last
         defaults.destination.allowOverwrite = false
+        defaults.destination.keepPartial = true
         defaults.retry = .init(RetryPolicy())
         return defaults
     }

@@ -15,6 +15,7 @@ struct CredentialRoutes: Sendable {
             Route(.delete, "/v1/credentials", tenant: removeAll),
             Route(.get, "/v1/credentials/{id}", tenant: get),
             Route(.delete, "/v1/credentials/{id}", tenant: remove),
+            Route(.get, "/v1/admin/audit", tenant: audit),
         ]
     }
 
@@ -67,6 +68,24 @@ struct CredentialRoutes: Sendable {
         let session = try call.query(allowing: ["session"]).session()
         let count = try await credentials.removeCredentials(of: sessions.address(session, of: tenant))
         return .json { $0.member("removed", count) }
+    }
+
+    private func audit(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let query = try call.query(allowing: ["credential", "limit", "cursor"])
+        let limit = try query.integer("limit", in: 1...100, default: 25)
+        var credential: StoredCredential.ID?
+        if let text = query["credential"] {
+            credential = StoredCredential.ID(text)
+            if credential == nil { throw Problem(parameter: "credential", "is not the id of a credential (crd_…)") }
+        }
+        let filter = credential?.description ?? ""
+        let after = try query["cursor"].map { try Cursor<CredentialUse.IDKind>($0, filter: filter).after }
+        // One more than is shown tells whether the list goes on.
+        let found = try await credentials.uses(of: credential, tenant: tenant, after: after, limit: limit + 1)
+        let page = found.prefix(limit)
+        let next = found.count > limit ? page.last.map { Cursor(after: $0.id, filter: filter).text } : nil
+        let text = Query.text([("credential", credential?.description)])
+        return .page(page, next: next, of: "/v1/admin/audit?limit=\(limit)\(text)") { $0.write(&$1) }
     }
 
     private static let notFound = Problem(.notFound, "There is no credential with this id.")

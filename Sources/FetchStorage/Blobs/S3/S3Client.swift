@@ -81,22 +81,11 @@ struct S3Client: Sendable {
         let path = "/\(configuration.bucket)" + (key.isEmpty ? "" : "/\(configuration.prefix)\(key)")
         let url = try URLRecord(
             configuration.origin + path + (text.isEmpty ? "" : "?" + text.joined(separator: "&")))
-        let date = SignatureV4.date(.now)
-        let payload = SignatureV4.hash(body)
-        let message = SignatureV4.Message(
-            method: method.rawValue,
-            path: path,
-            query: query,
-            headers: [("host", url.authority), ("x-amz-content-sha256", payload), ("x-amz-date", date)],
-            payload: payload
-        )
-        var fields = headers
-        fields[.amzDate] = date
-        fields[.amzContentSHA256] = payload
-        fields[.authorization] = signature.authorization(for: message, date: date)
-        return Request(
-            url: url, method: method, headerFields: fields,
+        var request = Request(
+            url: url, method: method, headerFields: headers,
             body: method == .put || method == .post ? .bytes(body) : nil)
+        try signature.sign(&request, at: .now)
+        return request
     }
 
     private static func checked(_ answer: Answer) throws(StoreError) -> Answer {
@@ -110,20 +99,5 @@ struct S3Client: Sendable {
         case 507: StoreError(.full, "The blob store has no room left.")
         default: StoreError(.blob, "The blob store answers with the status \(status).")
         }
-    }
-}
-
-extension URLRecord {
-    /// Host and port, the latter where it is not the scheme's own.
-    fileprivate var authority: String { (host ?? "") + (port.map { ":\($0)" } ?? "") }
-}
-
-extension HTTPField.Name {
-    fileprivate static let amzDate = Self(constant: "x-amz-date")
-    fileprivate static let amzContentSHA256 = Self(constant: "x-amz-content-sha256")
-
-    private init(constant: String) {
-        guard let name = HTTPField.Name(constant) else { preconditionFailure("\(constant) is not a field name") }
-        self = name
     }
 }

@@ -1,20 +1,24 @@
 import Crypto
 import FetchEngine
-import FetchJobs
 import Foundation
-import Glibc
 
 /// Signs requests as AWS Signature Version 4 says.
 ///
 /// libcurl's own signature is not used: it signs queries as they come, where the rules want them sorted.
-struct SignatureV4: Sendable {
+package struct SignatureV4: Sendable {
     /// Who signs; the secret never prints itself.
-    struct Credentials: Sendable, CustomStringConvertible {
+    package struct Credentials: Sendable, CustomStringConvertible {
         let accessKeyID: String
         let secretAccessKey: String
         let sessionToken: String?
 
-        var description: String { "<redacted>" }
+        package init(accessKeyID: String, secretAccessKey: String, sessionToken: String?) {
+            self.accessKeyID = accessKeyID
+            self.secretAccessKey = secretAccessKey
+            self.sessionToken = sessionToken
+        }
+
+        package var description: String { "<redacted>" }
     }
 
     /// What is signed of a request.
@@ -32,6 +36,12 @@ struct SignatureV4: Sendable {
     let credentials: Credentials
     let region: String
     let service: String
+
+    package init(credentials: Credentials, region: String, service: String) {
+        self.credentials = credentials
+        self.region = region
+        self.service = service
+    }
 
     /// The value of `Authorization`.
     ///

@@ -2,7 +2,7 @@ import FetchEngine
 import Foundation
 import Testing
 
-@testable import FetchStorage
+@testable import FetchJobs
 
 /// The published test suite of AWS Signature Version 4; see the README beside the vectors.
 @Suite struct SignatureV4Tests {

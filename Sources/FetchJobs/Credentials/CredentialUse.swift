@@ -1,0 +1,43 @@
+package import FetchEngine
+
+/// That a stored credential was given to a job, to convince a server or a proxy.
+package struct CredentialUse: Sendable {
+    package enum IDKind: IdentifierKind {
+        package static let prefix = "use"
+    }
+
+    package typealias ID = Identifier<IDKind>
+
+    package let id: ID
+    package let usedAt: Timestamp
+    package let credential: StoredCredential.ID
+    /// Nil when the job was one of an ephemeral session.
+    package let job: Job.ID?
+    /// The protection space, as ``ProtectionSpace`` writes it.
+    package let space: RawJSON
+
+    package init(id: ID, usedAt: Timestamp, credential: StoredCredential.ID, job: Job.ID?, space: RawJSON) {
+        self.id = id
+        self.usedAt = usedAt
+        self.credential = credential
+        self.job = job
+        self.space = space
+    }
+
+    package func write(_ writer: inout JSONWriter) {
+        writer.member("id", id.description)
+        writer.member("action", "credential.used")
+        writer.member("at", usedAt.description)
+        writer.member("credential", credential.description)
+        writer.member("job", job?.description)
+        writer.member("protectionSpace", space)
+    }
+}
+
+/// A storage that notes which job is given what of it.
+package protocol AuditedCredentialStorage: CredentialStorage {
+    /// The default credential of a space for a job, which is noted before it is given.
+    nonisolated(nonsending) func defaultCredential(
+        for space: ProtectionSpace, usedBy job: Job.ID
+    ) async -> Credential?
+}

@@ -1,0 +1,91 @@
+import FetchJobs
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// Jobs for ftp URLs, where the operator lets them be.
+@Suite(.timeLimit(.minutes(3))) struct FTPJobTests {
+    private static let kinds = FTPServerKind.allCases.filter { $0.path != nil }
+    private static let settings = ["SCHEMES_FTP": "true"]
+    private static let content = pattern(2_000_000)
+
+    private func url(_ server: LoopbackServer, _ path: String) -> String { "ftp://127.0.0.1:\(server.port)\(path)" }
+
+    private func body(of job: [String: Any], _ service: ServiceProcess) async throws -> [UInt8] {
+        try await service.request(.get, try #require(member(job, "body", "href", as: String.self), "\(job)")).body
+    }
+
+    // NET-2, AUT-31, CRD-3, UPL-1: a credential of the job, of its URL, or stored for the server.
+    @Test(arguments: kinds) func `a file is got and put by who may log in`(_ kind: FTPServerKind) async throws {
+        let server = try await LoopbackServer.ftp(kind, files: ["big.bin": Self.content])
+        let rule = "127.0.0.1:\(server.port)"
+        try await ServiceProcess.with(allowing: [rule], settings: Self.settings) { service in
+            let nobody = try await service.fetch(url(server, "/big.bin"))
+            #expect(member(nobody, "error", "name") == "userAuthenticationRequired")
+            let own = try await service.fetch(
+                url(server, "/big.bin"),
+                more: #", "kind": "download", "configuration": {"authentication": {"credential": "#
+                    + #"{"user": "\#(kind.user)", "password": "secret"}}}"#)
+            #expect(member(own, "response", "status") == 200, "\(own)")
+            #expect(member(own, "file", "filename") == "big.bin")
+            #expect(try await body(of: own, service) == Self.content)
+            let put = try await service.fetch(
+                url(server, "/new.txt").replacing("//", with: "//\(kind.user):secret@"),
+                request: #", "method": "PUT", "body": {"text": "mine"}"#)
+            #expect(member(put, "state") == "succeeded", "\(put)")
+            #expect(server.directory.text(of: "files/new.txt") == "mine")
+            let stored = try await service.request(
+                .post, "/v1/credentials",
+                body: #"{"protectionSpace": {"host": "127.0.0.1", "port": \#(server.port), "protocol": "ftp", "#
+                    + #""authenticationMethod": "default"}, "user": "\#(kind.user)", "password": "secret"}"#)
+            #expect(stored.status == 201, "\(stored.text)")
+            let got = try await service.fetch(url(server, "/new.txt"))
+            #expect(try await body(of: got, service) == Array("mine".utf8))
+            #expect(!"\(own)\(put)\(got)\(service.logged)".contains("secret"))
+        }
+    }
+
+    // DLD-14, NET-2: REST
+    @Test(.enabled(if: FTPServerKind.vsftpd.path != nil))
+    func `a download goes on where another one stopped`() async throws {
+        let server = try await LoopbackServer.ftp(.vsftpd, files: ["big.bin": Self.content], rate: 1_000_000)
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(server.port)"], settings: Self.settings) { service in
+            let address = url(server, "/big.bin").replacing("//", with: "//anonymous:secret@")
+            func job(_ more: String) -> String { #"{"kind": "download", "request": {"url": "\#(address)"}\#(more)}"# }
+            let answer = try await service.request(.post, "/v1/jobs", body: job(""))
+            let id = try #require(member(answer.json, "id", as: String.self), "\(answer.text)")
+            let running = try await service.job(id) {
+                member($0, "progress", "bytesReceived", as: Int.self) ?? 0 > 100_000
+            }
+            #expect(member(running, "resumable") == true)
+            _ = try await service.request(.post, "/v1/jobs/\(id)/cancel?produceResumeData=true")
+            let stopped = try await service.job(id) { member($0, "state") == "cancelled" }
+            let data = try #require(member(stopped, "error", "resumeData", as: String.self), "\(stopped)")
+            let again = try await service.request(
+                .post, "/v1/jobs", body: job(#", "resumeFrom": "\#(data)""#), headers: [.prefer: "wait=30"])
+            #expect(member(again.json, "response", "status") == 206, "\(again.text)")
+            #expect(member(again.json, "body", "digest") == SHA256Digest(of: Self.content).field)
+        }
+        #expect(server.directory.text(of: "log").contains("REST "))
+    }
+
+    // SEC-8, SEC-10, SEC-11: the same addresses as by http, and no way there by a redirect.
+    @Test func `the guard judges ftp as it does http`() async throws {
+        let origin = try WireOrigin(
+            playing: "HTTP/1.1 302 F\r\nLocation: ftp://a.example/\r\nContent-Length: 0\r\n\r\n")
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"], settings: Self.settings) { service in
+            for (url, code) in [
+                ("ftp://127.0.0.1/f", "addressForbidden"), ("ftp://10.0.0.1:2121/f", "addressForbidden"),
+                ("ftps://[::1]/f", "addressForbidden"), ("ftp://localhost/f", "hostForbidden"),
+                ("ftp://8.8.8.8:22/f", "portForbidden"), (origin.url(), "redirectTargetForbidden"),
+            ] {
+                let job = try await service.fetch(url)
+                #expect(member(job, "error", "name") == code, "\(url): \(job)")
+            }
+            let method = try await service.request(
+                .post, "/v1/jobs", body: #"{"request": {"url": "ftp://a.example/f", "method": "DELETE"}}"#)
+            #expect(method.status == 422 && method.text.contains("/request/method"))
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import FetchEngine
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// Credentials that are more than a password for Basic or Digest, in jobs against real servers.
+@Suite(.timeLimit(.minutes(2))) struct CredentialKindTests {
+    private func authentication(_ credential: String, more: String = "") -> String {
+        #", "configuration": {"authentication": {"credential": \#(credential)\#(more)}}"#
+    }
+
+    // AUT-25, CRD-1
+    @Test(.enabled(if: KerberosRealm.isInstalled && LoopbackServer.hasApache(modules: "auth_gssapi")))
+    func `a password of a Kerberos realm answers Negotiate`() async throws {
+        let realm = try await KerberosRealm()
+        let server = try await LoopbackServer.apache(realm: realm)
+        let rules = ["localhost", "127.0.0.1:\(server.port)"]
+        let settings = realm.environment.filter { $0.key == "KRB5_CONFIG" }
+        try await ServiceProcess.with(allowing: rules, settings: settings) { service in
+            let url = server.url("/kerberos/page", host: "localhost")
+            #expect(member(try await service.fetch(url), "response", "status") == 401)
+            let credential = #"{"user": "aladdin@CAVE.TEST", "password": "\#(Cave.password)"}"#
+            let job = try await service.fetch(url, more: authentication(credential))
+            #expect(member(job, "response", "status") == 200, "\(job)")
+            let href = try #require(member(job, "body", "href", as: String.self))
+            #expect(try await service.request(.get, href).text == Cave.treasure)
+            let basic = try await service.fetch(url, more: authentication(credential, more: #", "methods": ["basic"]"#))
+            #expect(member(basic, "response", "status") == 401)
+            #expect(!"\(job)\(service.logged)".contains(Cave.password))
+        }
+        #expect(try await server.accessLog(3).contains("GET /kerberos/page 200 aladdin@CAVE.TEST"))
+    }
+
+    // AUT-27
+    @Test(.enabled(if: LoopbackServer.nginx != nil), arguments: ["", "permanent"])
+    func `a server that asks for a certificate is shown that of the job, or the one stored`(stored: String) async throws
+    {
+        let authority = try await TestAuthority()
+        let client = try await authority.issue("client")
+        let server = try await LoopbackServer.nginxTLS(
+            try await authority.issue("server"),
+            directives: ["ssl_client_certificate \(authority.certificatePath)", "ssl_verify_client optional"])
+        func json(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self).replacing("\n", with: "\\n") }
+        let trust = #""serverTrust": {"policy": "custom", "anchors": "\#(json(authority.certificate))"}"#
+        let identity = #""certificateChain": "\#(json(client.certificate))", "privateKey": "\#(json(client.key))""#
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(server.port)"]) { service in
+            func answer(_ authentication: String) async throws -> String {
+                let job = try await service.fetch(
+                    "https://127.0.0.1:\(server.port)/", more: #", "configuration": {\#(trust)\#(authentication)}"#)
+                let href = try #require(member(job, "body", "href", as: String.self), "\(job)")
+                #expect(!"\(job)".contains("PRIVATE KEY"))
+                return try await service.request(.get, href).text
+            }
+            #expect(try await answer("").hasPrefix("NONE"))
+            if stored.isEmpty {
+                let own = #", "authentication": {"credential": {\#(identity)}}"#
+                #expect(try await answer(own).hasPrefix("SUCCESS CN=client"))
+            } else {
+                let space =
+                    #""protectionSpace": {"host": "127.0.0.1", "port": \#(server.port), "#
+                    + #""authenticationMethod": "clientCertificate"}"#
+                let put = try await service.request(.post, "/v1/credentials", body: "{\(space), \(identity)}")
+                #expect(put.status == 201, "\(put.text)")
+                #expect(try await answer("").hasPrefix("SUCCESS CN=client"))
+            }
+            #expect(!service.logged.contains("PRIVATE KEY"))
+        }
+    }
+
+    private static let keys =
+        #""accessKeyID": "AKIDEXAMPLE", "secretAccessKey": "kept to itself", "region": "us-east-1""#
+
+    // No server asks for it, so it is sent at once, to the server of the URL alone.
+    @Test func `requests are signed with an AWS key that the job brings or names`() async throws {
+        let other = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let origin = try WireOrigin(
+            playing: "HTTP/1.1 302 F\r\nLocation: \(other.url())\r\nContent-Length: 0\r\n\r\n")
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)", "127.0.0.1:\(other.port)"]) { service in
+            let inline = #"{\#(Self.keys), "service": "execute-api"}"#
+            let job = try await service.fetch(origin.url("/a?b=c"), more: authentication(inline))
+            #expect(member(job, "response", "status") == 200, "\(job)")
+            let put = try await service.request(
+                .post, "/v1/credentials",
+                body: #"{"protectionSpace": {"host": "127.0.0.1", "authenticationMethod": "awsSigV4"}, \#(Self.keys), "#
+                    + #""service": "s3"}"#)
+            #expect(member(put.json, "kind") == "awsKeys", "\(put.text)")
+            let id = try #require(member(put.json, "id", as: String.self))
+            _ = try await service.fetch(origin.url("/stored"), more: authentication("\"\(id)\""))
+            _ = try await service.fetch(
+                origin.url("/not"), more: authentication("\"\(id)\"", more: #", "methods": ["basic"]"#))
+            #expect(!"\(job)\(put.text)\(service.logged)".contains("kept to itself"))
+        }
+        let heads = origin.received().components(separatedBy: "GET ").dropFirst()
+        let first = try #require(heads.first { $0.hasPrefix("/a?b=c ") })
+        #expect(first.contains("uthorization: AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/"))
+        #expect(first.contains("/us-east-1/execute-api/aws4_request, SignedHeaders=host;x-amz-date, Signature="))
+        #expect(try #require(heads.first { $0.hasPrefix("/stored ") }).contains("/us-east-1/s3/aws4_request"))
+        #expect(try #require(heads.first { $0.hasPrefix("/not ") }).contains("AWS4") == false)
+        #expect(!other.received().contains("AWS4"))
+    }
+
+    // A blob is sent to a real server of the protocol.
+    @Test func `an object is put and got with signed requests`() async throws {
+        let origin = try await Origin.s3()
+        try await ServiceProcess.with(allowing: [origin.rule]) { service in
+            let signed = authentication(#"{\#(Self.keys), "service": "s3"}"#)
+            let bucket = try await service.fetch(origin.url("/box"), request: #", "method": "PUT""#, more: signed)
+            #expect(member(bucket, "response", "status") == 200, "\(bucket)")
+            let bytes = pattern(300_000)
+            let blob = try await service.send(.post, "/v1/blobs", .bytes(bytes))
+            let id = try #require(member(blob.json, "id", as: String.self), "\(blob.text)")
+            let put = try await service.fetch(
+                origin.url("/box/a%20b"), request: #", "method": "PUT", "body": {"blob": "\#(id)"}"#, more: signed)
+            #expect(member(put, "response", "status") == 200, "\(put)")
+            let got = try await service.fetch(origin.url("/box/a%20b"), more: signed)
+            #expect(member(got, "body", "bytes") == 300_000)
+        }
+    }
+}
