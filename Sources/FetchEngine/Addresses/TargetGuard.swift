@@ -65,7 +65,10 @@ public struct TargetGuard: Sendable {
 
     /// Judges an address that a connection is about to be made to, or was made to.
     ///
-    /// - Parameter scheme: That of the URL which is loaded.
+    /// - Parameters:
+    ///   - address: Where to.
+    ///   - port: The port there.
+    ///   - scheme: That of the URL which is loaded.
     public func judge(_ address: IPAddress, port: UInt16, for scheme: String = "http") throws(TargetRefusal) {
         guard policy.isRestricted else { return }
         if policy.endpoints.contains(TargetPolicy.Endpoint(address: address, port: port)) { return }

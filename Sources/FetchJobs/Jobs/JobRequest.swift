@@ -42,7 +42,7 @@ extension JobRequest {
         let names: Set = [
             "url", "urlTemplate", "variables", "method", "headers", "body", "cachePolicy", "mainDocumentURL",
         ]
-        guard let object = reader.object(of: names) else { return nil }
+        guard let object = reader.object(of: names, refusing: Self.refused) else { return nil }
         let url = Self.url(object)
         method = object["method"].flatMap { Self.method($0) } ?? .get
         headers = object["headers"].map { Self.headers($0) } ?? HTTPFields()
@@ -55,6 +55,11 @@ extension JobRequest {
         userInfo = Credential(userinfoOf: url)
         if userInfo == nil { object["url"]?.refuse("has a user name or password that is not UTF-8") }
     }
+
+    /// Members that a client of the URL Loading System may look for (PRT-6).
+    private static let refused: KeyValuePairs = [
+        "properties": "cannot be had: they are for protocols of a program's own, of which a service has none"
+    ]
 
     private static func method(_ reader: JSONReader) -> HTTPRequest.Method? {
         guard let text = reader.string(maximumLength: 32) else { return nil }

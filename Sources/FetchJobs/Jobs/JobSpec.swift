@@ -88,7 +88,7 @@ extension JobSpec {
             "kind", "session", "request", "configuration", "priority", "runAt", "expiresAt", "suspended", "labels",
             "resumeFrom", "webhook",
         ]
-        guard let object = reader.object(of: names) else { return nil }
+        guard let object = reader.object(of: names, refusing: Self.refused) else { return nil }
         var userInfo: Credential?
         let request = object.required("request").flatMap { JobRequest(reader: $0, userInfo: &userInfo) }
         kind = object["kind"]?.oneOf(Kind.self) ?? .data
@@ -116,6 +116,12 @@ extension JobSpec {
         }
         check(reader.check)
     }
+
+    /// Members that a client of the URL Loading System may look for (SES-5, SES-15).
+    private static let refused: KeyValuePairs = [
+        "initiated": "cannot be had: no job runs for somebody in front of a screen; its priority says how urgent it is",
+        "discretionary": "cannot be had: jobs run as soon as there is room; runAt says when the earliest time is",
+    ]
 
     /// Tells which rules between members are broken that may change.
     func check(_ check: InputCheck) {
