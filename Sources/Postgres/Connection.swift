@@ -39,10 +39,13 @@ package actor Connection: QueryRunner {
         /// A host name is resolved here and blocks the loop while it is; give addresses or a socket directory where
         /// that matters.
         func startConnecting() -> OpaquePointer? {
-            let settings = [
+            var settings = [
                 ("dbname", connectionString), ("fallback_application_name", applicationName),
                 ("client_encoding", "UTF8"),
             ]
+            // No statement of ours runs long enough to be worth compiling, and to try costs some hundred milliseconds. A
+            // pooler refuses the setting; before the connection string, so that its own options count.
+            if preparesStatements { settings.insert(("options", "-c jit=off"), at: 0) }
             let keywords = settings.map { strdup($0.0) }
             let values = settings.map { strdup($0.1) }
             defer { (keywords + values).forEach { free($0) } }

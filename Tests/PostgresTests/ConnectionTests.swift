@@ -28,6 +28,20 @@ import Testing
         }
     }
 
+    @Test(arguments: [("", "off"), (" options='-c jit=on'", "on")])
+    func `statements are not compiled, unless the connection string says so`(
+        options: String, expected: String
+    ) async throws {
+        try await TestDatabase.with { database in
+            let configuration = Connection.Configuration(connectionString: database.connectionString + options)
+            let connection = try await Connection.open(configuration, on: TestDatabase.loop)
+            let row = try await connection.query("SELECT setting, source FROM pg_settings WHERE name = 'jit'").first
+            #expect(try row?.decode(String.self, at: 0) == expected)
+            #expect(try row?.decode(String.self, at: 1) == "client")
+            await connection.close()
+        }
+    }
+
     @Test func `a violated constraint is named`() async throws {
         try await TestDatabase.with { database in
             try await database.client.query("CREATE TABLE t (n int CONSTRAINT t_positive CHECK (n > 0))")
