@@ -1,6 +1,7 @@
 import FetchEngine
 import FetchJobs
 import Foundation
+import Glibc
 import HTTPTypes
 import TestSupport
 import Testing
@@ -95,6 +96,45 @@ import Testing
             #expect(member(job, "attempts", "1", "state") == "succeeded")
             #expect(try await self.content(of: job, service) == content)
             #expect(count.value == 2)
+        }
+    }
+
+    // LIF-7, DLD-16: like any download, it goes on with the bytes that are there.
+    @Test func `a data job that has become a download goes on after its node was killed`() async throws {
+        let (content, count, gate) = (pattern(400_000), Progress(), Gate())
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                guard count.add(1) > 1 else {
+                    try connection.send("HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: 400000\r\n\r\n")
+                    try connection.send(Array(content[..<200_000]))
+                    return try gate.wait()
+                }
+                let range = try #require(head.firstMatch(of: /range: bytes=([0-9]+)-/.ignoresCase()))
+                let start = try #require(Int(range.output.1))
+                try connection.send(
+                    "HTTP/1.1 206 P\r\nETag: \"e\"\r\nContent-Range: bytes \(start)-399999/400000\r\n"
+                        + "Content-Length: \(400_000 - start)\r\n\r\n")
+                try connection.send(Array(content[start...]))
+            }
+        }
+        let (rules, settings) = (["127.0.0.1:\(origin.port)"], ["WORKER_LEASE_SECONDS": "1"])
+        try await ServiceProcess.Place.with(allowing: rules, settings: settings) { place in
+            let key = try await place.run("keys", "create")
+            let first = try await ServiceProcess.start(place, key: key)
+            let rule = #"{"aboveBytes": 1000}"#
+            let answer = try await first.request(.post, "/v1/jobs", body: job(origin.url("/f.bin"), rule))
+            let id = try #require(member(answer.json, "id", as: String.self), "\(answer.text)")
+            let files = "\(place.directory)/downloads/\(id)"
+            try await until { FileManager.default.fileExists(atPath: "\(files)/checkpoint") }
+            first.send(SIGKILL)
+            #expect(try await first.waitForEnd() == -SIGKILL)
+            gate.open()
+            let second = try await ServiceProcess.start(place, key: key)
+            let job = try await second.job(id) { member($0, "state") == "succeeded" }
+            #expect(member(job, "kind") == "download" && member(job, "response", "status") == 206)
+            #expect(try await self.content(of: job, second) == content)
+            #expect(count.value == 2)
+            #expect(try await second.stop() == 0)
         }
     }
 
