@@ -164,7 +164,11 @@ CREATE TABLE public.jobs (
     id uuid NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     spec json NOT NULL,
-    sealed_secrets bytea
+    sealed_secrets bytea,
+    host text COLLATE pg_catalog."C",
+    kind text COLLATE pg_catalog."C",
+    session text COLLATE pg_catalog."C",
+    labels text[]
 );
 
 CREATE TABLE public.nodes (
@@ -472,6 +476,22 @@ CREATE INDEX idempotency_keys_created_at ON public.idempotency_keys USING btree 
 
 COMMENT ON INDEX public.idempotency_keys_created_at IS 'nodes.tidy';
 
+CREATE INDEX jobs_host ON public.jobs USING btree (tenant_id, host, id);
+
+COMMENT ON INDEX public.jobs_host IS 'jobs.list of a host';
+
+CREATE INDEX jobs_kind ON public.jobs USING btree (tenant_id, kind, id) WHERE (kind <> 'data'::text);
+
+COMMENT ON INDEX public.jobs_kind IS 'jobs.list of downloads and uploads; most jobs are neither';
+
+CREATE INDEX jobs_labels ON public.jobs USING gin (labels) WITH (fastupdate=off) WHERE (labels IS NOT NULL);
+
+COMMENT ON INDEX public.jobs_labels IS 'jobs.list of labels, which begin with the tenant';
+
+CREATE INDEX jobs_session ON public.jobs USING btree (tenant_id, session, id) WHERE (session IS NOT NULL);
+
+COMMENT ON INDEX public.jobs_session IS 'jobs.list of a session';
+
 CREATE INDEX queue_cancelling ON public.queue USING btree (node_id) WHERE cancelling;
 
 COMMENT ON INDEX public.queue_cancelling IS 'nodes.pulse';
@@ -507,6 +527,10 @@ COMMENT ON INDEX public.queue_waiting IS 'queue.claim; for all tenants, since an
 CREATE INDEX results_blob_id ON public.results USING btree (blob_id) WHERE (blob_id IS NOT NULL);
 
 COMMENT ON INDEX public.results_blob_id IS 'blobs.orphans: a file tells its id only';
+
+CREATE INDEX results_error_name ON public.results USING btree (tenant_id, error_name, job_id) WHERE (error_name IS NOT NULL);
+
+COMMENT ON INDEX public.results_error_name IS 'jobs.list of an error';
 
 CREATE INDEX results_unsuccessful ON public.results USING btree (tenant_id, state, job_id) WHERE (state <> 'succeeded'::text);
 

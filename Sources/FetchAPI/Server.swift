@@ -33,6 +33,7 @@ package struct Server: Service {
     /// What the server needs of the rest of the service.
     package struct Ports: Sendable {
         package let jobs: any JobStore
+        package let statistics: any StatisticsStore
         package let sessions: any SessionStore
         package let snapshots: any SnapshotStore
         package let webhooks: any WebhookStore
@@ -58,6 +59,7 @@ package struct Server: Service {
 
         package init(
             jobs: any JobStore,
+            statistics: any StatisticsStore,
             sessions: any SessionStore,
             snapshots: any SnapshotStore,
             webhooks: any WebhookStore,
@@ -79,6 +81,7 @@ package struct Server: Service {
             defaults: @escaping @Sendable (SessionSpec.Kind) -> FetchJobs.Configuration
         ) {
             self.jobs = jobs
+            self.statistics = statistics
             self.sessions = sessions
             self.snapshots = snapshots
             self.webhooks = webhooks
@@ -146,6 +149,7 @@ package struct Server: Service {
         return jobs.routes + batch.routes + JobControlRoutes(jobs: ports.jobs, holds: holds).routes
             + JobActionRoutes(jobs: ports.jobs, holds: holds).routes
             + HARRoute(jobs: ports.jobs).routes
+            + StatisticsRoute(statistics: ports.statistics).routes
             + SessionRoutes(
                 sessions: ports.sessions, snapshots: ports.snapshots, known: sessions, endpoints: known,
                 defaults: ports.defaults

@@ -49,6 +49,7 @@ struct TestServer {
     var ports: Server.Ports {
         Server.Ports(
             jobs: jobs,
+            statistics: jobs,
             sessions: sessions,
             snapshots: sessions,
             webhooks: webhooks,

@@ -6,7 +6,7 @@ import Synchronization
 /// The jobs of a test, in memory: the second form of ``JobStore``.
 ///
 /// Nothing runs them; a test says how they end.
-package final class MemoryJobStore: JobStore {
+package final class MemoryJobStore: JobStore, StatisticsStore {
     private struct State {
         var jobs: [Job.ID: Job] = [:]
         var specs: [Job.ID: JobSpec] = [:]
@@ -191,6 +191,23 @@ package final class MemoryJobStore: JobStore {
                 failures: jobs.filter { $0.state == .failed }.sorted { $0.id > $1.id }.prefix(10)
                     .map { Self.summary($0, state.specs[$0.id]) }
             )
+        }
+    }
+
+    package func statistics(of tenant: Tenant.ID, since time: Timestamp) async throws(StoreError) -> JobStatistics {
+        try check()
+        return state.withLock { state in
+            var statistics = JobStatistics(from: time, to: .now)
+            var hour = JobStatistics.Hour(start: time)
+            for job in state.jobs.values where job.tenant == tenant {
+                if job.state.isFinal {
+                    hour.jobs[job.state, default: 0] += 1
+                } else {
+                    statistics.current[job.state, default: 0] += 1
+                }
+            }
+            statistics.hours = [hour]
+            return statistics
         }
     }
 

@@ -1,3 +1,4 @@
+import FetchEngine
 import FetchJobs
 import Postgres
 
@@ -54,18 +55,24 @@ struct Enqueuing: Sendable {
                     """
                     -- jobs.enqueue
                     WITH input AS (
-                        SELECT tenant_id, id, spec, rank, endpoint_id, secrets, position <= \(reserved) AS is_claimed
+                        SELECT tenant_id, id, spec, rank, endpoint_id, secrets, kind, host, has_labels,
+                            position <= \(reserved) AS is_claimed
                         FROM unnest(
                             \(submissions.map(\.job.tenant)),
                             \(submissions.map(\.job.id)),
                             \(submissions.map(\.spec)),
                             \(submissions.map(\.job.spec.rank)),
                             \(submissions.map(\.job.spec.webhook?.endpoint)),
-                            \(submissions.map(\.secrets))
-                        ) WITH ORDINALITY AS input (tenant_id, id, spec, rank, endpoint_id, secrets, position)
+                            \(submissions.map(\.secrets)),
+                            \(submissions.map(\.job.spec.kind.rawValue)),
+                            \(submissions.map(\.job.spec.request.url.host)),
+                            \(submissions.map { !$0.job.spec.labels.isEmpty })
+                        ) WITH ORDINALITY AS input (
+                            tenant_id, id, spec, rank, endpoint_id, secrets, kind, host, has_labels, position
+                        )
                     ), job AS (
-                        INSERT INTO jobs (tenant_id, id, spec, sealed_secrets)
-                        SELECT tenant_id, id, spec, secrets
+                        INSERT INTO jobs (tenant_id, id, spec, sealed_secrets, kind, host, labels)
+                        SELECT tenant_id, id, spec, secrets, kind, host, CASE WHEN has_labels THEN \(Query.labels) END
                         FROM input
                     ), queued AS (
                         INSERT INTO queue (tenant_id, job_id, rank, endpoint_id, claim, node_id, claimed_at)
@@ -109,10 +116,14 @@ struct Enqueuing: Sendable {
                         \(submissions.map(\.job.idempotency?.fingerprint.bytes)),
                         \(submissions.map(\.job.spec.runAt)),
                         \(submissions.map(\.job.spec.expiresAt)),
-                        \(submissions.map(\.job.spec.isSuspended))
+                        \(submissions.map(\.job.spec.isSuspended)),
+                        \(submissions.map(\.job.spec.kind.rawValue)),
+                        \(submissions.map(\.job.spec.request.url.host)),
+                        \(submissions.map { $0.job.spec.session?.description }),
+                        \(submissions.map { !$0.job.spec.labels.isEmpty })
                     ) AS input (
                         tenant_id, id, spec, rank, endpoint_id, session_id, secrets, key, fingerprint, run_at,
-                        expires_at, suspended
+                        expires_at, suspended, kind, host, session, has_labels
                     )
                 ), session AS MATERIALIZED (
                     SELECT s.tenant_id, s.id, s.endpoint_id, s.kind = 'background' AND NOT s.has_events AS is_quiet
@@ -130,7 +141,7 @@ struct Enqueuing: Sendable {
                 ), allowed AS MATERIALIZED (
                     SELECT i.tenant_id, i.id, i.spec, i.rank, coalesce(i.endpoint_id, session.endpoint_id) AS endpoint_id,
                         i.session_id, i.secrets, i.key, i.fingerprint, i.run_at, i.expires_at,
-                        i.suspended
+                        i.suspended, i.kind, i.host, i.session, i.has_labels
                     FROM input i
                     LEFT JOIN session ON session.tenant_id = i.tenant_id AND session.id = i.session_id
                     WHERE i.session_id IS NULL OR session.id IS NOT NULL
@@ -148,8 +159,9 @@ struct Enqueuing: Sendable {
                     FROM allowed
                     WHERE key IS NULL OR id IN (SELECT job_id FROM new_key)
                 ), job AS (
-                    INSERT INTO jobs (tenant_id, id, spec, sealed_secrets)
-                    SELECT tenant_id, id, spec, secrets
+                    INSERT INTO jobs (tenant_id, id, spec, sealed_secrets, kind, host, session, labels)
+                    SELECT tenant_id, id, spec, secrets, kind, host, session,
+                        CASE WHEN has_labels THEN \(Query.labels) END
                     FROM accepted
                 )
                 INSERT INTO queue (

@@ -44,8 +44,9 @@ extension PostgresJobStore {
                 -- jobs.change
                 WITH changed AS (
                     UPDATE jobs
-                    SET spec = \(RawJSON(spec.json))
-                    WHERE tenant_id = \(tenant) AND id = \(id) AND spec::text = \(old)::text
+                    SET spec = new.spec, labels = \(Query.labels(of: "new.spec", tenant: "jobs.tenant_id"))
+                    FROM (SELECT \(RawJSON(spec.json)) AS spec) AS new
+                    WHERE tenant_id = \(tenant) AND id = \(id) AND jobs.spec::text = \(old)::text
                     RETURNING tenant_id, id
                 ), queued AS (
                     UPDATE queue q

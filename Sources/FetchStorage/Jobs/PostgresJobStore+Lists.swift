@@ -15,15 +15,7 @@ extension PostgresJobStore {
 
     package func overview(of tenant: Tenant.ID) async throws(StoreError) -> Overview {
         try await StoreError.wrap {
-            let waiting = try await client.query(
-                """
-                -- jobs.overview
-                SELECT state, count(*), min(run_at)
-                FROM (SELECT \(Query.jobState) AS state, q.run_at FROM queue q, (SELECT NULL::text AS state) r
-                    WHERE q.tenant_id = \(tenant)) AS job
-                GROUP BY state
-                """
-            )
+            let waiting = try await client.query(Self.waiting(of: tenant))
             let ended = try await client.query(
                 """
                 -- jobs.overviewOfEnded
@@ -104,42 +96,8 @@ extension PostgresJobStore {
         return Self.summaries(of: tenant, source, page)
     }
 
-    /// The same for filters that no index is made for: the jobs of the tenant are looked at one by one.
-    private static func search(of tenant: Tenant.ID, _ filter: JobFilter, page: JobPage) -> Query {
-        let start = page.after ?? Job.ID(UUIDv7(high: .max, low: .max))
-        let source: Query = """
-            SELECT j.id AS job_id
-            FROM jobs j
-            LEFT JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
-            LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
-            WHERE j.tenant_id = \(tenant) AND j.id < \(start)
-                AND j.id >= \(Job.ID(earliestAt: filter.createdAfter ?? Timestamp(microseconds: 0)))
-                AND (\(filter.createdBefore) IS NULL OR j.created_at < \(filter.createdBefore))
-                AND (\(filter.createdAfter) IS NULL OR j.created_at >= \(filter.createdAfter))
-                AND (\(filter.state) IS NULL OR \(Query.jobState) = \(filter.state))
-                AND (\(filter.kind?.rawValue) IS NULL OR j.spec ->> 'kind' = \(filter.kind?.rawValue))
-                AND (
-                    \(filter.session?.description) IS NULL
-                    OR coalesce(j.spec ->> 'session', \(TenantSession.ID.default.description))
-                        = \(filter.session?.description)
-                )
-                AND (
-                    \(filter.host) IS NULL
-                    OR substring(j.spec #>> '{request,url}' FROM '^[a-z]+://(\\[[^]]*\\]|[^/:?#]*)') = \(filter.host)
-                )
-                AND (\(filter.error) IS NULL OR r.error_name = \(filter.error))
-                AND NOT EXISTS (
-                    SELECT
-                    FROM unnest(\(filter.labels.map(\.name)), \(filter.labels.map(\.value))) AS wanted (name, value)
-                    WHERE j.spec #>> ARRAY['labels', wanted.name] IS DISTINCT FROM wanted.value
-                )
-            ORDER BY j.id DESC
-            """
-        return Self.summaries(of: tenant, source, page)
-    }
-
     /// The jobs that a query gives, as lists show them.
-    private static func summaries(of tenant: Tenant.ID, _ source: Query, _ page: JobPage) -> Query {
+    static func summaries(of tenant: Tenant.ID, _ source: Query, _ page: JobPage) -> Query {
         """
         -- jobs.list
         WITH page AS MATERIALIZED (\(source) LIMIT \(page.limit))
@@ -151,13 +109,6 @@ extension PostgresJobStore {
         LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
         ORDER BY j.id DESC
         """
-    }
-}
-
-extension Job.ID {
-    /// No id made at that time, or later, comes before it.
-    init(earliestAt time: Timestamp) {
-        self.init(UUIDv7(high: UInt64(max(0, time.microseconds / 1000)) << 16, low: 0))
     }
 }
 

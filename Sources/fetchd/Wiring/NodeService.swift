@@ -110,6 +110,7 @@ private struct RunningNode {
             configuration: settings.server,
             ports: Server.Ports(
                 jobs: EphemeralJobStore(stored: storedJobs, sessions: storedSessions, ephemeral: ephemeral),
+                statistics: storedJobs,
                 sessions: EphemeralSessionStore(stored: storedSessions, ephemeral: ephemeral),
                 snapshots: PostgresSnapshotStore(client: database.client),
                 webhooks: PostgresWebhookStore(client: database.client, ring: ring, onDue: courier.wake),

@@ -1,0 +1,85 @@
+import FetchJobs
+import Postgres
+
+// Lists of jobs by more than their state.
+
+extension PostgresJobStore {
+    /// How far the clocks that ids are made by may be from the database's.
+    private static let clockDifference = Duration.seconds(3600)
+
+    /// The newest jobs first that a filter means.
+    ///
+    /// What is not asked for is not in the text, so that each combination has a plan of its own: it walks the index of
+    /// the rarest of its members, or the jobs of the tenant when there is none.
+    static func search(of tenant: Tenant.ID, _ filter: JobFilter, page: JobPage) -> Query {
+        let start = page.after ?? Job.ID(UUIDv7(high: .max, low: .max))
+        let source: Query = """
+            SELECT j.id AS job_id
+            FROM jobs j
+            LEFT JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
+            LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
+            WHERE j.tenant_id = \(tenant) AND j.id < \(start)\(times(filter))\(members(filter, tenant))
+            ORDER BY j.id DESC
+            """
+        return summaries(of: tenant, source, page)
+    }
+
+    /// Ids tell when jobs were stored, but for the difference of clocks.
+    private static func times(_ filter: JobFilter) -> Query {
+        var conditions: Query = ""
+        if let time = filter.createdAfter {
+            let first = Job.ID(earliestAt: time.advanced(by: .zero - clockDifference))
+            conditions = "\(conditions) AND j.created_at >= \(time) AND j.id >= \(first)"
+        }
+        if let time = filter.createdBefore {
+            let last = Job.ID(earliestAt: time.advanced(by: clockDifference))
+            conditions = "\(conditions) AND j.created_at < \(time) AND j.id < \(last)"
+        }
+        return conditions
+    }
+
+    private static func members(_ filter: JobFilter, _ tenant: Tenant.ID) -> Query {
+        var conditions: Query = ""
+        if let state = filter.state { conditions = "\(conditions) AND \(Query.jobState) = \(state)" }
+        switch filter.kind {
+        case nil: break
+        case .data: conditions = "\(conditions) AND j.kind = 'data'"
+        // Twice, since the index that leaves out the others is found by these words.
+        case .download, .upload:
+            conditions = "\(conditions) AND j.kind <> 'data' AND j.kind = \(filter.kind?.rawValue)"
+        }
+        if let session = filter.session {
+            conditions =
+                session == .default
+                ? "\(conditions) AND j.session IS NULL" : "\(conditions) AND j.session = \(session.description)"
+        }
+        if let host = filter.host { conditions = "\(conditions) AND j.host = \(host)" }
+        if let error = filter.error { conditions = "\(conditions) AND r.error_name = \(error)" }
+        if !filter.labels.isEmpty {
+            let labels = filter.labels.map { "\(tenant):\($0.name):\($0.value)" }
+            conditions = "\(conditions) AND j.labels @> \(labels)"
+        }
+        return conditions
+    }
+}
+
+extension Query {
+    /// The column `labels` of a job whose `tenant_id` and `spec` are in the row at hand.
+    static var labels: Query { labels(of: "spec", tenant: "tenant_id") }
+
+    static func labels(of spec: Query, tenant: Query) -> Query {
+        """
+        (
+            SELECT array_agg(\(tenant) || ':' || label.key || ':' || label.value)
+            FROM json_each_text(\(spec) -> 'labels') AS label
+        )
+        """
+    }
+}
+
+extension Job.ID {
+    /// No id made at that time, or later, comes before it.
+    init(earliestAt time: Timestamp) {
+        self.init(UUIDv7(high: UInt64(max(0, time.microseconds / 1000)) << 16, low: 0))
+    }
+}

@@ -1,0 +1,109 @@
+package import FetchJobs
+import Postgres
+
+// What ended is counted as it is settled, by the minute, so counts are cheap however many jobs there are. Times are
+// those of a sample of bounded size: the jobs submitted last.
+
+extension PostgresJobStore: StatisticsStore {
+    private static let maximumHosts = 100
+
+    package func statistics(of tenant: Tenant.ID, since time: Timestamp) async throws(StoreError) -> JobStatistics {
+        try await StoreError.wrap {
+            var statistics = JobStatistics(from: time, to: .now)
+            for row in try await client.query(Self.waiting(of: tenant)) {
+                statistics.current[try row.decode(JobState.self, at: 0)] = try row.decode(Int64.self, at: 1)
+            }
+            statistics.hours = try Self.hours(try await client.query(Self.ended(of: tenant, since: time)))
+            for row in try await client.query(Self.sample(of: tenant, since: time)) {
+                try statistics.take(row, maximumHosts: Self.maximumHosts)
+            }
+            return statistics
+        }
+    }
+
+    /// How many jobs of a tenant are in each state that is not final, and since when the first of them waits.
+    static func waiting(of tenant: Tenant.ID) -> Query {
+        """
+        -- jobs.overview
+        SELECT state, count(*), min(run_at)
+        FROM (
+            SELECT \(Query.jobState) AS state, q.run_at
+            FROM queue q, (SELECT NULL::text AS state) r
+            WHERE q.tenant_id = \(tenant)
+        ) AS job
+        GROUP BY state
+        """
+    }
+
+    private static func ended(of tenant: Tenant.ID, since time: Timestamp) -> Query {
+        """
+        -- jobs.endedByHour
+        SELECT date_trunc('hour', minute, 'UTC') AS hour, state, sum(jobs)::bigint, sum(body_bytes)::bigint
+        FROM job_counts
+        WHERE tenant_id = \(tenant) AND minute >= \(time)
+        GROUP BY hour, state
+        ORDER BY hour DESC
+        """
+    }
+
+    private static func hours(_ rows: Rows) throws -> [JobStatistics.Hour] {
+        var hours: [JobStatistics.Hour] = []
+        for row in rows {
+            let start = try row.decode(Timestamp.self, at: 0)
+            if hours.last?.start != start { hours.append(JobStatistics.Hour(start: start)) }
+            hours[hours.count - 1].jobs[try row.decode(JobState.self, at: 1)] = try row.decode(Int64.self, at: 2)
+            hours[hours.count - 1].bodyBytes += try row.decode(Int64.self, at: 3)
+        }
+        return hours
+    }
+
+    private static func sample(of tenant: Tenant.ID, since time: Timestamp) -> Query {
+        """
+        -- jobs.sample
+        WITH sample AS MATERIALIZED (
+            SELECT r.state, date_trunc('hour', r.finished_at, 'UTC') AS hour, j.host,
+                extract(epoch FROM r.finished_at - r.started_at)::float8 AS duration,
+                greatest(extract(epoch FROM r.started_at - j.created_at), 0)::float8 AS waiting
+            FROM (
+                SELECT job_id, state, started_at, finished_at
+                FROM results
+                WHERE tenant_id = \(tenant) AND job_id >= \(Job.ID(earliestAt: time))
+                ORDER BY job_id DESC
+                LIMIT \(JobStatistics.sampleLimit)
+            ) r
+            JOIN jobs j ON j.tenant_id = \(tenant) AND j.id = r.job_id
+        )
+        SELECT grouping(state, hour, host), state, hour, host, count(*), count(*) FILTER (WHERE state <> 'succeeded'),
+            percentile_cont(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (ORDER BY duration),
+            percentile_cont(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (ORDER BY waiting)
+        FROM sample
+        GROUP BY GROUPING SETS ((), (state), (hour), (host))
+        ORDER BY count(*) DESC, host
+        """
+    }
+}
+
+extension JobStatistics {
+    /// Takes one group: the bits of its first column tell what its jobs do not have in common.
+    fileprivate mutating func take(_ row: Row, maximumHosts: Int) throws {
+        let group = Group(
+            jobs: try row.decode(at: 4), unsuccessful: try row.decode(at: 5),
+            duration: try Percentiles(try row.decode([Double]?.self, at: 6)),
+            waiting: try Percentiles(try row.decode([Double]?.self, at: 7)))
+        switch try row.decode(Int32.self, at: 0) {
+        case 0b111: sample = group
+        case 0b011: sampleByState[try row.decode(at: 1)] = group
+        case 0b101: sampleByHour[try row.decode(at: 2)] = group
+        default:
+            guard let host = try row.decode(String?.self, at: 3), sampleByHost.count < maximumHosts else { return }
+            sampleByHost.append((host, group))
+        }
+    }
+}
+
+extension JobStatistics.Percentiles {
+    fileprivate init?(_ values: [Double]?) throws {
+        guard let values, values.count == 3 else { return nil }
+        self.init(p50: values[0], p90: values[1], p99: values[2])
+    }
+}

@@ -1,0 +1,75 @@
+import FetchJobs
+import FetchStorage
+import Postgres
+import TestSupport
+import Testing
+
+/// Lists of jobs by what they are.
+@Suite struct JobSearchTests {
+    /// A job whose path ends with a digit: those with greater ones are newer.
+    private func job(_ url: String, _ more: String = "", tenant: Int64 = 1) throws -> NewJob {
+        let spec = try JobSpec(json: JSONParser.parse(#"{"request":{"url":"\#(url)"}\#(more)}"#.utf8))
+        let time = Timestamp.now.advanced(by: .seconds(url.last?.wholeNumberValue ?? 0))
+        return NewJob(id: Job.ID(UUIDv7(at: time)), tenant: Tenant.ID(rawValue: tenant), spec: spec)
+    }
+
+    private func filter(_ change: (inout JobFilter) -> Void) -> JobFilter {
+        var filter = JobFilter()
+        change(&filter)
+        return filter
+    }
+
+    @Test func `each member of a filter finds its jobs, the newest first, and those of no other tenant`() async throws {
+        try await StoreFixture.with { fixture in
+            let store = fixture.store()
+            let jobs = [
+                try job("https://a.example/1", #", "labels": {"k": "1", "l": "x"}"#),
+                try job("https://[::1]:8080/2", #", "kind": "download""#),
+                try job("https://a.example/3", #", "labels": {"k": "1"}, "expiresAt": "2999-01-01T00:00:00Z""#),
+                try job("data:,4"),
+                try job("https://a.example/5", #", "labels": {"k": "1"}"#, tenant: 2),
+            ]
+            for job in jobs { _ = try await store.enqueue([job]) }
+            let k = JobSpec.Label(name: "k", value: "1")
+            for (filter, expected) in [
+                (filter { $0.host = "a.example" }, [2, 0]), (filter { $0.host = "[::1]" }, [1]),
+                (filter { $0.host = "b.example" }, []), (filter { $0.kind = .download }, [1]),
+                (filter { $0.kind = .upload }, []), (filter { $0.kind = .data }, [3, 2, 0]),
+                (filter { $0.labels = [k] }, [2, 0]),
+                (filter { $0.labels = [k, JobSpec.Label(name: "l", value: "x")] }, [0]),
+                (filter { $0.session = .default }, [3, 2, 1, 0]), (filter { $0.session = TenantSession.ID() }, []),
+                (filter { $0.createdAfter = Timestamp.now.advanced(by: .seconds(60)) }, []),
+                (filter { $0.createdBefore = Timestamp.now.advanced(by: .seconds(60)) }, [3, 2, 1, 0]),
+                (filter { ($0.host, $0.state) = ("a.example", .queued) }, [2, 0]),
+            ] {
+                let found = try await store.jobs(of: fixture.tenant, matching: filter, page: JobPage(limit: 9))
+                #expect(found.map(\.id) == expected.map { jobs[$0].id }, "\(filter)")
+            }
+        }
+    }
+
+    @Test func `labels are found as they were changed last, errors as jobs ended`() async throws {
+        try await StoreFixture.with { fixture in
+            let store = fixture.store()
+            let job = try job("https://a.example/1", #", "labels": {"k": "1"}"#)
+            _ = try await store.enqueue([job])
+            let old = try #require(try await store.job(job.id, of: fixture.tenant)).spec
+            let json = #"{"request":{"url":"https://a.example/1"}, "labels": {"k": "2"}}"#
+            let spec = try JobSpec(json: JSONParser.parse(json.utf8))
+            let change = try JobChange(json: JSONParser.parse(#"{"labels": {"k": "2"}}"#.utf8))
+            #expect(try await store.change(job.id, of: fixture.tenant, from: old, to: spec, change))
+            for (value, count) in [("1", 0), ("2", 1)] {
+                let filter = filter { $0.labels = [JobSpec.Label(name: "k", value: value)] }
+                #expect(
+                    try await store.jobs(of: fixture.tenant, matching: filter, page: JobPage(limit: 9)).count == count)
+            }
+            let claimed = try #require(try await fixture.queue().claim(limit: 1).first)
+            #expect(try await fixture.queue().settle(claimed, .make(.failed)))
+            for (error, count) in [("timedOut", 1), ("cancelled", 0)] {
+                let filter = filter { $0.error = error }
+                #expect(
+                    try await store.jobs(of: fixture.tenant, matching: filter, page: JobPage(limit: 9)).count == count)
+            }
+        }
+    }
+}
