@@ -464,6 +464,10 @@ CREATE INDEX cache_entries_responded_at ON public.cache_entries USING btree (ten
 
 COMMENT ON INDEX public.cache_entries_responded_at IS 'cache.list';
 
+CREATE INDEX cookies_expires_at ON public.cookies USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+
+COMMENT ON INDEX public.cookies_expires_at IS 'leftovers.cookies, for all tenants';
+
 CREATE INDEX credential_uses_by_credential ON public.credential_uses USING btree (tenant_id, credential_id, id);
 
 COMMENT ON INDEX public.credential_uses_by_credential IS 'credentialUses.list';

@@ -36,6 +36,7 @@ struct Settings: CustomStringConvertible {
     var courier = WebhookCourier.Configuration()
     var session = SessionConfiguration.default
     var cache = CacheKeeper.Configuration()
+    var retention = Retention()
     var logLevel = Logger.Level.notice
 
     /// Settings hold secrets: they never print themselves.
@@ -59,6 +60,7 @@ struct Settings: CustomStringConvertible {
         server.read(reader.scoped(to: "server"))
         dispatcher.read(reader.scoped(to: "worker"))
         if let days = reader.double(forKey: "retention.days") { dispatcher.retention = .seconds(days * 86_400) }
+        if let days = reader.double(forKey: "webhooks.retentionDays") { retention.deliveries = .seconds(days * 86_400) }
         courier.read(reader.scoped(to: "webhooks"))
         cache.read(reader.scoped(to: "cache"))
         session.httpMaximumConnectionsPerHost = reader.int(

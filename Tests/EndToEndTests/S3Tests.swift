@@ -55,6 +55,22 @@ import Testing
         }
     }
 
+    @Test func `what was never finished goes when it is old`() async throws {
+        try await with { store, _, _ in
+            for (age, isThere) in [(Duration.seconds(-60), true), (.seconds(60), false)] {
+                let writer = try await store.create()
+                // Enough for a part of its own.
+                try await writer.write(pattern(9 << 20))
+                try await store.removeUnfinished(begunBefore: .now.advanced(by: age))
+                if isThere {
+                    try await writer.finish()
+                } else {
+                    await #expect(throws: StoreError.self) { try await writer.finish() }
+                }
+            }
+        }
+    }
+
     @Test func `all blobs are visited, and a file is adopted`() async throws {
         try await with { store, _, directory in
             let path = directory + "/found"

@@ -39,6 +39,8 @@ package final class MemoryBlobStore: BlobStore {
         return BlobFile(path: path, isCopy: true)
     }
 
+    package func removeUnfinished(begunBefore time: Timestamp) async throws(StoreError) {}
+
     package func forEach(_ visit: @Sendable ([Blob.ID]) async throws(StoreError) -> Void) async throws(StoreError) {
         try await visit(blobs.withLock { Array($0.keys) })
     }

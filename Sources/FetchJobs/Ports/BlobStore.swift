@@ -17,6 +17,9 @@ package protocol BlobStore: Sendable {
     /// The bytes of a blob as a file on this machine, for readers that need one.
     func file(of id: Blob.ID) async throws(StoreError) -> BlobFile
 
+    /// Removes what was begun before and never finished, as a crash leaves it.
+    func removeUnfinished(begunBefore time: Timestamp) async throws(StoreError)
+
     /// Visits all blobs that are stored, some at a time.
     func forEach(_ visit: @Sendable ([Blob.ID]) async throws(StoreError) -> Void) async throws(StoreError)
 }

@@ -77,6 +77,10 @@ package struct FileBlobStore: BlobStore {
         BlobFile(path: path(id).string, isCopy: false)
     }
 
+    package func removeUnfinished(begunBefore time: Timestamp) async throws(StoreError) {
+        try await FilePlace.removeFiles(in: directory.appending("new"), writtenBefore: time)
+    }
+
     package func forEach(_ visit: @Sendable ([Blob.ID]) async throws(StoreError) -> Void) async throws(StoreError) {
         for name in try await FilePlace.names(in: directory.appending("blobs")) {
             let names = try await FilePlace.names(in: directory.appending("blobs").appending(name))

@@ -40,6 +40,20 @@ enum FilePlace {
         }
     }
 
+    /// Removes the files of a directory that nobody has written to since a time.
+    static func removeFiles(in directory: FilePath, writtenBefore time: Timestamp) async throws(StoreError) {
+        for name in try await names(in: directory) {
+            let path = directory.appending(name)
+            try await wrap("A file cannot be removed.") {
+                // One that has got its own name meanwhile is gone from here.
+                guard let written = try await FileSystem.shared.info(forFileAt: path)?.lastDataModificationTime,
+                    Int64(written.seconds) < time.microseconds / 1_000_000
+                else { return }
+                _ = try await FileSystem.shared.removeItem(at: path)
+            }
+        }
+    }
+
     /// Makes the names in a directory survive a loss of power.
     static func sync(_ directory: FilePath) async throws {
         try await FileSystem.shared.withDirectoryHandle(atPath: directory) { try await $0.synchronize() }

@@ -96,12 +96,6 @@ extension PostgresWorkQueue {
         try await StoreError.wrap {
             try await client.query(
                 """
-                -- nodes.tidy
-                DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours'
-                """
-            )
-            try await client.query(
-                """
                 -- nodes.tidySessions
                 UPDATE sessions
                 SET idempotency_key = NULL, fingerprint = NULL

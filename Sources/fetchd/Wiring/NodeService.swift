@@ -141,7 +141,9 @@ private struct RunningNode {
             }
         )
         // The first to start is the last to stop.
-        let janitor = BlobJanitor(blobs: blobs, catalog: catalog, area: area, uploads: uploads, logger: logger)
+        let janitor = Janitor(
+            leftovers: PostgresLeftoverStore(client: database.client), retention: settings.retention, blobs: blobs,
+            catalog: catalog, area: area, uploads: uploads, logger: logger)
         services = [
             database.client, stores.cacheKeeper, dispatcher, ephemeral, keeper, courier, notices, janitor, server,
         ]

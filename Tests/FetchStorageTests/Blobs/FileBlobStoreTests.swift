@@ -30,6 +30,19 @@ import Testing
         }
     }
 
+    @Test func `what was never finished goes when nobody has written to it for long`() async throws {
+        try await with { store, directory in
+            let writer = try await store.create()
+            try await writer.write([1, 2, 3])
+            let new = directory.appending(path: "new").path()
+            try await store.removeUnfinished(begunBefore: .now.advanced(by: .seconds(-60)))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: new).count == 1)
+            try await store.removeUnfinished(begunBefore: .now.advanced(by: .seconds(60)))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: new).isEmpty)
+            await writer.abandon()
+        }
+    }
+
     @Test func `a blob exists only when it is finished`() async throws {
         try await with { store, directory in
             let writer = try await store.create()

@@ -112,6 +112,19 @@ package struct S3BlobStore: BlobStore {
         return BlobFile(path: path, isCopy: true)
     }
 
+    package func removeUnfinished(begunBefore time: Timestamp) async throws(StoreError) {
+        try await FilePlace.removeFiles(in: FilePath(client.configuration.stagingDirectory), writtenBefore: time)
+        let prefix = client.configuration.prefix
+        let query = [(name: "prefix", value: prefix + Blob.Kind.prefix), (name: "uploads", value: "")]
+        let page = XMLText(try await client.send(.get, "", query).text)
+        let limit = UUIDv7(earliestAt: time)
+        // What one page does not hold is there the next time.
+        for (key, upload) in zip(page.texts(of: "Key"), page.texts(of: "UploadId")) {
+            guard let id = Blob.ID(key.dropFirst(prefix.count)), id.uuid < limit else { continue }
+            _ = try await client.send(.delete, "\(id)", [(name: "uploadId", value: upload)])
+        }
+    }
+
     package func forEach(_ visit: @Sendable ([Blob.ID]) async throws(StoreError) -> Void) async throws(StoreError) {
         let prefix = client.configuration.prefix
         var token: String?
@@ -213,27 +226,5 @@ private actor S3BlobReader: BlobReader {
         } catch {
             throw StoreError(.blob, "A blob cannot be read.", underlying: error)
         }
-    }
-}
-
-/// As much of XML as S3's answers need: the texts of elements that hold nothing else.
-struct XMLText {
-    private let text: String
-
-    init(_ text: String) { self.text = text }
-
-    func texts(of name: String) -> [String] {
-        var texts: [String] = []
-        var rest = text[...]
-        while let open = rest.range(of: "<\(name)>"), let close = rest[open.upperBound...].range(of: "</\(name)>") {
-            texts.append(Self.unescaped(rest[open.upperBound..<close.lowerBound]))
-            rest = rest[close.upperBound...]
-        }
-        return texts
-    }
-
-    private static func unescaped(_ text: Substring) -> String {
-        String(text).replacing("&quot;", with: "\"").replacing("&lt;", with: "<").replacing("&gt;", with: ">")
-            .replacing("&apos;", with: "'").replacing("&#34;", with: "\"").replacing("&amp;", with: "&")
     }
 }

@@ -1,0 +1,35 @@
+/// Rows that have outlived their use.
+package enum Leftover: String, Sendable, CaseIterable {
+    /// What clients have named their submissions with, a day ago.
+    case idempotencyKeys
+    /// Cookies that have expired and hide nothing beneath them.
+    case cookies
+    /// Cookies and credentials in layers that no session and no snapshot lies on any more.
+    case layers
+    /// Webhook deliveries that are over, with their attempts.
+    case deliveries
+    /// How many jobs ended in minutes long past.
+    case counts
+    /// Turns to fetch for a cache that nodes have not given back.
+    case cacheTurns
+}
+
+/// How long is kept what nobody needs any more.
+package struct Retention: Sendable {
+    package var idempotencyKeys = Duration.seconds(86_400)
+    /// From a cookie's expiry on; clocks of nodes differ.
+    package var cookies = Duration.seconds(3600)
+    /// From a delivery's beginning on.
+    package var deliveries = Duration.seconds(30 * 86_400)
+    package var counts = Duration.seconds(90 * 86_400)
+
+    package init() {}
+}
+
+/// Removes what has outlived its use.
+package protocol LeftoverStore: Sendable {
+    /// Removes some rows of a kind.
+    ///
+    /// - Returns: How many; there may be more when it is not 0.
+    func remove(_ leftover: Leftover, keeping retention: Retention) async throws(StoreError) -> Int
+}

@@ -1,0 +1,168 @@
+import FetchJobs
+import FetchStorage
+import Postgres
+import TestSupport
+import Testing
+
+/// What is removed once nobody needs it, and what is not.
+@Suite struct LeftoverStoreTests {
+    private struct Fixture {
+        let database: TestDatabase
+        let tenant: Tenant.ID
+        let store: PostgresLeftoverStore
+        /// Of which all that is a minute old is over.
+        var retention: Retention {
+            var retention = Retention()
+            retention.idempotencyKeys = .seconds(60)
+            retention.cookies = .seconds(60)
+            retention.deliveries = .seconds(60)
+            retention.counts = .seconds(60)
+            return retention
+        }
+
+        func count(_ table: Query) async throws -> Int {
+            try await database.client.query("SELECT FROM \(table)").count
+        }
+
+        func run(_ statement: Query) async throws { try await database.client.query(statement) }
+
+        /// Removes one row at a time until none is left.
+        func removeAll(_ leftover: Leftover) async throws -> Int {
+            var count = 0
+            while case let more = try await store.remove(leftover, keeping: retention), more > 0 { count += more }
+            return count
+        }
+
+        func addCookie(_ key: UInt8, in layer: TenantSession.ID, expiringIn time: Duration?) async throws {
+            try await run(
+                """
+                INSERT INTO cookies (
+                    tenant_id, layer_id, key, name, domain, is_host_only, path, is_secure, is_http_only, created_at,
+                    expires_at
+                )
+                VALUES (
+                    \(tenant), \(layer), \([key]), \([key]), 'h', true, '/', false, false, now(),
+                    now() + \(time)::interval
+                )
+                """
+            )
+        }
+
+        func addStores(_ layers: [TenantSession.ID], of session: TenantSession.ID = TenantSession.ID()) async throws {
+            try await run(
+                "INSERT INTO session_stores (tenant_id, session_id, layer_ids) VALUES (\(tenant), \(session), \(layers))"
+            )
+        }
+    }
+
+    private func with(_ body: (Fixture) async throws -> Void) async throws {
+        try await TestDatabase.with(Schema.migrations) { database in
+            let rows = try await database.client.query("INSERT INTO tenants (name) VALUES ('a') RETURNING id")
+            try await body(
+                Fixture(
+                    database: database, tenant: try #require(rows.first).decode(at: 0),
+                    store: PostgresLeftoverStore(client: database.client, limit: 1)))
+        }
+    }
+
+    @Test func `keys of submissions, counts and turns go when they are old`() async throws {
+        try await with { fixture in
+            for age in [Duration.seconds(120), .seconds(90), .zero] {
+                try await fixture.run(
+                    """
+                    INSERT INTO idempotency_keys (tenant_id, key, fingerprint, job_id, created_at)
+                    VALUES (\(fixture.tenant), \("\(age)"), '', \(Job.ID()), now() - \(age))
+                    """
+                )
+                try await fixture.run(
+                    """
+                    INSERT INTO job_counts (tenant_id, minute, node_id, state, jobs, body_bytes)
+                    VALUES (\(fixture.tenant), now() - \(age), \(Node.ID()), 'failed', 1, 1)
+                    """
+                )
+                try await fixture.run(
+                    """
+                    INSERT INTO cache_turns (tenant_id, session_id, key, node_id, expires_at)
+                    VALUES (\(fixture.tenant), \(TenantSession.ID()), '', \(Node.ID()), now() - \(age))
+                    """
+                )
+            }
+            for (leftover, table) in [
+                (Leftover.idempotencyKeys, "idempotency_keys" as Query), (.counts, "job_counts"),
+                (.cacheTurns, "cache_turns"),
+            ] {
+                #expect(try await fixture.removeAll(leftover) == 2)
+                #expect(try await fixture.count(table) == 1)
+            }
+        }
+    }
+
+    @Test func `cookies that have expired go, unless they hide others`() async throws {
+        try await with { fixture in
+            let (bottom, top) = (TenantSession.ID(), TenantSession.ID())
+            try await fixture.addStores([top, bottom])
+            for (key, layer) in [(UInt8(1), bottom), (2, bottom), (3, top)] {
+                try await fixture.addCookie(key, in: layer, expiringIn: .seconds(-120))
+            }
+            try await fixture.addCookie(4, in: bottom, expiringIn: .seconds(-10))
+            try await fixture.addCookie(5, in: bottom, expiringIn: nil)
+            #expect(try await fixture.removeAll(.cookies) == 2)
+            #expect(try await fixture.count("cookies WHERE key IN ('\\x03', '\\x04', '\\x05')") == 3)
+        }
+    }
+
+    @Test func `layers go that nothing lies on when they are looked at twice`() async throws {
+        try await with { fixture in
+            let layers = (0..<6).map { _ in TenantSession.ID() }
+            for (key, layer) in (layers + [TenantSession.ID.default]).enumerated() {
+                try await fixture.addCookie(UInt8(key), in: layer, expiringIn: nil)
+            }
+            try await fixture.addStores([layers[0], layers[1]])
+            try await fixture.run(
+                """
+                INSERT INTO session_snapshots (tenant_id, id, session_id, spec, layer_ids, cookie_accept_policy)
+                VALUES (\(fixture.tenant), \(SessionSnapshot.ID()), \(layers[2]), '{}', \([layers[2]]), 'always')
+                """
+            )
+            try await fixture.run(
+                "INSERT INTO sessions (tenant_id, id, kind, spec) VALUES (\(fixture.tenant), \(layers[3]), 'default', '{}')"
+            )
+            #expect(try await fixture.store.remove(.layers, keeping: fixture.retention) == 0)
+            // One of two unused layers has got its session meanwhile.
+            try await fixture.addStores([TenantSession.ID(), layers[4]])
+            #expect(try await fixture.store.remove(.layers, keeping: fixture.retention) == 1)
+            #expect(try await fixture.store.remove(.layers, keeping: fixture.retention) == 0)
+            #expect(try await fixture.count("cookies") == 6)
+            let left = try await fixture.database.client.query("SELECT FROM cookies WHERE layer_id = \(layers[5])")
+            #expect(left.isEmpty)
+        }
+    }
+
+    @Test func `deliveries that are over go with their attempts, and those that are not stay`() async throws {
+        try await with { fixture in
+            let old = Timestamp.now.advanced(by: .seconds(-3600))
+            for (state, time) in [("delivered", old), ("abandoned", old), ("pending", old), ("delivered", .now)] {
+                let id = WebhookDelivery.ID(UUIDv7(at: time))
+                try await fixture.run(
+                    """
+                    INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, event, created_at, state)
+                    VALUES (
+                        \(fixture.tenant), \(id), \(WebhookEndpoint.ID()), \(Job.ID()), 'job.finished', \(time), \(state)
+                    )
+                    """
+                )
+                try await fixture.run(
+                    """
+                    INSERT INTO webhook_attempts (
+                        tenant_id, delivery_id, number, started_at, duration, url, request_headers, status
+                    )
+                    VALUES (\(fixture.tenant), \(id), 1, \(time), interval '1 second', 'https://h/', '[]', 200)
+                    """
+                )
+            }
+            #expect(try await fixture.removeAll(.deliveries) == 2)
+            #expect(try await fixture.count("webhook_deliveries WHERE state <> 'abandoned'") == 2)
+            #expect(try await fixture.count("webhook_attempts") == 2)
+        }
+    }
+}
