@@ -151,6 +151,44 @@ struct StoreFixture {
         }
     }
 
+    @Test func `jobs with a key or of a session start as they are stored too, unless they wait or are there`()
+        async throws
+    {
+        try await StoreFixture.with { fixture in
+            let worker = RoomFor(10)
+            let store = fixture.store(dispatch: worker)
+            let session = TenantSession.ID()
+            try await fixture.database.client.query(
+                """
+                INSERT INTO sessions (tenant_id, id, kind, spec)
+                VALUES (\(fixture.tenant), \(session), 'default', '{}')
+                """
+            )
+            try await fixture.database.client.query(
+                """
+                INSERT INTO session_stores (tenant_id, session_id, layer_ids, cookies_version)
+                VALUES (\(fixture.tenant), \(session), \([session]), 7)
+                """
+            )
+            let jobs = [
+                try NewJob.make(key: "a"), try NewJob.make(more: #", "session": "\#(session)""#),
+                try NewJob.make(more: #", "suspended": true"#),
+                try NewJob.make(more: #", "runAt": "2999-01-01T00:00:00Z""#),
+                try NewJob.make(more: #", "session": "\#(TenantSession.ID())""#),
+            ]
+            #expect(
+                try await store.enqueue(jobs) == jobs.prefix(4).map { .accepted($0.id) } + [.sessionInvalidated])
+            #expect(worker.started.map(\.id) == jobs.prefix(2).map(\.id))
+            #expect(worker.started.map(\.stores.cookies) == [0, 7])
+            #expect(try await store.enqueue([try NewJob.make(key: "a")]) == [.replayed(jobs[0].id)])
+            #expect(worker.started.count == 2)
+            // What was not needed of the room is there again.
+            #expect(worker.reserve(10) == 8)
+            for job in worker.started { #expect(try await fixture.queue().settle(job, .make())) }
+            #expect(try await fixture.queue().claim(limit: 10).isEmpty)
+        }
+    }
+
     // MARK: Cancelling
 
     @Test func `a queued job is cancelled at once`() async throws {

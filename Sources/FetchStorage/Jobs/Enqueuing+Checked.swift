@@ -1,0 +1,188 @@
+import FetchEngine
+import FetchJobs
+import Postgres
+
+// Submissions that need a look at what is there.
+
+extension Enqueuing.Statements {
+    /// The same for submissions with an Idempotency-Key, which may turn out to be stored already, for those of
+    /// sessions, which may have ended, and for those that wait for a time.
+    func insertChecked(_ submissions: [Enqueuing.Submission]) async throws -> [Enqueued] {
+        // Which of them can start is known afterwards: what is not needed goes back.
+        let reserved = dispatch?.reserve(submissions.count { $0.job.spec.startsAtOnce }) ?? 0
+        let stored: [StoredJob]
+        do {
+            stored = try await store(submissions, claiming: reserved).map { try StoredJob(row: $0) }
+        } catch {
+            dispatch?.release(reserved)
+            throw error
+        }
+        start(stored, of: submissions, reserved: reserved)
+        let accepted = Set(stored.map(\.id))
+        let repeated = submissions.filter { !accepted.contains($0.job.id) && $0.job.idempotency != nil }
+        let known = repeated.isEmpty ? [:] : try await answers(of: repeated)
+        return submissions.map {
+            if accepted.contains($0.job.id) { return .accepted($0.job.id) }
+            return known[$0.job.id] ?? ($0.job.spec.session == nil ? .conflict : .sessionInvalidated)
+        }
+    }
+
+    /// Starts those that are claimed, and calls for the others.
+    private func start(_ stored: [StoredJob], of submissions: [Enqueuing.Submission], reserved: Int) {
+        let claims = Dictionary(
+            uniqueKeysWithValues: stored.compactMap { job in job.claim.map { (job.id, $0) } })
+        let claimed = submissions.compactMap { submission -> ClaimedJob? in
+            let job = submission.job
+            guard let stores = claims[job.id] else { return nil }
+            return ClaimedJob(
+                id: job.id, tenant: job.tenant, spec: job.spec, claim: 1, expiresAt: job.spec.expiresAt, stores: stores)
+        }
+        dispatch?.release(reserved - claimed.count)
+        if !claimed.isEmpty { dispatch?.start(claimed) }
+        if stored.contains(where: { $0.claim == nil && $0.wait == nil }) { callWorkers() }
+        if let wait = stored.compactMap(\.wait).min() { dispatch?.wake(after: wait) }
+    }
+
+    private func store(_ submissions: [Enqueuing.Submission], claiming reserved: Int) async throws -> Rows {
+        try await client.query(
+            """
+            -- jobs.enqueueChecked
+            WITH input AS MATERIALIZED (
+                SELECT *
+                FROM unnest(
+                    \(submissions.map(\.job.tenant)),
+                    \(submissions.map(\.job.id)),
+                    \(submissions.map(\.spec)),
+                    \(submissions.map(\.job.spec.rank)),
+                    \(submissions.map(\.job.spec.webhook?.endpoint)),
+                    \(submissions.map(\.job.spec.session)),
+                    \(submissions.map(\.secrets)),
+                    \(submissions.map(\.job.idempotency?.key)),
+                    \(submissions.map(\.job.idempotency?.fingerprint.bytes)),
+                    \(submissions.map(\.job.spec.runAt)),
+                    \(submissions.map(\.job.spec.expiresAt)),
+                    \(submissions.map(\.job.spec.isSuspended)),
+                    \(submissions.map(\.job.spec.kind.rawValue)),
+                    \(submissions.map(\.job.spec.request.url.host)),
+                    \(submissions.map { $0.job.spec.session?.description }),
+                    \(submissions.map { !$0.job.spec.labels.isEmpty })
+                ) WITH ORDINALITY AS input (
+                    tenant_id, id, spec, rank, endpoint_id, session_id, secrets, key, fingerprint, run_at,
+                    expires_at, suspended, kind, host, session, has_labels, position
+                )
+            ), session AS MATERIALIZED (
+                SELECT s.tenant_id, s.id, s.endpoint_id, s.kind = 'background' AND NOT s.has_events AS is_quiet
+                FROM sessions s
+                WHERE (s.tenant_id, s.id) IN (SELECT tenant_id, session_id FROM input)
+                    AND s.state = 'active' AND s.kind <> 'ephemeral'
+                ORDER BY s.tenant_id, s.id
+                -- The end of a session waits for this statement; changes to its stores do not.
+                FOR KEY SHARE
+            ), woken AS (
+                UPDATE sessions s
+                SET has_events = true
+                FROM session
+                WHERE s.tenant_id = session.tenant_id AND s.id = session.id AND session.is_quiet
+            ), allowed AS MATERIALIZED (
+                SELECT i.tenant_id, i.id, i.spec, i.rank, coalesce(i.endpoint_id, session.endpoint_id) AS endpoint_id,
+                    i.session_id, i.secrets, i.key, i.fingerprint, i.run_at, i.expires_at,
+                    i.suspended, i.kind, i.host, i.session, i.has_labels, i.position,
+                    NOT i.suspended AND coalesce(i.run_at <= now(), true) AND coalesce(i.expires_at > now(), true)
+                        AS is_due
+                FROM input i
+                LEFT JOIN session ON session.tenant_id = i.tenant_id AND session.id = i.session_id
+                WHERE i.session_id IS NULL OR session.id IS NOT NULL
+            ), new_key AS (
+                INSERT INTO idempotency_keys (tenant_id, key, fingerprint, job_id)
+                SELECT tenant_id, key, fingerprint, id
+                FROM allowed
+                WHERE key IS NOT NULL
+                -- In one order, so that two nodes that store the same keys cannot wait for each other.
+                ORDER BY tenant_id, key
+                ON CONFLICT DO NOTHING
+                RETURNING job_id
+            ), accepted AS (
+                SELECT *
+                FROM allowed
+                WHERE key IS NULL OR id IN (SELECT job_id FROM new_key)
+            ), job AS (
+                INSERT INTO jobs (tenant_id, id, spec, sealed_secrets, kind, host, session, labels)
+                SELECT tenant_id, id, spec, secrets, kind, host, session,
+                    CASE WHEN has_labels THEN \(Query.labels) END
+                FROM accepted
+            ), queued AS (
+                INSERT INTO queue (
+                    tenant_id, job_id, rank, endpoint_id, session_id, run_at, scheduled, expires_at, suspended, claim,
+                    node_id, claimed_at
+                )
+                SELECT tenant_id, id, rank, endpoint_id, session_id, greatest(run_at, now()),
+                    coalesce(run_at > now(), false), expires_at, suspended,
+                    CASE WHEN is_claimed THEN 1 ELSE 0 END,
+                    CASE WHEN is_claimed THEN \(node) END,
+                    CASE WHEN is_claimed THEN now() END
+                FROM (
+                    SELECT *,
+                        is_due AND row_number() OVER (PARTITION BY is_due ORDER BY position) <= \(Int64(reserved))
+                            AS is_claimed
+                    FROM accepted
+                ) AS accepted
+                RETURNING tenant_id, job_id, session_id, node_id IS NOT NULL AS is_claimed,
+                    CASE WHEN scheduled THEN run_at - now() END AS wait
+            )
+            SELECT q.job_id, q.is_claimed, q.wait, coalesce(s.cookies_version, 0),
+                coalesce(t.credentials_version, 0), coalesce(s.cache_version, 0)
+            FROM queued q
+            LEFT JOIN session_stores t
+                ON t.tenant_id = q.tenant_id AND t.session_id = \(TenantSession.ID.default)
+            LEFT JOIN session_stores s
+                ON s.tenant_id = q.tenant_id AND s.session_id = coalesce(q.session_id, \(TenantSession.ID.default))
+            """
+        )
+    }
+
+    /// What the keys of these submissions stand for.
+    private func answers(of submissions: [Enqueuing.Submission]) async throws -> [Job.ID: Enqueued] {
+        let rows = try await client.query(
+            """
+            -- jobs.enqueuedBefore
+            SELECT input.id, known.job_id, known.fingerprint = input.fingerprint
+            FROM unnest(
+                \(submissions.map(\.job.id)),
+                \(submissions.map(\.job.tenant)),
+                \(submissions.map(\.job.idempotency?.key)),
+                \(submissions.map(\.job.idempotency?.fingerprint.bytes))
+            ) AS input (id, tenant_id, key, fingerprint)
+            JOIN idempotency_keys known ON known.tenant_id = input.tenant_id AND known.key = input.key
+            """
+        )
+        let answers = try rows.map { row -> (Job.ID, Enqueued) in
+            let isSame = try row.decode(Bool.self, at: 2)
+            return (try row.decode(at: 0), isSame ? .replayed(try row.decode(at: 1)) : .conflict)
+        }
+        return Dictionary(answers, uniquingKeysWith: { first, _ in first })
+    }
+}
+
+/// A submission that was accepted.
+private struct StoredJob {
+    let id: Job.ID
+    /// What it has to see of its session's stores, when it is claimed already.
+    let claim: StoresVersion?
+    /// How long it waits, when it is scheduled.
+    let wait: Duration?
+
+    init(row: Row) throws {
+        id = try row.decode(at: 0)
+        wait = try row.decode(at: 2)
+        claim =
+            try row.decode(Bool.self, at: 1)
+            ? StoresVersion(
+                cookies: try row.decode(at: 3), credentials: try row.decode(at: 4), cache: try row.decode(at: 5))
+            : nil
+    }
+}
+
+extension JobSpec {
+    /// Nothing keeps it from running now.
+    fileprivate var startsAtOnce: Bool { !isSuspended && (runAt.map { $0 <= .now } ?? true) }
+}
