@@ -51,7 +51,7 @@ import Testing
             await Task.yield()
             let file = try DownloadFile(in: "/tmp/")
             unlink(file.path)
-            for number in Int32(3)..<256 where ProvokedSystemErrorTests.path(of: number) == file.path + " (deleted)" {
+            for number in Int32(3)..<4096 where ProvokedSystemErrorTests.path(of: number) == file.path + " (deleted)" {
                 close(number)
             }
             do {
