@@ -27,7 +27,7 @@ package struct FileBlobStore: BlobStore {
             return try await FileBlobWriter(
                 id: id, temporary: directory.appending("new").appending("\(id)"), final: path(id))
         } catch {
-            throw StoreError(file: error, "A blob cannot be created.")
+            throw StoreError(writing: error, "A blob cannot be created.")
         }
     }
 
@@ -69,7 +69,7 @@ package struct FileBlobStore: BlobStore {
             try await Self.move(source, to: self.path(id))
             return MeasuredBlob(id: id, bytes: bytes, digest: SHA256Digest(hash.finalize()))
         } catch {
-            throw StoreError(file: error, "A file cannot be made a blob.")
+            throw StoreError(writing: error, "A file cannot be made a blob.")
         }
     }
 
@@ -135,7 +135,7 @@ private actor FileBlobWriter: BlobWriter {
         do {
             offset += try await file.write(contentsOf: bytes, toAbsoluteOffset: offset)
         } catch {
-            throw StoreError(file: error, "A blob cannot be written.")
+            throw StoreError(writing: error, "A blob cannot be written.")
         }
     }
 
@@ -145,7 +145,7 @@ private actor FileBlobWriter: BlobWriter {
             try await file.close()
             try await FileBlobStore.move(temporary, to: final)
         } catch {
-            throw StoreError(file: error, "A blob cannot be made durable.")
+            throw StoreError(writing: error, "A blob cannot be made durable.")
         }
     }
 
@@ -163,12 +163,19 @@ private actor FileBlobWriter: BlobWriter {
 }
 
 extension StoreError {
-    /// The store's word for what the file system said.
+    /// The store's word for what the file system said of a blob that was there.
     init(file error: any Error, _ message: String) {
+        if let error = error as? FileSystemError, error.code == .notFound {
+            self.init(.blobGone, "There is no such blob any more.", underlying: error)
+        } else {
+            self.init(writing: error, message)
+        }
+    }
+
+    /// The same of one that is to come: what is not found then is the store.
+    init(writing error: any Error, _ message: String) {
         switch error {
         case let error as StoreError: self = error
-        case let error as FileSystemError where error.code == .notFound:
-            self.init(.blobGone, "There is no such blob any more.", underlying: error)
         case let error as FileSystemError where error.isDiskFull:
             self.init(.full, "The blob store has no room left.", underlying: error)
         default: self.init(.blob, message, underlying: error)

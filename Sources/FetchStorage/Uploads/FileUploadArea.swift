@@ -97,7 +97,7 @@ private actor FileUploadWriter: UploadWriter {
 
     func write(_ bytes: [UInt8]) async throws(StoreError) {
         do { offset += try await file.write(contentsOf: bytes, toAbsoluteOffset: offset) } catch {
-            throw StoreError(file: error, "An upload cannot be written.")
+            throw StoreError(writing: error, "An upload cannot be written.")
         }
     }
 
@@ -106,7 +106,7 @@ private actor FileUploadWriter: UploadWriter {
             try await file.synchronize()
             try await file.close()
         } catch {
-            throw StoreError(file: error, "An upload cannot be made durable.")
+            throw StoreError(writing: error, "An upload cannot be made durable.")
         }
     }
 }

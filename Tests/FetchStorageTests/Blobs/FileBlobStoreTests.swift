@@ -54,6 +54,17 @@ import Testing
         }
     }
 
+    // DLD-18: a store that is gone is told from a blob that is gone.
+    @Test func `a store that cannot be written to says so`() async throws {
+        try await with { store, directory in
+            try FileManager.default.removeItem(at: directory)
+            let failure = await #expect(throws: StoreError.self) { try await store.create() }
+            #expect(failure?.code == .blob)
+            let reading = await #expect(throws: StoreError.self) { try await store.open(Blob.ID(), range: 0..<1) }
+            #expect(reading?.code == .blobGone)
+        }
+    }
+
     @Test func `a second store opens the same directory`() async throws {
         try await with { store, directory in
             let writer = try await store.create()
