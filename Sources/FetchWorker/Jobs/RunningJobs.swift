@@ -124,7 +124,8 @@ package final class StopSwitch: Sendable {
 
     private struct State {
         var reason: Reason?
-        var task: SessionTask?
+        /// Kept by whoever runs it: a job that is over is not to keep its session.
+        weak var task: SessionTask?
         var isSuspended = false
         /// Waits for the switch to be thrown.
         var waiter: CheckedContinuation<Void, Never>?

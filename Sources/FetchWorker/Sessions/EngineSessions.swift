@@ -18,20 +18,27 @@ struct EngineSession: Sendable {
 
 /// The engine's session for each session of a tenant: no two share a connection, cookie or credential (SEC-42, SES-6).
 final class EngineSessions: Sendable {
-    private struct Entry {
+    fileprivate struct Entry {
         let session: EngineSession
         var usedAt: ContinuousClock.Instant
     }
 
+    fileprivate struct Entries {
+        var all: [SessionAddress: Entry] = [:]
+        var sweptAt = ContinuousClock.now
+    }
+
     /// What is idle for longer is let go, with its connections.
     static let idleTime = Duration.seconds(600)
+    /// Looking at all of them takes its time, so not every new one does it.
+    static let timeBetweenSweeps = Duration.seconds(30)
     static let maximumSessions = 10_000
 
     private let defaults: SessionConfiguration
     private let sessions: any SessionStore
     private let stores: any SessionStores
     private let makeSession: @Sendable (SessionConfiguration) -> Session
-    private let entries = Mutex<[SessionAddress: Entry]>([:])
+    private let entries = Mutex(Entries())
 
     /// - Parameters:
     ///   - defaults: What sessions go by that set nothing.
@@ -68,26 +75,34 @@ final class EngineSessions: Sendable {
 
     private func known(_ address: SessionAddress) -> EngineSession? {
         entries.withLock { entries in
-            entries[address]?.usedAt = .now
-            return entries[address]?.session
+            entries.all[address]?.usedAt = .now
+            return entries.all[address]?.session
         }
     }
 
     /// Another job may have been faster: then its session is the one.
     private func keep(_ session: EngineSession, as address: SessionAddress) -> EngineSession {
         entries.withLock { entries in
-            if let known = entries[address] { return known.session }
-            let now = ContinuousClock.now
-            // Tasks hold their session: what is let go here ends when its last load does.
-            entries = entries.filter { now - $0.value.usedAt < Self.idleTime }
-            if entries.count >= Self.maximumSessions,
-                let oldest = entries.min(by: { $0.value.usedAt < $1.value.usedAt })
-            {
-                entries[oldest.key] = nil
-            }
-            entries[address] = Entry(session: session, usedAt: now)
+            if let known = entries.all[address] { return known.session }
+            entries.makeRoom()
+            entries.all[address] = Entry(session: session, usedAt: .now)
             return session
         }
+    }
+}
+
+extension EngineSessions.Entries {
+    /// Lets go what is idle; tasks hold their session, so it ends when its last load does.
+    fileprivate mutating func makeRoom() {
+        let now = ContinuousClock.now
+        if now - sweptAt >= EngineSessions.timeBetweenSweeps {
+            sweptAt = now
+            all = all.filter { now - $0.value.usedAt < EngineSessions.idleTime }
+        }
+        guard all.count >= EngineSessions.maximumSessions,
+            let oldest = all.min(by: { $0.value.usedAt < $1.value.usedAt })
+        else { return }
+        all[oldest.key] = nil
     }
 }
 

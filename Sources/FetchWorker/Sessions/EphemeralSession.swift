@@ -20,7 +20,8 @@ struct EphemeralSession {
     static let maximumBody = 16 << 20
 
     var session: TenantSession
-    let engine: Session
+    /// Nil once the session is over: its cookies, credentials and stored answers are gone with it.
+    private(set) var engine: Session?
     /// How many of its jobs are not final.
     private(set) var running = 0
     private(set) var jobs: [Job.ID: Entry] = [:]
@@ -35,6 +36,15 @@ struct EphemeralSession {
 
     /// It takes no job and has none, and nobody has seen to that yet.
     var isOver: Bool { running == 0 && (session.state == .finishing || session.state == .cancelling) }
+
+    /// Ends a session that is over.
+    ///
+    /// - Returns: The session of the engine, to be invalidated.
+    mutating func end() -> Session? {
+        session.state = .invalidated
+        session.endedAt = .now
+        return engine.take()
+    }
 
     /// Takes a job; the newest final ones stay as long as there is room.
     mutating func add(_ new: NewJob) -> Enqueued {

@@ -68,14 +68,14 @@ package final class EphemeralSessions: Service {
                 session.jobs[id].map { (session, $0) }
             }
         }
-        guard let (session, entry) = found else { return }
+        guard let (session, entry) = found, let engine = session.engine else { return }
         if let time = entry.job.nextAttemptAt { await pause(id, entry.stop, until: time) }
         let settings = session.configuration(of: entry.claimed)
         let retry = RetryPolicy(settings.retry)
         var tries = 0
         while true {
             let outcome = await runner.run(
-                entry.claimed.tried(tries), settings, retry, in: session.engine, upTo: EphemeralSession.maximumBody,
+                entry.claimed.tried(tries), settings, retry, in: engine, upTo: EphemeralSession.maximumBody,
                 stop: entry.stop)
             guard let wait = outcome.retryAfter, entry.stop.reason == nil else {
                 change(id) { $0.finish(id, outcome) }
@@ -147,13 +147,8 @@ package final class EphemeralSessions: Service {
     /// Ends those that take no job and have none: what their engine's sessions know is forgotten.
     private func endSessions() {
         let ended = state.withLock { state -> [Session] in
-            var ended: [Session] = []
-            for (address, session) in state.sessions where session.isOver {
-                state.sessions[address]?.session.state = .invalidated
-                state.sessions[address]?.session.endedAt = .now
-                ended.append(session.engine)
-            }
-            return ended
+            let addresses = state.sessions.filter { $0.value.isOver }.map(\.key)
+            return addresses.compactMap { state.sessions[$0]?.end() }
         }
         for engine in ended { engine.invalidateAndCancel() }
     }
