@@ -24,7 +24,9 @@ struct Forwarding: Sendable {
         guard let answer = try await ask(call, about: job, of: tenant, patience: Self.patience) else { return nil }
         // Whether it is there or not: a following of bytes ends the caller's connection, what is short does not.
         guard answer.status.kind == .successful else { return try await Self.whole(answer) }
-        return Response(status: answer.status, headers: Self.passed(answer.headers), body: Self.body(answer, for: call))
+        var headers = Self.passed(answer.headers)
+        headers[.connection] = "close"
+        return Response(status: answer.status, headers: headers, body: Self.body(answer, for: call))
     }
 
     /// The same when the owner's whole answer is there in a moment; nil too when it is not.

@@ -43,6 +43,8 @@ struct EventsRoute: Sendable {
             headers: [
                 .contentType: "text/event-stream", .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
                 .xAccelBuffering: "no",
+                // Hearing of a client that leaves takes reading on behind the request: no other can follow it.
+                .connection: "close",
             ],
             body: ResponseBody { writer in
                 streams.count.add(1, ordering: .relaxed)
@@ -81,6 +83,8 @@ struct EventStream {
 
     /// Sends events until the job is final or the service stops.
     func send(to writer: inout any ResponseBodyWriter) async throws {
+        let follower = live.follow(id, of: tenant)
+        defer { live.leave(follower) }
         var stream = self
         var progress: JobProgress?
         var isSilentSince = ContinuousClock.now
@@ -89,7 +93,7 @@ struct EventStream {
             let state = try await stream.state()
             if case .removed = state { return }
             if case .claimed = state, try await elsewhere.send(to: &writer, after: &stream.last) { return }
-            var text = stream.news(&progress)
+            var text = stream.news(follower, &progress)
             if case .final(let final) = state { text += Self.text("job.finished", id: Self.finalID, final.json) }
             if text.isEmpty, ContinuousClock.now - isSilentSince >= pace.heartbeat { text = ":\n\n" }
             if !text.isEmpty {
@@ -102,14 +106,16 @@ struct EventStream {
     }
 
     /// Events and progress that the client does not have yet.
-    private mutating func news(_ progress: inout JobProgress?) -> String {
-        guard let job = live.job(id, of: tenant) else { return "" }
+    private mutating func news(_ follower: JobFollower, _ progress: inout JobProgress?) -> String {
         var text = ""
-        for event in job.events(after: last) {
-            text += Self.text(event.name.rawValue, id: event.position.description, event.data.bytes)
-            last = event.position
-        }
-        if let current = job.progress, current != progress {
+        for job in follower.news() {
+            // Before the events, so that the response is among them of which it counts bytes (RSP-7).
+            let current = job.progress
+            for event in job.events(after: last) {
+                text += Self.text(event.name.rawValue, id: event.position.description, event.data.bytes)
+                last = event.position
+            }
+            guard let current, current != progress else { continue }
             text += Self.text("job.progress", id: nil, JSONWriter.object(current.write))
             progress = current
         }

@@ -12,6 +12,10 @@ package final class LiveJob: Sendable {
         var bodyCount: Int64 = 0
         var isBodyComplete = false
         var isOver = false
+        var isFollowed = false
+        var hasResponse = false
+        /// Writes the response, once it is there.
+        var response: (@Sendable () -> RawJSON?)?
         var progress: (@Sendable () -> JobProgress)?
         var followers: [Int: AsyncStream<Void>.Continuation] = [:]
         var nextFollower = 0
@@ -33,18 +37,31 @@ package final class LiveJob: Sendable {
     // MARK: The worker
 
     /// Names what knows how far the transfer is.
-    package func attach(progress: @escaping @Sendable () -> JobProgress) {
-        state.withLock { $0.progress = progress }
+    ///
+    /// - Parameter response: The response as soon as it is there, where nobody notes it; it is asked for those who
+    ///   follow the job, and written for nobody else.
+    package func attach(
+        progress: @escaping @Sendable () -> JobProgress, response: (@Sendable () -> RawJSON?)? = nil
+    ) {
+        state.withLock { state in
+            state.response = response
+            state.progress = progress
+        }
     }
 
     package func note(_ name: JobEvent.Name, _ members: (inout JSONWriter) -> Void) {
+        // What came before it is told before it.
+        if state.withLock({ $0.isFollowed }) { noteResponse() }
         let data = RawJSON(JSONWriter.object(members))
+        state.withLock { $0.append(name, data, of: attempt) }
+    }
+
+    /// Notes the response, if it is there and nobody has noted it.
+    private func noteResponse() {
+        let response = state.withLock { $0.hasResponse ? nil : $0.response }
+        guard let data = response?() else { return }
         state.withLock { state in
-            state.count += 1
-            let position = JobEvent.Position(attempt: attempt, number: state.count)
-            if state.events.count >= Self.maximumEvents { state.events.removeFirst() }
-            state.events.append(JobEvent(position: position, name: name, data: data))
-            state.tell()
+            if !state.hasResponse { state.append(.response, data, of: attempt) }
         }
     }
 
@@ -74,9 +91,11 @@ package final class LiveJob: Sendable {
 
     func end() {
         upload.end()
+        if state.withLock({ $0.isFollowed }) { noteResponse() }
         let followers = state.withLock { state in
             state.isOver = true
             state.progress = nil
+            state.response = nil
             state.tell()
             defer { state.followers = [:] }
             return Array(state.followers.values)
@@ -89,8 +108,12 @@ package final class LiveJob: Sendable {
 
     package var progress: JobProgress? { state.withLock { $0.progress }?() }
 
+    /// Somebody will ask for its events, after its end too.
+    func noteFollower() { state.withLock { $0.isFollowed = true } }
+
     package func events(after position: JobEvent.Position?) -> [JobEvent] {
-        state.withLock { state in
+        noteResponse()
+        return state.withLock { state in
             guard let position else { return state.events }
             return state.events.filter { $0.position > position }
         }
@@ -126,6 +149,15 @@ package final class LiveJob: Sendable {
 }
 
 extension LiveJob.State {
+    fileprivate mutating func append(_ name: JobEvent.Name, _ data: RawJSON, of attempt: Int) {
+        count += 1
+        hasResponse = hasResponse || name == .response
+        let position = JobEvent.Position(attempt: attempt, number: count)
+        if events.count >= LiveJob.maximumEvents { events.removeFirst() }
+        events.append(JobEvent(position: position, name: name, data: data))
+        tell()
+    }
+
     fileprivate func tell() { for follower in followers.values { follower.yield() } }
 }
 

@@ -66,7 +66,11 @@ struct DownloadRun: Sendable {
     ) async -> JobOutcome {
         defer { withExtendedLifetime(place) {} }
         load.prepare(task, stop)
-        live.attach { JobProgress(download: task) }
+        live.attach {
+            JobProgress(download: task)
+        } response: {
+            task.response?.eventData
+        }
         do throws(LoadError) {
             let file = try await receive(task, watch)
             var outcome = JobOutcome(.success((file.response, nil)), of: task, load, startedAt: start)

@@ -61,7 +61,6 @@ final class DownloadWatch: DownloadDelegate {
     /// From here on the file can be read while it grows.
     private func begin(_ task: DownloadTask) {
         guard let path = task.partialPath, let response = task.response else { return }
-        live.note(.response, response.writeWithoutCookieValues)
         let area = area
         live.begin(LiveBody(response) { () throws(StoreError) in try await area.openGrowing(fileAt: path) })
     }

@@ -37,7 +37,11 @@ struct DataRun: Sendable {
         let task = load.session.dataTask(
             with: load.request, configuration: load.configuration, delegate: delegate)
         load.prepare(task, stop)
-        live.attach { JobProgress(task) }
+        live.attach {
+            JobProgress(task)
+        } response: {
+            task.response?.eventData
+        }
         do throws(LoadError) {
             let response = try await task.response(bufferingUpTo: limit)
             if task.completeBody == nil, let rule, rule.isMet(byIncomplete: response), let downloads, let watch {
@@ -64,7 +68,6 @@ struct DataRun: Sendable {
         guard let blobs else {
             throw LoadError(.dataLengthExceedsMaximum, "The body has more bytes than memory has room for.")
         }
-        live.note(.response, response.writeWithoutCookieValues)
         return try await BlobSpool(blobs: blobs).store(task.body, of: response, live)
     }
 
@@ -82,6 +85,13 @@ struct DataRun: Sendable {
             await spool.abandon()
             throw error
         }
+    }
+}
+
+extension Response {
+    /// What followers of a job are told of it; of a response with parts they are told part by part.
+    var eventData: RawJSON? {
+        boundary == nil ? RawJSON(JSONWriter.object { writeWithoutCookieValues(&$0) }) : nil
     }
 }
 
