@@ -19,7 +19,9 @@ extension Response {
     }
 
     private var urlFilename: Filename? {
-        guard let segment = url.path.utf8.split(separator: UInt8(ascii: "/")).last else { return nil }
+        // What stands in the place of a path there is the content.
+        guard url.scheme != "data", let segment = url.path.utf8.split(separator: UInt8(ascii: "/")).last
+        else { return nil }
         let decoded = percentDecoded(Array(segment)[...])
         // Escapes that are no UTF-8 stay escaped.
         return Filename(sanitizing: String(validating: decoded, as: UTF8.self) ?? String(Substring(segment)))

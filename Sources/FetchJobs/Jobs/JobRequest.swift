@@ -42,18 +42,21 @@ extension JobRequest {
         let names: Set = [
             "url", "urlTemplate", "variables", "method", "headers", "body", "cachePolicy", "mainDocumentURL",
         ]
-        guard let object = reader.object(of: names, refusing: Self.refused) else { return nil }
-        let url = Self.url(object)
-        method = object["method"].flatMap { Self.method($0) } ?? .get
-        headers = object["headers"].map { Self.headers($0) } ?? HTTPFields()
-        body = object["body"].flatMap { JobBody(reader: $0) }
-        cachePolicy = object["cachePolicy"]?.oneOf(CachePolicy.self)
-        mainDocumentURL = object["mainDocumentURL"]?.httpURL()
+        // A URL alone stands for the request that has nothing else, and what is wrong with it is told as of there.
+        let isURL = if case .string = reader.value { true } else { false }
+        let alone = JSONReader(reader.value, pointer: reader.pointer + "/url", check: reader.check)
+        let object = isURL ? nil : reader.object(of: names, refusing: Self.refused)
+        let url = isURL ? alone.jobURL() : object.flatMap { Self.url($0) }
+        method = object?["method"].flatMap { Self.method($0) } ?? .get
+        headers = object?["headers"].map { Self.headers($0) } ?? HTTPFields()
+        body = object?["body"].flatMap { JobBody(reader: $0) }
+        cachePolicy = object?["cachePolicy"]?.oneOf(CachePolicy.self)
+        mainDocumentURL = object?["mainDocumentURL"]?.httpURL()
         guard let url else { return nil }
         self.url = url.withoutCredentials()
         guard url.hasCredentials else { return }
         userInfo = Credential(userinfoOf: url)
-        if userInfo == nil { object["url"]?.refuse("has a user name or password that is not UTF-8") }
+        if userInfo == nil { (isURL ? alone : object?["url"])?.refuse("has a user name or password that is not UTF-8") }
     }
 
     /// Members that a client of the URL Loading System may look for (PRT-6).
@@ -120,8 +123,17 @@ extension JSONWriter {
         for field in fields {
             object { writer in
                 writer.member("name", field.name.rawName)
-                writer.member("value", field.value)
+                writer.member("value", field.text)
             }
+        }
+    }
+}
+
+extension HTTPField {
+    /// The value as UTF-8 where it is that, else as ISO 8859-1, which all bytes are (RFC 9110 §5.5).
+    fileprivate var text: String {
+        withUnsafeBytesOfValue { bytes in
+            String(validating: bytes, as: UTF8.self) ?? String(decoding: bytes.map { UInt16($0) }, as: UTF16.self)
         }
     }
 }

@@ -1,15 +1,19 @@
 // What a load gave, in the words of the API: the same in a job, in an event and in `fetchd get --json`.
 
 package import FetchEngine
-import HTTPTypes
+package import HTTPTypes
 
 extension Response {
     /// Writes the members of the response; the body is not among them.
     package func write(_ writer: inout JSONWriter) { write(&writer, headerFields) }
 
     /// The same for what is stored: the values of cookies lie sealed in their jar and nowhere else.
-    package func writeWithoutCookieValues(_ writer: inout JSONWriter) {
+    ///
+    /// - Parameter trailers: The fields that came after the body.
+    package func writeWithoutCookieValues(_ writer: inout JSONWriter, trailers: HTTPFields = HTTPFields()) {
         write(&writer, headerFields.withoutCookieValues)
+        guard !trailers.isEmpty else { return }
+        writer.member("trailers", array: { $0.headers(trailers.withoutCookieValues) })
     }
 
     private func write(_ writer: inout JSONWriter, _ headerFields: HTTPFields) {

@@ -23,7 +23,8 @@ extension JobOutcome {
                 self.init(state: .succeeded, startedAt: start, finishedAt: .now)
             }
             status = response.status.code
-            self.response = RawJSON(JSONWriter.object(response.writeWithoutCookieValues))
+            self.response = RawJSON(
+                JSONWriter.object { response.writeWithoutCookieValues(&$0, trailers: task.trailerFields) })
             self.body = body
         case .failure(let error):
             self.init(failing: error, startedAt: start)

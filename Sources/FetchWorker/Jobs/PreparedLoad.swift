@@ -22,5 +22,16 @@ struct PreparedLoad: Sendable {
     }
 
     /// How long to wait before another attempt; nil when there is none.
-    func wait(after failure: RetryPolicy.Failure) -> Duration? { retry.wait(after: failure, of: job) }
+    func wait(after failure: RetryPolicy.Failure) -> Duration? {
+        // What the cache does not have is not put there by waiting (CCH-4).
+        if failure.code == .resourceUnavailable, asksCacheAlone, retry.errors == nil { return nil }
+        return retry.wait(after: failure, of: job)
+    }
+
+    private var asksCacheAlone: Bool {
+        let own = job.spec.request.cachePolicy ?? .useProtocolCachePolicy
+        let policy =
+            own == .useProtocolCachePolicy ? (configuration ?? session.configuration).requestCachePolicy : own
+        return policy == .returnCacheDataDontLoad
+    }
 }
