@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// REL-1, REL-6: GETs are repeated, POSTs that may have left are not; every job ends in one final state.
+    /// LIF-13, REL-1, REL-6: GETs are repeated, POSTs that may have left are not; every job ends in one final state.
     @Test(.timeLimit(.minutes(2)))
     func `every acknowledged job ends once, and no POST is sent twice`() async throws {
         let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)

@@ -20,7 +20,7 @@ import Testing
         try await service.request(.get, try #require(member(job, "body", "href", as: String.self))).body
     }
 
-    /// DLD-4, DLD-5, DLD-9: the file has the name that the response suggests.
+    /// TSK-3, DLD-4, DLD-5, DLD-9: the file has the name that the response suggests.
     @Test func `a download becomes a file with a name, a digest and a blob of its own`() async throws {
         let bytes = pattern(3_000_000)
         let origin = try await Origin.nginx(files: ["big.bin": Data(bytes)])
@@ -61,6 +61,7 @@ import Testing
         }
     }
 
+    // BEY-26
     @Test func `a checksum that does not match fails the job`() async throws {
         let origin = try await Origin.nginx(files: ["a.txt": Data("hello".utf8)])
         try await ServiceProcess.with(allowing: [origin.rule]) { service in

@@ -12,7 +12,7 @@ import Testing
         return answer.json
     }
 
-    // R9: failed jobs are found and redriven.
+    // BEY-21, R9: failed jobs are found and redriven.
     @Test func `failed jobs are found by what they are, run again together, given out and deleted`() async throws {
         let origin = try WireOrigin(isOpen: false) { connection in
             while try connection.receiveHead() != nil {

@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    /// R4: a transport failure can never look like success.
+    /// CON-3, R4: a transport failure can never look like success.
     @Test func `an answer cut short is a failure with its code`() async throws {
         let origin = try WireOrigin { connection in
             _ = try connection.receiveHead()
@@ -144,6 +144,7 @@ import Testing
         }
     }
 
+    // TSK-14
     @Test func `a repeated submission under one key is one job`() async throws {
         let origin = try await Origin.nginx(files: ["a": Data()])
         try await ServiceProcess.with(allowing: [origin.rule]) { service in

@@ -25,7 +25,7 @@ import Testing
         return try #require(member(answer.json, "id", as: String.self), "\(answer.text)")
     }
 
-    /// LIF-10: the bytes of a response can be read before its last one has come.
+    /// TSK-2, LIF-10: the bytes of a response can be read before its last one has come.
     @Test(arguments: ["data", "download"])
     func `a body is read while it arrives`(kind: String) async throws {
         let (content, gate) = (pattern(500_000), Gate())
@@ -133,7 +133,7 @@ import Testing
 
     // MARK: Events
 
-    /// CON-12, DLD-6, DLD-7, LIF-9: progress while the job runs, and its end.
+    /// TSK-9, BEY-6, CON-12, DLD-6, DLD-7, LIF-9: progress while the job runs, and its end.
     @Test func `events tell the response, progress and the end`() async throws {
         let (content, gate) = (pattern(500_000), Gate())
         let origin = try origin(content, holdingAt: 300_000, gate)

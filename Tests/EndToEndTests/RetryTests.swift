@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    // REL-6
+    // UPL-12, REL-6
     @Test func `a POST is not sent twice, unless it is allowed to be`() async throws {
         let origin = try Self.origin(nil)
         try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    // DLD-15
+    // LIF-15, DLD-15
     @Test func `a download goes on in its next attempt where the last one stopped`() async throws {
         let head = "HTTP/1.1 200 OK\r\nETag: \"a\"\r\nContent-Length: 10\r\n\r\n01234"
         let rest = "HTTP/1.1 206 P\r\nETag: \"a\"\r\nContent-Range: bytes 5-9/10\r\nContent-Length: 5\r\n\r\n56789"
@@ -162,6 +162,7 @@ import Testing
 
     // MARK: Times
 
+    // BEY-3
     @Test func `a job starts at its time, and not at all when that is too late`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in

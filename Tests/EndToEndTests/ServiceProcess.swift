@@ -59,7 +59,12 @@ final class ServiceProcess: Sendable {
     private let process: Program
     private let log: Mutex<String>
     private let key: String
-    private let session = Session()
+    /// As many at once as a test likes.
+    private let session: Session = {
+        var configuration = SessionConfiguration()
+        configuration.httpMaximumConnectionsPerHost = 256
+        return Session(configuration: configuration)
+    }()
     let base: String
 
     /// Starts a service and waits until it listens.
@@ -107,6 +112,9 @@ final class ServiceProcess: Sendable {
     var logged: String { log.withLock { $0 } }
 
     func send(_ signal: Int32) { process.send(signal) }
+
+    /// How much memory it has, in bytes.
+    var residentBytes: Int { get throws { try #require(process.residentBytes) } }
 
     /// Stops it in an orderly way.
     ///

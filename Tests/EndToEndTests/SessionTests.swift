@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// SES-17: there is no way to change a session; SES-2: the default session is always there.
+    /// SES-19, SES-17: there is no way to change a session; SES-2: the default session is always there.
     @Test func `sessions do not change, and the default one stays`() async throws {
         try await ServiceProcess.with(allowing: []) { service in
             let id = try await make(service, "{}")
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    /// SES-22: the last message comes once, after those of the jobs.
+    /// LIF-17, SES-22: the last message comes once, after those of the jobs.
     @Test func `the end of a session is told last, and once`() async throws {
         let (messages, message) = AsyncStream.makeStream(of: [UInt8].self)
         let receiver = try WireOrigin { connection in
@@ -250,7 +250,7 @@ import Testing
         }
     }
 
-    /// BKG-1, BKG-2, BKG-3, BKG-4, BKG-5, BKG-9: also found again by a service that was started anew.
+    /// SES-4, BKG-1, BKG-2, BKG-3, BKG-4, BKG-5, BKG-9: also found again by a service that was started anew.
     @Test func `a background session has its rules, and is found again by its identifier`() async throws {
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:8099"]) { place in
             let key = try await place.run("keys", "create")

@@ -55,7 +55,7 @@ import Testing
         return (origin, gate, arrivals)
     }
 
-    // TSK-10, R7
+    // TSK-6, TSK-7, TSK-10, R7
     @Test(.timeLimit(.minutes(2)))
     func `a job that runs on one node is held and let go from another`() async throws {
         let (origin, gate, arrivals) = try Self.gated()
@@ -145,6 +145,7 @@ import Testing
         }
     }
 
+    // TSK-5
     @Test(arguments: ["", "ephemeral"])
     func `a job may start held`(kind: String) async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")

@@ -6,7 +6,7 @@ import Testing
 
 /// Bodies that jobs send, through a running service.
 @Suite struct UploadTests {
-    /// UPL-1, UPL-3: an uploaded blob is sent with its length and type.
+    /// TSK-4, UPL-1, UPL-3: an uploaded blob is sent with its length and type.
     @Test func `a blob is sent as it was uploaded`() async throws {
         let origin = try await Origin.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// UPL-1.
+    /// BEY-29, UPL-1.
     @Test func `a form with files is sent as multipart`() async throws {
         let origin = try await Origin.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service in

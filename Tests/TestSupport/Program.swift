@@ -91,6 +91,13 @@ package final class Program: Sendable {
 
     package func send(_ signal: Int32) { kill(pid, signal) }
 
+    /// How much memory it has, in bytes (proc(5), `VmRSS`); nil when it is gone.
+    package var residentBytes: Int? {
+        let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+        let line = status?.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        return line?.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 * 1024 }
+    }
+
     /// The next piece of standard output, empty at its end; blocks.
     package func nextOutput() -> String { standardOutput.map { Self.read($0) } ?? "" }
 

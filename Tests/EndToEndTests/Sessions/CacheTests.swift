@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    // CCH-2, CCH-3, CCH-4, CCH-5, URL-4
+    // BEY-5, CCH-2, CCH-3, CCH-4, CCH-5, URL-4
     @Test func `each request's policy decides`() async throws {
         let origin = try CountingOrigin("Cache-Control: max-age=1000\r\nETag: \"a\"")
         try await ServiceProcess.with(allowing: [origin.rule]) { service async throws in

@@ -85,6 +85,7 @@ struct StoreFixture {
         }
     }
 
+    // BEY-4
     @Test func `jobs of higher priority are claimed first, then the older`() async throws {
         try await StoreFixture.with { fixture in
             let jobs = try [0.5, 1, 0, 0.5].map { try NewJob.make(more: #", "priority": \#($0)"#) }

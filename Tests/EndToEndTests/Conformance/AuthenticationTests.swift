@@ -1,0 +1,149 @@
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// How jobs answer servers that ask who is there: Apache httpd, nginx, httpbin, and one that speaks NTLM.
+@Suite(
+    .enabled(if: LoopbackServer.hasApache(modules: "auth_digest", "dav")),
+    .sharedService {
+        [
+            "bin": try await .httpbin(), "apache": try await .apache(), "nginx": try await .nginxCave(),
+            "ntlm": try await .ntlm(),
+        ]
+    })
+struct AuthenticationTests {
+    /// The configuration of a job with a credential of its own.
+    private func own(_ password: String = Cave.password, user: String = Cave.user, _ more: String = "") -> String {
+        #""authentication": {"credential": {"user": "\#(user)", "password": "\#(password)"}\#(more)}"#
+    }
+
+    /// How many requests a job has made.
+    private func transfers(_ job: [String: Any]) -> Int? {
+        member(job, "attempts", "0", "metrics", as: [Any].self)?.count
+    }
+
+    // AUT-1, AUT-14, AUT-21, AUT-22, AUT-23: the refusal on the way is no response.
+    @Test(arguments: ["basic", "digest"])
+    func `httpd lets in who has the credential`(_ area: String) async throws {
+        let rig = try SharedService.current
+        let job = try await rig.fetch(try rig.server("apache").url("/\(area)/page"), configuration: own())
+        #expect(status(of: job) == 200 && transfers(job) == 2)
+        #expect(try await rig.text(of: job) == Cave.treasure)
+    }
+
+    // AUT-6, AUT-20, CON-4: nobody to ask, or nothing asked.
+    @Test func `without a credential, or a question, the refusal is the response`() async throws {
+        let rig = try SharedService.current
+        let refused = try await rig.fetch(try rig.server("apache").url("/basic/page"))
+        #expect(status(of: refused) == 401 && transfers(refused) == 1)
+        let silent = try await rig.fetch(try rig.server("nginx").url("/silent"), configuration: own())
+        #expect(status(of: silent) == 401 && transfers(silent) == 1)
+        #expect(try await rig.text(of: silent) == "no")
+        let hidden = try await rig.fetch(try rig.bin("/hidden-basic-auth/u/p"), configuration: own("p", user: "u"))
+        #expect(status(of: hidden) == 404 && transfers(hidden) == 1)
+    }
+
+    // AUT-17, AUT-19, CRD-9: one attempt, and then what the job says.
+    @Test func `a wrong password is tried once, and the job says what then`() async throws {
+        let rig = try SharedService.current
+        let url = try rig.server("nginx").url("/basic/page")
+        let refused = try await rig.fetch(url, configuration: own("wrong"))
+        #expect(status(of: refused) == 401 && transfers(refused) == 2)
+        let cancel = #", "onFailure": "cancelAuthenticationChallenge""#
+        let failed = try await rig.fetch(url, configuration: own("wrong", cancel))
+        #expect(errorName(of: failed) == "userCancelledAuthentication" && transfers(failed) == 2)
+        let thrice = try await rig.fetch(url, configuration: own("wrong", #", "maximumFailures": 3"#))
+        #expect(transfers(thrice) == 2, "the same is not tried again")
+    }
+
+    // AUT-16, AUT-26: the strongest first, and the next when that one is turned down.
+    @Test func `of the methods offered those that the job allows are answered`() async throws {
+        let rig = try SharedService.current
+        let offers = [
+            "WWW-Authenticate: Odd a=b, Digest realm=\"d, e\", nonce=\"n\", algorithm=MD5",
+            "WWW-Authenticate: Basic realm=\"b\"",
+        ].joined(separator: "\r\n")
+        func tried(_ more: String) async throws -> [String] {
+            let play = rig.stage.serve { number, connection in
+                try connection.send(answer(number < 3 ? "401 No" : "200 OK", offers))
+            }
+            _ = try await rig.fetch(play.url(), configuration: own("wrong", more))
+            return play.requests.map { String($0.values("authorization").first?.prefix { $0 != " " } ?? "") }
+        }
+        #expect(try await tried("") == ["", "Digest"])
+        for (methods, expected) in [("basic", ["", "Basic"]), ("digest", ["", "Digest"]), ("bearer", [""])] {
+            #expect(try await tried(#", "methods": ["\#(methods)"]"#) == expected)
+        }
+        let next = #", "onFailure": "rejectProtectionSpace", "maximumFailures": 1"#
+        #expect(try await tried(next).prefix(2) == ["", "Digest"])
+    }
+
+    // AUT-2, AUT-7, CRD-4, SES-7: a stored one is used by whom it is for, without another question in its space.
+    @Test func `a credential is kept for its space, and sent ahead there`() async throws {
+        let rig = try SharedService.current
+        let (server, session) = (try rig.server("nginx"), try await rig.makeSession())
+        let keep =
+            #""authentication": {"credential": {"user": "\#(Cave.user)", "password": "\#(Cave.password)", "#
+            + #""persistence": "forSession"}}"#
+        let first = try await rig.fetch(server.url("/basic/page"), configuration: keep, session: session)
+        #expect(status(of: first) == 200 && transfers(first) == 2)
+        let second = try await rig.fetch(server.url("/basic/page"), session: session)
+        #expect(status(of: second) == 200 && transfers(second) == 1)
+        #expect(status(of: try await rig.fetch(try rig.server("apache").url("/basic/page"), session: session)) == 401)
+        #expect(status(of: try await rig.fetch(server.url("/basic/page"))) == 401, "another session")
+    }
+
+    // AUT-23: nonces that end after two uses, each algorithm, and the content protected too.
+    @Test(arguments: ["auth/u/p/MD5", "auth/u/p/SHA-256", "auth/u/p/SHA-512", "auth-int/u/p/SHA-256/2"])
+    func `httpbin's digests are answered`(_ kind: String) async throws {
+        let rig = try SharedService.current
+        let session = try await rig.makeSession()
+        for _ in 0..<3 {
+            let job = try await rig.fetch(
+                try rig.bin("/digest-auth/\(kind)"), configuration: own("p", user: "u"), session: session)
+            #expect(status(of: job) == 200)
+        }
+    }
+
+    // AUT-8, AUT-24: three steps on one connection, and the content once.
+    @Test func `NTLM is spoken on a connection that nobody shares`() async throws {
+        let rig = try SharedService.current
+        let server = try rig.server("ntlm")
+        let content = String(repeating: "x", count: 5000)
+        for (user, password) in [("CAVE\\\\\(Cave.user)", Cave.password), ("CAVE\\\\jafar", "sim sala bim")] {
+            let job = try await rig.fetch(
+                server.url("/"), #""method": "POST", "body": {"text": "\#(content)"}"#,
+                configuration: own(password, user: user))
+            #expect(status(of: job) == 200, "\(job)")
+            let name = user.split(separator: "\\").last.map(String.init) ?? ""
+            #expect(try await rig.text(of: job).lowercased().contains(name) == true)
+            #expect(try await rig.text(of: job).hasSuffix(" 5000"))
+        }
+    }
+
+    // UPL-7, UPL-9: the content is sent again once the server knows who sends it.
+    @Test(arguments: ["basic", "digest"])
+    func `an upload arrives whole after the challenge`(_ area: String) async throws {
+        let rig = try SharedService.current
+        let url = try rig.server("apache").url("/\(area)/up-\(UUID())")
+        let content = String(repeating: "0123456789", count: 20_000)
+        let blob = try await rig.service.request(
+            .post, "/v1/blobs", body: content, headers: [.contentType: "text/plain"])
+        let id = try #require(member(blob.json, "id", as: String.self))
+        let put = try await rig.fetch(
+            url, #""method": "PUT", "body": {"blob": "\#(id)"}"#, configuration: own(), more: #""kind": "upload""#)
+        #expect(status(of: put) == 201, "\(put)")
+        let got = try await rig.fetch(url, configuration: own())
+        #expect(try await rig.text(of: got) == content)
+    }
+
+    // CON-4, URL-10, CON-1
+    @Test func `the user name and password of a URL are all that is needed`() async throws {
+        let rig = try SharedService.current
+        let url = try rig.bin("/basic-auth/u/p%20w").replacing("http://", with: "http://u:p%20w@")
+        let job = try await rig.fetch(url)
+        #expect(status(of: job) == 200)
+        #expect(!"\(job)".contains("u:p"))
+    }
+}

@@ -1,0 +1,159 @@
+import FetchJobs
+import Foundation
+import Glibc
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// Background sessions: their jobs go on whoever is there to see it.
+@Suite(.timeLimit(.minutes(2))) struct BackgroundTests {
+    private func makeSession(_ kind: String, _ hook: String, _ service: ServiceProcess) async throws -> String {
+        let identifier = kind == "background" ? #", "identifier": "mine""# : ""
+        let answer = try await service.request(
+            .post, "/v1/sessions", body: #"{"kind": "\#(kind)"\#(identifier), "webhook": {"endpoint": "\#(hook)"}}"#)
+        return try #require(member(answer.json, "id", as: String.self), "\(answer.text)")
+    }
+
+    private func submit(
+        _ url: String, in session: String, _ service: ServiceProcess, more: String = ""
+    ) async throws -> String {
+        let body = #"{"kind": "download", "session": "\#(session)", "request": "\#(url)"\#(more)}"#
+        let answer = try await service.request(.post, "/v1/jobs", body: body)
+        return try #require(member(answer.json, "id", as: String.self), "\(answer.text)")
+    }
+
+    private func json(_ message: WebhookReceiver.Message) throws -> [String: Any] {
+        try #require(try JSONSerialization.jsonObject(with: Data(message.body)) as? [String: Any])
+    }
+
+    // BKG-1, BKG-7, BKG-9, BKG-10, BKG-12, LIF-5, LIF-13: told once, although two nodes have worked on it.
+    @Test func `a transfer outlives the node that began it, and its end is told once`() async throws {
+        let (content, gate) = (pattern(200_000), Gate())
+        let requests = Progress()
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                let start = head.firstMatch(of: /Range: bytes=(\d+)-/).flatMap { Int($0.output.1) } ?? 0
+                let range = start > 0 ? "Content-Range: bytes \(start)-199999/200000\r\n" : ""
+                try connection.send(
+                    "HTTP/1.1 \(start > 0 ? "206 P" : "200 OK")\r\nETag: \"a\"\r\n\(range)Content-Length: "
+                        + "\(content.count - start)\r\n\r\n")
+                let isFirst = requests.add(1) == 1
+                if isFirst {
+                    try connection.send(Array(content[..<80_000]))
+                    try gate.wait()
+                }
+                try connection.send(Array(content[max(start, isFirst ? 80_000 : 0)...]))
+            }
+        }
+        let receiver = try WebhookReceiver()
+        let rules = ["127.0.0.1:\(origin.port)", receiver.rule]
+        try await ServiceProcess.Place.with(allowing: rules, settings: ["WORKER_LEASE_SECONDS": "1"]) { place in
+            let key = try await place.run("keys", "create")
+            let first = try await ServiceProcess.start(place, key: key)
+            let (hook, _) = try await receiver.endpoint(of: first)
+            let session = try await makeSession("background", hook, first)
+            let id = try await submit(origin.url("/f.bin"), in: session, first)
+            _ = try await first.job(id) { member($0, "progress", "bytesReceived") == 80_000 }
+            first.send(SIGKILL)
+            #expect(try await first.waitForEnd() == -SIGKILL)
+            gate.open()
+
+            let second = try await ServiceProcess.start(place, key: key)
+            let messages = [try json(await receiver.next()), try json(await receiver.next())]
+            #expect(messages.map { member($0, "type", as: String.self) } == ["job.finished", "session.eventsFinished"])
+            #expect(member(messages[0], "data", "job", "id") == id)
+            #expect(member(messages[0], "data", "job", "state") == "succeeded")
+            #expect(member(messages[1], "data", "session", "identifier") == "mine")
+            // The file was there before its end was told.
+            let job = try await second.request(.get, "/v1/jobs/\(id)").json
+            #expect(member(job, "body", "digest") == SHA256Digest(of: content).field)
+            #expect(requests.value == 2)
+            let deliveries = try await second.request(.get, "/v1/webhooks/deliveries?job=\(id)").json
+            #expect(member(deliveries, "data", as: [Any].self)?.count == 1)
+            #expect(try await second.stop() == 0)
+        }
+    }
+
+    // BKG-8, DLG-9: whoever is away is told when they are back, under the same id.
+    @Test func `a client that is away hears of it later`() async throws {
+        let (heads, head) = AsyncStream.makeStream(of: String.self)
+        let client = try WireOrigin(isOpen: false) { connection in
+            while let text = try connection.receiveHead() {
+                let length = text.firstMatch(of: /(?i)content-length: (\d+)/).flatMap { Int($0.output.1) } ?? 0
+                try connection.receive(length)
+                head.yield(text)
+                try connection.send("HTTP/1.1 204 No Content\r\n\r\n")
+            }
+        }
+        let origin = try WireOrigin(playing: answer(body: "x"))
+        let rules = ["127.0.0.1:\(origin.port)", "127.0.0.1:\(client.port)"]
+        try await ServiceProcess.with(allowing: rules) { service in
+            let made = try await service.request(
+                .post, "/v1/webhooks/endpoints", body: #"{"url": "\#(client.url("/hook"))"}"#)
+            let hook = try #require(member(made.json, "id", as: String.self))
+            let session = try await makeSession("background", hook, service)
+            let id = try await submit(origin.url("/f"), in: session, service)
+            let path = "/v1/webhooks/deliveries?job=\(id)"
+            var delivery: String?
+            try await until {
+                let list = try await service.request(.get, path).json
+                delivery = member(list, "data", "0", "id")
+                guard let delivery else { return false }
+                let one = try await service.request(.get, "/v1/webhooks/deliveries/\(delivery)").json
+                return member(one, "attempts", as: [Any].self)?.isEmpty == false
+            }
+            try client.open()
+            let told = try #require(await heads.first { _ in true })
+            #expect(told.contains("webhook-id: \(try #require(delivery))"))
+        }
+    }
+
+    // BKG-14: an attempt that takes too long is followed by another one.
+    @Test func `what times out is tried again`() async throws {
+        let count = Progress()
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                if count.add(1) == 1 { try connection.receiveToEnd() } else { try connection.send(answer(body: "x")) }
+            }
+        }
+        let receiver = try WebhookReceiver()
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)", receiver.rule]) { service in
+            let (hook, _) = try await receiver.endpoint(of: service)
+            let session = try await makeSession("background", hook, service)
+            let quick =
+                #", "configuration": {"timeouts": {"timeoutIntervalForRequest": 0.2}, "retry": {"backoff": {"#
+                + #""initial": 0.01}}}"#
+            let id = try await submit(origin.url("/f"), in: session, service, more: quick)
+            let job = try await service.job(id) { member($0, "state") == "succeeded" }
+            #expect(member(job, "attempts", "0", "error") == "timedOut")
+            #expect(member(job, "attempts", as: [Any].self)?.count == 2)
+        }
+    }
+
+    // BKG-15, BKG-5, RED-16: the same is told of them, and redirects are followed.
+    @Test func `jobs of background sessions are told of like all others`() async throws {
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                let isFirst = head.hasPrefix("GET /first")
+                try connection.send(isFirst ? answer("302 Found", "Location: /f.bin") : answer(body: "x"))
+            }
+        }
+        let receiver = try WebhookReceiver()
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)", receiver.rule]) { service in
+            let (hook, _) = try await receiver.endpoint(of: service)
+            var seen: [[String]] = []
+            for kind in ["default", "background"] {
+                let session = try await makeSession(kind, hook, service)
+                _ = try await submit(origin.url("/first"), in: session, service)
+                let message = try json(await receiver.next())
+                let job = try #require(member(message, "data", "job", as: [String: Any].self))
+                seen.append([member(message, "type") ?? ""] + job.keys.sorted())
+                #expect(member(job, "redirects", as: [Any].self)?.count == 1)
+                if kind == "background" {
+                    #expect(member(try json(await receiver.next()), "type") == "session.eventsFinished")
+                }
+            }
+            #expect(seen[0] == seen[1] && seen[0].contains("file"), "\(seen)")
+        }
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// By which rules jobs keep and send cookies.
+@Suite(.sharedService()) struct CookieRuleTests {
+    /// The names of the cookies that a session has, in the order of names.
+    private func names(_ session: String, _ rig: Rig) async throws -> [String] {
+        let jar = try await rig.service.request(.get, "/v1/cookies?session=\(session)").json
+        return try #require(member(jar, "data", as: [[String: Any]].self)).compactMap { $0["name"] as? String }.sorted()
+    }
+
+    // COK-2, COK-4, COK-11: what RFC 6265bis refuses is refused, and the rest is kept.
+    @Test func `a job keeps the cookies that it may, and no others`() async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.play(
+            answer(
+                "200 OK", "Set-Cookie: plain=1", "set-cookie: comma=a,b; Expires=Wed, 09 Jun 2100 10:18:14 GMT",
+                "Set-Cookie: other=1; Domain=other.example", "Set-Cookie: public=1; Domain=com",
+                "Set-Cookie: secret=1; Secure", "Set-Cookie: __Host-h=1; Path=/", "Set-Cookie: __Secure-s=1; Secure",
+                "Set-Cookie: old=1; Max-Age=0; Expires=Wed, 09 Jun 2100 10:18:14 GMT", "Set-Cookie: quoted=\"q\"",
+                "Set-Cookie: long=\(String(repeating: "x", count: 4097))"))
+        let session = try await rig.makeSession()
+        _ = try await rig.fetch(play.url(), session: session)
+        #expect(try await names(session, rig) == ["comma", "plain", "quoted"])
+    }
+
+    // COK-3: by path, the longest first, and then the oldest.
+    @Test func `the cookies that match are sent in their order`() async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.serve { number, connection in
+            let cookies = ["short=1; Path=/", "elsewhere=1; Path=/no", "long=1", "later=1; Path=/"]
+            try connection.send(
+                number == 0 ? answer("200 OK", cookies.map { "Set-Cookie: \($0)" }.joined(separator: "\r\n")) : answer()
+            )
+        }
+        let session = try await rig.makeSession()
+        for path in ["a/set", "a/get", "ab"] { _ = try await rig.fetch(play.url(path), session: session) }
+        #expect(
+            play.requests.map { $0.values("cookie") } == [[], ["long=1; short=1; later=1"], ["short=1; later=1"]])
+    }
+
+    // URL-8, COK-3, COK-6, SES-12: neither kept nor sent, one of them, or both.
+    @Test(arguments: [
+        (#""jar": "none""#, [false, false]), (#""send": false"#, [false, true]),
+        (#""acceptPolicy": "never""#, [true, false]), (#""acceptPolicy": "always""#, [true, true]),
+    ])
+    func `a job says whether cookies are sent and kept`(_ cookies: String, _ expected: [Bool]) async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.play(answer("200 OK", "Set-Cookie: first=1"), answer("200 OK", "Set-Cookie: second=1"))
+        let session = try await rig.makeSession()
+        _ = try await rig.fetch(play.url(), session: session)
+        _ = try await rig.fetch(play.url(), configuration: #""cookies": {\#(cookies)}"#, session: session)
+        let isKept = try await names(session, rig).contains("second")
+        #expect([play.requests[1].values("cookie") == ["first=1"], isKept] == expected)
+    }
+
+    // URL-9, COK-6, COK-7: an address is a site of its own.
+    @Test(arguments: [
+        (nil, "onlyFromMainDocumentDomain", true), ("http://127.0.0.1/page", "onlyFromMainDocumentDomain", true),
+        ("http://elsewhere.example/page", "onlyFromMainDocumentDomain", false),
+        ("http://elsewhere.example/page", "always", true), ("http://127.0.0.1/page", "never", false),
+    ])
+    func `the main document says whose cookies are kept`(_ document: String?, _ policy: String, _ isKept: Bool)
+        async throws
+    {
+        let rig = try SharedService.current
+        let play = rig.stage.play(answer("200 OK", "Set-Cookie: c=1"))
+        let session = try await rig.makeSession(#"{"configuration": {"cookies": {"acceptPolicy": "\#(policy)"}}}"#)
+        _ = try await rig.fetch(
+            play.url(), document.map { #""mainDocumentURL": "\#($0)""# } ?? "", session: session)
+        #expect(try await names(session, rig) == (isKept ? ["c"] : []))
+    }
+
+    // BEY-20
+    @Test func `what a cookie says of sites is kept with it`() async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.play(
+            answer("200 OK", "Set-Cookie: lax=1; SameSite=Lax", "Set-Cookie: strict=1; SameSite=Strict"))
+        let session = try await rig.makeSession()
+        _ = try await rig.fetch(play.url(), session: session)
+        let jar = try await rig.service.request(.get, "/v1/cookies?session=\(session)").json
+        let cookies = try #require(member(jar, "data", as: [[String: Any]].self))
+        let sites = Dictionary(uniqueKeysWithValues: cookies.map { ($0["name"] as? String, $0["sameSite"] as? String) })
+        #expect(sites == ["lax": "lax", "strict": "strict"])
+    }
+
+    // COK-12: the client's own come beside those of the jar.
+    @Test func `a cookie field of the job's own is not lost`() async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.play(answer("200 OK", "Set-Cookie: jar=1"))
+        let session = try await rig.makeSession()
+        let own = #""headers": [{"name": "Cookie", "value": "own=1"}]"#
+        for _ in 0..<2 { _ = try await rig.fetch(play.url(), own, session: session) }
+        #expect(play.requests[0].values("cookie") == ["own=1"])
+        let both = try #require(play.requests[1].values("cookie").first?.split(separator: "; "))
+        #expect(play.requests[1].values("cookie").count == 1 && Set(both) == ["own=1", "jar=1"])
+    }
+
+    // COK-5, COK-1, COK-10: set, found, sent and deleted through the API; of this session alone.
+    @Test func `cookies can be managed through the API`() async throws {
+        let rig = try SharedService.current
+        let (session, other) = (try await rig.makeSession(), try await rig.makeSession())
+        let play = rig.stage.play(answer())
+        let cookie = #"{"name": "mine", "value": "set", "domain": "127.0.0.1", "path": "/", "isHTTPOnly": true}"#
+        let added = try await rig.service.request(
+            .post, "/v1/cookies", body: #"{"session": "\#(session)", "cookies": [\#(cookie)]}"#)
+        #expect(added.status == 200, "\(added.text)")
+        let found = try await rig.service.request(.get, "/v1/cookies?session=\(session)&name=mine").json
+        #expect(member(found, "data", "0", "isHTTPOnly") == true)
+        for id in [session, other] { _ = try await rig.fetch(play.url(), session: id) }
+        #expect(play.requests.map { $0.values("cookie") } == [["mine=set"], []])
+        _ = try await rig.service.request(.delete, "/v1/cookies?session=\(session)&name=mine")
+        #expect(try await names(session, rig).isEmpty)
+    }
+}

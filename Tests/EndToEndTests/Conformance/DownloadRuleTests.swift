@@ -1,0 +1,157 @@
+import FetchJobs
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// What downloads make of the files that origins send.
+@Suite(.sharedServiceAndHTTPBin) struct DownloadRuleTests {
+    private func download(_ url: String, _ configuration: String = "", session: String? = nil) async throws
+        -> [String: Any]
+    {
+        try await SharedService.current.fetch(
+            url, configuration: configuration, session: session, more: #""kind": "download""#)
+    }
+
+    /// A file of the engine's own test data, served as some type.
+    private func macintosh(_ name: String, as type: String, _ rig: Rig) throws -> Stage.Play {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "FetchEngineTests/Resources/mac")
+        let bytes = Array(try Data(contentsOf: folder.appending(path: name)))
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: \(type)\r\nContent-Length: \(bytes.count)\r\n\r\n"
+        return rig.stage.play([Array(head.utf8) + bytes])
+    }
+
+    // DCD-1, DCD-3, DCD-4, DCD-5, DCD-8: by its type, its extension and its content.
+    @Test(arguments: [
+        ("macbinary3.bin", "application/macbinary", "file.bin", "macBinary"),
+        ("macbinary1.bin", "application/x-macbinary", "file", "macBinary"),
+        ("macutils.hqx", "application/mac-binhex40", "file", "binHex"),
+        ("macutils.hqx", "application/octet-stream", "file.hqx", "binHex"),
+    ])
+    func `a Macintosh file is taken apart`(_ name: String, _ type: String, _ path: String, _ format: String)
+        async throws
+    {
+        let rig = try SharedService.current
+        let play = try macintosh(name, as: type, rig)
+        let job = try await download(play.url(path), #""response": {"decode": ["\#(format)"]}"#)
+        #expect(member(job, "file", "filename", as: String.self)?.hasPrefix("Test File") == true, "\(job)")
+        #expect(member(job, "file", "macintosh", "type") == "TEXT")
+        #expect(member(job, "file", "macintosh", "creator") == "ttxt")
+        let fork = try #require(member(job, "file", "resourceFork", as: String.self))
+        let expected = try macintosh("expected.rsrc", as: "a/b", rig)
+        let whole = try await rig.body(of: try await rig.fetch(expected.url()))
+        #expect(try await rig.service.request(.get, "/v1/blobs/\(fork)").body == whole)
+        let data = try await rig.fetch(try macintosh("expected.data", as: "a/b", rig).url())
+        #expect(try await rig.body(of: job) == (try await rig.body(of: data)))
+    }
+
+    // DCD-2, DCD-3: what is not asked for is not done, and a label alone makes no format.
+    @Test func `a file is decoded only when asked, and only if it is what it says`() async throws {
+        let rig = try SharedService.current
+        let bytes = try await gzip(Array("hello".utf8))
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: application/gzip\r\nContent-Length: \(bytes.count)\r\n\r\n"
+        let zipped = rig.stage.play([Array(head.utf8) + bytes])
+        let kept = try await download(zipped.url("a.gz"), #""response": {"decode": ["macBinary", "binHex"]}"#)
+        #expect(try await rig.body(of: kept) == bytes)
+        #expect(member(kept, "file", "decodedFrom", as: String.self) == nil)
+        let plain = rig.stage.play(answer("200 OK", "Content-Type: application/x-gzip", body: "no gzip at all"))
+        let same = try await download(plain.url("b.gz"), #""response": {"decode": ["gzip"]}"#)
+        #expect(try await rig.text(of: same) == "no gzip at all", "\(same)")
+    }
+
+    // SES-18, LIF-2: what the job does not say, its session does.
+    @Test func `a session says what becomes of its downloads`() async throws {
+        let rig = try SharedService.current
+        let bytes = try await gzip(Array("hello".utf8))
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: application/gzip\r\nContent-Length: \(bytes.count)\r\n\r\n"
+        let play = rig.stage.play([Array(head.utf8) + bytes])
+        let session = try await rig.makeSession(
+            #"{"configuration": {"response": {"decode": ["gzip"]}, "destination": {"filename": "of-session"}}}"#)
+        let job = try await download(play.url("a.gz"), session: session)
+        #expect(member(job, "file", "filename", as: String.self)?.hasPrefix("of-session") == true, "\(job)")
+        #expect(try await rig.text(of: job) == "hello")
+    }
+
+    // DLD-8: used when it is there, and never put there.
+    @Test func `a download is given a stored answer, and stores none`() async throws {
+        let rig = try SharedService.current
+        let (play, session) = (
+            rig.stage.play(answer("200 OK", "Cache-Control: max-age=99", body: "x")), try await rig.makeSession()
+        )
+        for _ in 0..<2 { _ = try await download(play.url(), session: session) }
+        #expect(play.requests.count == 2)
+        _ = try await rig.fetch(play.url(), session: session)
+        let job = try await download(play.url(), session: session)
+        #expect(member(job, "response", "fromCache") == true)
+        #expect(try await rig.text(of: job) == "x" && play.requests.count == 3)
+    }
+
+    // DLD-17, UPL-1
+    @Test func `a download sends a body like any other job`() async throws {
+        let rig = try SharedService.current
+        let job = try await rig.fetch(
+            try rig.bin("/post"), #""method": "POST", "body": {"text": "up"}"#, more: #""kind": "download""#)
+        #expect(member(try await rig.echo(of: job), "data") == "up")
+        #expect(member(job, "file", "filename", as: String.self)?.hasPrefix("post") == true)
+    }
+
+    // DLD-13, DLD-15, LIF-15: with a validator it can, without one it cannot, and another resource never.
+    @Test(arguments: [("ETag: \"a\"", true), ("X-None: 1", false), ("ETag: W/\"a\"", false)])
+    func `a download that breaks off can be gone on with when it can be proven the same`(
+        _ field: String, _ isResumable: Bool
+    ) async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.serve { number, connection in
+            guard number > 0 else {
+                try connection.send(
+                    "HTTP/1.1 200 OK\r\n\(field)\r\nAccept-Ranges: bytes\r\nContent-Length: 9\r\n\r\n12345")
+                throw CancellationError()
+            }
+            try connection.send(
+                "HTTP/1.1 206 P\r\n\(field)\r\nContent-Range: bytes 5-8/9\r\nContent-Length: 4\r\n\r\n6789")
+        }
+        let job = try await download(play.url("f"))
+        #expect(errorName(of: job) == "networkConnectionLost")
+        let data = member(job, "error", "resumeData", as: String.self)
+        #expect((data != nil) == isResumable, "\(job)")
+        guard let data else { return }
+        let rest = try await rig.fetch(
+            play.url("f"), more: #""kind": "download", "resumeFrom": "\#(data)""#)
+        #expect(try await rig.text(of: rest) == "123456789")
+        #expect(play.requests.last?.values("range") == ["bytes=5-"])
+    }
+
+    // DLD-18, ERR-4: the place for files is gone, and later there again.
+    @Test func `a file that cannot be written fails its job, and no other`() async throws {
+        let origin = try WireOrigin(playing: answer(body: "x"))
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let (files, away) = (place.directory + "/downloads", place.directory + "/away")
+            try FileManager.default.moveItem(atPath: files, toPath: away)
+            try "in the way".write(toFile: files, atomically: true, encoding: .utf8)
+            let job = try await service.fetch(origin.url("/f"), more: #", "kind": "download""#)
+            #expect(errorName(of: job) == "cannotWriteToFile")
+            #expect(status(of: try await service.fetch(origin.url("/f"))) == 200)
+            try FileManager.default.removeItem(atPath: files)
+            try FileManager.default.moveItem(atPath: away, toPath: files)
+            let later = try await service.fetch(origin.url("/f"), more: #", "kind": "download""#)
+            #expect(member(later, "state") == "succeeded")
+            #expect(try await service.stop() == 0)
+        }
+    }
+
+    // DLD-18: the service lives on.
+    @Test func `a name that no file can have is refused, and a long one is cut`() async throws {
+        let rig = try SharedService.current
+        let long = String(repeating: "n", count: 400) + ".txt"
+        let play = rig.stage.play(answer("200 OK", "Content-Disposition: attachment; filename=\"\(long)\"", body: "x"))
+        let job = try await download(play.url())
+        let name = try #require(member(job, "file", "filename", as: String.self), "\(job)")
+        #expect(name.utf8.count <= 255 && name.hasPrefix("nnn"))
+        let refused = try await rig.service.request(
+            .post, "/v1/jobs",
+            body: #"{"kind": "download", "request": "data:,x", "configuration": {"destination": {"filename": "a/b"}}}"#)
+        #expect(member(refused.json, "errors", "0", "pointer") == "/configuration/destination/filename")
+    }
+}

@@ -1,0 +1,222 @@
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// In which order things happen to a job, and who hears of them.
+@Suite(.sharedServiceAndHTTPBin) struct OrderTests {
+    /// One event of a job.
+    struct Event: Sendable {
+        let id: String
+        let name: String
+        let text: String
+
+        var data: [String: Any] {
+            (try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]) ?? [:]
+        }
+    }
+
+    /// The events of a job up to its end.
+    private func events(_ id: String, _ rig: Rig) async throws -> [Event] {
+        let text = try await rig.service.request(.get, "/v1/jobs/\(id)/events").text
+        return text.components(separatedBy: "\n\n").filter { $0.contains("event: ") }.map { block in
+            let lines = block.split(separator: "\n")
+            func value(_ name: String) -> String {
+                String(lines.first { $0.hasPrefix(name + ": ") }?.dropFirst(name.count + 2) ?? "")
+            }
+            return Event(id: value("id"), name: value("event"), text: value("data"))
+        }
+    }
+
+    // LIF-10, LIF-13, LIF-18, RSP-6, RSP-7, CON-9, TSK-12: the response, progress, and the end, once.
+    @Test(arguments: ["data", "download"])
+    func `events come in order, and the end comes once`(_ kind: String) async throws {
+        let rig = try SharedService.current
+        let gates = [Gate(), Gate()]
+        let play = rig.stage.serve { _, connection in
+            try connection.send("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n")
+            for gate in gates {
+                try connection.send(pattern(100_000))
+                try gate.wait()
+            }
+            try connection.send(pattern(100_000))
+        }
+        let id = try await rig.submit(#"{"kind": "\#(kind)", "request": "\#(play.url("f"))"}"#)
+        async let all = events(id, rig)
+        for (number, gate) in gates.enumerated() {
+            _ = try await rig.service.job(id) {
+                member($0, "progress", "bytesReceived") == (number + 1) * 100_000
+            }
+            gate.open()
+        }
+        let list = try await all
+        #expect(list.last?.name == "job.finished")
+        let before = list.prefix { $0.name != "job.response" }
+        #expect(before.allSatisfy { $0.name == "job.progress" && $0.data["bytesReceived"] as? Int == 0 })
+        #expect(list.filter { $0.name == "job.response" }.count == 1)
+        #expect(list.filter { $0.name == "job.finished" }.count == 1)
+        #expect(member(list.first { $0.name == "job.response" }?.data ?? [:], "status") == 200)
+        let counts = list.filter { $0.name == "job.progress" }.compactMap { $0.data["bytesReceived"] as? Int }
+        #expect(counts == counts.sorted() && !counts.isEmpty)
+        let numbers = list.compactMap { $0.id.split(separator: ".").last.flatMap { Int($0) } }
+        #expect(numbers == Array(Set(numbers)).sorted())
+        // Whoever comes later is told of the end, and of nothing after it.
+        let later = try await events(id, rig)
+        #expect(later.map(\.name) == ["job.finished"])
+        #expect(member(later[0].data, "state") == "succeeded")
+    }
+
+    // LIF-18, RSP-7: whoever was there from the beginning misses nothing.
+    @Test func `a job that is over in no time is told of whole`() async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.play(answer("200 OK", "X-Short: 1", body: "x"))
+        let id = try await rig.submit(#"{"suspended": true, "request": "\#(play.url())"}"#)
+        async let all = events(id, rig)
+        try await until {
+            try await rig.service.request(.get, "/metrics").text.contains("\nfetchd_event_streams 1\n")
+        }
+        _ = try await rig.service.request(.post, "/v1/jobs/\(id)/resume")
+        let list = try await all.filter { $0.name != "job.progress" }
+        #expect(list.map(\.name) == ["job.response", "job.finished"])
+        #expect(list[0].text.contains("X-Short"))
+    }
+
+    // CON-1, CON-6: waited for, polled, followed, or told of.
+    @Test func `however a job is asked for, the outcome is the same`() async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.play(answer("200 OK", "Content-Type: a/b", body: "same"))
+        let waited = try await rig.service.fetch(play.url())
+        let id = try await rig.submit(#"{"request": "\#(play.url())"}"#)
+        let followed = try #require(try await events(id, rig).last?.data)
+        let polled = try await rig.service.job(id) { member($0, "state") == "succeeded" }
+        let outcomes = [waited, followed, polled]
+        for name in ["response", "body"] {
+            let parts = outcomes.map { outcome in
+                var part = outcome[name] as? [String: Any] ?? [:]
+                for member in ["href", "cacheStatus"] { part[member] = nil }
+                return NSDictionary(dictionary: part)
+            }
+            #expect(parts.allSatisfy { $0 == parts[0] && $0.count > 0 }, "\(parts)")
+        }
+    }
+
+    // CON-2, CON-5
+    @Test func `those who wait for jobs hold up nobody`() async throws {
+        let rig = try SharedService.current
+        let gate = Gate()
+        let play = rig.stage.serve { _, connection in
+            try gate.wait()
+            try connection.send(answer())
+        }
+        let body =
+            #"{"request": "\#(play.url())", "configuration": {"connections": {"maximumPerHost": 200}, "cache": "#
+            + #"{"requestCachePolicy": "reloadIgnoringLocalCacheData"}}}"#
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<100 {
+                group.addTask {
+                    try await rig.service.request(.post, "/v1/jobs", body: body, headers: [.prefer: "wait=30"]).status
+                }
+            }
+            try await until { play.requests.count == 100 }
+            #expect(try await rig.service.request(.get, "/healthz").status == 200)
+            gate.open()
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses == Array(repeating: 201, count: 100))
+    }
+
+    // CON-2: who waits gets the job as it is, when its time is over.
+    @Test func `a wait has an end, and the job goes on`() async throws {
+        let rig = try SharedService.current
+        let gate = Gate()
+        let play = rig.stage.serve { _, connection in
+            try gate.wait()
+            try connection.send(answer())
+        }
+        let asked = try await rig.service.request(
+            .post, "/v1/jobs", body: #"{"request": "\#(play.url())"}"#, headers: [.prefer: "wait=1"])
+        #expect(asked.status == 202)
+        let place = try #require(asked.headers[.location])
+        #expect(["queued", "running"].contains(member(asked.json, "state")))
+        gate.open()
+        _ = try await rig.service.job(String(place.dropFirst("/v1/jobs/".count))) { member($0, "state") == "succeeded" }
+    }
+
+    // TSK-5, TSK-6, TSK-8: whatever state it is in, it ends cancelled, and only once.
+    @Test(arguments: ["suspended", "scheduled", "running", "succeeded"])
+    func `a job can be cancelled in every state`(_ state: String) async throws {
+        let rig = try SharedService.current
+        let gate = Gate()
+        let play = rig.stage.serve { _, connection in
+            if state == "running" { try gate.wait() }
+            try connection.send(answer())
+        }
+        let more = [
+            "suspended": #", "suspended": true"#, "scheduled": #", "runAt": "2999-01-01T00:00:00Z""#,
+        ]
+        let id = try await rig.submit(#"{"request": "\#(play.url())"\#(more[state] ?? "")}"#)
+        _ = try await rig.service.job(id) { member($0, "state") == state }
+        if state == "running" { try await until { play.requests.count == 1 } }
+        for _ in 0..<2 {
+            let asked = try await rig.service.request(.post, "/v1/jobs/\(id)/cancel")
+            #expect([200, 202].contains(asked.status))
+        }
+        let end = state == "succeeded" ? state : "cancelled"
+        let job = try await rig.service.job(id) { member($0, "state") == end }
+        #expect(errorName(of: job) == (state == "succeeded" ? nil : "cancelled"))
+        #expect(member(job, "error", "code") == (state == "succeeded" ? nil : -999))
+        #expect(play.requests.count == (["running", "succeeded"].contains(state) ? 1 : 0))
+        #expect(try await events(id, rig).map(\.name) == ["job.finished"])
+        gate.open()
+    }
+
+    // BEY-1, BEY-6: the parts of a transfer lie in its whole, and its bytes are those of the wire.
+    @Test func `each transfer is measured`() async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.play(answer("307 There", "Location: next"), answer(body: "12345"))
+        let job = try await rig.fetch(play.url(), #""method": "PUT", "body": {"text": "123"}"#)
+        let transfers = try #require(member(job, "attempts", "0", "metrics", as: [[String: Any]].self))
+        #expect(transfers.map { $0["status"] as? Int } == [307, 200])
+        #expect(transfers.map { $0["isReusedConnection"] as? Bool } == [false, true])
+        for (transfer, request) in zip(transfers, play.requests) {
+            let duration = try #require(transfer["duration"] as? Double)
+            for phase in ["domainLookup", "connect", "request", "response"] {
+                guard let times = transfer[phase] as? [Double] else { continue }
+                #expect(0 <= times[0] && times[0] <= times[1] && times[1] <= duration + 0.001, "\(phase)")
+            }
+            #expect(transfer["countOfRequestBodyBytesSent"] as? Int == 3)
+            #expect(transfer["countOfRequestHeaderBytesSent"] as? Int == request.head.utf8.count)
+        }
+        #expect(transfers[1]["countOfResponseBodyBytesReceived"] as? Int == 5)
+    }
+
+    // BEY-25
+    @Test func `trailers are told`() async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.play(
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n2\r\nhi\r\n0\r\nX-Sum: 7\r\n\r\n")
+        for kind in ["data", "download"] {
+            let job = try await rig.fetch(play.url(), more: #""kind": "\#(kind)""#)
+            #expect(
+                member(job, "response", "trailers", as: [[String: String]].self) == [["name": "X-Sum", "value": "7"]])
+        }
+    }
+
+    // BEY-2: what is not there yet is waited for.
+    @Test func `a job can wait for its origin`() async throws {
+        let origin = try WireOrigin(isOpen: false) { connection in
+            while try connection.receiveHead() != nil { try connection.send(answer()) }
+        }
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let body =
+                #"{"request": "\#(origin.url())", "configuration": {"connections": {"waitsForConnectivity": true}}}"#
+            let asked = try await service.request(.post, "/v1/jobs", body: body)
+            let id = try #require(member(asked.json, "id", as: String.self))
+            _ = try await service.job(id) { member($0, "state") == "running" }
+            try origin.open()
+            let end = try await service.job(id) { member($0, "state") == "succeeded" }
+            #expect(status(of: end) == 200)
+            #expect(member(end, "attempts", as: [Any].self)?.count == 1)
+        }
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Jobs through proxies: squid, tinyproxy, dante and microsocks.
+@Suite(
+    .enabled(if: ["squid", "tinyproxy", "danted"].allSatisfy { LoopbackServer.installed($0) != nil }),
+    .sharedService {
+        ["squid": try await .squid(), "tinyproxy": try await .tinyproxy(), "dante": try await .dante()]
+    })
+struct ProxyRuleTests {
+    private func proxy(_ scheme: String, _ server: LoopbackServer, _ more: String = "") -> String {
+        #""proxy": {"url": "\#(scheme)://127.0.0.1:\#(server.port)"\#(more)}"#
+    }
+
+    // NET-5, NET-7, SES-11
+    @Test func `an HTTP proxy is asked for the whole URL`() async throws {
+        let rig = try SharedService.current
+        let (squid, play) = (try rig.server("squid"), rig.stage.play(answer("200 OK", body: "through")))
+        let job = try await rig.fetch(play.url("a"), configuration: proxy("http", squid))
+        #expect(try await rig.text(of: job) == "through")
+        #expect(play.requests.first?.values("via").isEmpty == false)
+        try await until { squid.directory.text(of: "access.log").contains("GET \(play.url("a"))") }
+    }
+
+    // NET-6
+    @Test(arguments: ["socks4", "socks5", "socks5h"])
+    func `a SOCKS proxy carries a job`(_ scheme: String) async throws {
+        let rig = try SharedService.current
+        let (dante, play) = (try rig.server("dante"), rig.stage.play(answer("200 OK", body: scheme)))
+        let job = try await rig.fetch(play.url(), configuration: proxy(scheme, dante))
+        #expect(try await rig.text(of: job) == scheme, "\(job)")
+        #expect(play.requests.count == 1)
+    }
+
+    // NET-7: each scheme and host its own way.
+    @Test func `what is excepted goes past the proxy`() async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.play(answer())
+        let except = proxy("http", try rig.server("squid"), #", "noProxy": ["127.0.0.1"]"#)
+        #expect(status(of: try await rig.fetch(play.url(), configuration: except)) == 200)
+        #expect(play.requests.first?.values("via") == [])
+    }
+
+    // NET-8: what the proxy says is the response; that it cannot be used is an error of its own.
+    @Test func `a proxy that refuses and one that is not there are told apart`() async throws {
+        let rig = try SharedService.current
+        let refused = try await rig.fetch("http://127.0.0.1:9/", configuration: proxy("http", try rig.server("squid")))
+        #expect(status(of: refused) == 403)
+        let tunnel = try await rig.fetch("https://127.0.0.1:9/", configuration: proxy("http", try rig.server("squid")))
+        #expect(member(tunnel, "state") == "failed" && errorName(of: tunnel) == "proxyRefusedConnection", "\(tunnel)")
+        let socks = try await rig.fetch("http://127.0.0.1:9/", configuration: proxy("socks5", try rig.server("dante")))
+        #expect(member(socks, "state") == "failed" && errorName(of: socks) == "proxyRefusedConnection", "\(socks)")
+        let play = rig.stage.play(answer())
+        let gone = try await rig.fetch(play.url(), configuration: #""proxy": {"url": "http://127.0.0.1:9"}"#)
+        #expect(errorName(of: gone) == "cannotConnectToProxy", "\(gone)")
+        #expect(play.requests.isEmpty)
+    }
+
+    // NET-8, RED-11: the origin's credential is the origin's.
+    @Test func `a credential of the origin is not for the proxy`() async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.play(
+            answer("401 No", "WWW-Authenticate: Basic realm=\"r\""), answer("200 OK", body: "in"))
+        let own = #""authentication": {"credential": {"user": "u", "password": "p"}}"#
+        let job = try await rig.fetch(
+            play.url(), configuration: own + ", " + proxy("http", try rig.server("tinyproxy")))
+        #expect(try await rig.text(of: job) == "in")
+        #expect(play.requests.last?.values("authorization").count == 1)
+        #expect(play.requests.last?.values("proxy-authorization") == [])
+    }
+
+    // NET-9: a connection is used again by those that go the same way.
+    @Test func `jobs that go different ways share no connection`() async throws {
+        let rig = try SharedService.current
+        let (play, session) = (rig.stage.play(answer()), try await rig.makeSession())
+        func isReused(_ way: String) async throws -> Bool? {
+            let job = try await rig.fetch(play.url(), configuration: way, session: session)
+            return member(job, "attempts", "0", "metrics", "0", "isReusedConnection")
+        }
+        let (squid, dante) = (proxy("http", try rig.server("squid")), proxy("socks5", try rig.server("dante")))
+        for way in ["", squid, dante] { #expect(try await isReused(way) == false) }
+        for way in ["", squid, dante] { #expect(try await isReused(way) == true) }
+    }
+
+    // BEY-18, AUT-30: a proxy that wants to know who is there is answered by its own credential, or it is the response.
+    @Test func `a proxy's question is not the origin's`() async throws {
+        let rig = try SharedService.current
+        let proxyLike = rig.stage.play(answer("407 Who", "Proxy-Authenticate: Basic realm=\"p\"", body: "who"))
+        let own = #""authentication": {"credential": {"user": "u", "password": "p"}}"#
+        let way = #""proxy": {"url": "http://127.0.0.1:\#(rig.stage.port)"}"#
+        let job = try await rig.fetch(proxyLike.url(), configuration: own + ", " + way)
+        #expect(member(job, "state") == "failed" || status(of: job) == 407, "\(job)")
+        #expect(proxyLike.requests.allSatisfy { $0.values("proxy-authorization") == [] })
+    }
+}

@@ -1,0 +1,164 @@
+import FetchEngine
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// Each server has beside its configuration what jobs need: the authority as `anchor.pem`, and an identity of it.
+private func trustedAndOther() async throws -> [String: LoopbackServer] {
+    let authority = try await TestAuthority()
+    let client = try await authority.issue("client")
+    let leaves = [
+        "good": try await authority.issue("good"), "selfSigned": try await authority.issue("s", selfSigned: true),
+        "alsoSelfSigned": try await authority.issue("t", selfSigned: true),
+        "stranger": try await TestAuthority(name: "Stranger").issue("x"),
+        "past": try await authority.issue("past", valid: .past),
+        "future": try await authority.issue("future", valid: .future),
+        "otherName": try await authority.issue("other", alternatives: "DNS:other.example"),
+        "old": try await authority.issue("old"), "asking": try await authority.issue("asking"),
+    ]
+    let asking = ["ssl_verify_client on", "ssl_client_certificate \(authority.certificatePath)"]
+    let directives = ["old": ["ssl_protocols TLSv1.2"], "asking": asking]
+    var servers: [String: LoopbackServer] = [:]
+    for (name, leaf) in leaves {
+        let server = try await LoopbackServer.nginxTLS(leaf, directives: directives[name] ?? [])
+        try server.directory.write(authority.certificate, to: "anchor.pem")
+        try server.directory.write(leaf.certificate, to: "leaf.pem")
+        try server.directory.write(client.certificate, to: "client.pem")
+        try server.directory.write(client.key, to: "client.key")
+        let identity = try ClientIdentity(certificateChain: leaf.certificate, privateKey: leaf.key)
+        let trust = ServerTrust(
+            host: "", port: server.port, certificates: identity.certificates, verdict: .trusted)
+        try server.directory.write(try #require(trust.publicKeyFingerprint).description, to: "pin")
+        servers[name] = server
+    }
+    return servers
+}
+
+/// Whom jobs trust, and as whom they come, at nginx with certificates of private authorities.
+@Suite(.sharedService { try await trustedAndOther() }) struct TrustTests {
+    private func text(_ server: LoopbackServer, _ file: String) -> String {
+        server.directory.text(of: file).replacing("\n", with: "\\n")
+    }
+
+    /// A configuration that trusts the authority of a server's file, and none else.
+    private func trusting(_ file: String = "anchor.pem", of server: LoopbackServer, _ more: String = "") -> String {
+        #""serverTrust": {"policy": "custom", "anchors": "\#(text(server, file))"\#(more)}"#
+    }
+
+    private func url(_ server: LoopbackServer) -> String { "https://127.0.0.1:\(server.port)/" }
+
+    // AUT-28, ERR-1, ERR-4: before a byte of the request.
+    @Test(arguments: [
+        ("selfSigned", "serverCertificateHasUnknownRoot", -1203),
+        ("stranger", "serverCertificateHasUnknownRoot", -1203),
+        ("past", "serverCertificateHasBadDate", -1201), ("future", "serverCertificateNotYetValid", -1204),
+        ("otherName", "serverCertificateUntrusted", -1202),
+    ])
+    func `a bad certificate is refused by name, and nothing is sent`(_ name: String, _ code: String, _ number: Int)
+        async throws
+    {
+        let rig = try SharedService.current
+        let server = try rig.server(name)
+        let job = try await rig.fetch(url(server), configuration: trusting(of: server))
+        #expect(errorName(of: job) == code && member(job, "error", "code") == number, "\(job)")
+        #expect(member(job, "error", "retriable") == false)
+        #expect(server.directory.text(of: "access.log").isEmpty)
+    }
+
+    // AUT-28: what the system does not know is not trusted, and no switch turns that off.
+    @Test func `who is trusted is the job's choice, and the system's by default`() async throws {
+        let rig = try SharedService.current
+        let server = try rig.server("good")
+        #expect(errorName(of: try await rig.fetch(url(server))) == "serverCertificateHasUnknownRoot")
+        let trusted = try await rig.fetch(url(server), configuration: trusting(of: server))
+        #expect(status(of: trusted) == 200, "\(trusted)")
+        for policy in ["insecure", "none"] {
+            let answer = try await rig.service.request(
+                .post, "/v1/jobs",
+                body: #"{"request": "\#(url(server))", "configuration": {"serverTrust": {"policy": "\#(policy)"}}}"#)
+            #expect(answer.status == 422)
+        }
+    }
+
+    // AUT-29
+    @Test func `one self-signed certificate can be trusted, and another one is not`() async throws {
+        let rig = try SharedService.current
+        let (mine, other) = (try rig.server("selfSigned"), try rig.server("alsoSelfSigned"))
+        let trust = trusting("leaf.pem", of: mine)
+        let accepted = try await rig.fetch(url(mine), configuration: trust)
+        #expect(status(of: accepted) == 200, "\(accepted)")
+        #expect(
+            errorName(of: try await rig.fetch(url(other), configuration: trust)) == "serverCertificateHasUnknownRoot")
+    }
+
+    // BEY-19
+    @Test func `a pin is for the key that it names`() async throws {
+        let rig = try SharedService.current
+        let (good, past) = (try rig.server("good"), try rig.server("past"))
+        let pinned = { #", "pins": [{"sha256": "\#(text($0, "pin"))"}]"# }
+        let right = try await rig.fetch(url(good), configuration: trusting(of: good, pinned(good)))
+        #expect(status(of: right) == 200, "\(right)")
+        let wrong = try await rig.fetch(url(good), configuration: trusting(of: good, pinned(past)))
+        #expect(errorName(of: wrong) == "serverCertificateUntrusted", "\(wrong)")
+    }
+
+    // SES-10
+    @Test func `the versions of TLS have bounds`() async throws {
+        let rig = try SharedService.current
+        let old = try rig.server("old")
+        let job = try await rig.fetch(url(old), configuration: trusting(of: old))
+        #expect(member(job, "attempts", "0", "metrics", "0", "tlsProtocolVersion") == "TLSv1.2")
+        let newer = try await rig.fetch(
+            url(old), configuration: trusting(of: old) + #", "tls": {"minimumVersion": "1.3"}"#)
+        #expect(errorName(of: newer) == "secureConnectionFailed", "\(newer)")
+        let good = try rig.server("good")
+        let bounded = try await rig.fetch(
+            url(good), configuration: trusting(of: good) + #", "tls": {"maximumVersion": "1.2"}"#)
+        #expect(member(bounded, "attempts", "0", "metrics", "0", "tlsProtocolVersion") == "TLSv1.2")
+    }
+
+    // AUT-27, NET-9, CRD-1: the identity is the job's, and so is the connection.
+    @Test func `a server that asks for a certificate is shown the job's`() async throws {
+        let rig = try SharedService.current
+        let (server, session) = (try rig.server("asking"), try await rig.makeSession())
+        let identity =
+            #""authentication": {"credential": {"certificateChain": "\#(text(server, "client.pem"))", "#
+            + #""privateKey": "\#(text(server, "client.key"))"}}"#
+        let trust = trusting(of: server)
+        let known = try await rig.fetch(url(server), configuration: identity + ", " + trust, session: session)
+        #expect(status(of: known) == 200, "\(known)")
+        #expect(try await rig.text(of: known).hasPrefix("SUCCESS CN=client "))
+        #expect(!"\(known)".contains("PRIVATE KEY"))
+        // The same session, and not that connection.
+        let unknown = try await rig.fetch(url(server), configuration: trust, session: session)
+        #expect(status(of: unknown) == 400 || errorName(of: unknown) == "clientCertificateRequired", "\(unknown)")
+    }
+
+    // NET-1, SES-13
+    @Test func `jobs of one session share an HTTP 2 connection, and HTTP 1 can be had`() async throws {
+        let rig = try SharedService.current
+        let server = try rig.server("good")
+        let session = try await rig.makeSession(#"{"configuration": {\#(trusting(of: server))}}"#)
+        var connections: Set<String> = []
+        for _ in 0..<3 {
+            let job = try await rig.fetch(url(server), session: session)
+            #expect(member(job, "attempts", "0", "metrics", "0", "networkProtocolName") == "h2")
+            connections.insert(try await rig.text(of: job))
+        }
+        #expect(connections.count == 1)
+        let old = try await rig.fetch(
+            url(server), configuration: #""connections": {"httpVersion": "1.1"}"#, session: session)
+        #expect(member(old, "attempts", "0", "metrics", "0", "networkProtocolName") == "http/1.1")
+        #expect(member(old, "response", "httpVersion") == "http/1.1")
+    }
+
+    // BEY-15
+    @Test func `HTTP 3 is refused, as long as it is not spoken`() async throws {
+        let rig = try SharedService.current
+        let body = #"{"request": "https://a.example/", "configuration": {"connections": {"httpVersion": "3"}}}"#
+        let answer = try await rig.service.request(.post, "/v1/jobs", body: body)
+        #expect(answer.status == 422)
+        #expect(member(answer.json, "errors", "0", "pointer") == "/configuration/connections/httpVersion")
+    }
+}
