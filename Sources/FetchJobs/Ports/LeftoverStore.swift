@@ -8,6 +8,8 @@ package enum Leftover: String, Sendable, CaseIterable {
     case layers
     /// Webhook deliveries that are over, with their attempts.
     case deliveries
+    /// What stored credentials were used for.
+    case credentialUses
     /// How many jobs ended in minutes long past.
     case counts
     /// Turns to fetch for a cache that nodes have not given back.
@@ -21,6 +23,7 @@ package struct Retention: Sendable {
     package var cookies = Duration.seconds(3600)
     /// From a delivery's beginning on.
     package var deliveries = Duration.seconds(30 * 86_400)
+    package var credentialUses = Duration.seconds(365 * 86_400)
     package var counts = Duration.seconds(90 * 86_400)
 
     package init() {}

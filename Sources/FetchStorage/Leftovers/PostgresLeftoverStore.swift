@@ -21,6 +21,7 @@ package struct PostgresLeftoverStore: LeftoverStore {
             case .idempotencyKeys: return try await delete(idempotencyKeys(retention.idempotencyKeys))
             case .cookies: return try await delete(cookies(retention.cookies))
             case .deliveries: return try await delete(deliveries(retention.deliveries))
+            case .credentialUses: return try await delete(credentialUses(retention.credentialUses))
             case .counts: return try await delete(counts(retention.counts))
             case .cacheTurns: return try await delete(cacheTurns)
             }
@@ -98,6 +99,23 @@ package struct PostgresLeftoverStore: LeftoverStore {
         DELETE FROM webhook_deliveries d
         USING old
         WHERE d.tenant_id = old.tenant_id AND d.id = old.id
+        RETURNING 1
+        """
+    }
+
+    private func credentialUses(_ age: Duration) -> Query {
+        """
+        -- leftovers.credentialUses
+        DELETE FROM credential_uses u
+        USING tenants t, LATERAL (
+            SELECT o.id
+            FROM credential_uses o
+            WHERE o.tenant_id = t.id AND o.id < \(CredentialUse.ID(UUIDv7(earliestAt: .now.advanced(by: .zero - age))))
+            ORDER BY o.id
+            LIMIT \(limit)
+            FOR UPDATE SKIP LOCKED
+        ) AS old
+        WHERE u.tenant_id = t.id AND u.id = old.id
         RETURNING 1
         """
     }

@@ -16,6 +16,7 @@ import Testing
             retention.idempotencyKeys = .seconds(60)
             retention.cookies = .seconds(60)
             retention.deliveries = .seconds(60)
+            retention.credentialUses = .seconds(60)
             retention.counts = .seconds(60)
             return retention
         }
@@ -65,13 +66,20 @@ import Testing
         }
     }
 
-    @Test func `keys of submissions, counts and turns go when they are old`() async throws {
+    @Test func `keys of submissions, uses of credentials, counts and turns go when they are old`() async throws {
         try await with { fixture in
             for age in [Duration.seconds(120), .seconds(90), .zero] {
                 try await fixture.run(
                     """
                     INSERT INTO idempotency_keys (tenant_id, key, fingerprint, job_id, created_at)
                     VALUES (\(fixture.tenant), \("\(age)"), '', \(Job.ID()), now() - \(age))
+                    """
+                )
+                let use = CredentialUse.ID(UUIDv7(earliestAt: .now.advanced(by: .zero - age)))
+                try await fixture.run(
+                    """
+                    INSERT INTO credential_uses (tenant_id, id, credential_id, space)
+                    VALUES (\(fixture.tenant), \(use), \(StoredCredential.ID()), '{}')
                     """
                 )
                 try await fixture.run(
@@ -88,8 +96,8 @@ import Testing
                 )
             }
             for (leftover, table) in [
-                (Leftover.idempotencyKeys, "idempotency_keys" as Query), (.counts, "job_counts"),
-                (.cacheTurns, "cache_turns"),
+                (Leftover.idempotencyKeys, "idempotency_keys" as Query), (.credentialUses, "credential_uses"),
+                (.counts, "job_counts"), (.cacheTurns, "cache_turns"),
             ] {
                 #expect(try await fixture.removeAll(leftover) == 2)
                 #expect(try await fixture.count(table) == 1)
