@@ -138,8 +138,8 @@ import Testing
         }
     }
 
-    // LIF-7
-    @Test func `the event says when a job becomes a download`() async throws {
+    // LIF-7, RSP-7
+    @Test func `the event says when a job becomes a download, after its response`() async throws {
         let (content, gate) = (pattern(500_000), Gate())
         let origin = try WireOrigin { connection in
             while try connection.receiveHead() != nil {
@@ -160,7 +160,8 @@ import Testing
                 if text.contains("event: job.response") { gate.open() }
             }
             let event = try #require(text.range(of: "event: job.becameDownload\ndata: {\"mimeType\":\"video/mp4\""))
-            #expect(text[event.upperBound...].contains("event: job.response"))
+            #expect(text[..<event.lowerBound].contains("event: job.response"))
+            #expect(!text[event.upperBound...].contains("event: job.response"))
             #expect(text.contains("\"filename\":\"film\""))
         }
     }

@@ -57,7 +57,7 @@ package final class LiveJob: Sendable {
     }
 
     /// Notes the response, if it is there and nobody has noted it.
-    private func noteResponse() {
+    package func noteResponse() {
         let response = state.withLock { $0.hasResponse ? nil : $0.response }
         guard let data = response?() else { return }
         state.withLock { state in

@@ -50,6 +50,7 @@ struct DownloadRun: Sendable {
             return JobOutcome(failing: LoadError(error), startedAt: start)
         }
         let task = data.becomeDownload(options: options(in: place))
+        live.noteResponse()
         live.note(.becameDownload) { writer in
             writer.member("mimeType", data.response?.mimeType)
             writer.member("bytesExpectedToReceive", data.response?.expectedContentLength)
