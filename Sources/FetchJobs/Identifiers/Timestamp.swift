@@ -24,7 +24,7 @@ package struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertibl
 
     /// RFC 3339 in UTC, with milliseconds: `2026-11-21T10:52:00.125Z`.
     package var description: String {
-        let milliseconds = (microseconds / 1000).quotientAndRemainder(dividingBy: 1000)
+        let milliseconds = Self.divided(Self.divided(microseconds).quotient)
         var time = time_t(milliseconds.quotient)
         var parts = tm()
         gmtime_r(&time, &parts)
@@ -45,6 +45,12 @@ package struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertibl
         text.append(padded: Int(milliseconds.remainder), to: 3)
         text.append("Z")
         return text
+    }
+
+    /// By a thousand, downwards: what was before 1970 has its fraction after the second too.
+    private static func divided(_ value: Int64) -> (quotient: Int64, remainder: Int64) {
+        let (quotient, remainder) = value.quotientAndRemainder(dividingBy: 1000)
+        return remainder < 0 ? (quotient - 1, remainder + 1000) : (quotient, remainder)
     }
 }
 
