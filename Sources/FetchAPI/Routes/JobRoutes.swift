@@ -113,21 +113,12 @@ struct JobRoutes: Sendable {
         let filter = try JobFilter(query)
         let limit = try query.integer("limit", in: 1...100, default: 25)
         let after = try query["cursor"].map { try JobCursor($0, filter: filter).after }
-        // One more than is shown tells whether the list goes on.
-        var page = try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: limit + 1, after: after))
-        let hasMore = page.count > limit
-        page = Array(page.prefix(limit))
-        let next = hasMore ? page.last.map { JobCursor(after: $0.id, filter: filter).text } : nil
-        var response = Response.json { writer in
-            writer.member("data", array: { writer in page.forEach { $0.write(&writer) } })
-            writer.member("hasMore", hasMore)
-            writer.member("nextCursor", next)
+        let found = try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: limit + 1, after: after))
+        return .page(found, limit: limit, of: "/v1/jobs", Query.text(filter.items)) {
+            JobCursor(after: $0.id, filter: filter).text
+        } write: {
+            $0.write(&$1)
         }
-        if let next {
-            let parameters = Query.text(filter.items)
-            response.headers[.link] = "</v1/jobs?limit=\(limit)\(parameters)&cursor=\(next)>; rel=\"next\""
-        }
-        return response
     }
 
     static let notFound = Problem(.notFound, "There is no job with this id.")

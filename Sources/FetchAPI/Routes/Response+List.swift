@@ -6,25 +6,32 @@ extension Response {
     /// A page of a list, and where the next one is.
     ///
     /// - Parameters:
-    ///   - cursor: Where the next page begins; nil when this is the last one.
-    ///   - list: The address of the list, with what else its query says.
+    ///   - found: What comes next in the list; one more than the page holds tells that it goes on.
+    ///   - limit: How many the page holds.
+    ///   - path: Where the list is.
+    ///   - filters: What else its query says, as ``Query/text(_:)`` writes it.
+    ///   - cursor: Where the page after an element begins.
     static func page<Element>(
-        _ elements: some Collection<Element>,
-        next cursor: String?,
-        of list: String,
+        _ found: [Element],
+        limit: Int,
+        of path: String,
+        _ filters: String = "",
+        cursor: (Element) -> String,
         write: (Element, inout JSONWriter) -> Void
     ) -> Response {
+        let page = found.prefix(limit)
+        let next = found.count > limit ? page.last.map(cursor) : nil
         var response = Response.json { writer in
             writer.member(
                 "data",
                 array: { writer in
-                    for element in elements { writer.object { write(element, &$0) } }
+                    for element in page { writer.object { write(element, &$0) } }
                 }
             )
-            writer.member("hasMore", cursor != nil)
-            writer.member("nextCursor", cursor)
+            writer.member("hasMore", next != nil)
+            writer.member("nextCursor", next)
         }
-        response.headers[.link] = cursor.map { "<\(list)&cursor=\($0)>; rel=\"next\"" }
+        response.headers[.link] = next.map { "<\(path)?limit=\(limit)\(filters)&cursor=\($0)>; rel=\"next\"" }
         return response
     }
 }

@@ -190,15 +190,13 @@ package struct JobSummary: Sendable {
     }
 
     package func write(_ writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("id", id.description)
-            writer.member("state", state.rawValue)
-            writer.member("createdAt", createdAt.description)
-            writer.member("finishedAt", finishedAt?.description)
-            writer.member("method", method)
-            writer.member("url", url)
-            writer.member("status", status)
-            writer.member("error", errorName)
-        }
+        writer.member("id", id.description)
+        writer.member("state", state.rawValue)
+        writer.member("createdAt", createdAt.description)
+        writer.member("finishedAt", finishedAt?.description)
+        writer.member("method", method)
+        writer.member("url", url)
+        writer.member("status", status)
+        writer.member("error", errorName)
     }
 }

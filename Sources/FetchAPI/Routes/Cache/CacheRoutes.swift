@@ -23,10 +23,13 @@ struct CacheRoutes: Sendable {
         let limit = try query.integer("limit", in: 1...Self.maximumAnswers, default: 25)
         let after = try query["cursor"].map { try Self.position($0) }
         let answers = try await cache.answers(filter, of: tenant, after: after, limit: limit + 1)
-        let page = answers.prefix(limit)
-        let next = answers.count > limit ? page.last.map { OpaqueText.write(CachePosition($0).text) } : nil
-        let text = Query.text(Self.filters.sorted().map { ($0, query[$0]) })
-        return .page(page, next: next, of: "/v1/cache?limit=\(limit)\(text)") { $0.write(&$1) }
+        return .page(
+            answers, limit: limit, of: "/v1/cache", Query.text(Self.filters.sorted().map { ($0, query[$0]) })
+        ) {
+            OpaqueText.write(CachePosition($0).text)
+        } write: {
+            $0.write(&$1)
+        }
     }
 
     private static func position(_ cursor: String) throws(Problem) -> CachePosition {

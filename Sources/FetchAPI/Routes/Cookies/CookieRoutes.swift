@@ -31,9 +31,11 @@ struct CookieRoutes: Sendable {
             .filter(request.filter.includes)
             .map { (CookiePosition($0), $0) }.sorted { $0.0 < $1.0 }
             .filter { position, _ in after.map { position > $0 } ?? true }
-        let page = all.prefix(limit)
-        let next = all.count > limit ? page.last.map { OpaqueText.write($0.0.text) } : nil
-        return .page(page, next: next, of: "/v1/cookies?limit=\(limit)\(request.text)") { $0.1.write(&$1) }
+        return .page(all, limit: limit, of: "/v1/cookies", request.text) {
+            OpaqueText.write($0.0.text)
+        } write: {
+            $0.1.write(&$1)
+        }
     }
 
     private static func position(_ cursor: String) throws(Problem) -> CookiePosition {

@@ -40,12 +40,14 @@ struct CredentialRoutes: Sendable {
             .filter { credential in host.map { credential.host == $0 } ?? true }
             .sorted { $0.id < $1.id }
             .filter { credential in after.map { credential.id > $0 } ?? true }
-        let page = all.prefix(limit)
-        let next = all.count > limit ? page.last.map { Cursor(after: $0.id, filter: "").text } : nil
         let filter = Query.text([
             ("session", session == .default ? nil : session.description), ("host", host),
         ])
-        return .page(page, next: next, of: "/v1/credentials?limit=\(limit)\(filter)") { $0.write(&$1) }
+        return .page(all, limit: limit, of: "/v1/credentials", filter) {
+            Cursor(after: $0.id, filter: "").text
+        } write: {
+            $0.write(&$1)
+        }
     }
 
     private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
@@ -80,12 +82,13 @@ struct CredentialRoutes: Sendable {
         }
         let filter = credential?.description ?? ""
         let after = try query["cursor"].map { try Cursor<CredentialUse.IDKind>($0, filter: filter).after }
-        // One more than is shown tells whether the list goes on.
         let found = try await credentials.uses(of: credential, tenant: tenant, after: after, limit: limit + 1)
-        let page = found.prefix(limit)
-        let next = found.count > limit ? page.last.map { Cursor(after: $0.id, filter: filter).text } : nil
         let text = Query.text([("credential", credential?.description)])
-        return .page(page, next: next, of: "/v1/admin/audit?limit=\(limit)\(text)") { $0.write(&$1) }
+        return .page(found, limit: limit, of: "/v1/admin/audit", text) {
+            Cursor(after: $0.id, filter: filter).text
+        } write: {
+            $0.write(&$1)
+        }
     }
 
     private static let notFound = Problem(.notFound, "There is no credential with this id.")

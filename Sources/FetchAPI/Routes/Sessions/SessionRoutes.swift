@@ -96,13 +96,14 @@ struct SessionRoutes: Sendable {
         let limit = try query.integer("limit", in: 1...100, default: 25)
         let filter = SessionFilter(kind: try query.oneOf("kind"), identifier: query["identifier"])
         let after = try query["cursor"].map { try Cursor<TenantSession.Kind>($0, filter: filter.digest).after }
-        // One more than is shown tells whether the list goes on.
         let found = try await sessions.sessions(
             of: tenant, matching: filter, page: SessionPage(limit: limit + 1, after: after))
-        let page = found.prefix(limit)
-        let next = found.count > limit ? page.last.map { Cursor(after: $0.id, filter: filter.digest).text } : nil
         let filters = (filter.kind.map { "&kind=\($0.rawValue)" } ?? "") + (filter.escapedIdentifier ?? "")
-        return .page(page, next: next, of: "/v1/sessions?limit=\(limit)\(filters)") { $0.write(&$1) }
+        return .page(found, limit: limit, of: "/v1/sessions", filters) {
+            Cursor(after: $0.id, filter: filter.digest).text
+        } write: {
+            $0.write(&$1)
+        }
     }
 
     // MARK: The end

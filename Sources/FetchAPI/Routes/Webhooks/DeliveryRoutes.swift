@@ -24,12 +24,13 @@ struct DeliveryRoutes: Sendable {
         let filter = try DeliveryFilter(query)
         let digest = Cursor<WebhookDelivery.Kind>.digest(of: filter.text)
         let after = try query["cursor"].map { try Cursor<WebhookDelivery.Kind>($0, filter: digest).after }
-        // One more than is shown tells whether the list goes on.
         let found = try await webhooks.deliveries(
             of: tenant, matching: filter, page: DeliveryPage(limit: limit + 1, after: after))
-        let page = found.prefix(limit)
-        let next = found.count > limit ? page.last.map { Cursor(after: $0.delivery.id, filter: digest).text } : nil
-        return .page(page, next: next, of: "\(Self.path)?limit=\(limit)\(filter.text)") { $0.write(&$1) }
+        return .page(found, limit: limit, of: Self.path, filter.text) {
+            Cursor(after: $0.delivery.id, filter: digest).text
+        } write: {
+            $0.write(&$1)
+        }
     }
 
     private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {

@@ -72,9 +72,11 @@ struct WebhookRoutes: Sendable {
         let after = try query["cursor"].map { try Cursor<WebhookEndpoint.Kind>($0, filter: "").after }
         let endpoints = try await webhooks.endpoints(of: tenant).sorted { $0.id < $1.id }
             .filter { endpoint in after.map { endpoint.id > $0 } ?? true }
-        let page = endpoints.prefix(limit)
-        let next = endpoints.count > limit ? page.last.map { Cursor(after: $0.id, filter: "").text } : nil
-        return .page(page, next: next, of: "\(Self.path)?limit=\(limit)") { $0.write(&$1) }
+        return .page(endpoints, limit: limit, of: Self.path) {
+            Cursor(after: $0.id, filter: "").text
+        } write: {
+            $0.write(&$1)
+        }
     }
 
     private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
