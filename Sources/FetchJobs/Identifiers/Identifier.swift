@@ -10,6 +10,9 @@ package struct Identifier<Kind: IdentifierKind>: Hashable, Sendable, CustomStrin
     /// A new id, made now.
     package init() { uuid = UUIDv7() }
 
+    /// Comes before all ids that were made at this time or later.
+    package init(earliestAt time: Timestamp) { uuid = UUIDv7(earliestAt: time) }
+
     /// The id that a text names, or nil when it is not of this kind or not in this form.
     package init?(_ text: some StringProtocol) {
         let prefix = "\(Kind.prefix)_"

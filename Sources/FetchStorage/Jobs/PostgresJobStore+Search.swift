@@ -76,10 +76,3 @@ extension Query {
         """
     }
 }
-
-extension Job.ID {
-    /// No id made at that time, or later, comes before it.
-    init(earliestAt time: Timestamp) {
-        self.init(UUIDv7(high: UInt64(max(0, time.microseconds / 1000)) << 16, low: 0))
-    }
-}

@@ -87,7 +87,7 @@ package struct PostgresLeftoverStore: LeftoverStore {
             CROSS JOIN LATERAL (
                 SELECT d.tenant_id, d.id
                 FROM webhook_deliveries d
-                WHERE d.tenant_id = t.id AND d.id < \(WebhookDelivery.ID(UUIDv7(earliestAt: .now.advanced(by: .zero - age))))
+                WHERE d.tenant_id = t.id AND d.id < \(WebhookDelivery.ID(earliestAt: .now.advanced(by: .zero - age)))
                     AND d.state <> 'pending' AND coalesce(d.last_attempt_at, d.created_at) < now() - \(age)
                 ORDER BY d.id
                 LIMIT \(limit)
@@ -110,7 +110,7 @@ package struct PostgresLeftoverStore: LeftoverStore {
         USING tenants t, LATERAL (
             SELECT o.id
             FROM credential_uses o
-            WHERE o.tenant_id = t.id AND o.id < \(CredentialUse.ID(UUIDv7(earliestAt: .now.advanced(by: .zero - age))))
+            WHERE o.tenant_id = t.id AND o.id < \(CredentialUse.ID(earliestAt: .now.advanced(by: .zero - age)))
             ORDER BY o.id
             LIMIT \(limit)
             FOR UPDATE SKIP LOCKED

@@ -107,7 +107,7 @@ extension PostgresWebhookStore {
         }
         if let since = filter.since {
             // An id is made by a node, a little before its row or under another clock: it is good for leaving out most.
-            let earliest = WebhookDelivery.ID(UUIDv7(earliestAt: since.advanced(by: .seconds(-600))))
+            let earliest = WebhookDelivery.ID(earliestAt: since.advanced(by: .seconds(-600)))
             condition = "\(condition) AND d.id >= \(earliest) AND d.created_at >= \(since)"
         }
         return condition

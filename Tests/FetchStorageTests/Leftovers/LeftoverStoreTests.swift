@@ -75,7 +75,7 @@ import Testing
                     VALUES (\(fixture.tenant), \("\(age)"), '', \(Job.ID()), now() - \(age))
                     """
                 )
-                let use = CredentialUse.ID(UUIDv7(earliestAt: .now.advanced(by: .zero - age)))
+                let use = CredentialUse.ID(earliestAt: .now.advanced(by: .zero - age))
                 try await fixture.run(
                     """
                     INSERT INTO credential_uses (tenant_id, id, credential_id, space)
