@@ -47,7 +47,7 @@ enum FilePlace {
             try await wrap("A file cannot be removed.") {
                 // One that has got its own name meanwhile is gone from here.
                 guard let written = try await FileSystem.shared.info(forFileAt: path)?.lastDataModificationTime,
-                    Int64(written.seconds) < time.microseconds / 1_000_000
+                    Int64(written.seconds) < time.seconds
                 else { return }
                 _ = try await FileSystem.shared.removeItem(at: path)
             }
