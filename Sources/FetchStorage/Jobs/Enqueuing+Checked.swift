@@ -70,20 +70,7 @@ extension Enqueuing.Statements {
                     tenant_id, id, spec, rank, endpoint_id, session_id, secrets, key, fingerprint, run_at,
                     expires_at, suspended, kind, host, session, has_labels, position
                 )
-            ), session AS MATERIALIZED (
-                SELECT s.tenant_id, s.id, s.endpoint_id, s.kind = 'background' AND NOT s.has_events AS is_quiet
-                FROM sessions s
-                WHERE (s.tenant_id, s.id) IN (SELECT tenant_id, session_id FROM input)
-                    AND s.state = 'active' AND s.kind <> 'ephemeral'
-                ORDER BY s.tenant_id, s.id
-                -- The end of a session waits for this statement; changes to its stores do not.
-                FOR KEY SHARE
-            ), woken AS (
-                UPDATE sessions s
-                SET has_events = true
-                FROM session
-                WHERE s.tenant_id = session.tenant_id AND s.id = session.id AND session.is_quiet
-            ), allowed AS MATERIALIZED (
+            ), \(Query.sessionsOfInput), allowed AS MATERIALIZED (
                 SELECT i.tenant_id, i.id, i.spec, i.rank, coalesce(i.endpoint_id, session.endpoint_id) AS endpoint_id,
                     i.session_id, i.secrets, i.key, i.fingerprint, i.run_at, i.expires_at,
                     i.suspended, i.kind, i.host, i.session, i.has_labels, i.position,
@@ -160,6 +147,31 @@ extension Enqueuing.Statements {
             return (try row.decode(at: 0), isSame ? .replayed(try row.decode(at: 1)) : .conflict)
         }
         return Dictionary(answers, uniquingKeysWith: { first, _ in first })
+    }
+}
+
+extension Query {
+    /// The sessions that jobs may join, which know then that there will be events.
+    ///
+    /// Goes behind a `WITH` part named `input`, which has the columns `tenant_id` and `session_id`; what follows finds
+    /// them as `session`, with `endpoint_id`.
+    static var sessionsOfInput: Query {
+        """
+        session AS MATERIALIZED (
+            SELECT s.tenant_id, s.id, s.endpoint_id, s.kind = 'background' AND NOT s.has_events AS is_quiet
+            FROM sessions s
+            WHERE (s.tenant_id, s.id) IN (SELECT tenant_id, session_id FROM input)
+                AND s.state = 'active' AND s.kind <> 'ephemeral'
+            ORDER BY s.tenant_id, s.id
+            -- The end of a session waits for this statement; changes to its stores do not.
+            FOR KEY SHARE
+        ), woken AS (
+            UPDATE sessions s
+            SET has_events = true
+            FROM session
+            WHERE s.tenant_id = session.tenant_id AND s.id = session.id AND session.is_quiet
+        )
+        """
     }
 }
 

@@ -16,19 +16,7 @@ extension PostgresJobStore {
                         \(jobs.map(\.spec.webhook?.endpoint)),
                         \(jobs.map(\.spec.session))
                     ) AS input (tenant_id, job_id, rank, endpoint_id, session_id)
-                ), session AS MATERIALIZED (
-                    SELECT s.tenant_id, s.id, s.endpoint_id, s.kind = 'background' AND NOT s.has_events AS is_quiet
-                    FROM sessions s
-                    WHERE (s.tenant_id, s.id) IN (SELECT tenant_id, session_id FROM input)
-                        AND s.state = 'active' AND s.kind <> 'ephemeral'
-                    ORDER BY s.tenant_id, s.id
-                    FOR KEY SHARE
-                ), woken AS (
-                    UPDATE sessions s
-                    SET has_events = true
-                    FROM session
-                    WHERE s.tenant_id = session.tenant_id AND s.id = session.id AND session.is_quiet
-                ), target AS MATERIALIZED (
+                ), \(Query.sessionsOfInput), target AS MATERIALIZED (
                     SELECT r.tenant_id, r.job_id, i.rank, coalesce(i.endpoint_id, session.endpoint_id) AS endpoint_id,
                         i.session_id
                     FROM input i
