@@ -30,12 +30,7 @@ extension Configuration {
     package mutating func restore(secretBytes: [UInt8]) throws {
         let json = try JSONParser.parse(secretBytes)
         let check = InputCheck()
-        let groups = Self.credentialPlaces.map(\.group)
         let sealed = JSONReader(json, check: check).dictionary() ?? []
-        // Earlier releases sealed the one credential that there was.
-        guard sealed.contains(where: { groups.contains($0.name) }) else {
-            return authentication.credential = try JobCredential(secret: json)
-        }
         for place in Self.credentialPlaces {
             guard let secret = sealed.first(where: { $0.name == place.group }) else { continue }
             self[keyPath: place.path] = try JobCredential(secret: secret.reader.value)
