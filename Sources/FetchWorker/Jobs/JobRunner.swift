@@ -112,9 +112,9 @@ package struct JobRunner: Sendable {
             var configuration = configuration
             let credentials = NamedCredentials(stores: stores, job: job, session: session)
             if let credential = try await credentials.open(settings.proxy.credential) {
-                let proxies = (configuration ?? session.configuration).proxies.showing(credential)
-                configuration = configuration ?? session.configuration
-                configuration?.proxies = proxies
+                var own = configuration ?? session.configuration
+                own.proxies = own.proxies.showing(credential)
+                configuration = own
             }
             let credential = try await credentials.open(settings.authentication.credential)
             let answerer = await JobChallengeAnswerer.forJob(
