@@ -289,7 +289,9 @@ CREATE TABLE public.tenant_keys (
 CREATE TABLE public.tenants (
     id bigint NOT NULL,
     name text NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    weight smallint DEFAULT 1 NOT NULL,
+    CONSTRAINT tenants_weight CHECK (((weight >= 1) AND (weight <= 100)))
 );
 
 ALTER TABLE public.tenants ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -524,9 +526,9 @@ CREATE INDEX queue_suspended ON public.queue USING btree (node_id) WHERE (suspen
 
 COMMENT ON INDEX public.queue_suspended IS 'nodes.pulse';
 
-CREATE INDEX queue_waiting ON public.queue USING btree (rank, run_at, job_id) WHERE ((node_id IS NULL) AND (NOT scheduled) AND (NOT suspended));
+CREATE INDEX queue_waiting ON public.queue USING btree (tenant_id, rank, run_at, job_id) WHERE ((node_id IS NULL) AND (NOT scheduled) AND (NOT suspended));
 
-COMMENT ON INDEX public.queue_waiting IS 'queue.claim; for all tenants, since any node may run any job';
+COMMENT ON INDEX public.queue_waiting IS 'queue.claim: the next tenant that waits, and the next jobs of one';
 
 CREATE INDEX results_blob_id ON public.results USING btree (blob_id) WHERE (blob_id IS NOT NULL);
 

@@ -17,8 +17,8 @@ struct Fetchd: AsyncParsableCommand {
             """,
         version: version,
         subcommands: [
-            ServeCommand.self, GetCommand.self, MigrateCommand.self, KeysCommand.self, DatabaseCommand.self,
-            WebhooksCommand.self, SupervisePostgresCommand.self,
+            ServeCommand.self, GetCommand.self, MigrateCommand.self, KeysCommand.self, TenantsCommand.self,
+            DatabaseCommand.self, WebhooksCommand.self, SupervisePostgresCommand.self,
         ]
     )
 

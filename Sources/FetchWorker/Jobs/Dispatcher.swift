@@ -136,21 +136,21 @@ package final class Dispatcher: Service, DirectDispatch {
 
     private func keepClaiming() async {
         for await _ in claims.values {
-            while let free = places.reserveForClaim(maximum: 200), !Task.isCancelled {
-                await claim(free)
+            while let (free, backlog) = places.reserveForClaim(maximum: 200), !Task.isCancelled {
+                await claim(free, since: backlog)
             }
         }
     }
 
-    private func claim(_ free: Int) async {
+    private func claim(_ free: Int, since backlog: Int) async {
         do throws(StoreError) {
             let jobs = try await queue.claim(limit: free)
             places.leave(free - jobs.count)
-            if jobs.count < free { places.noteEmpty() }
+            if jobs.count < free { places.noteEmpty(since: backlog) }
             if !jobs.isEmpty { starts.yield(jobs) }
         } catch {
             places.leave(free)
-            places.noteEmpty()
+            places.noteFailure()
             logger.warning("claiming failed", metadata: ["error": "\(error)"])
         }
     }

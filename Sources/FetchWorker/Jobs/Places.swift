@@ -7,6 +7,8 @@ final class Places: Sendable {
         var free: Int
         /// Jobs wait in the queue, as far as this node knows: new ones must not overtake them.
         var hasBacklog = false
+        /// How often that was said.
+        var backlogs = 0
         var isClosed = false
     }
 
@@ -25,12 +27,14 @@ final class Places: Sendable {
     }
 
     /// Takes places for jobs to be claimed, or nil when none is free or none waits.
-    func reserveForClaim(maximum: Int) -> Int? {
+    ///
+    /// - Returns: How many, and what to tell ``noteEmpty(since:)`` when nothing was left for them.
+    func reserveForClaim(maximum: Int) -> (count: Int, backlog: Int)? {
         state.withLock { state in
             guard state.hasBacklog, !state.isClosed, state.free > 0 else { return nil }
             let reserved = min(maximum, state.free)
             state.free -= reserved
-            return reserved
+            return (reserved, state.backlogs)
         }
     }
 
@@ -46,9 +50,22 @@ final class Places: Sendable {
         }
     }
 
-    func noteBacklog() { state.withLock { $0.hasBacklog = true } }
+    func noteBacklog() {
+        state.withLock { state in
+            state.hasBacklog = true
+            state.backlogs += 1
+        }
+    }
 
-    func noteEmpty() { state.withLock { $0.hasBacklog = false } }
+    /// Nothing waited; jobs that were put in while somebody looked may have been missed.
+    func noteEmpty(since backlog: Int) {
+        state.withLock { state in
+            if state.backlogs == backlog { state.hasBacklog = false }
+        }
+    }
+
+    /// Nobody can say what waits.
+    func noteFailure() { state.withLock { $0.hasBacklog = false } }
 
     /// Gives no place out any more.
     func close() { state.withLock { $0.isClosed = true } }

@@ -1,0 +1,147 @@
+package import FetchJobs
+
+/// Whose jobs are claimed next: tenants in turn, each as many as its weight says and for as long as it has any.
+///
+/// A tenant with a thousand times the jobs of another delays it by its own weight at most, and no place stays free
+/// while anybody waits. Each node gives turns for itself, and so all of them together are fair.
+package struct ClaimTurns: Sendable {
+    /// Where in a tenant's jobs the next claim begins.
+    package struct Position: Sendable, Equatable {
+        package let rank: Int16
+        package let runAt: Timestamp
+        package let job: Job.ID
+
+        package init(rank: Int16, runAt: Timestamp, job: Job.ID) {
+            self.rank = rank
+            self.runAt = runAt
+            self.job = job
+        }
+
+        package static let head = Position(
+            rank: .min, runAt: Timestamp(microseconds: 0), job: Job.ID(UUIDv7(high: 0, low: 0)))
+    }
+
+    /// What one tenant gets of a claim.
+    package struct Share: Sendable, Equatable {
+        package let tenant: Tenant.ID
+        package fileprivate(set) var count: Int
+        package let position: Position
+
+        package init(tenant: Tenant.ID, count: Int, position: Position) {
+            self.tenant = tenant
+            self.count = count
+            self.position = position
+        }
+    }
+
+    /// Tenants in between are not known of, and looked for.
+    package struct Gap: Sendable, Equatable {
+        package let after: Tenant.ID
+        package let before: Tenant.ID
+
+        package init(after: Tenant.ID, before: Tenant.ID) {
+            self.after = after
+            self.before = before
+        }
+
+        package static let whole = Gap(after: Tenant.ID(rawValue: .min), before: Tenant.ID(rawValue: .max))
+    }
+
+    /// What was found of one tenant.
+    package struct Taken: Sendable {
+        package var count = 0
+        package var weight: Int?
+        package var last: Position?
+
+        package init(count: Int = 0, weight: Int? = nil, last: Position? = nil) {
+            self.count = count
+            self.weight = weight
+            self.last = last
+        }
+    }
+
+    private struct Entry {
+        let tenant: Tenant.ID
+        var weight = 1
+        var position = Position.head
+    }
+
+    /// The tenants that have jobs waiting, as far as is known; it is the first one's turn.
+    private var entries: [Entry] = []
+    /// What the first has had of its turn.
+    private var given = 0
+
+    package init() {}
+
+    package var isEmpty: Bool { entries.isEmpty }
+
+    package func contains(_ tenant: Tenant.ID) -> Bool { entries.contains { $0.tenant == tenant } }
+
+    /// Starts with the first job of each again.
+    package mutating func restart() {
+        for index in entries.indices { entries[index].position = .head }
+    }
+
+    /// Divides the next `limit` places, and goes on to whose turn it is after them.
+    package mutating func next(_ limit: Int) -> [Share] {
+        guard !entries.isEmpty else { return [] }
+        var shares: [Share] = []
+        var (index, rest) = (0, limit)
+        while rest > 0 {
+            let entry = entries[index % entries.count]
+            let count = min(rest, max(1, entry.weight - given))
+            if index < entries.count {
+                shares.append(Share(tenant: entry.tenant, count: count, position: entry.position))
+            } else {
+                shares[index % entries.count].count += count
+            }
+            rest -= count
+            given += count
+            if given >= entry.weight { (index, given) = (index + 1, 0) }
+        }
+        let start = index % entries.count
+        entries = Array(entries[start...] + entries[..<start])
+        return shares
+    }
+
+    /// Where tenants may be that are not known, from each of these on to the next that is.
+    ///
+    /// Those with whom it is somebody's turn are enough: all turns together see all there is.
+    package func gaps(behind shares: [Share]) -> [Gap] {
+        let known = entries.map(\.tenant.rawValue).sorted()
+        guard let first = known.first, let last = known.last else { return [.whole] }
+        let asked = Set(shares.map(\.tenant.rawValue))
+        var gaps: [Gap] = []
+        for (tenant, next) in zip(known, known.dropFirst() + [Int64.max]) where asked.contains(tenant) {
+            gaps.append(Gap(after: Tenant.ID(rawValue: tenant), before: Tenant.ID(rawValue: next)))
+        }
+        if asked.contains(last) { gaps.append(Gap(after: Gap.whole.after, before: Tenant.ID(rawValue: first))) }
+        return gaps
+    }
+
+    /// Notes what was there for each share: a tenant with less has nothing left behind that position.
+    package mutating func took(_ taken: [Tenant.ID: Taken], of shares: [Share]) {
+        var dry: Set<Tenant.ID> = []
+        for share in shares {
+            guard let index = entries.firstIndex(where: { $0.tenant == share.tenant }) else { continue }
+            let found = taken[share.tenant] ?? Taken()
+            entries[index].weight = found.weight ?? entries[index].weight
+            if found.count >= share.count, let last = found.last {
+                entries[index].position = last
+            } else if share.position == .head {
+                dry.insert(share.tenant)
+            } else {
+                // Jobs that go first may have come in before it.
+                entries[index].position = .head
+            }
+        }
+        guard !dry.isEmpty else { return }
+        if let first = entries.first, dry.contains(first.tenant) { given = 0 }
+        entries.removeAll { dry.contains($0.tenant) }
+    }
+
+    /// Gives tenants their turns, after those that wait already.
+    package mutating func add(_ tenants: [Tenant.ID]) {
+        for tenant in tenants where !contains(tenant) { entries.append(Entry(tenant: tenant)) }
+    }
+}

@@ -1,0 +1,211 @@
+package import FetchJobs
+import Postgres
+import Synchronization
+
+extension PostgresWorkQueue {
+    package func claim(limit: Int) async throws(StoreError) -> [ClaimedJob] {
+        try await StoreError.wrap {
+            var jobs: [ClaimedJob] = []
+            var walk = walk.begin()
+            repeat {
+                let rows = try await claim(walk.next(limit - jobs.count))
+                for row in rows where try row.decode(Job.ID?.self, at: 0) != nil {
+                    jobs.append(try await ClaimedJob(row: row, keys: keys))
+                }
+                try walk.took(rows)
+            } while jobs.count < limit && !walk.isOver
+            self.walk.end(walk)
+            return jobs
+        }
+    }
+
+    /// Claims what each share allows, and looks for tenants that are not known to wait.
+    ///
+    /// When none is known, the first that is found has the whole claim.
+    private func claim(_ step: ClaimWalk.Step) async throws -> Rows {
+        try await client.query(
+            """
+            -- queue.claim
+            WITH RECURSIVE found AS (
+                SELECT next.tenant_id, gap.before
+                FROM unnest(\(step.gaps.map(\.after)), \(step.gaps.map(\.before))) AS gap (after, before)
+                CROSS JOIN LATERAL (\(Query.waitingTenant("gap.after", "gap.before"))) AS next
+                UNION ALL
+                SELECT next.tenant_id, found.before
+                FROM found
+                CROSS JOIN LATERAL (\(Query.waitingTenant("found.tenant_id", "found.before"))) AS next
+            ), others AS MATERIALIZED (
+                SELECT tenant_id FROM found LIMIT 100
+            ), share AS MATERIALIZED (
+                SELECT *
+                FROM unnest(
+                    \(step.shares.map(\.tenant)),
+                    \(step.shares.map { Int64($0.count) }),
+                    \(step.shares.map(\.position.rank)),
+                    \(step.shares.map(\.position.runAt)),
+                    \(step.shares.map(\.position.job))
+                ) AS share (tenant_id, count, rank, run_at, job_id)
+                UNION ALL
+                (
+                    SELECT tenant_id, \(Int64(step.limit)), \(ClaimTurns.Position.head.rank),
+                        \(ClaimTurns.Position.head.runAt), \(ClaimTurns.Position.head.job)
+                    FROM others
+                    WHERE \(step.shares.isEmpty)
+                    ORDER BY tenant_id
+                    LIMIT 1
+                )
+            ), due AS MATERIALIZED (
+                SELECT next.tenant_id, next.job_id
+                FROM share
+                CROSS JOIN LATERAL (
+                    SELECT q.tenant_id, q.job_id
+                    FROM queue q
+                    WHERE q.tenant_id = share.tenant_id
+                        AND q.node_id IS NULL AND NOT q.scheduled AND NOT q.suspended
+                        AND (q.expires_at IS NULL OR q.expires_at > now())
+                        AND (q.rank, q.run_at, q.job_id) > (share.rank, share.run_at, share.job_id)
+                    ORDER BY q.rank, q.run_at, q.job_id
+                    LIMIT share.count
+                    FOR UPDATE SKIP LOCKED
+                ) AS next
+            ), claimed AS (
+                UPDATE queue q
+                SET node_id = \(node), claim = q.claim + 1, claimed_at = now()
+                FROM due
+                WHERE q.tenant_id = due.tenant_id AND q.job_id = due.job_id
+                RETURNING q.tenant_id, q.job_id, q.claim, q.rank, q.run_at, q.session_id, q.tries, q.expires_at
+            )
+            SELECT c.job_id, c.tenant_id, j.spec, c.claim, c.rank, c.run_at,
+                coalesce(s.cookies_version, 0), coalesce(t.credentials_version, 0), j.sealed_secrets,
+                c.tries, c.expires_at, coalesce(s.cache_version, 0), owner.weight, other.tenant_ids
+            FROM (SELECT ARRAY(SELECT tenant_id FROM others) AS tenant_ids) AS other
+            LEFT JOIN (
+                claimed c
+                JOIN jobs j ON j.tenant_id = c.tenant_id AND j.id = c.job_id
+                JOIN tenants owner ON owner.id = c.tenant_id
+            ) ON true
+            LEFT JOIN session_stores t ON t.tenant_id = c.tenant_id AND t.session_id = \(TenantSession.ID.default)
+            LEFT JOIN session_stores s
+                ON s.tenant_id = c.tenant_id AND s.session_id = coalesce(c.session_id, \(TenantSession.ID.default))
+            ORDER BY c.rank, c.run_at, c.job_id
+            """
+        )
+    }
+}
+
+extension Query {
+    /// The first tenant between two that has a job to be claimed.
+    ///
+    /// By the whole key, so that no other index can look better than the one of jobs that wait.
+    fileprivate static func waitingTenant(_ after: Query, _ before: Query) -> Query {
+        """
+        SELECT q.tenant_id
+        FROM queue q
+        WHERE q.node_id IS NULL AND NOT q.scheduled AND NOT q.suspended
+            AND (q.expires_at IS NULL OR q.expires_at > now())
+            AND q.tenant_id > \(after) AND q.tenant_id < \(before)
+        ORDER BY q.tenant_id, q.rank, q.run_at, q.job_id
+        LIMIT 1
+        """
+    }
+}
+
+extension ClaimedJob {
+    fileprivate init(row: Row, keys: TenantKeys) async throws {
+        let (id, tenant) = (try row.decode(Job.ID.self, at: 0), try row.decode(Tenant.ID.self, at: 1))
+        // What is stored was checked by the same reader when it came in.
+        var spec = try JobSpec(stored: try JSONParser.parse(try row.decode(RawJSON.self, at: 2).bytes))
+        if let secrets = try row.decode([UInt8]?.self, at: 8) {
+            try await spec.open(secrets, of: id, tenant: tenant, keys: keys)
+        }
+        self.init(
+            id: id,
+            tenant: tenant,
+            spec: spec,
+            claim: try row.decode(at: 3),
+            tries: Int(try row.decode(Int16.self, at: 9)),
+            expiresAt: try row.decode(at: 10),
+            stores: StoresVersion(
+                cookies: try row.decode(at: 6), credentials: try row.decode(at: 7), cache: try row.decode(at: 11))
+        )
+    }
+}
+
+/// Where in the queue this node's next claim begins.
+///
+/// Going on behind the last job taken spares the index entries of jobs already gone, which the database keeps for as
+/// long as any old snapshot is open: starting at the head each time makes claims slower and slower. A full walk from
+/// the head every second, and after a claim that found less than it wanted, takes what was put in before.
+final class ClaimWalk: Sendable {
+    /// What one statement claims.
+    struct Step {
+        let limit: Int
+        let shares: [ClaimTurns.Share]
+        let gaps: [ClaimTurns.Gap]
+    }
+
+    /// One claim, of one statement or more.
+    struct Round {
+        private(set) var turns: ClaimTurns
+        private var step = Step(limit: 0, shares: [], gaps: [])
+        /// What others hold for now is not looked at twice.
+        private var dry: Set<Tenant.ID> = []
+
+        /// Nothing waits any more.
+        var isOver: Bool { turns.isEmpty }
+
+        init(_ turns: ClaimTurns) { self.turns = turns }
+
+        mutating func next(_ limit: Int) -> Step {
+            let shares = turns.next(limit)
+            step = Step(limit: limit, shares: shares, gaps: turns.gaps(behind: shares))
+            return step
+        }
+
+        mutating func took(_ rows: Rows) throws {
+            var taken: [Tenant.ID: ClaimTurns.Taken] = [:]
+            for row in rows {
+                guard let job = try row.decode(Job.ID?.self, at: 0) else { continue }
+                let position = ClaimTurns.Position(
+                    rank: try row.decode(at: 4), runAt: try row.decode(at: 5), job: job)
+                taken[try row.decode(at: 1), default: .init()].add(position, weight: try row.decode(at: 12))
+            }
+            let others = try rows.first?.decode([Tenant.ID].self, at: 13) ?? []
+            turns.add(others.filter { !dry.contains($0) })
+            var shares = step.shares
+            if shares.isEmpty, let first = others.min(by: { $0.rawValue < $1.rawValue }) {
+                shares = [ClaimTurns.Share(tenant: first, count: step.limit, position: .head)]
+            }
+            turns.took(taken, of: shares)
+            for share in shares where !turns.contains(share.tenant) { dry.insert(share.tenant) }
+        }
+    }
+
+    private struct State {
+        var turns = ClaimTurns()
+        var restartAt = ContinuousClock.now
+    }
+
+    private let state = Mutex(State())
+
+    func begin() -> Round {
+        state.withLock { state in
+            let now = ContinuousClock.now
+            if now >= state.restartAt {
+                state.turns.restart()
+                state.restartAt = now + .seconds(1)
+            }
+            return Round(state.turns)
+        }
+    }
+
+    func end(_ round: Round) { state.withLock { $0.turns = round.turns } }
+}
+
+extension ClaimTurns.Taken {
+    fileprivate mutating func add(_ position: ClaimTurns.Position, weight: Int16) {
+        count += 1
+        self.weight = Int(weight)
+        last = position
+    }
+}
