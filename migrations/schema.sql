@@ -168,7 +168,8 @@ CREATE TABLE public.jobs (
     host text COLLATE pg_catalog."C",
     kind text COLLATE pg_catalog."C",
     session text COLLATE pg_catalog."C",
-    labels text[]
+    labels text[],
+    schedule_id uuid
 );
 
 CREATE TABLE public.nodes (
@@ -226,6 +227,24 @@ CREATE TABLE public.results (
     CONSTRAINT results_success_has_a_response CHECK (((state <> 'succeeded'::text) OR ((response IS NOT NULL) AND (error IS NULL))))
 );
 ALTER TABLE ONLY public.results ALTER COLUMN body SET STORAGE EXTERNAL;
+
+CREATE TABLE public.schedules (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    spec json NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    paused_at timestamp with time zone,
+    next_run_at timestamp with time zone,
+    last_run_at timestamp with time zone,
+    last_job_id uuid,
+    last_error text,
+    last_error_at timestamp with time zone,
+    runs bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT schedules_error_has_a_time CHECK (((last_error IS NULL) = (last_error_at IS NULL))),
+    CONSTRAINT schedules_paused_have_no_time CHECK (((paused_at IS NULL) OR (next_run_at IS NULL)))
+)
+WITH (fillfactor='70');
 
 CREATE TABLE public.service_keys (
     purpose text NOT NULL,
@@ -404,6 +423,9 @@ ALTER TABLE ONLY public.queue
 ALTER TABLE ONLY public.results
     ADD CONSTRAINT results_pkey PRIMARY KEY (tenant_id, job_id);
 
+ALTER TABLE ONLY public.schedules
+    ADD CONSTRAINT schedules_pkey PRIMARY KEY (tenant_id, id);
+
 ALTER TABLE ONLY public.service_keys
     ADD CONSTRAINT service_keys_pkey PRIMARY KEY (purpose);
 
@@ -494,6 +516,10 @@ CREATE INDEX jobs_labels ON public.jobs USING gin (labels) WITH (fastupdate=off)
 
 COMMENT ON INDEX public.jobs_labels IS 'jobs.list of labels, which begin with the tenant';
 
+CREATE INDEX jobs_schedule ON public.jobs USING btree (tenant_id, schedule_id, id) WHERE (schedule_id IS NOT NULL);
+
+COMMENT ON INDEX public.jobs_schedule IS 'jobs.list of a schedule';
+
 CREATE INDEX jobs_session ON public.jobs USING btree (tenant_id, session, id) WHERE (session IS NOT NULL);
 
 COMMENT ON INDEX public.jobs_session IS 'jobs.list of a session';
@@ -541,6 +567,10 @@ COMMENT ON INDEX public.results_error_name IS 'jobs.list of an error';
 CREATE INDEX results_unsuccessful ON public.results USING btree (tenant_id, state, job_id) WHERE (state <> 'succeeded'::text);
 
 COMMENT ON INDEX public.results_unsuccessful IS 'jobs.list of failed and cancelled jobs; jobs.overview';
+
+CREATE INDEX schedules_next_run_at ON public.schedules USING btree (next_run_at) WHERE (next_run_at IS NOT NULL);
+
+COMMENT ON INDEX public.schedules_next_run_at IS 'schedules.due, nodes.pulse; for all tenants, since any node may make the jobs';
 
 CREATE INDEX sessions_ending ON public.sessions USING btree (tenant_id, id) WHERE ((state = ANY (ARRAY['finishing'::text, 'cancelling'::text])) OR has_events);
 

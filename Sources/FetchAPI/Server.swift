@@ -37,6 +37,7 @@ package struct Server: Service {
         package let sessions: any SessionStore
         package let snapshots: any SnapshotStore
         package let webhooks: any WebhookStore
+        package let schedules: any ScheduleStore
         package let keys: any KeyStore
         package let cookies: any CookieStore
         package let cache: any CacheStore
@@ -63,6 +64,7 @@ package struct Server: Service {
             sessions: any SessionStore,
             snapshots: any SnapshotStore,
             webhooks: any WebhookStore,
+            schedules: any ScheduleStore,
             keys: any KeyStore,
             cookies: any CookieStore,
             cache: any CacheStore,
@@ -85,6 +87,7 @@ package struct Server: Service {
             self.sessions = sessions
             self.snapshots = snapshots
             self.webhooks = webhooks
+            self.schedules = schedules
             self.keys = keys
             self.cookies = cookies
             self.cache = cache
@@ -149,6 +152,7 @@ package struct Server: Service {
         return jobs.routes + batch.routes + JobControlRoutes(jobs: ports.jobs, holds: holds).routes
             + JobActionRoutes(jobs: ports.jobs, holds: holds).routes
             + HARRoute(jobs: ports.jobs).routes
+            + ScheduleRoutes(schedules: ports.schedules, sessions: sessions, endpoints: known, holds: holds).routes
             + StatisticsRoute(statistics: ports.statistics).routes
             + SessionRoutes(
                 sessions: ports.sessions, snapshots: ports.snapshots, known: sessions, endpoints: known,

@@ -17,6 +17,7 @@ struct TestServer {
     let keys = MemoryKeyStore()
     let sessions = MemorySessionStore()
     let webhooks = MemoryWebhookStore()
+    let schedules: MemoryScheduleStore
     let cookies = MemoryCookieStore()
     let cache = MemoryCacheStore()
     let credentials = MemoryCredentialStore()
@@ -32,6 +33,7 @@ struct TestServer {
 
     init(jobs: MemoryJobStore = MemoryJobStore()) async throws {
         self.jobs = jobs
+        schedules = MemoryScheduleStore(jobs: jobs)
         (key, token) = try await keys.create(name: "test", tenant: "test")
     }
 
@@ -53,6 +55,7 @@ struct TestServer {
             sessions: sessions,
             snapshots: sessions,
             webhooks: webhooks,
+            schedules: schedules,
             keys: keys,
             cookies: cookies,
             cache: cache,

@@ -7,7 +7,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
     case notFound, methodNotAllowed, requestTimeout, jobNotFinal, jobNotRetriable, jobNotWaiting
     case blobInUse, bodyNotWanted, uploadOffsetMismatch
     case sessionInvalidated, sessionNotInvalidated, sessionIdentifierInUse, sessionHasNoSnapshot
-    case deliveryNotReplayable
+    case deliveryNotReplayable, scheduleNotRunnable
     case misdirectedRequest
     case preconditionFailed, contentTooLarge, uriTooLong, unsupportedMediaType, rangeNotSatisfiable, expectationFailed
     case invalidInput, idempotencyKeyReused, digestMismatch
@@ -24,7 +24,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .requestTimeout: .requestTimeout
         case .jobNotFinal, .jobNotRetriable, .jobNotWaiting, .blobInUse, .bodyNotWanted, .uploadOffsetMismatch,
             .sessionInvalidated, .sessionNotInvalidated, .sessionIdentifierInUse, .sessionHasNoSnapshot,
-            .deliveryNotReplayable:
+            .deliveryNotReplayable, .scheduleNotRunnable:
             .conflict
         case .misdirectedRequest: .misdirectedRequest
         case .preconditionFailed: .preconditionFailed
@@ -63,6 +63,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .sessionIdentifierInUse: "A live session has the identifier"
         case .sessionHasNoSnapshot: "No snapshot can be taken of the session"
         case .deliveryNotReplayable: "The endpoint gets no messages"
+        case .scheduleNotRunnable: "No job can be made from the schedule"
         case .misdirectedRequest: "Another node has it in memory"
         case .blobInUse: "The blob is in use"
         case .bodyNotWanted: "The job does not take a body now"
@@ -123,6 +124,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
             "Snapshots are taken of sessions whose stores are stored, and which lie on fewer than 16 layers: make a session from the last snapshot and go on with that one."
         case .deliveryNotReplayable:
             "The endpoint of the delivery is disabled or removed. Enable it with PATCH, and replay then."
+        case .scheduleNotRunnable:
+            "What the schedule's job names is gone; the detail says what. Change the schedule to name something else."
         case .misdirectedRequest:
             "An ephemeral session and its jobs live in the memory of the node that made it, which the detail names; send requests about it there."
         case .blobInUse:

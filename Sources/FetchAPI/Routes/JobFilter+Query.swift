@@ -3,13 +3,14 @@ import FetchJobs
 extension JobFilter {
     /// The parameters that a filter is written with in a query.
     static let parameters: Set = [
-        "state", "kind", "session", "host", "label", "error", "createdAfter", "createdBefore",
+        "state", "kind", "session", "schedule", "host", "label", "error", "createdAfter", "createdBefore",
     ]
 
     init(_ query: Query) throws(Problem) {
         self.init(state: try query.oneOf("state"))
         kind = try query.oneOf("kind")
         if query["session"] != nil { session = try query.session() }
+        schedule = try query.identifier("schedule", "a schedule (sch_…)")
         host = query["host"]
         error = query["error"]
         createdAfter = try Self.time("createdAfter", query)
@@ -31,7 +32,8 @@ extension JobFilter {
     /// The filter as it goes on in the links of a list.
     var items: [(name: String, value: String?)] {
         [
-            ("state", state?.rawValue), ("kind", kind?.rawValue), ("session", session?.description), ("host", host),
+            ("state", state?.rawValue), ("kind", kind?.rawValue), ("session", session?.description),
+            ("schedule", schedule?.description), ("host", host),
             ("label", labels.first.map { "\($0.name):\($0.value)" }), ("error", error),
             ("createdAfter", createdAfter?.description), ("createdBefore", createdBefore?.description),
         ]

@@ -150,6 +150,10 @@ struct IdempotencyKey: Sendable, Equatable {
         return Idempotency(key: line.map { "\(text)/\($0)" } ?? text, fingerprint: SHA256Digest(of: asked))
     }
 
+    func idempotency(for spec: ScheduleSpec) -> Idempotency {
+        Idempotency(key: text, fingerprint: SHA256Digest(of: spec.json))
+    }
+
     func idempotency(for spec: SessionSpec) -> Idempotency {
         Idempotency(key: text, fingerprint: SHA256Digest(of: JSONWriter.object(spec.write)))
     }

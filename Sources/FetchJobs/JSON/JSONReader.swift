@@ -112,6 +112,15 @@ package struct JSONReader {
         return integer
     }
 
+    /// The id of a thing.
+    ///
+    /// - Parameter description: What the thing is called, with an article and the form of its ids.
+    package func identifier<Kind: IdentifierKind>(_ description: String) -> Identifier<Kind>? {
+        guard let text = string(maximumLength: 64) else { return nil }
+        guard let id = Identifier<Kind>(text) else { return refusing("is not the id of \(description)") }
+        return id
+    }
+
     /// A case of an enumeration, by its raw value.
     package func oneOf<Choice: RawRepresentable<String> & CaseIterable>(_ type: Choice.Type) -> Choice? {
         guard case .string(let string) = value else { return mismatch("a string") }

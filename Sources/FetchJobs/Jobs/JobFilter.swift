@@ -6,6 +6,7 @@ package struct JobFilter: Sendable, Equatable {
     package var kind: JobSpec.Kind?
     /// ``TenantSession/ID/default`` for jobs that name none.
     package var session: TenantSession.ID?
+    package var schedule: Schedule.ID?
     /// Of the request's URL, as that spells it.
     package var host: String?
     /// All of them, with these values.
@@ -21,7 +22,7 @@ package struct JobFilter: Sendable, Equatable {
     package var isPlain: Bool { self == JobFilter(state: state) }
 
     package static let memberNames: Set = [
-        "state", "kind", "session", "host", "labels", "error", "createdAfter", "createdBefore",
+        "state", "kind", "session", "schedule", "host", "labels", "error", "createdAfter", "createdBefore",
     ]
 
     package init?(reader: JSONReader) {
@@ -34,6 +35,7 @@ package struct JobFilter: Sendable, Equatable {
             if id == nil { reader.refuse("is not the id of a session (ses_…) and not \"default\"") }
             return id
         }
+        schedule = object["schedule"]?.identifier("a schedule (sch_…)")
         host = object["host"]?.string(maximumLength: 253)
         labels = object["labels"].map { JobSpec.labels($0) } ?? []
         error = object["error"]?.string(maximumLength: 64)
@@ -49,6 +51,7 @@ package struct JobFilter: Sendable, Equatable {
         guard !isPlain else { return true }
         guard let spec = job.storedSpec else { return false }
         return (kind == nil || spec.kind == kind) && (session == nil || (spec.session ?? .default) == session)
+            && (schedule == nil || spec.schedule == schedule)
             && (host == nil || spec.request.url.host == host) && labels.allSatisfy { spec.labels.contains($0) }
     }
 }

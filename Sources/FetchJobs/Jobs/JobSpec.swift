@@ -34,6 +34,10 @@ package struct JobSpec: Sendable, Equatable {
     package var resumeFrom: Blob.ID?
     /// Where the job's events are sent, when anywhere.
     package var webhook: Webhook?
+    /// The schedule that made it, which clients cannot say.
+    package var schedule: Schedule.ID?
+    /// The schedule's time that it was made for; nil when a client asked for it.
+    package var scheduledAt: Timestamp?
 
     package struct Label: Sendable, Equatable {
         package let name: String
@@ -69,6 +73,8 @@ extension JobSpec {
     /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
     package init(json: JSONValue) throws(InvalidInput) {
         try self.init(stored: json)
+        if schedule != nil { throw InvalidInput(pointer: "/schedule", message: "is said by the service alone") }
+        if scheduledAt != nil { throw InvalidInput(pointer: "/scheduledAt", message: "is said by the service alone") }
         for (credential, pointer) in configuration.credentials where credential == .sealed {
             throw InvalidInput(pointer: pointer, message: "is not the id of a credential (crd_…)")
         }
@@ -86,7 +92,7 @@ extension JobSpec {
     private init?(reader: JSONReader) {
         let names: Set = [
             "kind", "session", "request", "configuration", "priority", "runAt", "expiresAt", "suspended", "labels",
-            "resumeFrom", "webhook",
+            "resumeFrom", "webhook", "schedule", "scheduledAt",
         ]
         guard let object = reader.object(of: names, refusing: Self.refused) else { return nil }
         var userInfo: Credential?
@@ -100,6 +106,8 @@ extension JobSpec {
         isSuspended = object["suspended"]?.bool() ?? false
         labels = object["labels"].map { Self.labels($0) } ?? []
         webhook = object["webhook"].flatMap { Webhook(reader: $0) }
+        schedule = object["schedule"]?.identifier("a schedule (sch_…)")
+        scheduledAt = object["scheduledAt"]?.timestamp()
         if let userInfo {
             if configuration.authentication.credential != nil {
                 reader.check.refuse("/request/url", "must not hold a user name or password beside a credential")
@@ -143,6 +151,10 @@ extension JobSpec {
         return members.compactMap { Label(name: $0, reader: $1) }
     }
 
+    static func write(_ labels: [Label], _ writer: inout JSONWriter) {
+        for label in labels { writer.member(label.name, label.value) }
+    }
+
     /// The blobs that the job needs, and where it names them.
     package var blobs: [(id: Blob.ID, pointer: String)] {
         (request.body?.blobs ?? []) + (resumeFrom.map { [($0, "/resumeFrom")] } ?? [])
@@ -160,18 +172,13 @@ extension JobSpec {
             writer.member("priority", priority)
             writer.member("runAt", runAt?.description)
             writer.member("expiresAt", expiresAt?.description)
-            if !labels.isEmpty {
-                writer.member(
-                    "labels",
-                    object: { writer in
-                        for label in labels { writer.member(label.name, label.value) }
-                    }
-                )
-            }
+            if !labels.isEmpty { writer.member("labels", object: { Self.write(labels, &$0) }) }
             writer.member("resumeFrom", resumeFrom?.description)
             if let webhook {
                 writer.member("webhook", object: { $0.member("endpoint", webhook.endpoint.description) })
             }
+            writer.member("schedule", schedule?.description)
+            writer.member("scheduledAt", scheduledAt?.description)
         }
     }
 }

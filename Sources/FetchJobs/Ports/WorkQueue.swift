@@ -106,6 +106,8 @@ package struct Pulse: Sendable {
     package let leaseWasLost: Bool
     /// There are sessions that end, or whose client is owed word of it.
     package let hasUnsettledSessions: Bool
+    /// There are schedules whose time comes before the next look.
+    package let hasSchedules: Bool
 
     package init(
         hasQueuedJobs: Bool,
@@ -115,7 +117,8 @@ package struct Pulse: Sendable {
         keepingPartial: [Job.ID] = [],
         suspended: [Job.ID] = [],
         leaseWasLost: Bool,
-        hasUnsettledSessions: Bool
+        hasUnsettledSessions: Bool,
+        hasSchedules: Bool
     ) {
         self.hasQueuedJobs = hasQueuedJobs
         self.hasJobsToPromote = hasJobsToPromote
@@ -125,6 +128,7 @@ package struct Pulse: Sendable {
         self.suspended = suspended
         self.leaseWasLost = leaseWasLost
         self.hasUnsettledSessions = hasUnsettledSessions
+        self.hasSchedules = hasSchedules
     }
 }
 

@@ -7,12 +7,16 @@ import Postgres
 extension Enqueuing.Statements {
     /// The same for submissions with an Idempotency-Key, which may turn out to be stored already, for those of
     /// sessions, which may have ended, and for those that wait for a time.
-    func insertChecked(_ submissions: [Enqueuing.Submission]) async throws -> [Enqueued] {
+    ///
+    /// - Parameter change: A statement to run in the same; when it returns no row, nothing is stored.
+    func insertChecked(
+        _ submissions: [Enqueuing.Submission], with change: Query? = nil
+    ) async throws -> [Enqueued] {
         // Which of them can start is known afterwards: what is not needed goes back.
         let reserved = dispatch?.reserve(submissions.count { $0.job.spec.startsAtOnce }) ?? 0
         let stored: [StoredJob]
         do {
-            stored = try await store(submissions, claiming: reserved).map { try StoredJob(row: $0) }
+            stored = try await store(submissions, claiming: reserved, with: change).map { try StoredJob(row: $0) }
         } catch {
             dispatch?.release(reserved)
             throw error
@@ -43,11 +47,15 @@ extension Enqueuing.Statements {
         if let wait = stored.compactMap(\.wait).min() { dispatch?.wake(after: wait) }
     }
 
-    private func store(_ submissions: [Enqueuing.Submission], claiming reserved: Int) async throws -> Rows {
-        try await client.query(
+    private func store(
+        _ submissions: [Enqueuing.Submission], claiming reserved: Int, with change: Query?
+    ) async throws -> Rows {
+        let first: Query = if let change { "change AS (\(change)), " } else { "" }
+        let condition: Query = change == nil ? "" : " AND EXISTS (SELECT FROM change)"
+        return try await client.query(
             """
             -- jobs.enqueueChecked
-            WITH input AS MATERIALIZED (
+            WITH \(first)input AS MATERIALIZED (
                 SELECT *
                 FROM unnest(
                     \(submissions.map(\.job.tenant)),
@@ -65,20 +73,21 @@ extension Enqueuing.Statements {
                     \(submissions.map(\.job.spec.kind.rawValue)),
                     \(submissions.map(\.job.spec.request.url.host)),
                     \(submissions.map { $0.job.spec.session?.description }),
-                    \(submissions.map { !$0.job.spec.labels.isEmpty })
+                    \(submissions.map { !$0.job.spec.labels.isEmpty }),
+                    \(submissions.map(\.job.spec.schedule))
                 ) WITH ORDINALITY AS input (
                     tenant_id, id, spec, rank, endpoint_id, session_id, secrets, key, fingerprint, run_at,
-                    expires_at, suspended, kind, host, session, has_labels, position
+                    expires_at, suspended, kind, host, session, has_labels, schedule_id, position
                 )
             ), \(Query.sessionsOfInput), allowed AS MATERIALIZED (
                 SELECT i.tenant_id, i.id, i.spec, i.rank, coalesce(i.endpoint_id, session.endpoint_id) AS endpoint_id,
                     i.session_id, i.secrets, i.key, i.fingerprint, i.run_at, i.expires_at,
-                    i.suspended, i.kind, i.host, i.session, i.has_labels, i.position,
+                    i.suspended, i.kind, i.host, i.session, i.has_labels, i.schedule_id, i.position,
                     NOT i.suspended AND coalesce(i.run_at <= now(), true) AND coalesce(i.expires_at > now(), true)
                         AS is_due
                 FROM input i
                 LEFT JOIN session ON session.tenant_id = i.tenant_id AND session.id = i.session_id
-                WHERE i.session_id IS NULL OR session.id IS NOT NULL
+                WHERE (i.session_id IS NULL OR session.id IS NOT NULL)\(condition)
             ), new_key AS (
                 INSERT INTO idempotency_keys (tenant_id, key, fingerprint, job_id)
                 SELECT tenant_id, key, fingerprint, id
@@ -93,8 +102,8 @@ extension Enqueuing.Statements {
                 FROM allowed
                 WHERE key IS NULL OR id IN (SELECT job_id FROM new_key)
             ), job AS (
-                INSERT INTO jobs (tenant_id, id, spec, sealed_secrets, kind, host, session, labels)
-                SELECT tenant_id, id, spec, secrets, kind, host, session,
+                INSERT INTO jobs (tenant_id, id, spec, sealed_secrets, kind, host, session, schedule_id, labels)
+                SELECT tenant_id, id, spec, secrets, kind, host, session, schedule_id,
                     CASE WHEN has_labels THEN \(Query.labels) END
                 FROM accepted
             ), queued AS (

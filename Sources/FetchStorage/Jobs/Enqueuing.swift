@@ -14,6 +14,7 @@ struct Enqueuing: Sendable {
     }
 
     private let keys: TenantKeys
+    private let statements: Statements
     private let plain: Batcher<Submission, Enqueued>
     private let checked: Batcher<Submission, Enqueued>
 
@@ -26,19 +27,29 @@ struct Enqueuing: Sendable {
     ) {
         self.keys = keys
         let statements = Statements(client: client, node: node, dispatch: dispatch, announce: announce)
+        self.statements = statements
         plain = Batcher(maximumItems: 500) { try await statements.insert($0) }
         checked = Batcher(maximumItems: 500) { try await statements.insertChecked($0) }
     }
 
     func enqueue(_ jobs: [NewJob]) async throws -> [Enqueued] {
+        let isPlain = jobs.allSatisfy(\.isPlain)
+        return try await (isPlain ? plain : checked).submit(try await submissions(of: jobs))
+    }
+
+    /// Stores jobs in one statement with a change, which is theirs alone.
+    func enqueue(_ jobs: [NewJob], with change: Query) async throws -> [Enqueued] {
+        try await statements.insertChecked(try await submissions(of: jobs), with: change)
+    }
+
+    private func submissions(of jobs: [NewJob]) async throws -> [Submission] {
         var submissions: [Submission] = []
         for job in jobs {
             let secret = job.spec.configuration.secretBytes
             let secrets = if let secret { try await job.seal(secret, keys) } else { [UInt8]?.none }
             submissions.append(Submission(job: job, spec: RawJSON(job.spec.json), secrets: secrets))
         }
-        let isPlain = jobs.allSatisfy(\.isPlain)
-        return try await (isPlain ? plain : checked).submit(submissions)
+        return submissions
     }
 
     struct Statements: Sendable {
@@ -122,6 +133,7 @@ extension NewJob {
     /// It can be stored, and run, without a look at what is there.
     fileprivate var isPlain: Bool {
         idempotency == nil && spec.session == nil && spec.runAt == nil && spec.expiresAt == nil && !spec.isSuspended
+            && spec.schedule == nil
     }
 }
 

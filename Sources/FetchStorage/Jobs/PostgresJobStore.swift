@@ -36,6 +36,13 @@ package struct PostgresJobStore: JobStore {
         try await StoreError.wrap { try await enqueuing.enqueue(jobs) }
     }
 
+    /// Stores jobs in one statement with a change, if that changes anything; otherwise they are conflicts.
+    ///
+    /// - Parameter change: A statement that returns a row for what it changes.
+    func enqueue(_ jobs: [NewJob], with change: Query) async throws -> [Enqueued] {
+        try await enqueuing.enqueue(jobs, with: change)
+    }
+
     package func job(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job? {
         try await StoreError.wrap {
             let rows = try await client.query(

@@ -25,7 +25,8 @@ extension PostgresWorkQueue {
                     EXISTS (SELECT FROM sessions WHERE state IN ('finishing', 'cancelling') OR has_events),
                     EXISTS (SELECT FROM queue WHERE scheduled AND run_at < now() + \(lease))
                         OR EXISTS (SELECT FROM queue WHERE node_id IS NULL AND expires_at < now() + \(lease)),
-                    ARRAY(SELECT job_id FROM queue WHERE suspended AND node_id = \(node))
+                    ARRAY(SELECT job_id FROM queue WHERE suspended AND node_id = \(node)),
+                    EXISTS (SELECT FROM schedules WHERE next_run_at < now() + \(lease))
                 """
             )
             guard let row = rows.first else { throw StoreError(.failed, "The pulse of this node has no answer.") }
@@ -39,7 +40,8 @@ extension PostgresWorkQueue {
                 keepingPartial: try row.decode(at: 5),
                 suspended: try row.decode(at: 9),
                 leaseWasLost: try row.decode(at: 0),
-                hasUnsettledSessions: try row.decode(at: 7)
+                hasUnsettledSessions: try row.decode(at: 7),
+                hasSchedules: try row.decode(at: 10)
             )
         }
     }

@@ -1,12 +1,14 @@
 import Synchronization
 
 /// Rings at the earliest of the times that it was set to since it rang last.
-final class Alarm: Sendable {
+package final class Alarm: Wakeable {
     private let next = Mutex<ContinuousClock.Instant?>(nil)
     private let times: AsyncStream<ContinuousClock.Instant>
     private let setting: AsyncStream<ContinuousClock.Instant>.Continuation
 
-    init() { (times, setting) = AsyncStream.makeStream() }
+    package init() { (times, setting) = AsyncStream.makeStream() }
+
+    package func wake() { set(after: .zero) }
 
     func set(after wait: Duration) {
         let time = ContinuousClock.now + max(wait, .zero)

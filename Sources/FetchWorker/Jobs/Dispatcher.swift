@@ -27,6 +27,7 @@ package final class Dispatcher: Service, DirectDispatch {
     private let runner: JobRunner
     let courier: (any Wakeable)?
     let keeper: (any Wakeable)?
+    let schedules: (any Wakeable)?
     let logger: Logger
     let metrics: WorkerMetrics
     /// Rings when a job's time has come.
@@ -42,6 +43,7 @@ package final class Dispatcher: Service, DirectDispatch {
     ///   - runner: Runs one job, on the executor it names.
     ///   - courier: Is woken when there is an event to deliver.
     ///   - keeper: Is woken when a session may have lost its last job.
+    ///   - schedules: Is woken when the time of a schedule is near.
     ///   - metrics: Where the worker's counts are kept.
     package init(
         configuration: Configuration,
@@ -49,6 +51,7 @@ package final class Dispatcher: Service, DirectDispatch {
         runner: JobRunner,
         courier: (any Wakeable)?,
         keeper: (any Wakeable)? = nil,
+        schedules: (any Wakeable)? = nil,
         metrics registry: MetricsRegistry,
         logger: Logger
     ) {
@@ -57,6 +60,7 @@ package final class Dispatcher: Service, DirectDispatch {
         self.runner = runner
         self.courier = courier
         self.keeper = keeper
+        self.schedules = schedules
         self.logger = logger
         metrics = WorkerMetrics(registry)
         places = Places(count: configuration.concurrency)
@@ -254,6 +258,7 @@ package final class Dispatcher: Service, DirectDispatch {
             if pulse.hasJobsToPromote { alarm.set(after: .zero) }
             if pulse.hasDueDeliveries { courier?.wake() }
             if pulse.hasUnsettledSessions { keeper?.wake() }
+            if pulse.hasSchedules { schedules?.wake() }
         } catch {
             logger.warning("the lease was not extended", metadata: ["error": "\(error)"])
         }

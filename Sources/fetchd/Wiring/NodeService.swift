@@ -78,6 +78,7 @@ private struct RunningNode {
             logger: logger
         )
         let keeper = SessionKeeper(sessions: quietSessions, courier: courier, logger: logger)
+        let scheduleAlarm = Alarm()
         let makeSession = { @Sendable in Session(configuration: $0, transferLoop: loop) }
         let runner = JobRunner(
             loop: loop, configuration: settings.session, sessions: quietSessions, stores: stores, blobs: blobs,
@@ -91,6 +92,7 @@ private struct RunningNode {
             runner: runner,
             courier: courier,
             keeper: keeper,
+            schedules: scheduleAlarm,
             metrics: metrics,
             logger: logger
         )
@@ -106,6 +108,12 @@ private struct RunningNode {
             announce: { if neighbours.exist { notices.announce() } }
         )
         let storedSessions = PostgresSessionStore(client: database.client, jobs: storedJobs)
+        let schedules = PostgresScheduleStore(
+            client: database.client, jobs: storedJobs, onChange: scheduleAlarm.wake)
+        let scheduleKeeper = ScheduleKeeper(
+            schedules: schedules,
+            check: TemplateCheck(sessions: quietSessions, endpoints: webhooks, credentials: stores, catalog: catalog),
+            alarm: scheduleAlarm, horizon: settings.dispatcher.lease, logger: logger)
         let server = Server(
             configuration: settings.server,
             ports: Server.Ports(
@@ -114,6 +122,7 @@ private struct RunningNode {
                 sessions: EphemeralSessionStore(stored: storedSessions, ephemeral: ephemeral),
                 snapshots: PostgresSnapshotStore(client: database.client),
                 webhooks: PostgresWebhookStore(client: database.client, ring: ring, onDue: courier.wake),
+                schedules: schedules,
                 keys: PostgresKeyStore(client: database.client, ring: ring),
                 cookies: stores,
                 cache: stores,
@@ -145,7 +154,8 @@ private struct RunningNode {
             leftovers: PostgresLeftoverStore(client: database.client), retention: settings.retention, blobs: blobs,
             catalog: catalog, area: area, uploads: uploads, logger: logger)
         services = [
-            database.client, stores.cacheKeeper, dispatcher, ephemeral, keeper, courier, notices, janitor, server,
+            database.client, stores.cacheKeeper, dispatcher, ephemeral, keeper, scheduleKeeper, courier, notices,
+            janitor, server,
         ]
     }
 

@@ -90,7 +90,7 @@ import Testing
             }
             for path in ["/dashboard", "/dashboard/jobs", "/dashboard/sign-in", "/dashboard/jobs/x", "/docs"] {
                 let page = try await browser.get(path)
-                #expect(page.bytes.count <= (path == "/docs" ? 200_000 : 100_000), "\(path)")
+                #expect(page.bytes.count <= (path == "/docs" ? 300_000 : 100_000), "\(path)")
                 let policy = try #require(page.headers[.contentSecurityPolicy])
                 #expect(policy.hasPrefix("default-src 'none'"))
                 #expect(policy.contains("frame-ancestors 'none'"))

@@ -1,0 +1,84 @@
+import FetchJobs
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+extension ScheduleRoutes {
+    func change(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        try call.requireContent("application/merge-patch+json", "application/json")
+        let body = try await call.body(upTo: JobRoutes.maximumBody)
+        let patch = try JSONParser.parse(body.readableBytesView)
+        guard case .object = patch else { throw InvalidInput(pointer: "", message: "must be an object") }
+        return try await update(call, tenant) { schedule in
+            let spec = try ScheduleSpec(json: JSONParser.parse(schedule.spec.json).merging(patch))
+            try await check(spec.job, tenant)
+            schedule.change(to: spec, at: .now)
+        }
+    }
+
+    /// Doing it twice does no more than doing it once, so a key has nothing to add but its form.
+    func setPaused(_ call: Call, _ tenant: Tenant.ID, _ isPaused: Bool) async throws -> Response {
+        _ = try call.query()
+        _ = try IdempotencyKey(of: call.headers)
+        _ = try await call.body(upTo: JobRoutes.maximumBody)
+        return try await update(call, tenant) { $0.setPaused(isPaused, at: .now) }
+    }
+
+    /// Changes a schedule as it is now; when the client says which it has seen, only if it still is that.
+    private func update(
+        _ call: Call, _ tenant: Tenant.ID, _ change: (inout Schedule) async throws -> Void
+    ) async throws -> Response {
+        while true {
+            var schedule = try await schedule(call, tenant)
+            let seen = call.headers[values: .ifMatch].joined(separator: ",")
+            guard seen.isEmpty || Representation.matches(seen, schedule.tag) else {
+                throw Problem(.preconditionFailed, "The schedule is at \(schedule.tag).")
+            }
+            try await change(&schedule)
+            // Nil when somebody else was faster; then it is looked at again.
+            if let changed = try await schedules.update(schedule) { return Self.response(to: changed) }
+        }
+    }
+
+    // MARK: Running
+
+    func run(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        let key = try IdempotencyKey(of: call.headers)
+        _ = try await call.body(upTo: JobRoutes.maximumBody)
+        let schedule = try await schedule(call, tenant)
+        var job = schedule.job(at: nil)
+        do {
+            // The schedule is what is asked for, whatever its job has come to be between two requests.
+            let asked = SHA256Digest(of: Array(schedule.id.description.utf8))
+            let idempotency = key.map { Idempotency(key: "run \($0.text)", fingerprint: asked) }
+            try await endpoints.require(job.spec.webhook?.endpoint, of: tenant)
+            job = try await sessions.job(job.spec, of: tenant, idempotency: idempotency)
+            try await holds.hold(for: job)
+        } catch let error as InvalidInput {
+            throw Problem(.scheduleNotRunnable, error.violations.first.map { "/job\($0.pointer) \($0.message)" })
+        }
+        return try Self.response(to: try await schedules.run(schedule, job), of: job)
+    }
+
+    private static func response(to enqueued: Enqueued, of job: NewJob) throws -> Response {
+        let id: Job.ID
+        switch enqueued {
+        case .accepted(let accepted): id = accepted
+        case .replayed(let first): id = first
+        case .conflict:
+            throw Problem(parameter: "Idempotency-Key", "was used for another schedule", code: .idempotencyKeyReused)
+        case .sessionInvalidated: throw Problem(.scheduleNotRunnable, "/job/session is invalidated")
+        case .sessionFull: throw Problem.sessionFull
+        }
+        var response = Response.json(status: .accepted) { writer in
+            writer.member("id", id.description)
+            writer.member("state", job.spec.firstState.rawValue)
+            writer.member("href", "/v1/jobs/\(id)")
+        }
+        response.headers[.location] = "/v1/jobs/\(id)"
+        if case .replayed = enqueued { response.headers[.idempotencyReplayed] = "true" }
+        return response
+    }
+}

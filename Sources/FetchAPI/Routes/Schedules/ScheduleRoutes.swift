@@ -1,0 +1,117 @@
+import FetchJobs
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// Making, reading and removing schedules.
+struct ScheduleRoutes: Sendable {
+    private static let path = "/v1/schedules"
+    /// How many of the times to come an answer tells when nobody has said.
+    static let preview = 5
+
+    let schedules: any ScheduleStore
+    let sessions: KnownSessions
+    let endpoints: KnownEndpoints
+    let holds: BlobHolds
+
+    var routes: [Route] {
+        [
+            Route(.post, Self.path, tenant: create),
+            Route(.get, Self.path, tenant: list),
+            Route(.get, "\(Self.path)/{id}", tenant: get),
+            Route(.patch, "\(Self.path)/{id}", tenant: change),
+            Route(.delete, "\(Self.path)/{id}", tenant: delete),
+            Route(.post, "\(Self.path)/{id}/pause", tenant: { try await setPaused($0, $1, true) }),
+            Route(.post, "\(Self.path)/{id}/resume", tenant: { try await setPaused($0, $1, false) }),
+            Route(.post, "\(Self.path)/{id}/run", tenant: run),
+        ]
+    }
+
+    // MARK: Making
+
+    private func create(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let (json, key) = try await call.submission(upTo: JobRoutes.maximumBody)
+        let spec = try ScheduleSpec(json: json)
+        try await check(spec.job, tenant)
+        let new = Schedule(tenant: tenant, spec: spec)
+        switch try await schedules.create(new, key?.idempotency(for: spec)) {
+        case .created(let schedule): return Self.created(schedule)
+        case .replayed(let schedule):
+            var response = Self.created(schedule)
+            response.headers[.idempotencyReplayed] = "true"
+            return response
+        case .conflict:
+            throw Problem(parameter: "Idempotency-Key", "was used for another body", code: .idempotencyKeyReused)
+        }
+    }
+
+    /// Refuses a job that could not be stored now, with pointers into the schedule.
+    func check(_ job: JobSpec, _ tenant: Tenant.ID) async throws {
+        do {
+            if let id = job.session, try await sessions.session(id, of: tenant)?.spec.kind == .ephemeral {
+                throw InvalidInput(pointer: "/session", message: "is ephemeral: a schedule outlives it")
+            }
+            _ = try await sessions.job(job, of: tenant, idempotency: nil)
+            try await endpoints.require(job.webhook?.endpoint, of: tenant)
+        } catch let error as InvalidInput {
+            throw InvalidInput(
+                error.violations.map { Violation(pointer: "/job\($0.pointer)", message: $0.message) })
+        }
+    }
+
+    private static func created(_ schedule: Schedule) -> Response {
+        var response = response(to: schedule, status: .created)
+        response.headers[.location] = "\(path)/\(schedule.id)"
+        return response
+    }
+
+    static func response(
+        to schedule: Schedule, status: HTTPResponse.Status = .ok, preview: Int = preview
+    ) -> Response {
+        var response = Response.json(status: status) { schedule.write(&$0, preview: preview) }
+        response.headers[.eTag] = schedule.tag
+        return response
+    }
+
+    // MARK: Reading and removing
+
+    private func list(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let query = try call.query(allowing: ["limit", "cursor"])
+        let limit = try query.integer("limit", in: 1...100, default: 25)
+        let after = try query["cursor"].map { try Cursor<Schedule.Kind>($0, filter: "").after }
+        let found = try await schedules.schedules(of: tenant, after: after, limit: limit + 1)
+        return .page(found, limit: limit, of: Self.path) {
+            Cursor(after: $0.id, filter: "").text
+        } write: {
+            $0.write(&$1)
+        }
+    }
+
+    private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let query = try call.query(allowing: ["preview"])
+        let preview = try query.integer("preview", in: 0...100, default: Self.preview)
+        return Self.response(to: try await schedule(call, tenant), preview: preview)
+    }
+
+    private func delete(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        guard let id = Schedule.ID(call.parameter), try await schedules.remove(id, of: tenant) else {
+            throw Self.notFound
+        }
+        return Response(status: .noContent)
+    }
+
+    func schedule(_ call: Call, _ tenant: Tenant.ID) async throws -> Schedule {
+        guard let id = Schedule.ID(call.parameter), let schedule = try await schedules.schedule(id, of: tenant) else {
+            throw Self.notFound
+        }
+        return schedule
+    }
+
+    private static let notFound = Problem(.notFound, "There is no schedule with this id.")
+}
+
+extension Schedule {
+    /// Its entity tag: that of what its client says, whatever its times bring.
+    var tag: String { "\"\(version)\"" }
+}

@@ -1,0 +1,78 @@
+/// The schedules, as those see them who make and query them.
+package protocol ScheduleStore: Sendable {
+    func create(_ schedule: Schedule, _ idempotency: Idempotency?) async throws(StoreError) -> ScheduleCreation
+
+    /// The schedule of this id, or nil when the tenant has none such.
+    func schedule(_ id: Schedule.ID, of tenant: Tenant.ID) async throws(StoreError) -> Schedule?
+
+    /// The newest first.
+    ///
+    /// - Parameter schedule: The last one of the page before; nil for the first page.
+    func schedules(
+        of tenant: Tenant.ID, after schedule: Schedule.ID?, limit: Int
+    ) async throws(StoreError) -> [Schedule]
+
+    /// Stores what a client has changed of a schedule: its spec, and whether it is paused.
+    ///
+    /// - Returns: The schedule as it is now; nil when it was changed since it was read, or removed.
+    func update(_ schedule: Schedule) async throws(StoreError) -> Schedule?
+
+    /// Removes a schedule; its jobs stay. False when the tenant has none such.
+    func remove(_ id: Schedule.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool
+
+    /// Stores a job that a client wants of a schedule besides those of its times.
+    func run(_ schedule: Schedule, _ job: NewJob) async throws(StoreError) -> Enqueued
+}
+
+/// What became of a wish for a schedule.
+package enum ScheduleCreation: Sendable {
+    case created(Schedule)
+    /// The key was used for the same request before.
+    case replayed(Schedule)
+    /// The key was used for another request before, or what it made is gone.
+    case conflict
+}
+
+/// What the keeper of schedules takes its work from.
+package protocol ScheduleQueue: Sendable {
+    /// Schedules whose time has come, and how long it is until that of the next one.
+    func due(limit: Int) async throws(StoreError) -> DueSchedules
+
+    /// Stores the jobs of a schedule's times and moves it on to its next time, both or neither.
+    ///
+    /// Whoever looks at the same time is too late: one of them does it.
+    ///
+    /// - Parameters:
+    ///   - jobs: None when the times are not to have any.
+    ///   - failure: Why they cannot have any.
+    /// - Returns: Whether it was done here.
+    func fire(
+        _ schedule: Schedule, _ jobs: [NewJob], next: Timestamp?, failure: Schedule.Failure?
+    ) async throws(StoreError) -> Bool
+}
+
+/// What a look at the schedules has found.
+package struct DueSchedules: Sendable {
+    package struct Item: Sendable {
+        package let schedule: Schedule
+        /// The job that was made last is not final.
+        package let isBusy: Bool
+
+        package init(_ schedule: Schedule, isBusy: Bool) {
+            self.schedule = schedule
+            self.isBusy = isBusy
+        }
+    }
+
+    package let items: [Item]
+    /// By the clock that they go by.
+    package let now: Timestamp
+    /// Until the next time of one that is not among them; nil when there is none.
+    package let wait: Duration?
+
+    package init(items: [Item], now: Timestamp, wait: Duration?) {
+        self.items = items
+        self.now = now
+        self.wait = wait
+    }
+}

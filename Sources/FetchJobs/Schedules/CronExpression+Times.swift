@@ -1,0 +1,114 @@
+package import Foundation
+
+extension CronExpression {
+    /// The first time after another one, in seconds since 1970, by the clock of a time zone.
+    ///
+    /// Where the clock is put forward, a time that it leaves out is the moment of the change; where it is put back, a
+    /// time that comes twice is the first of the two. What goes on by the hour or the minute (`*` or `*/n` in either
+    /// field) goes by elapsed time instead: it leaves out what the clock leaves out, and repeats what that repeats.
+    package func next(after time: Int64, in zone: TimeZone) -> Int64? {
+        goesByElapsedTime ? nextElapsed(after: time, in: zone) : nextOnTheWall(after: time, in: zone)
+    }
+
+    private func nextOnTheWall(after time: Int64, in zone: TimeZone) -> Int64? {
+        var wall = time + zone.offset(at: time) + 1
+        while let match = firstMatch(from: wall) {
+            let moment = zone.moment(showing: match)
+            // Not when the clock shows for the second time what it has shown before.
+            if moment > time { return moment }
+            wall = match + 1
+        }
+        return nil
+    }
+
+    private func nextElapsed(after time: Int64, in zone: TimeZone) -> Int64? {
+        var offset = zone.offset(at: time)
+        var (time, wall) = (time, time + offset + 1)
+        while let match = firstMatch(from: wall) {
+            let moment = match - offset
+            guard zone.offset(at: moment) != offset else { return moment }
+            time = zone.change(from: offset, after: time, by: moment)
+            offset = zone.offset(at: time)
+            wall = time + offset
+        }
+        return nil
+    }
+
+    /// How many days ahead an expression is looked for: its day comes within 40 years, if it ever does.
+    private static let horizon: Int64 = 41 * 366
+
+    /// The first match from what a clock shows on, as seconds since 1970 if it were UTC.
+    func firstMatch(from wall: Int64) -> Int64? {
+        let (firstDay, second) = wall.quotientAndModulus(by: 86_400)
+        // The minute that has begun is over.
+        let minute = Int((second + 59) / 60)
+        for day in firstDay...firstDay + Self.horizon where means(CivilDay(day)) {
+            let from = day == firstDay ? minute : 0
+            if let minute = firstMinute(from: from) { return day * 86_400 + Int64(minute) * 60 }
+        }
+        return nil
+    }
+
+    private func firstMinute(from minute: Int) -> Int? {
+        (minute..<1440).first { hours.contains($0 / 60) && minutes.contains($0 % 60) }
+    }
+
+    private func means(_ date: CivilDay) -> Bool {
+        guard months.contains(date.month) else { return false }
+        let (isDay, isWeekday) = (days.contains(date.day), weekdays.contains(date.weekday))
+        return meansEitherDay ? isDay || isWeekday : isDay && isWeekday
+    }
+}
+
+/// A day of the Gregorian calendar.
+private struct CivilDay {
+    let month: Int
+    let day: Int
+    /// 0 is Sunday.
+    let weekday: Int
+
+    /// - Parameter number: Counts from 1970-01-01.
+    init(_ number: Int64) {
+        // Years begin in March here, so that leap days end them.
+        let dayOfEra = (number + 719_468).quotientAndModulus(by: 146_097).modulus
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let shifted = (5 * dayOfYear + 2) / 153
+        day = Int(dayOfYear - (153 * shifted + 2) / 5 + 1)
+        month = Int(shifted < 10 ? shifted + 3 : shifted - 9)
+        weekday = Int((number + 4).quotientAndModulus(by: 7).modulus)
+    }
+}
+
+extension Int64 {
+    /// Divided downwards, so that what is left is never negative.
+    fileprivate func quotientAndModulus(by divisor: Int64) -> (quotient: Int64, modulus: Int64) {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+    }
+}
+
+extension TimeZone {
+    /// Seconds that its clock is ahead of UTC.
+    fileprivate func offset(at time: Int64) -> Int64 {
+        Int64(secondsFromGMT(for: Date(timeIntervalSince1970: Double(time))))
+    }
+
+    /// When its clock shows this for the first time, or that of the change by which it never does.
+    fileprivate func moment(showing wall: Int64) -> Int64 {
+        // No clock is changed twice within two days.
+        let (before, after) = (offset(at: wall - 86_400), offset(at: wall + 86_400))
+        for offset in [before, after] where self.offset(at: wall - offset) == offset { return wall - offset }
+        return change(from: before, after: wall - after - 1, by: wall - before)
+    }
+
+    /// When the clock left an offset that it had at one time and has no more at a later one.
+    fileprivate func change(from offset: Int64, after earlier: Int64, by later: Int64) -> Int64 {
+        var (earlier, later) = (earlier, later)
+        while later - earlier > 1 {
+            let middle = earlier + (later - earlier) / 2
+            if self.offset(at: middle) == offset { earlier = middle } else { later = middle }
+        }
+        return later
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+
+/// What a client asks of a schedule: which jobs are to be made, and when.
+///
+/// A value that exists is valid, as a ``JobSpec`` is.
+package struct ScheduleSpec: Sendable, Equatable {
+    /// What becomes of times that passed while no node could make their jobs.
+    package enum MissedRuns: String, Sendable, CaseIterable {
+        /// Nothing, once they are later than ``ScheduleSpec/tolerance``.
+        case skip
+        /// One job, for the last of them.
+        case runOnce
+        /// A job for each, up to ``ScheduleSpec/maximumMissedRuns``.
+        case runAll
+    }
+
+    /// What becomes of a time at which the job made last is not final.
+    package enum Overlap: String, Sendable, CaseIterable {
+        case allow
+        case skip
+    }
+
+    /// How late a job may be made that is not to be missed.
+    package static let tolerance = Duration.seconds(30)
+    /// The most jobs that one look at a schedule makes; of more times that passed, the last ones count.
+    package static let maximumMissedRuns = 100
+
+    package let recurrence: Recurrence
+    /// What the jobs are made from.
+    package let job: JobSpec
+    package let missedRuns: MissedRuns
+    package let overlap: Overlap
+    /// No time before it; intervals are counted from it.
+    package let startsAt: Timestamp?
+    /// No time from then on.
+    package let endsAt: Timestamp?
+    /// The client's own words about the schedule.
+    package let labels: [JobSpec.Label]
+}
+
+extension ScheduleSpec {
+    private static let names: Set = [
+        "cron", "timeZone", "interval", "job", "missedRuns", "overlap", "startsAt", "endsAt", "labels",
+    ]
+
+    /// Reads and checks what a client asks for, or what ``write(_:)`` wrote.
+    ///
+    /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
+    package init(json: JSONValue) throws(InvalidInput) {
+        let check = InputCheck()
+        guard let object = JSONReader(json, check: check).object(of: Self.names) else {
+            throw InvalidInput(check.violations)
+        }
+        let recurrence = Self.recurrence(object)
+        let job = object.required("job").flatMap { Self.template($0) }
+        missedRuns = object["missedRuns"]?.oneOf(MissedRuns.self) ?? .runOnce
+        overlap = object["overlap"]?.oneOf(Overlap.self) ?? .allow
+        startsAt = object["startsAt"]?.timestamp()
+        endsAt = object["endsAt"]?.timestamp()
+        labels = object["labels"].map { JobSpec.labels($0) } ?? []
+        if let startsAt, let endsAt, endsAt <= startsAt { check.refuse("/endsAt", "must be after startsAt") }
+        if labels.count > JobSpec.maximumLabels {
+            check.refuse("/labels", "has more than \(JobSpec.maximumLabels) labels")
+        }
+        try check.finish()
+        guard let recurrence, let job else { throw InvalidInput(pointer: "", message: "is not a schedule") }
+        self.recurrence = recurrence
+        self.job = job
+    }
+
+    private static func recurrence(_ object: JSONObjectReader) -> Recurrence? {
+        if let cron = object["cron"] {
+            object["interval"]?.refuse("cannot be there beside cron")
+            let zone = object["timeZone"].map { $0.timeZone() } ?? TimeZone(identifier: "UTC")
+            guard let expression = cron.cronExpression(), let zone else { return nil }
+            return .cron(expression, zone)
+        }
+        object["timeZone"]?.refuse("is for cron: an interval is as long everywhere")
+        guard let interval = object["interval"] else {
+            object.check.refuse("/cron", "is required, or interval")
+            return nil
+        }
+        return interval.integer(in: Recurrence.intervals).map { .interval($0) }
+    }
+
+    /// What one job says of itself is not for a template, and nobody is there to send or to seal what comes with it.
+    private static func template(_ reader: JSONReader) -> JobSpec? {
+        let job: JobSpec
+        do throws(InvalidInput) {
+            job = try JobSpec(json: reader.value)
+        } catch {
+            for violation in error.violations {
+                reader.check.refuse(reader.pointer + violation.pointer, violation.message)
+            }
+            return nil
+        }
+        let refusals: [(isBroken: Bool, pointer: String, message: String)] = [
+            (job.runAt != nil, "/runAt", "is not for schedules: they say when their jobs run"),
+            (job.expiresAt != nil, "/expiresAt", "is not for schedules: it is one time, and they have many"),
+            (job.isSuspended, "/suspended", "is not for schedules; pause the schedule instead"),
+            (job.resumeFrom != nil, "/resumeFrom", "is not for schedules: it is good for one job"),
+            (job.request.body == .stream, "/request/body", "cannot be a stream: nobody is there to send it"),
+        ]
+        for refusal in refusals where refusal.isBroken {
+            reader.check.refuse(reader.pointer + refusal.pointer, refusal.message)
+        }
+        for (credential, pointer) in job.configuration.credentials {
+            if case .stored = credential { continue }
+            reader.check.refuse(reader.pointer + pointer, "must be the id of a credential (crd_…) in a schedule")
+        }
+        return job
+    }
+
+    /// Writes the members, with every default in its place but those of the job; ``init(json:)`` reads them back.
+    package func write(_ writer: inout JSONWriter) {
+        switch recurrence {
+        case .cron(let expression, let zone):
+            writer.member("cron", expression.description)
+            writer.member("timeZone", zone.identifier)
+        case .interval(let interval): writer.member("interval", interval)
+        }
+        writer.member("job", RawJSON(job.json))
+        writer.member("missedRuns", missedRuns.rawValue)
+        writer.member("overlap", overlap.rawValue)
+        writer.member("startsAt", startsAt?.description)
+        writer.member("endsAt", endsAt?.description)
+        if !labels.isEmpty { writer.member("labels", object: { JobSpec.write(labels, &$0) }) }
+    }
+
+    package var json: [UInt8] { JSONWriter.object(write) }
+}

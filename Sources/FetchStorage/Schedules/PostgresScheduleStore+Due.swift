@@ -1,0 +1,92 @@
+package import FetchJobs
+import Postgres
+
+extension PostgresScheduleStore: ScheduleQueue {
+    package func due(limit: Int) async throws(StoreError) -> DueSchedules {
+        try await StoreError.wrap {
+            // First, so that what comes due meanwhile is waited for.
+            let clock = try await client.query(
+                """
+                -- schedules.next
+                SELECT now(), (SELECT min(next_run_at) FROM schedules WHERE next_run_at > now()) - now()
+                """
+            )
+            guard let clock = clock.first else { throw StoreError(.failed, "The database tells no time.") }
+            let now = try clock.decode(Timestamp.self, at: 0)
+            let rows = try await client.query(
+                """
+                -- schedules.due
+                SELECT \(Schedule.columns),
+                    EXISTS (SELECT FROM queue q WHERE q.tenant_id = s.tenant_id AND q.job_id = s.last_job_id)
+                FROM schedules s
+                WHERE s.next_run_at <= \(now)
+                ORDER BY s.next_run_at
+                LIMIT \(limit)
+                """
+            )
+            var items: [DueSchedules.Item] = []
+            for row in rows {
+                do {
+                    let isBusy = try row.decode(Bool.self, at: Schedule.columnCount)
+                    items.append(.init(try Schedule(row: row), isBusy: isBusy))
+                } catch let error as InvalidInput {
+                    try await stop(row, error)
+                }
+            }
+            return DueSchedules(items: items, now: now, wait: try clock.decode(at: 1))
+        }
+    }
+
+    /// Lets a schedule rest that was stored under rules which are no longer ours, so that it holds up no others.
+    private func stop(_ row: Row, _ error: InvalidInput) async throws {
+        let message = error.violations.first.map { "\($0.pointer) \($0.message)" } ?? "It cannot be read."
+        try await client.query(
+            """
+            -- schedules.stop
+            UPDATE schedules
+            SET next_run_at = NULL, last_error = \(message), last_error_at = now()
+            WHERE tenant_id = \(try row.decode(Tenant.ID.self, at: 0)) AND id = \(try row.decode(Schedule.ID.self, at: 1))
+            """
+        )
+    }
+
+    package func fire(
+        _ schedule: Schedule, _ jobs: [NewJob], next: Timestamp?, failure: Schedule.Failure?
+    ) async throws(StoreError) -> Bool {
+        let last = jobs.last
+        // Whoever reads it at the same time knows the same next time: after the first of them it has another one.
+        let change: Query = """
+            -- schedules.fire
+            UPDATE schedules
+            SET next_run_at = \(next), last_run_at = coalesce(\(last?.spec.scheduledAt), last_run_at),
+                last_job_id = coalesce(\(last?.id), last_job_id), runs = runs + \(Int64(jobs.count)),
+                last_error = CASE WHEN \(last == nil && failure == nil) THEN last_error ELSE \(failure?.message) END,
+                last_error_at = CASE WHEN \(last == nil && failure == nil) THEN last_error_at ELSE \(failure?.at) END
+            WHERE tenant_id = \(schedule.tenant) AND id = \(schedule.id) AND version = \(schedule.version)
+                AND next_run_at = \(schedule.nextRunAt) AND runs = \(schedule.runs)
+            RETURNING id
+            """
+        return try await StoreError.wrap {
+            guard let last else { return try await !client.query(change).isEmpty }
+            let enqueued = try await self.jobs.enqueue(jobs, with: change)
+            guard case .accepted = enqueued.last else {
+                if case .sessionInvalidated = enqueued.last { try await note(last, of: schedule, count: jobs.count) }
+                return false
+            }
+            return true
+        }
+    }
+
+    /// Says that the jobs were not made, if it was here that they were to be: their session has ended just now.
+    private func note(_ last: NewJob, of schedule: Schedule, count: Int) async throws {
+        try await client.query(
+            """
+            -- schedules.note
+            UPDATE schedules
+            SET last_job_id = \(schedule.lastJob), last_run_at = \(schedule.lastRunAt), runs = runs - \(Int64(count)),
+                last_error = '/job/session is invalidated', last_error_at = now()
+            WHERE tenant_id = \(schedule.tenant) AND id = \(schedule.id) AND last_job_id = \(last.id)
+            """
+        )
+    }
+}

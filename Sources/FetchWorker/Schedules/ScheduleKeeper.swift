@@ -1,0 +1,83 @@
+package import FetchJobs
+package import Logging
+import ServiceLifecycle
+
+/// Makes the jobs of schedules when their times come.
+///
+/// It sleeps until the next time that it knows of; the pulses of the node look ahead for the others.
+package final class ScheduleKeeper: Service {
+    /// How many schedules one look finds, and how many of them are dealt with at once.
+    private static let (limit, width) = (200, 8)
+
+    private let schedules: any ScheduleQueue
+    private let check: TemplateCheck
+    private let alarm: Alarm
+    private let horizon: Duration
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - alarm: Is woken when a time is near.
+    ///   - horizon: What is farther away comes up with a later pulse, on whichever node lives then.
+    package init(
+        schedules: any ScheduleQueue, check: TemplateCheck, alarm: Alarm, horizon: Duration, logger: Logger
+    ) {
+        self.schedules = schedules
+        self.check = check
+        self.alarm = alarm
+        self.horizon = horizon
+        self.logger = logger
+    }
+
+    package func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await self.alarm.run { await self.fireDue() }
+        }
+    }
+
+    private func fireDue() async {
+        do throws(StoreError) {
+            let due = try await schedules.due(limit: Self.limit)
+            // In no order, so that nodes that look at the same time deal with different ones.
+            var items = due.items.shuffled()[...]
+            await withDiscardingTaskGroup { group in
+                for _ in 0..<Self.width {
+                    let share = items.prefix((due.items.count + Self.width - 1) / Self.width)
+                    items = items.dropFirst(share.count)
+                    group.addTask { for item in share { await self.fire(item, now: due.now) } }
+                }
+            }
+            if due.items.count == Self.limit { alarm.wake() }
+            if let wait = due.wait, wait < horizon { alarm.set(after: wait) }
+        } catch {
+            // The next pulse asks again.
+            logger.warning("schedules are not known", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func fire(_ item: DueSchedules.Item, now: Timestamp) async {
+        let schedule = item.schedule
+        let runs = DueRuns(of: schedule, isBusy: item.isBusy, now: now)
+        var jobs = runs.times.map { schedule.job(at: $0) }
+        do throws(StoreError) {
+            var failure: Schedule.Failure?
+            for job in jobs {
+                guard let obstacle = try await check.obstacle(to: job) else { continue }
+                failure = Schedule.Failure(at: now, message: obstacle)
+                break
+            }
+            if failure != nil { jobs = [] }
+            guard try await schedules.fire(schedule, jobs, next: runs.next, failure: failure) else { return }
+            logger.info(
+                "schedule fired",
+                metadata: [
+                    "schedule.id": "\(schedule.id)", "schedule.jobs": "\(jobs.count)",
+                    "schedule.error": "\(failure?.message ?? "-")",
+                ]
+            )
+        } catch {
+            // It is still due: the next pulse finds it again.
+            logger.warning(
+                "schedule postponed", metadata: ["schedule.id": "\(schedule.id)", "error": "\(error)"])
+        }
+    }
+}

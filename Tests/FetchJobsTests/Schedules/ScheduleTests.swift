@@ -1,0 +1,139 @@
+import FetchJobs
+import Testing
+
+@Suite struct ScheduleTests {
+    private static let job = #""job": {"request": "https://origin.example/a"}"#
+
+    private func schedule(_ more: String, createdAt: String = "2026-11-22T10:00:00Z") throws -> Schedule {
+        let spec = try ScheduleSpec(json: JSONParser.parse("{\(Self.job), \(more)}".utf8))
+        return Schedule(tenant: Tenant.ID(rawValue: 1), spec: spec, createdAt: try time(createdAt))
+    }
+
+    private func time(_ text: String) throws -> Timestamp { try #require(Timestamp(rfc3339: text)) }
+
+    @Test func `an interval is counted from the start, or from when the schedule was made`() throws {
+        let plain = try schedule(#""interval": 90"#)
+        #expect(plain.nextRunAt == (try time("2026-11-22T10:01:30Z")))
+        #expect(plain.next(after: try time("2026-11-22T10:01:30Z")) == (try time("2026-11-22T10:03:00Z")))
+        let started = try schedule(#""interval": 90, "startsAt": "2026-11-22T12:00:00Z""#)
+        #expect(started.nextRunAt == (try time("2026-11-22T12:00:00Z")))
+        let late = try schedule(#""interval": 3600, "startsAt": "2026-11-21T09:30:00Z""#)
+        #expect(late.nextRunAt == (try time("2026-11-22T10:30:00Z")))
+    }
+
+    @Test func `no time is before the start, or at the end and after`() throws {
+        let cron = try schedule(
+            #""cron": "@hourly", "startsAt": "2026-11-22T12:00:00Z", "endsAt": "2026-11-22T14:00:00Z""#)
+        #expect(
+            cron.times(after: cron.createdAt, maximum: 9)
+                == [try time("2026-11-22T12:00:00Z"), try time("2026-11-22T13:00:00Z")])
+        #expect(try schedule(#""interval": 60, "endsAt": "2026-11-22T10:00:30Z""#).nextRunAt == nil)
+    }
+
+    // MARK: Times that have passed
+
+    private func runs(
+        _ more: String, at now: String, isBusy: Bool = false
+    ) throws -> (times: [String], next: String?) {
+        let runs = DueRuns(of: try schedule(#""interval": 60, \#(more)"#), isBusy: isBusy, now: try time(now))
+        return (runs.times.map { String("\($0)".dropFirst(11).prefix(8)) }, runs.next.map { "\($0)" })
+    }
+
+    @Test func `a time has its job, and the schedule goes on`() throws {
+        for policy in ScheduleSpec.MissedRuns.allCases {
+            let runs = try runs(#""missedRuns": "\#(policy.rawValue)""#, at: "2026-11-22T10:01:02Z")
+            #expect(runs.times == ["10:01:00"] && runs.next == "2026-11-22T10:02:00.000Z")
+        }
+    }
+
+    @Test func `of times that were missed none, the last or all have a job, as the schedule says`() throws {
+        #expect(try runs(#""missedRuns": "skip""#, at: "2026-11-22T10:04:45Z").times == [])
+        #expect(try runs(#""missedRuns": "skip""#, at: "2026-11-22T10:04:15Z").times == ["10:04:00"])
+        #expect(try runs(#""missedRuns": "runOnce""#, at: "2026-11-22T10:04:45Z").times == ["10:04:00"])
+        let all = try runs(#""missedRuns": "runAll""#, at: "2026-11-22T10:04:45Z")
+        #expect(all.times == ["10:01:00", "10:02:00", "10:03:00", "10:04:00"])
+        #expect(all.next == "2026-11-22T10:05:00.000Z")
+    }
+
+    @Test func `of very many missed times the last count`() throws {
+        let runs = try runs(#""missedRuns": "runAll""#, at: "2027-11-22T10:00:30Z")
+        #expect(runs.times.count == ScheduleSpec.maximumMissedRuns && runs.times.last == "10:00:00")
+        #expect(runs.times.first == "08:21:00")
+    }
+
+    @Test func `a job that would overlap another is not made when the schedule says so`() throws {
+        let skip = #""missedRuns": "runAll", "overlap": "skip""#
+        #expect(try runs(skip, at: "2026-11-22T10:01:00Z", isBusy: true).times == [])
+        #expect(try runs(skip, at: "2026-11-22T10:04:45Z").times == ["10:04:00"])
+        #expect(try runs(#""overlap": "allow""#, at: "2026-11-22T10:01:00Z", isBusy: true).times == ["10:01:00"])
+    }
+
+    @Test func `times that pass while a schedule is paused are not missed`() throws {
+        var schedule = try schedule(#""interval": 60"#)
+        schedule.setPaused(true, at: try time("2026-11-22T10:00:10Z"))
+        #expect(schedule.nextRunAt == nil)
+        schedule.setPaused(false, at: try time("2026-11-22T10:09:10Z"))
+        #expect(schedule.nextRunAt == (try time("2026-11-22T10:10:00Z")))
+    }
+
+    // MARK: What is asked for
+
+    @Test func `what was written is read back as it was`() throws {
+        let schedule = try schedule(
+            #"""
+            "cron": "30 8 * * mon-fri", "timeZone": "Europe/Berlin", "missedRuns": "runAll", "overlap": "skip",
+            "startsAt": "2026-11-22T12:00:00Z", "endsAt": "2027-11-22T12:00:00Z", "labels": {"team": "a"}
+            """#)
+        #expect(try ScheduleSpec(json: JSONParser.parse(schedule.spec.json)) == schedule.spec)
+        let job = schedule.job(at: schedule.nextRunAt).spec
+        #expect(job.schedule == schedule.id && job.scheduledAt == schedule.nextRunAt)
+        #expect(try JobSpec(stored: JSONParser.parse(job.json)) == job)
+        let refusal = #expect(throws: InvalidInput.self) { try JobSpec(json: JSONParser.parse(job.json)) }
+        #expect(refusal?.violations.first?.pointer == "/schedule")
+    }
+
+    @Test(arguments: [
+        (#"{"interval": 60}"#, "/job"), (#"{"job": {"request": "https://a.example"}}"#, "/cron"),
+        (#"{"interval": 60, "cron": "@daily", JOB}"#, "/interval"), (#"{"interval": 0, JOB}"#, "/interval"),
+        (#"{"interval": 1.5, JOB}"#, "/interval"), (#"{"cron": "* * * *", JOB}"#, "/cron"),
+        (#"{"cron": "@daily", "timeZone": "CEST", JOB}"#, "/timeZone"),
+        (#"{"cron": "@daily", "timeZone": "Europe/Nowhere", JOB}"#, "/timeZone"),
+        (#"{"interval": 60, "timeZone": "Europe/Berlin", JOB}"#, "/timeZone"),
+        (#"{"interval": 60, "missedRuns": "all", JOB}"#, "/missedRuns"),
+        (#"{"interval": 60, "overlap": "queue", JOB}"#, "/overlap"), (#"{"interval": 60, "x": 1, JOB}"#, "/x"),
+        (
+            #"{"interval": 60, "startsAt": "2026-11-22T12:00:00Z", "endsAt": "2026-11-22T12:00:00Z", JOB}"#, "/endsAt"
+        ),
+        (#"{"interval": 60, "job": {"request": {"url": "x"}}}"#, "/job/request/url"),
+        (#"{"interval": 60, "job": {"request": "https://a.example", "runAt": "2026-11-22T12:00:00Z"}}"#, "/job/runAt"),
+        (
+            #"{"interval": 60, "job": {"request": "https://a.example", "expiresAt": "2026-11-22T12:00:00Z"}}"#,
+            "/job/expiresAt"
+        ),
+        (#"{"interval": 60, "job": {"request": "https://a.example", "suspended": true}}"#, "/job/suspended"),
+        (
+            #"{"interval": 60, "job": {"request": {"url": "https://a.example", "method": "PUT", "body": {"stream": true}}}}"#,
+            "/job/request/body"
+        ),
+        (
+            #"{"interval": 60, "job": {"request": "https://u:p@a.example/"}}"#,
+            "/job/configuration/authentication/credential"
+        ),
+    ])
+    func `what breaks a rule is refused where it stands`(text: String, pointer: String) throws {
+        let text = text.replacing("JOB", with: Self.job)
+        let refusal = #expect(throws: InvalidInput.self) { try ScheduleSpec(json: JSONParser.parse(text.utf8)) }
+        #expect(refusal?.violations.map(\.pointer) == [pointer], "\(refusal?.violations ?? [])")
+    }
+
+    @Test(arguments: [
+        (#"{"a": 1, "b": {"c": 1, "d": 2}}"#, #"{"b": {"c": null, "e": 3}}"#, #"{"a":1,"b":{"d":2,"e":3}}"#),
+        (#"{"a": [1]}"#, #"{"a": {"b": {"c": null}}}"#, #"{"a":{"b":{}}}"#), (#"{"a": 1}"#, "[2]", "[2]"),
+        (#"[1]"#, #"{"a": null, "b": "x"}"#, #"{"b":"x"}"#),
+    ])
+    func `a merge patch changes what it names (RFC 7396)`(value: String, patch: String, result: String) throws {
+        var writer = JSONWriter()
+        writer.value(try JSONParser.parse(value.utf8).merging(JSONParser.parse(patch.utf8)))
+        #expect(writer.text == result)
+    }
+}
