@@ -46,7 +46,7 @@ extension RawJSON {
     )
 
     /// An error that is no load's.
-    private init(_ code: LoadError.Code, _ message: String) {
+    init(_ code: LoadError.Code, _ message: String) {
         self.init(
             JSONWriter.object { writer in
                 writer.member("domain", "NSURLErrorDomain")

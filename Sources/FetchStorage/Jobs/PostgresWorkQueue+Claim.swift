@@ -9,9 +9,9 @@ extension PostgresWorkQueue {
             var walk = walk.begin()
             repeat {
                 let rows = try await claim(walk.next(limit - jobs.count))
-                for row in rows where try row.decode(Job.ID?.self, at: 0) != nil {
-                    jobs.append(try await ClaimedJob(row: row, keys: keys))
-                }
+                let (readable, unreadable) = try await read(rows)
+                jobs += readable
+                try await end(unreadable)
                 try walk.took(rows)
             } while jobs.count < limit && !walk.isOver
             self.walk.end(walk)
@@ -107,27 +107,6 @@ extension Query {
         ORDER BY q.tenant_id, q.rank, q.run_at, q.job_id
         LIMIT 1
         """
-    }
-}
-
-extension ClaimedJob {
-    fileprivate init(row: Row, keys: TenantKeys) async throws {
-        let (id, tenant) = (try row.decode(Job.ID.self, at: 0), try row.decode(Tenant.ID.self, at: 1))
-        // What is stored was checked by the same reader when it came in.
-        var spec = try JobSpec(stored: try JSONParser.parse(try row.decode(RawJSON.self, at: 2).bytes))
-        if let secrets = try row.decode([UInt8]?.self, at: 8) {
-            try await spec.open(secrets, of: id, tenant: tenant, keys: keys)
-        }
-        self.init(
-            id: id,
-            tenant: tenant,
-            spec: spec,
-            claim: try row.decode(at: 3),
-            tries: Int(try row.decode(Int16.self, at: 9)),
-            expiresAt: try row.decode(at: 10),
-            stores: StoresVersion(
-                cookies: try row.decode(at: 6), credentials: try row.decode(at: 7), cache: try row.decode(at: 11))
-        )
     }
 }
 

@@ -1,0 +1,104 @@
+import FetchEngine
+import FetchJobs
+import Postgres
+
+// Claimed jobs, as far as they can be read.
+
+extension PostgresWorkQueue {
+    /// A claimed job that no node can run, and why.
+    struct UnreadableJob {
+        let id: Job.ID
+        let tenant: Tenant.ID
+        let claim: Int32
+        let error: (code: LoadError.Code, message: String)
+    }
+
+    /// - Throws: When the database cannot say what is needed to read a job.
+    func read(_ rows: Rows) async throws -> ([ClaimedJob], [UnreadableJob]) {
+        var jobs: [ClaimedJob] = []
+        var unreadable: [UnreadableJob] = []
+        for row in rows where try row.decode(Job.ID?.self, at: 0) != nil {
+            do {
+                jobs.append(try await ClaimedJob(row: row, keys: keys))
+            } catch let error as PostgresError {
+                throw error
+            } catch let error as StoreError where error.code == .unavailable {
+                throw error
+            } catch {
+                unreadable.append(
+                    UnreadableJob(
+                        id: try row.decode(at: 0), tenant: try row.decode(at: 1), claim: try row.decode(at: 3),
+                        error: JobSpec.fault(error)))
+            }
+        }
+        return (jobs, unreadable)
+    }
+
+    /// Ends jobs that nobody can run: a claim that failed on them would be made again and again (R3).
+    func end(_ jobs: [UnreadableJob]) async throws {
+        guard !jobs.isEmpty else { return }
+        let rows = try await client.query(
+            """
+            -- queue.endUnreadable
+            WITH ended AS (
+                DELETE FROM queue q
+                USING unnest(
+                    \(jobs.map(\.tenant)),
+                    \(jobs.map(\.id)),
+                    \(jobs.map(\.claim)),
+                    \(jobs.map(\.error.code.name)),
+                    \(jobs.map { RawJSON($0.error.code, $0.error.message) })
+                ) AS input (tenant_id, job_id, claim, error_name, error)
+                WHERE q.tenant_id = input.tenant_id AND q.job_id = input.job_id AND q.claim = input.claim
+                    AND q.node_id = \(node)
+                RETURNING q.tenant_id, q.job_id, 'failed' AS state, NULL::timestamptz AS started_at, input.error_name,
+                    input.error, q.endpoint_id, q.session_id, uuidv7() AS delivery_id
+            ), \(Query.ending(at: node))
+            SELECT job_id FROM ended
+            """
+        )
+        finished.finish(try rows.map { try $0.decode(Job.ID.self, at: 0) })
+    }
+}
+
+extension LoadError.Code {
+    /// A job that breaks a rule, stored by other ways than the API.
+    fileprivate static let jobInvalid = Self("jobInvalid", LoadError.Code.badURL.number)
+}
+
+extension JobSpec {
+    /// What is wrong with a stored spec, in the words of jobs.
+    fileprivate static func fault(_ error: any Error) -> (LoadError.Code, String) {
+        switch error {
+        case let error as InvalidInput:
+            let isURL = error.violations.first?.pointer.hasPrefix("/request/url") ?? false
+            let faults = error.violations.map { "\($0.pointer) \($0.message)" }.joined(separator: "; ")
+            return (isURL ? .badURL : .jobInvalid, "The job cannot be run: \(faults).")
+        case let error as JSONParser.Failure:
+            return (.jobInvalid, "The job cannot be read: \(error.message), at byte \(error.offset).")
+        default:
+            return (.userAuthenticationRequired, "The credentials that came with the job cannot be opened.")
+        }
+    }
+}
+
+extension ClaimedJob {
+    fileprivate init(row: Row, keys: TenantKeys) async throws {
+        let (id, tenant) = (try row.decode(Job.ID.self, at: 0), try row.decode(Tenant.ID.self, at: 1))
+        // The API has checked it by the same reader; what came by SQL is checked here.
+        var spec = try JobSpec(stored: try JSONParser.parse(try row.decode(RawJSON.self, at: 2).bytes))
+        if let secrets = try row.decode([UInt8]?.self, at: 8) {
+            try await spec.open(secrets, of: id, tenant: tenant, keys: keys)
+        }
+        self.init(
+            id: id,
+            tenant: tenant,
+            spec: spec,
+            claim: try row.decode(at: 3),
+            tries: Int(try row.decode(Int16.self, at: 9)),
+            expiresAt: try row.decode(at: 10),
+            stores: StoresVersion(
+                cookies: try row.decode(at: 6), credentials: try row.decode(at: 7), cache: try row.decode(at: 11))
+        )
+    }
+}
