@@ -1,3 +1,4 @@
+import Postgres
 import Synchronization
 
 /// Gathers what arrives while a statement is under way into the next statement.
@@ -29,7 +30,8 @@ final class Batcher<Item: Sendable, Outcome: Sendable>: Sendable {
     /// - Parameters:
     ///   - maximumItems: How many items one statement carries, unless one caller alone brings more.
     ///   - maximumLeaders: How many statements may be under way at once.
-    ///   - run: Runs one statement; its outcomes are those of the items, one for one.
+    ///   - run: Runs one statement; its outcomes are those of the items, one for one. When the database refuses it,
+    ///     the items of each caller run in a statement of their own.
     init(
         maximumItems: Int,
         maximumLeaders: Int = 1,
@@ -74,20 +76,34 @@ final class Batcher<Item: Sendable, Outcome: Sendable>: Sendable {
         let followers = takeFollowers(room: maximumItems - items.count)
         var all = items
         for follower in followers { all.append(contentsOf: follower.items) }
-        let result: Result<[Outcome], any Error>
-        do {
-            result = .success(try await run(all))
-        } catch {
-            result = .failure(error)
+        let result = await outcome(of: all)
+        guard case .failure(let error) = result, !followers.isEmpty, Self.undidAll(error) else {
+            passLead()
+            var start = items.count
+            for follower in followers {
+                let range = start..<(start + follower.items.count)
+                start = range.upperBound
+                follower.continuation.resume(returning: .done(result.map { Array($0[range]) }))
+            }
+            return Array(try result.get()[..<items.count])
+        }
+        // One of them is to blame: each on its own shows which, and spares the others.
+        let own = await outcome(of: items)
+        for follower in followers {
+            follower.continuation.resume(returning: .done(await outcome(of: follower.items)))
         }
         passLead()
-        var start = items.count
-        for follower in followers {
-            let range = start..<(start + follower.items.count)
-            start = range.upperBound
-            follower.continuation.resume(returning: .done(result.map { Array($0[range]) }))
-        }
-        return Array(try result.get()[..<items.count])
+        return try own.get()
+    }
+
+    private func outcome(of items: [Item]) async -> Result<[Outcome], any Error> {
+        do { return .success(try await run(items)) } catch { return .failure(error) }
+    }
+
+    /// The database has refused the statement, so nothing of it is done, and asking again as before would not help.
+    private static func undidAll(_ error: any Error) -> Bool {
+        guard let error = error as? PostgresError else { return false }
+        return error.sqlState != nil && !error.isTransient
     }
 
     private func takeFollowers(room: Int) -> [Waiting] {

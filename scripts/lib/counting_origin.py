@@ -16,6 +16,11 @@ class CountingOrigin(ThreadedOrigin):
         self.in_flight = 0
         super().__init__()
 
+    @property
+    def total(self):
+        """How many requests there were for jobs."""
+        return sum(self.requests.values())
+
     async def serve(self, reader, writer):
         while (head := await reader.readuntil(b"\r\n\r\n")):
             line, *fields = head.decode("latin-1").split("\r\n")

@@ -25,9 +25,11 @@ def bindir():
 class Database:
     """Runs as user `postgres` when we are root (PostgreSQL refuses root), otherwise as ourselves."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, settings=None):
         self.directory = pathlib.Path(directory)
+        self.settings = {**SETTINGS, **(settings or {})}
         self.process = None
+        self.drop = []
 
     def conninfo(self, name):
         return f"host={self.directory} user=postgres dbname={name}"
@@ -39,23 +41,27 @@ class Database:
         return run([f"{bindir()}/psql", "-qXAt", "-v", "ON_ERROR_STOP=1", "-d", self.conninfo(name), *arguments])
 
     def __enter__(self):
-        self.directory.mkdir(mode=0o700)
-        drop = []
+        self.directory.mkdir(mode=0o700, exist_ok=True)
         if os.geteuid() == 0:
             run(["chown", "postgres:", self.directory])
-            drop = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"]
-        data = self.directory / "data"
+            self.drop = ["setpriv", "--reuid=postgres", "--regid=postgres", "--init-groups"]
         # The directory is 0700, so `trust` means this user and root.
-        run([*drop, f"{bindir()}/initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8",
-             "--locale=C.UTF-8", "--no-instructions"], cwd="/")
-        settings = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
-        with open(f"{self.directory}.log", "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen(
-                [*drop, f"{bindir()}/postgres", "-D", data, "-k", self.directory, *settings], cwd="/", stderr=log)
-        ready = [f"{bindir()}/pg_isready", "-q", "-U", "postgres", "-h", str(self.directory)]
-        wait_until(lambda: subprocess.run(ready, check=False).returncode == 0, 30, "PostgreSQL", self.process)
+        run([*self.drop, f"{bindir()}/initdb", "-D", self.directory / "data", "-U", "postgres", "-A", "trust", "-E",
+             "UTF8", "--locale=C.UTF-8", "--no-instructions"], cwd="/")
+        self.start()
         return self
 
+    def start(self):
+        settings = [word for name, value in self.settings.items() for word in ("-c", f"{name}={value}")]
+        command = [f"{bindir()}/postgres", "-D", self.directory / "data", "-k", self.directory, *settings]
+        with open(f"{self.directory}.log", "a", encoding="utf-8") as log:
+            self.process = subprocess.Popen([*self.drop, *command], cwd="/", stderr=log)
+        ready = [f"{bindir()}/pg_isready", "-q", "-U", "postgres", "-h", str(self.directory)]
+        wait_until(lambda: subprocess.run(ready, check=False).returncode == 0, 60, "PostgreSQL", self.process)
+
+    def stop(self, sign=signal.SIGINT):
+        """SIGINT is PostgreSQL's fast shutdown."""
+        stop(self.process, 60, sign)
+
     def __exit__(self, *_):
-        # SIGINT is PostgreSQL's fast shutdown.
-        stop(self.process, 60, signal.SIGINT)
+        self.stop()

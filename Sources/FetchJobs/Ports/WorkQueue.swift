@@ -32,6 +32,12 @@ package protocol WorkQueue: Sendable {
     /// - Returns: How many; there may be more when it is not 0.
     func removeFinal(after retention: Duration) async throws(StoreError) -> Int
 
+    /// Takes jobs from this node that it has without knowing: the answer of the statement that gave them was lost.
+    ///
+    /// - Parameter held: Those that it knows of.
+    /// - Returns: How many there were.
+    func rescueUnheld(except held: Set<Job.ID>) async throws(StoreError) -> Int
+
     /// Gives the claims of these jobs back, for other nodes to take: they were not begun.
     func release(_ jobs: [ClaimedJob]) async throws(StoreError)
 }
@@ -142,6 +148,9 @@ package protocol DirectDispatch: Sendable {
 
     /// Gives reserved places back.
     func release(_ count: Int)
+
+    /// Gives reserved places back of jobs that may have been stored or not: nobody can tell.
+    func giveUp(_ count: Int)
 
     /// Jobs were stored that wait for any node.
     func wake()

@@ -18,7 +18,7 @@ extension Enqueuing.Statements {
         do {
             stored = try await store(submissions, claiming: reserved, with: change).map { try StoredJob(row: $0) }
         } catch {
-            dispatch?.release(reserved)
+            dispatch?.giveUp(reserved)
             throw error
         }
         start(stored, of: submissions, reserved: reserved)

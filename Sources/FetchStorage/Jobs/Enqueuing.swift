@@ -99,7 +99,7 @@ struct Enqueuing: Sendable {
                     """
                 )
             } catch {
-                dispatch?.release(reserved)
+                dispatch?.giveUp(reserved)
                 throw error
             }
             dispatchClaimed(submissions.prefix(reserved).map(\.job), try StoresVersion.bySession(stores))

@@ -38,6 +38,8 @@ package final class Dispatcher: Service, DirectDispatch {
     private let started: AsyncStream<[ClaimedJob]>
     private let starts: AsyncStream<[ClaimedJob]>.Continuation
     private let lastPulse = Mutex<ContinuousClock.Instant?>(nil)
+    /// Until when this node may be given jobs that it does not know of.
+    let doubtUntil = Mutex<ContinuousClock.Instant?>(nil)
 
     /// - Parameters:
     ///   - runner: Runs one job, on the executor it names.
@@ -153,7 +155,7 @@ package final class Dispatcher: Service, DirectDispatch {
             if jobs.count < free { places.noteEmpty(since: backlog) }
             if !jobs.isEmpty { starts.yield(jobs) }
         } catch {
-            places.leave(free)
+            giveUp(free)
             places.noteFailure()
             logger.warning("claiming failed", metadata: ["error": "\(error)"])
         }
@@ -165,8 +167,9 @@ package final class Dispatcher: Service, DirectDispatch {
         let stop = running.add(job)
         watchDeadlines()
         let outcome = await outcome(of: job, stop: stop)
+        defer { running.letGo(of: stop) }
         // One that was held has left its place before.
-        if !running.remove(job.id), places.leave() { claims.send() }
+        if !running.end(job.id, stop), places.leave() { claims.send() }
         guard let outcome else { return }
         await settle(job, outcome)
     }
@@ -189,8 +192,8 @@ package final class Dispatcher: Service, DirectDispatch {
             case .drained, .cancelled, .expired, nil: return outcome
             }
         } catch {
-            logger.warning(
-                "job given up to its lease", metadata: ["job.id": "\(job.id)", "error": "\(error)"])
+            logger.warning("job given up", metadata: ["job.id": "\(job.id)", "error": "\(error)"])
+            doubt()
             return nil
         }
     }
@@ -213,7 +216,7 @@ package final class Dispatcher: Service, DirectDispatch {
                 backoff = min(backoff * 2, .seconds(5))
             } catch {
                 logger.error("settling failed", metadata: ["job.id": "\(job.id)", "error": "\(error)"])
-                return
+                return await settleRefused(job, outcome)
             }
         }
     }
@@ -249,7 +252,12 @@ package final class Dispatcher: Service, DirectDispatch {
         do throws(StoreError) {
             let pulse = try await queue.pulse()
             lastPulse.withLock { $0 = .now }
-            if pulse.leaseWasLost { running.stopAll(.leaseLost) }
+            if pulse.leaseWasLost {
+                running.stopAll(.leaseLost)
+                // They may be nobody's: what has no other node stays with this one.
+                doubt()
+            }
+            await rescueUnheld()
             for id in pulse.keepingPartial { running.stop(id, .cancelled(.keepingPartial)) }
             for id in pulse.cancelled { running.stop(id, .cancelled(.plainly)) }
             await setSuspended(pulse.suspended, asOf: start)

@@ -6,6 +6,8 @@ import Synchronization
 final class RunningJobs: Sendable {
     fileprivate struct State {
         var switches: [Job.ID: StopSwitch] = [:]
+        /// Those that have run and are not settled yet.
+        var ending: [ObjectIdentifier: Job.ID] = [:]
         var suspended: Set<Job.ID> = []
         /// When jobs are given up that do not go on for good.
         var deadlines: [Job.ID: Timestamp] = [:]
@@ -28,14 +30,24 @@ final class RunningJobs: Sendable {
         return stop
     }
 
+    /// All that this node answers for.
+    var ids: Set<Job.ID> { state.withLock { Set($0.switches.keys).union($0.ending.values) } }
+
+    /// The job has run; this node answers for it until it lets go of it.
+    ///
     /// - Returns: Whether the job was held when it ended.
-    func remove(_ id: Job.ID) -> Bool {
+    func end(_ id: Job.ID, _ stop: StopSwitch) -> Bool {
         state.withLock { state in
+            state.ending[ObjectIdentifier(stop)] = id
+            // A job that was lost for a while may be here again.
+            guard state.switches[id] === stop else { return false }
             state.switches[id] = nil
             state.deadlines[id] = nil
             return state.suspended.remove(id) != nil
         }
     }
+
+    func letGo(of stop: StopSwitch) { state.withLock { $0.ending[ObjectIdentifier(stop)] = nil } }
 
     func stop(_ id: Job.ID, _ reason: StopSwitch.Reason) {
         state.withLock { $0.switches[id] }?.stop(reason)

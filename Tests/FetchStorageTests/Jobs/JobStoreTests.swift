@@ -271,6 +271,7 @@ private final class RoomFor: DirectDispatch {
 
     func start(_ jobs: [ClaimedJob]) { state.withLock { $0.started += jobs } }
     func release(_ count: Int) { state.withLock { $0.room += count } }
+    func giveUp(_ count: Int) { release(count) }
     func wake() { state.withLock { $0.wakes += 1 } }
     func wake(after wait: Duration) {}
     func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool) {}

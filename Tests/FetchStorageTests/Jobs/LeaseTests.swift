@@ -109,6 +109,48 @@ import Testing
         }
     }
 
+    // R3: the answer to a claim or a submission was lost, and with it the jobs, although their node lives.
+    @Test func `a node gives back what it has without knowing`() async throws {
+        try await StoreFixture.with { fixture in
+            _ = try await fixture.store().enqueue([try .make(), try .make(method: "POST"), try .make(), try .make()])
+            let jobs = try await fixture.queue(1).claim(limit: 3)
+            let others = try await fixture.queue(0).claim(limit: 1)
+            #expect(try await fixture.queue(1).begin(jobs[1]))
+            #expect(try await fixture.queue(1).rescueUnheld(except: []) == 0)
+            try await fixture.database.client.query("UPDATE queue SET claimed_at = now() - interval '3 seconds'")
+            #expect(try await fixture.queue(1).rescueUnheld(except: [jobs[2].id]) == 2)
+            #expect(try await fixture.store().job(jobs[1].id, of: fixture.tenant)?.state == .failed)
+            #expect(try await fixture.queue(1).settle(jobs[0], .make()) == false)
+            let again = try await fixture.queue(0).claim(limit: 3)
+            #expect(again.map(\.id) == [jobs[0].id] && again.map(\.claim) == [2])
+            #expect(try await fixture.queue(1).settle(jobs[2], .make()))
+            #expect(try await fixture.queue(0).settle(others[0], .make()))
+            let job = try #require(try await fixture.store().job(jobs[0].id, of: fixture.tenant))
+            #expect(job.attempts.map(\.errorName) == ["networkConnectionLost"])
+        }
+    }
+
+    // R3
+    @Test func `an outcome that cannot be stored spares those that are stored with it`() async throws {
+        try await StoreFixture.with { fixture in
+            _ = try await fixture.store().enqueue((0..<40).map { _ in try .make() })
+            let queue = fixture.queue()
+            let jobs = try await queue.claim(limit: 40)
+            let settled = try await withThrowingTaskGroup(of: Bool.self) { group in
+                for job in jobs {
+                    group.addTask {
+                        var outcome = JobOutcome.make()
+                        if job.id == jobs[17].id { outcome.response = RawJSON(Array("{".utf8)) }
+                        do throws(StoreError) { return try await queue.settle(job, outcome) } catch { return false }
+                    }
+                }
+                return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+            }
+            #expect(settled == 39)
+            #expect(try await fixture.count("results") == 39)
+        }
+    }
+
     @Test func `a node with a lease keeps its jobs`() async throws {
         try await StoreFixture.with { fixture in
             _ = try await fixture.store().enqueue([try .make()])
