@@ -368,6 +368,18 @@ CREATE TABLE public.enqueue_grants (
     role name NOT NULL
 );
 
+CREATE TABLE public.groups (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    spec json NOT NULL,
+    endpoint_id uuid,
+    created_at timestamp with time zone NOT NULL,
+    closed_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    CONSTRAINT groups_finish_after_they_close CHECK (((finished_at IS NULL) OR (closed_at IS NOT NULL)))
+)
+WITH (fillfactor='70');
+
 CREATE TABLE public.idempotency_keys (
     tenant_id bigint NOT NULL,
     key text NOT NULL,
@@ -396,7 +408,8 @@ CREATE TABLE public.jobs (
     kind text COLLATE pg_catalog."C",
     session text COLLATE pg_catalog."C",
     labels text[],
-    schedule_id uuid
+    schedule_id uuid,
+    group_id uuid
 );
 
 CREATE TABLE public.nodes (
@@ -424,6 +437,7 @@ CREATE TABLE public.queue (
     suspended boolean DEFAULT false NOT NULL,
     tries smallint DEFAULT 0 NOT NULL,
     expires_at timestamp with time zone,
+    group_id uuid,
     CONSTRAINT queue_claimed_by_a_node CHECK (((node_id IS NULL) = (claimed_at IS NULL))),
     CONSTRAINT queue_claims_are_counted CHECK (((node_id IS NULL) OR (claim > 0))),
     CONSTRAINT queue_scheduled_jobs_wait CHECK (((node_id IS NULL) OR (NOT scheduled))),
@@ -580,7 +594,8 @@ CREATE TABLE public.webhook_deliveries (
     session_id uuid,
     about_endpoint_id uuid,
     replayed_after smallint DEFAULT 0 NOT NULL,
-    CONSTRAINT webhook_deliveries_are_about_something CHECK ((num_nonnulls(job_id, session_id, about_endpoint_id) >= 1)),
+    group_id uuid,
+    CONSTRAINT webhook_deliveries_are_about_something CHECK ((num_nonnulls(job_id, session_id, about_endpoint_id, group_id) >= 1)),
     CONSTRAINT webhook_deliveries_state CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'abandoned'::text])))
 )
 WITH (fillfactor='80');
@@ -634,6 +649,9 @@ ALTER TABLE ONLY public.credentials
 
 ALTER TABLE ONLY public.enqueue_grants
     ADD CONSTRAINT enqueue_grants_pkey PRIMARY KEY (tenant_id, role);
+
+ALTER TABLE ONLY public.groups
+    ADD CONSTRAINT groups_pkey PRIMARY KEY (tenant_id, id);
 
 ALTER TABLE ONLY public.idempotency_keys
     ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (tenant_id, key);
@@ -730,9 +748,17 @@ CREATE UNIQUE INDEX credentials_id ON public.credentials USING btree (tenant_id,
 
 COMMENT ON INDEX public.credentials_id IS 'credentials.find; credentials.remove';
 
+CREATE INDEX groups_ending ON public.groups USING btree (tenant_id, id) WHERE ((closed_at IS NOT NULL) AND (finished_at IS NULL));
+
+COMMENT ON INDEX public.groups_ending IS 'groups.quiet, nodes.pulse; for all tenants, since any node may tell';
+
 CREATE INDEX idempotency_keys_created_at ON public.idempotency_keys USING btree (created_at);
 
 COMMENT ON INDEX public.idempotency_keys_created_at IS 'nodes.tidy';
+
+CREATE INDEX jobs_group ON public.jobs USING btree (tenant_id, group_id, id) WHERE (group_id IS NOT NULL);
+
+COMMENT ON INDEX public.jobs_group IS 'jobs.list of a group, groups.counts';
 
 CREATE INDEX jobs_host ON public.jobs USING btree (tenant_id, host, id);
 
@@ -761,6 +787,10 @@ COMMENT ON INDEX public.queue_cancelling IS 'nodes.pulse';
 CREATE INDEX queue_expiring ON public.queue USING btree (expires_at) WHERE ((expires_at IS NOT NULL) AND (node_id IS NULL));
 
 COMMENT ON INDEX public.queue_expiring IS 'queue.expire, nodes.pulse; for all tenants, since any node may end them';
+
+CREATE INDEX queue_group ON public.queue USING btree (tenant_id, group_id, job_id) WHERE (group_id IS NOT NULL);
+
+COMMENT ON INDEX public.queue_group IS 'groups.quiet, groups.finish';
 
 CREATE INDEX queue_held ON public.queue USING btree (tenant_id, job_id) WHERE (scheduled OR suspended);
 
@@ -829,6 +859,10 @@ COMMENT ON INDEX public.webhook_deliveries_due IS 'deliveries.next, nodes.pulse;
 CREATE INDEX webhook_deliveries_endpoint ON public.webhook_deliveries USING btree (tenant_id, endpoint_id, next_attempt_at) WHERE (state = 'pending'::text);
 
 COMMENT ON INDEX public.webhook_deliveries_endpoint IS 'deliveries.claim, deliveries.abandon, endpoints.remove';
+
+CREATE INDEX webhook_deliveries_group ON public.webhook_deliveries USING btree (tenant_id, group_id) WHERE ((state = 'pending'::text) AND (group_id IS NOT NULL));
+
+COMMENT ON INDEX public.webhook_deliveries_group IS 'groups.remove';
 
 CREATE INDEX webhook_deliveries_of_endpoint ON public.webhook_deliveries USING btree (tenant_id, endpoint_id, id);
 

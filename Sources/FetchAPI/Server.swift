@@ -38,6 +38,7 @@ package struct Server: Service {
         package let snapshots: any SnapshotStore
         package let webhooks: any WebhookStore
         package let schedules: any ScheduleStore
+        package let groups: any GroupStore
         package let keys: any KeyStore
         package let cookies: any CookieStore
         package let cache: any CacheStore
@@ -65,6 +66,7 @@ package struct Server: Service {
             snapshots: any SnapshotStore,
             webhooks: any WebhookStore,
             schedules: any ScheduleStore,
+            groups: any GroupStore,
             keys: any KeyStore,
             cookies: any CookieStore,
             cache: any CacheStore,
@@ -88,6 +90,7 @@ package struct Server: Service {
             self.snapshots = snapshots
             self.webhooks = webhooks
             self.schedules = schedules
+            self.groups = groups
             self.keys = keys
             self.cookies = cookies
             self.cache = cache
@@ -137,6 +140,7 @@ package struct Server: Service {
     static func routes(_ ports: Ports, _ configuration: Configuration, _ authenticator: Authenticator) -> [Route] {
         let submitted = ports.metrics.counter("fetchd_jobs_submitted_total", "Jobs accepted.")[]
         let known = KnownEndpoints(store: ports.webhooks)
+        let groups = KnownGroups(store: ports.groups)
         let sessions = KnownSessions(store: ports.sessions, schemes: configuration.schemes)
         let waiting = FinalJobs(jobs: ports.jobs, finished: ports.finished)
         let holds = BlobHolds(catalog: ports.catalog)
@@ -145,13 +149,14 @@ package struct Server: Service {
             maximumBytes: configuration.maximumBlobBytes, blobs: ports.blobs, catalog: ports.catalog)
         let uploads = UploadRoutes(blobs: blobs, area: ports.uploads)
         let jobs = JobRoutes(
-            jobs: ports.jobs, endpoints: known, holds: holds, waiting: waiting, sessions: sessions,
+            jobs: ports.jobs, endpoints: known, groups: groups, holds: holds, waiting: waiting, sessions: sessions,
             defaults: ports.defaults, live: ports.live, forwarding: forwarding, submitted: submitted)
         let batch = BatchRoute(
-            jobs: ports.jobs, endpoints: known, sessions: sessions, holds: holds, submitted: submitted)
+            jobs: ports.jobs, endpoints: known, groups: groups, sessions: sessions, holds: holds, submitted: submitted)
         return jobs.routes + batch.routes + JobControlRoutes(jobs: ports.jobs, holds: holds).routes
             + JobActionRoutes(jobs: ports.jobs, holds: holds).routes
             + HARRoute(jobs: ports.jobs).routes
+            + GroupRoutes(groups: ports.groups, known: groups, endpoints: known).routes
             + ScheduleRoutes(schedules: ports.schedules, sessions: sessions, endpoints: known, holds: holds).routes
             + StatisticsRoute(statistics: ports.statistics).routes
             + SessionRoutes(

@@ -22,7 +22,7 @@ import Testing
         return try rows.map { try $0.decode(at: 0) }
     }
 
-    // R7, R20
+    // R7
     @Test func `every second has one job, whichever node lives`() async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         let rules = ["127.0.0.1:\(origin.port)"]

@@ -179,5 +179,5 @@ final class WebhookReceiver: Sendable {
 
 extension Optional where Wrapped == Any {
     /// How many elements there are, when it is an array.
-    fileprivate var count: Int? { (self as? [Any])?.count }
+    var count: Int? { (self as? [Any])?.count }
 }

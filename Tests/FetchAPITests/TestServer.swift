@@ -18,6 +18,7 @@ struct TestServer {
     let sessions = MemorySessionStore()
     let webhooks = MemoryWebhookStore()
     let schedules: MemoryScheduleStore
+    let groups: MemoryGroupStore
     let cookies = MemoryCookieStore()
     let cache = MemoryCacheStore()
     let credentials = MemoryCredentialStore()
@@ -34,6 +35,7 @@ struct TestServer {
     init(jobs: MemoryJobStore = MemoryJobStore()) async throws {
         self.jobs = jobs
         schedules = MemoryScheduleStore(jobs: jobs)
+        groups = MemoryGroupStore(jobs: jobs)
         (key, token) = try await keys.create(name: "test", tenant: "test")
     }
 
@@ -56,6 +58,7 @@ struct TestServer {
             snapshots: sessions,
             webhooks: webhooks,
             schedules: schedules,
+            groups: groups,
             keys: keys,
             cookies: cookies,
             cache: cache,

@@ -7,7 +7,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
     case notFound, methodNotAllowed, requestTimeout, jobNotFinal, jobNotRetriable, jobNotWaiting
     case blobInUse, bodyNotWanted, uploadOffsetMismatch
     case sessionInvalidated, sessionNotInvalidated, sessionIdentifierInUse, sessionHasNoSnapshot
-    case deliveryNotReplayable, scheduleNotRunnable
+    case deliveryNotReplayable, scheduleNotRunnable, groupClosed, groupNotFinished
     case misdirectedRequest
     case preconditionFailed, contentTooLarge, uriTooLong, unsupportedMediaType, rangeNotSatisfiable, expectationFailed
     case invalidInput, idempotencyKeyReused, digestMismatch
@@ -24,7 +24,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .requestTimeout: .requestTimeout
         case .jobNotFinal, .jobNotRetriable, .jobNotWaiting, .blobInUse, .bodyNotWanted, .uploadOffsetMismatch,
             .sessionInvalidated, .sessionNotInvalidated, .sessionIdentifierInUse, .sessionHasNoSnapshot,
-            .deliveryNotReplayable, .scheduleNotRunnable:
+            .deliveryNotReplayable, .scheduleNotRunnable, .groupClosed, .groupNotFinished:
             .conflict
         case .misdirectedRequest: .misdirectedRequest
         case .preconditionFailed: .preconditionFailed
@@ -64,6 +64,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .sessionHasNoSnapshot: "No snapshot can be taken of the session"
         case .deliveryNotReplayable: "The endpoint gets no messages"
         case .scheduleNotRunnable: "No job can be made from the schedule"
+        case .groupClosed: "The group takes no jobs any more"
+        case .groupNotFinished: "The group is not finished"
         case .misdirectedRequest: "Another node has it in memory"
         case .blobInUse: "The blob is in use"
         case .bodyNotWanted: "The job does not take a body now"
@@ -126,6 +128,9 @@ enum ProblemCode: String, Sendable, CaseIterable {
             "The endpoint of the delivery is disabled or removed. Enable it with PATCH, and replay then."
         case .scheduleNotRunnable:
             "What the schedule's job names is gone; the detail says what. Change the schedule to name something else."
+        case .groupClosed: "Make a new group: one that was closed never takes jobs again."
+        case .groupNotFinished:
+            "Close the group and wait until its last job is final; POST /v1/jobs/actions cancels all of them at once."
         case .misdirectedRequest:
             "An ephemeral session and its jobs live in the memory of the node that made it, which the detail names; send requests about it there."
         case .blobInUse:

@@ -16,6 +16,7 @@ struct BatchRoute: Sendable {
 
     let jobs: any JobStore
     let endpoints: KnownEndpoints
+    let groups: KnownGroups
     let sessions: KnownSessions
     let holds: BlobHolds
     let submitted: Counter
@@ -162,6 +163,7 @@ struct Batch {
         do {
             let spec = try JobSpec(json: JSONParser.parse(text.readableBytesView))
             try await route.endpoints.require(spec.webhook?.endpoint, of: tenant)
+            try await route.groups.require(spec.group, of: tenant)
             let idempotency = key?.idempotency(for: spec, line: count)
             let job = try await route.sessions.job(spec, of: tenant, idempotency: idempotency)
             try await route.holds.hold(for: job)
@@ -205,6 +207,7 @@ struct Batch {
             write(problem, line: line, to: &results)
         case .sessionInvalidated: write(Problem.sessionInvalidated, line: line, to: &results)
         case .sessionFull: write(Problem.sessionFull, line: line, to: &results)
+        case .groupClosed: write(Problem.groupClosed, line: line, to: &results)
         case nil: write(Problem(.internalError), line: line, to: &results)
         }
     }

@@ -3,7 +3,7 @@ import FetchJobs
 extension JobFilter {
     /// The parameters that a filter is written with in a query.
     static let parameters: Set = [
-        "state", "kind", "session", "schedule", "host", "label", "error", "createdAfter", "createdBefore",
+        "state", "kind", "session", "schedule", "group", "host", "label", "error", "createdAfter", "createdBefore",
     ]
 
     init(_ query: Query) throws(Problem) {
@@ -11,6 +11,7 @@ extension JobFilter {
         kind = try query.oneOf("kind")
         if query["session"] != nil { session = try query.session() }
         schedule = try query.identifier("schedule", "a schedule (sch_…)")
+        group = try query.identifier("group", "a group (grp_…)")
         host = query["host"]
         error = query["error"]
         createdAfter = try Self.time("createdAfter", query)
@@ -33,7 +34,7 @@ extension JobFilter {
     var items: [(name: String, value: String?)] {
         [
             ("state", state?.rawValue), ("kind", kind?.rawValue), ("session", session?.description),
-            ("schedule", schedule?.description), ("host", host),
+            ("schedule", schedule?.description), ("group", group?.description), ("host", host),
             ("label", labels.first.map { "\($0.name):\($0.value)" }), ("error", error),
             ("createdAfter", createdAfter?.description), ("createdBefore", createdBefore?.description),
         ]

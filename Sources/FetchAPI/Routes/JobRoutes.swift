@@ -9,6 +9,7 @@ struct JobRoutes: Sendable {
 
     let jobs: any JobStore
     let endpoints: KnownEndpoints
+    let groups: KnownGroups
     let holds: BlobHolds
     let waiting: FinalJobs
     let sessions: KnownSessions
@@ -31,6 +32,7 @@ struct JobRoutes: Sendable {
         let (json, key) = try await call.submission(upTo: Self.maximumBody)
         let spec = try JobSpec(json: json)
         try await endpoints.require(spec.webhook?.endpoint, of: tenant)
+        try await groups.require(spec.group, of: tenant)
         let job = try await sessions.job(spec, of: tenant, idempotency: key?.idempotency(for: spec))
         try await holds.hold(for: job)
         let preferences = Preferences(of: call.headers)
@@ -58,6 +60,7 @@ struct JobRoutes: Sendable {
             throw Problem(parameter: "Idempotency-Key", "was used for another body", code: .idempotencyKeyReused)
         case .sessionInvalidated: throw Problem.sessionInvalidated
         case .sessionFull: throw Problem.sessionFull
+        case .groupClosed: throw Problem.groupClosed
         }
         let href = "/v1/jobs/\(id)"
         var response: Response
@@ -148,6 +151,10 @@ struct IdempotencyKey: Sendable, Equatable {
         // Whether it starts held is asked for as well, although no spec keeps it.
         let asked = spec.isSuspended ? spec.json + Array("suspended".utf8) : spec.json
         return Idempotency(key: line.map { "\(text)/\($0)" } ?? text, fingerprint: SHA256Digest(of: asked))
+    }
+
+    func idempotency(for spec: JobGroupSpec) -> Idempotency {
+        Idempotency(key: text, fingerprint: SHA256Digest(of: spec.json))
     }
 
     func idempotency(for spec: ScheduleSpec) -> Idempotency {

@@ -7,6 +7,7 @@ package struct JobFilter: Sendable, Equatable {
     /// ``TenantSession/ID/default`` for jobs that name none.
     package var session: TenantSession.ID?
     package var schedule: Schedule.ID?
+    package var group: JobGroup.ID?
     /// Of the request's URL, as that spells it.
     package var host: String?
     /// All of them, with these values.
@@ -22,7 +23,7 @@ package struct JobFilter: Sendable, Equatable {
     package var isPlain: Bool { self == JobFilter(state: state) }
 
     package static let memberNames: Set = [
-        "state", "kind", "session", "schedule", "host", "labels", "error", "createdAfter", "createdBefore",
+        "state", "kind", "session", "schedule", "group", "host", "labels", "error", "createdAfter", "createdBefore",
     ]
 
     package init?(reader: JSONReader) {
@@ -36,6 +37,7 @@ package struct JobFilter: Sendable, Equatable {
             return id
         }
         schedule = object["schedule"]?.identifier("a schedule (sch_…)")
+        group = object["group"]?.identifier("a group (grp_…)")
         host = object["host"]?.string(maximumLength: 253)
         labels = object["labels"].map { JobSpec.labels($0) } ?? []
         error = object["error"]?.string(maximumLength: 64)
@@ -51,7 +53,7 @@ package struct JobFilter: Sendable, Equatable {
         guard !isPlain else { return true }
         guard let spec = job.storedSpec else { return false }
         return (kind == nil || spec.kind == kind) && (session == nil || (spec.session ?? .default) == session)
-            && (schedule == nil || spec.schedule == schedule)
+            && (schedule == nil || spec.schedule == schedule) && (group == nil || spec.group == group)
             && (host == nil || spec.request.url.host == host) && labels.allSatisfy { spec.labels.contains($0) }
     }
 }

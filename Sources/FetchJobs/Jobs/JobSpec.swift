@@ -34,6 +34,8 @@ package struct JobSpec: Sendable, Equatable {
     package var resumeFrom: Blob.ID?
     /// Where the job's events are sent, when anywhere.
     package var webhook: Webhook?
+    /// The group it belongs to, if any.
+    package var group: JobGroup.ID?
     /// The schedule that made it, which clients cannot say.
     package var schedule: Schedule.ID?
     /// The schedule's time that it was made for; nil when a client asked for it.
@@ -92,7 +94,7 @@ extension JobSpec {
     private init?(reader: JSONReader) {
         let names: Set = [
             "kind", "session", "request", "configuration", "priority", "runAt", "expiresAt", "suspended", "labels",
-            "resumeFrom", "webhook", "schedule", "scheduledAt",
+            "resumeFrom", "webhook", "group", "schedule", "scheduledAt",
         ]
         guard let object = reader.object(of: names, refusing: Self.refused) else { return nil }
         var userInfo: Credential?
@@ -106,6 +108,7 @@ extension JobSpec {
         isSuspended = object["suspended"]?.bool() ?? false
         labels = object["labels"].map { Self.labels($0) } ?? []
         webhook = object["webhook"].flatMap { Webhook(reader: $0) }
+        group = object["group"]?.identifier("a group (grp_…)")
         schedule = object["schedule"]?.identifier("a schedule (sch_…)")
         scheduledAt = object["scheduledAt"]?.timestamp()
         if let userInfo {
@@ -177,6 +180,7 @@ extension JobSpec {
             if let webhook {
                 writer.member("webhook", object: { $0.member("endpoint", webhook.endpoint.description) })
             }
+            writer.member("group", group?.description)
             writer.member("schedule", schedule?.description)
             writer.member("scheduledAt", scheduledAt?.description)
         }

@@ -116,6 +116,8 @@ package enum Enqueued: Sendable, Equatable {
     case conflict
     /// The session takes no jobs any more.
     case sessionInvalidated
+    /// The group takes no jobs any more.
+    case groupClosed
     /// The session has as many jobs as fit into memory.
     case sessionFull
 }

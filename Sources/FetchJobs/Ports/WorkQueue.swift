@@ -110,8 +110,8 @@ package struct Pulse: Sendable {
     package let suspended: [Job.ID]
     /// This node's lease had run out before it was extended: its jobs may be another's now.
     package let leaseWasLost: Bool
-    /// There are sessions that end, or whose client is owed word of it.
-    package let hasUnsettledSessions: Bool
+    /// There are sessions or groups that end, or whose client is owed word of it.
+    package let hasUnsettledEnds: Bool
     /// There are schedules whose time comes before the next look.
     package let hasSchedules: Bool
 
@@ -123,7 +123,7 @@ package struct Pulse: Sendable {
         keepingPartial: [Job.ID] = [],
         suspended: [Job.ID] = [],
         leaseWasLost: Bool,
-        hasUnsettledSessions: Bool,
+        hasUnsettledEnds: Bool,
         hasSchedules: Bool
     ) {
         self.hasQueuedJobs = hasQueuedJobs
@@ -133,7 +133,7 @@ package struct Pulse: Sendable {
         self.keepingPartial = keepingPartial
         self.suspended = suspended
         self.leaseWasLost = leaseWasLost
-        self.hasUnsettledSessions = hasUnsettledSessions
+        self.hasUnsettledEnds = hasUnsettledEnds
         self.hasSchedules = hasSchedules
     }
 }

@@ -98,6 +98,7 @@ extension ScheduleSpec {
             (job.runAt != nil, "/runAt", "is not for schedules: they say when their jobs run"),
             (job.expiresAt != nil, "/expiresAt", "is not for schedules: it is one time, and they have many"),
             (job.isSuspended, "/suspended", "is not for schedules; pause the schedule instead"),
+            (job.group != nil, "/group", "is not for schedules: a group is closed once, and they go on"),
             (job.resumeFrom != nil, "/resumeFrom", "is not for schedules: it is good for one job"),
             (job.request.body == .stream, "/request/body", "cannot be a stream: nobody is there to send it"),
         ]

@@ -40,6 +40,7 @@ package struct StoredDelivery: Sendable {
         case .job(let id): writer.member("job", id.description)
         case .session(let id): writer.member("session", id == .default ? "default" : id.description)
         case .endpoint(let id): writer.member("about", id.description)
+        case .group(let id): writer.member("group", id.description)
         }
         writer.member("state", state.rawValue)
         writer.member("createdAt", delivery.createdAt.description)

@@ -12,6 +12,7 @@ package struct WebhookDelivery: Sendable {
         case job(Job.ID)
         case session(TenantSession.ID)
         case endpoint(WebhookEndpoint.ID)
+        case group(JobGroup.ID)
     }
 
     package let id: ID
@@ -56,6 +57,7 @@ extension WebhookDelivery.Subject: CustomStringConvertible {
         case .job(let id): id.description
         case .session(let id): id.description
         case .endpoint(let id): id.description
+        case .group(let id): id.description
         }
     }
 }

@@ -6,6 +6,8 @@ package enum WebhookEvent: String, Sendable, CaseIterable {
     case sessionEventsFinished = "session.eventsFinished"
     /// The session takes no jobs and has none; nothing more comes from it (SES-22).
     case sessionInvalidated = "session.invalidated"
+    /// The group takes no jobs, and all that it has are final.
+    case groupFinished = "group.finished"
     /// Cookies of a session were set or removed (COK-9).
     case cookiesChanged = "cookies.changed"
     /// Credentials of the tenant were stored or removed (CRD-8).
@@ -14,7 +16,7 @@ package enum WebhookEvent: String, Sendable, CaseIterable {
     case endpointDisabled = "endpoint.disabled"
 
     /// What is sent to an endpoint that names no events: ends, and not every change on the way.
-    static let ends: [WebhookEvent] = [.jobFinished, .sessionEventsFinished, .sessionInvalidated]
+    static let ends: [WebhookEvent] = [.jobFinished, .sessionEventsFinished, .sessionInvalidated, .groupFinished]
 
     /// Whether it tells of a session's stores, and not of the session itself.
     package var isOfStores: Bool { self == .cookiesChanged || self == .credentialsChanged }

@@ -6,7 +6,7 @@ import Postgres
 
 extension Enqueuing.Statements {
     /// The same for submissions with an Idempotency-Key, which may turn out to be stored already, for those of
-    /// sessions, which may have ended, and for those that wait for a time.
+    /// sessions and groups, which may have ended, and for those that wait for a time.
     ///
     /// - Parameter change: A statement to run in the same; when it returns no row, nothing is stored.
     func insertChecked(
@@ -25,10 +25,34 @@ extension Enqueuing.Statements {
         let accepted = Set(stored.map(\.id))
         let repeated = submissions.filter { !accepted.contains($0.job.id) && $0.job.idempotency != nil }
         let known = repeated.isEmpty ? [:] : try await answers(of: repeated)
-        return submissions.map {
-            if accepted.contains($0.job.id) { return .accepted($0.job.id) }
-            return known[$0.job.id] ?? ($0.job.spec.session == nil ? .conflict : .sessionInvalidated)
+        let outcomes = submissions.map { submission -> Enqueued? in
+            accepted.contains(submission.job.id) ? .accepted(submission.job.id) : known[submission.job.id]
         }
+        guard outcomes.contains(where: { $0 == nil }) else { return outcomes.compactMap(\.self) }
+        let joining = try await joining(submissions)
+        return zip(submissions, outcomes).map { submission, outcome in
+            if let outcome { return outcome }
+            let spec = submission.job.spec
+            if spec.group != nil, !joining.contains(submission.job.id) { return .groupClosed }
+            return spec.session == nil ? .conflict : .sessionInvalidated
+        }
+    }
+
+    /// The jobs whose groups take jobs.
+    private func joining(_ submissions: [Enqueuing.Submission]) async throws -> Set<Job.ID> {
+        let named = submissions.filter { $0.job.spec.group != nil }
+        guard !named.isEmpty else { return [] }
+        let rows = try await client.query(
+            """
+            -- groups.open
+            SELECT input.job_id
+            FROM unnest(\(named.map(\.job.tenant)), \(named.map(\.job.id)), \(named.map(\.job.spec.group)))
+                AS input (tenant_id, job_id, group_id)
+            JOIN groups g ON g.tenant_id = input.tenant_id AND g.id = input.group_id
+            WHERE g.closed_at IS NULL
+            """
+        )
+        return Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })
     }
 
     /// Starts those that are claimed, and calls for the others.
@@ -74,20 +98,23 @@ extension Enqueuing.Statements {
                     \(submissions.map(\.job.spec.request.url.host)),
                     \(submissions.map { $0.job.spec.session?.description }),
                     \(submissions.map { !$0.job.spec.labels.isEmpty }),
-                    \(submissions.map(\.job.spec.schedule))
+                    \(submissions.map(\.job.spec.schedule)),
+                    \(submissions.map(\.job.spec.group))
                 ) WITH ORDINALITY AS input (
                     tenant_id, id, spec, rank, endpoint_id, session_id, secrets, key, fingerprint, run_at,
-                    expires_at, suspended, kind, host, session, has_labels, schedule_id, position
+                    expires_at, suspended, kind, host, session, has_labels, schedule_id, group_id, position
                 )
-            ), \(Query.sessionsOfInput), allowed AS MATERIALIZED (
+            ), \(Query.sessionsOfInput), \(Query.groupsOfInput), allowed AS MATERIALIZED (
                 SELECT i.tenant_id, i.id, i.spec, i.rank, coalesce(i.endpoint_id, session.endpoint_id) AS endpoint_id,
                     i.session_id, i.secrets, i.key, i.fingerprint, i.run_at, i.expires_at,
-                    i.suspended, i.kind, i.host, i.session, i.has_labels, i.schedule_id, i.position,
+                    i.suspended, i.kind, i.host, i.session, i.has_labels, i.schedule_id, i.group_id, i.position,
                     NOT i.suspended AND coalesce(i.run_at <= now(), true) AND coalesce(i.expires_at > now(), true)
                         AS is_due
                 FROM input i
                 LEFT JOIN session ON session.tenant_id = i.tenant_id AND session.id = i.session_id
-                WHERE (i.session_id IS NULL OR session.id IS NOT NULL)\(condition)
+                LEFT JOIN open_group ON open_group.tenant_id = i.tenant_id AND open_group.id = i.group_id
+                WHERE (i.session_id IS NULL OR session.id IS NOT NULL)
+                    AND (i.group_id IS NULL OR open_group.id IS NOT NULL)\(condition)
             ), new_key AS (
                 INSERT INTO idempotency_keys (tenant_id, key, fingerprint, job_id)
                 SELECT tenant_id, key, fingerprint, id
@@ -102,16 +129,18 @@ extension Enqueuing.Statements {
                 FROM allowed
                 WHERE key IS NULL OR id IN (SELECT job_id FROM new_key)
             ), job AS (
-                INSERT INTO jobs (tenant_id, id, spec, sealed_secrets, kind, host, session, schedule_id, labels)
-                SELECT tenant_id, id, spec, secrets, kind, host, session, schedule_id,
+                INSERT INTO jobs (
+                    tenant_id, id, spec, sealed_secrets, kind, host, session, schedule_id, group_id, labels
+                )
+                SELECT tenant_id, id, spec, secrets, kind, host, session, schedule_id, group_id,
                     CASE WHEN has_labels THEN \(Query.labels) END
                 FROM accepted
             ), queued AS (
                 INSERT INTO queue (
-                    tenant_id, job_id, rank, endpoint_id, session_id, run_at, scheduled, expires_at, suspended, claim,
-                    node_id, claimed_at
+                    tenant_id, job_id, rank, endpoint_id, session_id, group_id, run_at, scheduled, expires_at, suspended,
+                    claim, node_id, claimed_at
                 )
-                SELECT tenant_id, id, rank, endpoint_id, session_id, greatest(run_at, now()),
+                SELECT tenant_id, id, rank, endpoint_id, session_id, group_id, greatest(run_at, now()),
                     coalesce(run_at > now(), false), expires_at, suspended,
                     CASE WHEN is_claimed THEN 1 ELSE 0 END,
                     CASE WHEN is_claimed THEN \(node) END,
@@ -179,6 +208,20 @@ extension Query {
             SET has_events = true
             FROM session
             WHERE s.tenant_id = session.tenant_id AND s.id = session.id AND session.is_quiet
+        )
+        """
+    }
+
+    /// The groups that jobs may join, as `open_group`; goes behind a `WITH` part named `input`.
+    fileprivate static var groupsOfInput: Query {
+        """
+        open_group AS MATERIALIZED (
+            SELECT g.tenant_id, g.id
+            FROM groups g
+            WHERE (g.tenant_id, g.id) IN (SELECT tenant_id, group_id FROM input) AND g.closed_at IS NULL
+            ORDER BY g.tenant_id, g.id
+            -- The end of a group waits for this statement.
+            FOR KEY SHARE
         )
         """
     }

@@ -14,11 +14,12 @@ extension PostgresJobStore {
                         \(jobs.map(\.id)),
                         \(jobs.map(\.spec.rank)),
                         \(jobs.map(\.spec.webhook?.endpoint)),
-                        \(jobs.map(\.spec.session))
-                    ) AS input (tenant_id, job_id, rank, endpoint_id, session_id)
+                        \(jobs.map(\.spec.session)),
+                        \(jobs.map(\.spec.group))
+                    ) AS input (tenant_id, job_id, rank, endpoint_id, session_id, group_id)
                 ), \(Query.sessionsOfInput), target AS MATERIALIZED (
                     SELECT r.tenant_id, r.job_id, i.rank, coalesce(i.endpoint_id, session.endpoint_id) AS endpoint_id,
-                        i.session_id
+                        i.session_id, i.group_id
                     FROM input i
                     JOIN results r ON r.tenant_id = i.tenant_id AND r.job_id = i.job_id
                     LEFT JOIN session ON session.tenant_id = i.tenant_id AND session.id = i.session_id
@@ -38,8 +39,8 @@ extension PostgresJobStore {
                     FROM removed r
                     WHERE d.tenant_id = r.tenant_id AND d.job_id = r.job_id AND d.state = 'pending'
                 )
-                INSERT INTO queue (tenant_id, job_id, rank, endpoint_id, session_id, claim)
-                SELECT r.tenant_id, r.job_id, r.rank, r.endpoint_id, r.session_id,
+                INSERT INTO queue (tenant_id, job_id, rank, endpoint_id, session_id, group_id, claim)
+                SELECT r.tenant_id, r.job_id, r.rank, r.endpoint_id, r.session_id, r.group_id,
                     -- Attempts go on being counted, and what an old one would still write stays fenced off.
                     (
                         SELECT coalesce(max(a.number), 0)

@@ -54,6 +54,7 @@ extension PostgresJobStore {
                 ? "\(conditions) AND j.session IS NULL" : "\(conditions) AND j.session = \(session.description)"
         }
         if let schedule = filter.schedule { conditions = "\(conditions) AND j.schedule_id = \(schedule)" }
+        if let group = filter.group { conditions = "\(conditions) AND j.group_id = \(group)" }
         if let host = filter.host { conditions = "\(conditions) AND j.host = \(host)" }
         if let error = filter.error { conditions = "\(conditions) AND r.error_name = \(error)" }
         if !filter.labels.isEmpty {

@@ -22,7 +22,8 @@ extension PostgresWorkQueue {
                     ARRAY(SELECT job_id FROM queue WHERE cancelling AND node_id = \(node)),
                     ARRAY(SELECT job_id FROM queue WHERE cancelling AND node_id = \(node) AND keeps_partial),
                     EXISTS (SELECT FROM nodes WHERE lease_until >= now() AND id <> \(node)),
-                    EXISTS (SELECT FROM sessions WHERE state IN ('finishing', 'cancelling') OR has_events),
+                    EXISTS (SELECT FROM sessions WHERE state IN ('finishing', 'cancelling') OR has_events)
+                        OR EXISTS (SELECT FROM groups WHERE closed_at IS NOT NULL AND finished_at IS NULL),
                     EXISTS (SELECT FROM queue WHERE scheduled AND run_at < now() + \(lease))
                         OR EXISTS (SELECT FROM queue WHERE node_id IS NULL AND expires_at < now() + \(lease)),
                     ARRAY(SELECT job_id FROM queue WHERE suspended AND node_id = \(node)),
@@ -40,7 +41,7 @@ extension PostgresWorkQueue {
                 keepingPartial: try row.decode(at: 5),
                 suspended: try row.decode(at: 9),
                 leaseWasLost: try row.decode(at: 0),
-                hasUnsettledSessions: try row.decode(at: 7),
+                hasUnsettledEnds: try row.decode(at: 7),
                 hasSchedules: try row.decode(at: 10)
             )
         }

@@ -19,47 +19,34 @@ package struct PostgresScheduleStore: ScheduleStore {
     package func create(
         _ schedule: Schedule, _ idempotency: Idempotency?
     ) async throws(StoreError) -> ScheduleCreation {
-        // Clients' own keys have no spaces: those of jobs are other keys.
-        let key = idempotency.map { "schedule \($0.key)" }
-        let fingerprint = idempotency?.fingerprint.bytes
+        let key = CreationKey(idempotency, of: "schedule")
         return try await StoreError.wrap {
             let rows = try await client.query(
                 """
                 -- schedules.create
-                WITH new_key AS (
-                    INSERT INTO idempotency_keys (tenant_id, key, fingerprint, job_id)
-                    SELECT \(schedule.tenant), \(key), \(fingerprint), \(schedule.id)
-                    WHERE \(key)::text IS NOT NULL
-                    ON CONFLICT DO NOTHING
-                    RETURNING job_id
-                )
+                WITH \(key.storing(for: schedule.id, of: schedule.tenant))
                 INSERT INTO schedules AS s (tenant_id, id, spec, created_at, next_run_at)
                 SELECT \(schedule.tenant), \(schedule.id), \(RawJSON(schedule.spec.json)), \(schedule.createdAt),
                     \(schedule.nextRunAt)
-                WHERE \(key)::text IS NULL OR EXISTS (SELECT FROM new_key)
+                WHERE \(key.isNew)
                 RETURNING \(Schedule.columns)
                 """
             )
-            guard let row = rows.first else { return try await earlier(schedule.tenant, key, fingerprint) }
-            onChange()
-            return .created(try Schedule(row: row))
+            if let row = rows.first {
+                onChange()
+                return .created(try Schedule(row: row))
+            }
+            let earlier = try await client.query(
+                """
+                -- schedules.createdBefore
+                SELECT \(Schedule.columns)
+                FROM idempotency_keys k
+                JOIN schedules s ON s.tenant_id = k.tenant_id AND s.id = k.job_id
+                WHERE \(key.isSame(in: schedule.tenant))
+                """
+            )
+            return try earlier.first.map { .replayed(try Schedule(row: $0)) } ?? .conflict
         }
-    }
-
-    /// What the key has made before.
-    private func earlier(
-        _ tenant: Tenant.ID, _ key: String?, _ fingerprint: [UInt8]?
-    ) async throws -> ScheduleCreation {
-        let rows = try await client.query(
-            """
-            -- schedules.createdBefore
-            SELECT \(Schedule.columns)
-            FROM idempotency_keys k
-            JOIN schedules s ON s.tenant_id = k.tenant_id AND s.id = k.job_id
-            WHERE k.tenant_id = \(tenant) AND k.key = \(key) AND k.fingerprint = \(fingerprint)
-            """
-        )
-        return try rows.first.map { .replayed(try Schedule(row: $0)) } ?? .conflict
     }
 
     package func schedule(_ id: Schedule.ID, of tenant: Tenant.ID) async throws(StoreError) -> Schedule? {

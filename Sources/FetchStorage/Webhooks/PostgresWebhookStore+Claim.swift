@@ -84,7 +84,7 @@ extension PostgresWebhookStore {
             )
             return try rows.map { row in
                 // The claim has counted the attempt that is to be made.
-                try WebhookDelivery(row: row, attemptsUnderWay: 1, endpointIsFailing: row.decode(at: 10))
+                try WebhookDelivery(row: row, attemptsUnderWay: 1, endpointIsFailing: row.decode(at: 11))
             }
         }
     }
@@ -103,12 +103,12 @@ extension PostgresWebhookStore {
 
     static let deliveryColumns: Query = """
         d.id, d.tenant_id, d.endpoint_id, d.job_id, d.session_id, d.about_endpoint_id, d.event, d.created_at, d.attempts,
-        d.replayed_after
+        d.replayed_after, d.group_id
         """
 }
 
 extension WebhookDelivery {
-    /// Reads the columns of ``PostgresWebhookStore/deliveryColumns``, the first ten.
+    /// Reads the columns of ``PostgresWebhookStore/deliveryColumns``, the first eleven.
     init(row: Row, attemptsUnderWay: Int, endpointIsFailing: Bool = false) throws {
         let attempts = Int(try row.decode(Int16.self, at: 8)) - attemptsUnderWay
         let subject: Subject
@@ -116,6 +116,8 @@ extension WebhookDelivery {
             subject = .job(job)
         } else if let session = try row.decode(TenantSession.ID?.self, at: 4) {
             subject = .session(session)
+        } else if let group = try row.decode(JobGroup.ID?.self, at: 10) {
+            subject = .group(group)
         } else {
             subject = .endpoint(try row.decode(at: 5))
         }

@@ -120,10 +120,10 @@ extension StoredDelivery {
     fileprivate init(row: Row) throws {
         self.init(
             try WebhookDelivery(row: row, attemptsUnderWay: 0),
-            state: try row.decode(at: 10),
-            nextAttemptAt: try row.decode(at: 11),
-            lastAttemptAt: try row.decode(at: 12),
-            lastStatus: try row.decode(Int16?.self, at: 13).map { Int($0) }
+            state: try row.decode(at: 11),
+            nextAttemptAt: try row.decode(at: 12),
+            lastAttemptAt: try row.decode(at: 13),
+            lastStatus: try row.decode(Int16?.self, at: 14).map { Int($0) }
         )
     }
 }

@@ -44,7 +44,7 @@ package final class Dispatcher: Service, DirectDispatch {
     /// - Parameters:
     ///   - runner: Runs one job, on the executor it names.
     ///   - courier: Is woken when there is an event to deliver.
-    ///   - keeper: Is woken when a session may have lost its last job.
+    ///   - keeper: Is woken when a session or a group may have lost its last job.
     ///   - schedules: Is woken when the time of a schedule is near.
     ///   - metrics: Where the worker's counts are kept.
     package init(
@@ -206,7 +206,7 @@ package final class Dispatcher: Service, DirectDispatch {
                 if try await retried(job, outcome) { return }
                 let isOurs = try await queue.settle(job, outcome)
                 if isOurs, job.spec.mayHaveEvents { courier?.wake() }
-                if isOurs, job.spec.session != nil { keeper?.wake() }
+                if isOurs, job.spec.session != nil || job.spec.group != nil { keeper?.wake() }
                 metrics.count(outcome, isOurs: isOurs)
                 log(job, outcome, isOurs: isOurs)
                 return
@@ -265,7 +265,7 @@ package final class Dispatcher: Service, DirectDispatch {
             if pulse.hasQueuedJobs { wake() }
             if pulse.hasJobsToPromote { alarm.set(after: .zero) }
             if pulse.hasDueDeliveries { courier?.wake() }
-            if pulse.hasUnsettledSessions { keeper?.wake() }
+            if pulse.hasUnsettledEnds { keeper?.wake() }
             if pulse.hasSchedules { schedules?.wake() }
         } catch {
             logger.warning("the lease was not extended", metadata: ["error": "\(error)"])

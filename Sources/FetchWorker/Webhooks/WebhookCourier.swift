@@ -22,6 +22,7 @@ package final class WebhookCourier: Service, Wakeable {
     private let queue: any DeliveryQueue
     private let jobs: any JobStore
     private let sessions: any SessionStore
+    private let groups: any GroupStore
     private let session: Session
     private let logger: Logger
     private let signal = Signal()
@@ -33,6 +34,7 @@ package final class WebhookCourier: Service, Wakeable {
         queue: any DeliveryQueue,
         jobs: any JobStore,
         sessions: any SessionStore,
+        groups: any GroupStore,
         session: Session,
         logger: Logger
     ) {
@@ -40,6 +42,7 @@ package final class WebhookCourier: Service, Wakeable {
         self.queue = queue
         self.jobs = jobs
         self.sessions = sessions
+        self.groups = groups
         self.session = session
         self.logger = logger
         places = Mutex(
@@ -160,6 +163,10 @@ package final class WebhookCourier: Service, Wakeable {
         case .session(let id):
             guard let session = try await sessions.session(id, of: delivery.tenant) else { return nil }
             return WebhookMessage(delivery) { $0.member("session", object: session.write) }
+        case .group(let id):
+            guard let group = try await groups.group(id, of: delivery.tenant) else { return nil }
+            let counts = try await groups.counts(of: id, tenant: delivery.tenant)
+            return WebhookMessage(delivery) { $0.member("group", object: { group.write(&$0, counts: counts) }) }
         case .endpoint(let id):
             guard let endpoint = try await queue.endpoint(id, of: delivery.tenant) else { return nil }
             return WebhookMessage(delivery) { $0.member("endpoint", object: endpoint.write) }

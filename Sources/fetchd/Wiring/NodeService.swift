@@ -69,15 +69,17 @@ private struct RunningNode {
             client: database.client, keys: keys, node: id, dispatch: nil, finished: finished, announce: {}
         )
         let quietSessions = PostgresSessionStore(client: database.client, jobs: quietJobs)
+        let groups = PostgresGroupStore(client: database.client)
         let courier = WebhookCourier(
             configuration: settings.courier,
             queue: webhooks,
             jobs: quietJobs,
             sessions: quietSessions,
+            groups: groups,
             session: Session(configuration: settings.session, transferLoop: loop),
             logger: logger
         )
-        let keeper = SessionKeeper(sessions: quietSessions, courier: courier, logger: logger)
+        let keeper = EndKeeper(sessions: quietSessions, groups: groups, courier: courier, logger: logger)
         let scheduleAlarm = Alarm()
         let makeSession = { @Sendable in Session(configuration: $0, transferLoop: loop) }
         let runner = JobRunner(
@@ -123,6 +125,7 @@ private struct RunningNode {
                 snapshots: PostgresSnapshotStore(client: database.client),
                 webhooks: PostgresWebhookStore(client: database.client, ring: ring, onDue: courier.wake),
                 schedules: schedules,
+                groups: groups,
                 keys: PostgresKeyStore(client: database.client, ring: ring),
                 cookies: stores,
                 cache: stores,

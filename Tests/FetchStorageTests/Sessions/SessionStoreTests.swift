@@ -132,10 +132,10 @@ import Testing
             let claimed = try await fixture.queue().claim(limit: 10)
             #expect(claimed.count == 2)
             for job in claimed { #expect(try await fixture.queue().settle(job, .make())) }
-            #expect(try await fixture.queue().pulse().hasUnsettledSessions)
+            #expect(try await fixture.queue().pulse().hasUnsettledEnds)
             try await store(fixture).settle()
             #expect(try await store(fixture).session(session.id, of: fixture.tenant)?.state == .invalidated)
-            #expect(try await fixture.queue().pulse().hasUnsettledSessions == false)
+            #expect(try await fixture.queue().pulse().hasUnsettledEnds == false)
             #expect(try await store(fixture).remove(session.id, of: fixture.tenant))
             #expect(try await store(fixture).session(session.id, of: fixture.tenant) == nil)
         }

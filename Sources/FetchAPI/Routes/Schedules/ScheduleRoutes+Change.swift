@@ -71,6 +71,7 @@ extension ScheduleRoutes {
             throw Problem(parameter: "Idempotency-Key", "was used for another schedule", code: .idempotencyKeyReused)
         case .sessionInvalidated: throw Problem(.scheduleNotRunnable, "/job/session is invalidated")
         case .sessionFull: throw Problem.sessionFull
+        case .groupClosed: throw Problem.groupClosed
         }
         var response = Response.json(status: .accepted) { writer in
             writer.member("id", id.description)

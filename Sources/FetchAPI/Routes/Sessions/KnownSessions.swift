@@ -65,5 +65,6 @@ final class KnownSessions: Sendable {
 
 extension Problem {
     static let sessionInvalidated = Problem(.sessionInvalidated, "The job was not stored.")
+    static let groupClosed = Problem(.groupClosed, "The job was not stored.")
     static let sessionFull = Problem(.sessionFull, "The job was not stored.").retrying(after: 1)
 }

@@ -2,19 +2,21 @@ package import FetchJobs
 package import Logging
 import ServiceLifecycle
 
-/// Ends sessions when their last job has ended, and lets their clients be told.
-package final class SessionKeeper: Service, Wakeable {
+/// Ends sessions and groups when their last job has ended, and lets their clients be told.
+package final class EndKeeper: Service, Wakeable {
     /// Jobs that end together are looked at together.
     private static let pause = Duration.milliseconds(20)
 
     private let sessions: any SessionStore
+    private let groups: any GroupStore
     private let courier: any Wakeable
     private let logger: Logger
     private let signal = Signal()
 
     /// - Parameter courier: Is woken when there may be an event to deliver.
-    package init(sessions: any SessionStore, courier: any Wakeable, logger: Logger) {
+    package init(sessions: any SessionStore, groups: any GroupStore, courier: any Wakeable, logger: Logger) {
         self.sessions = sessions
+        self.groups = groups
         self.courier = courier
         self.logger = logger
     }
@@ -34,10 +36,11 @@ package final class SessionKeeper: Service, Wakeable {
     private func settle() async {
         do throws(StoreError) {
             try await sessions.settle()
+            try await groups.settle()
             courier.wake()
         } catch {
             // The next pulse of the node finds them again.
-            logger.warning("sessions were not settled", metadata: ["error": "\(error)"])
+            logger.warning("sessions and groups were not settled", metadata: ["error": "\(error)"])
         }
     }
 }

@@ -1,0 +1,35 @@
+/// The groups of jobs.
+package protocol GroupStore: Sendable {
+    func create(_ group: JobGroup, _ idempotency: Idempotency?) async throws(StoreError) -> GroupCreation
+
+    /// The group of this id, or nil when the tenant has none such.
+    func group(_ id: JobGroup.ID, of tenant: Tenant.ID) async throws(StoreError) -> JobGroup?
+
+    /// The newest first.
+    ///
+    /// - Parameter group: The last one of the page before; nil for the first page.
+    func groups(of tenant: Tenant.ID, after group: JobGroup.ID?, limit: Int) async throws(StoreError) -> [JobGroup]
+
+    /// How many jobs of a group are in which state.
+    func counts(of group: JobGroup.ID, tenant: Tenant.ID) async throws(StoreError) -> [JobState: Int64]
+
+    /// Lets a group take no more jobs; it is finished as soon as none of its jobs waits or runs.
+    ///
+    /// - Returns: The group as it is then; nil when the tenant has none such.
+    func close(_ id: JobGroup.ID, of tenant: Tenant.ID) async throws(StoreError) -> JobGroup?
+
+    /// Removes a finished group; its jobs stay. False when the tenant has none such.
+    func remove(_ id: JobGroup.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool
+
+    /// Finishes groups that are closed and whose jobs are final, and has that told, once.
+    func settle() async throws(StoreError)
+}
+
+/// What became of a wish for a group.
+package enum GroupCreation: Sendable {
+    case created(JobGroup)
+    /// The key was used for the same request before.
+    case replayed(JobGroup)
+    /// The key was used for another request before, or what it made is gone.
+    case conflict
+}

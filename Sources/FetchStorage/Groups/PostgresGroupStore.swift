@@ -1,0 +1,130 @@
+package import FetchJobs
+package import Postgres
+
+/// The groups in PostgreSQL.
+package struct PostgresGroupStore: GroupStore {
+    let client: Client
+
+    package init(client: Client) { self.client = client }
+
+    package func create(
+        _ group: JobGroup, _ idempotency: Idempotency?
+    ) async throws(StoreError) -> GroupCreation {
+        let key = CreationKey(idempotency, of: "group")
+        return try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- groups.create
+                WITH \(key.storing(for: group.id, of: group.tenant))
+                INSERT INTO groups AS g (tenant_id, id, spec, endpoint_id, created_at)
+                SELECT \(group.tenant), \(group.id), \(RawJSON(group.spec.json)), \(group.spec.webhook?.endpoint),
+                    \(group.createdAt)
+                WHERE \(key.isNew)
+                RETURNING \(JobGroup.columns)
+                """
+            )
+            if let row = rows.first { return .created(try JobGroup(row: row)) }
+            let earlier = try await client.query(
+                """
+                -- groups.createdBefore
+                SELECT \(JobGroup.columns)
+                FROM idempotency_keys k
+                JOIN groups g ON g.tenant_id = k.tenant_id AND g.id = k.job_id
+                WHERE \(key.isSame(in: group.tenant))
+                """
+            )
+            return try earlier.first.map { .replayed(try JobGroup(row: $0)) } ?? .conflict
+        }
+    }
+
+    package func group(_ id: JobGroup.ID, of tenant: Tenant.ID) async throws(StoreError) -> JobGroup? {
+        try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- groups.find
+                SELECT \(JobGroup.columns)
+                FROM groups g
+                WHERE g.tenant_id = \(tenant) AND g.id = \(id)
+                """
+            )
+            return try rows.first.map { try JobGroup(row: $0) }
+        }
+    }
+
+    package func groups(
+        of tenant: Tenant.ID, after group: JobGroup.ID?, limit: Int
+    ) async throws(StoreError) -> [JobGroup] {
+        let start = group ?? JobGroup.ID(UUIDv7(high: .max, low: .max))
+        return try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- groups.list
+                SELECT \(JobGroup.columns)
+                FROM groups g
+                WHERE g.tenant_id = \(tenant) AND g.id < \(start)
+                ORDER BY g.id DESC
+                LIMIT \(limit)
+                """
+            )
+            return try rows.map { try JobGroup(row: $0) }
+        }
+    }
+
+    package func counts(
+        of group: JobGroup.ID, tenant: Tenant.ID
+    ) async throws(StoreError) -> [JobState: Int64] {
+        try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- groups.counts
+                SELECT \(Query.jobState), count(*)
+                FROM jobs j
+                LEFT JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
+                LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
+                WHERE j.tenant_id = \(tenant) AND j.group_id = \(group)
+                GROUP BY 1
+                """
+            )
+            let counts = try rows.map { (try $0.decode(JobState.self, at: 0), try $0.decode(Int64.self, at: 1)) }
+            return Dictionary(uniqueKeysWithValues: counts)
+        }
+    }
+
+    package func remove(_ id: JobGroup.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
+        try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- groups.remove
+                WITH removed AS (
+                    DELETE FROM groups
+                    WHERE tenant_id = \(tenant) AND id = \(id) AND finished_at IS NOT NULL
+                    RETURNING id
+                ), abandoned AS (
+                    UPDATE webhook_deliveries d
+                    SET state = 'abandoned'
+                    FROM removed r
+                    WHERE d.tenant_id = \(tenant) AND d.group_id = r.id AND d.state = 'pending'
+                )
+                SELECT id FROM removed
+                """
+            )
+            return !rows.isEmpty
+        }
+    }
+}
+
+extension JobGroup {
+    fileprivate static let columns: Query = "g.tenant_id, g.id, g.spec, g.created_at, g.closed_at, g.finished_at"
+
+    fileprivate init(row: Row) throws {
+        self.init(
+            id: try row.decode(at: 1),
+            tenant: try row.decode(at: 0),
+            // What is stored was checked by the same reader when it came in.
+            spec: try JobGroupSpec(json: try JSONParser.parse(try row.decode(RawJSON.self, at: 2).bytes)),
+            createdAt: try row.decode(at: 3)
+        )
+        closedAt = try row.decode(at: 4)
+        finishedAt = try row.decode(at: 5)
+    }
+}
