@@ -78,6 +78,7 @@ package struct Filename: Equatable, CustomStringConvertible {
     }
 
     private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7F }
         switch scalar.value {
         // Marks that turn the direction of text, and invisible ones that hide what a name is.
         case 0x061C, 0x200B, 0x200E, 0x200F, 0x202A...0x202E, 0x2060...0x206F, 0xFEFF, 0xFFF9...0xFFFB: return true
@@ -92,8 +93,10 @@ package struct Filename: Equatable, CustomStringConvertible {
 
     /// Names that Windows keeps for devices, whatever their extension.
     private static func isDeviceName(_ text: String) -> Bool {
-        let stem = text.prefix { $0 != "." }.uppercased().reversed().drop { $0 == " " }.reversed()
-        return deviceNames.contains(String(stem))
+        var stem = text.utf8.prefix { $0 != UInt8(ascii: ".") }
+        while stem.last == UInt8(ascii: " ") { stem.removeLast() }
+        // No longer than CONOUT$.
+        return (3...7).contains(stem.count) && deviceNames.contains(Substring(stem).uppercased())
     }
 
     private static let deviceNames: Set<String> = Set(
