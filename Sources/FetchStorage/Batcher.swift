@@ -45,8 +45,8 @@ final class Batcher<Item: Sendable, Outcome: Sendable>: Sendable {
     /// How many callers wait for the next statement.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-    /// Runs items as part of one statement, the next that starts.
-    func submit(_ items: [Item]) async throws -> [Outcome] {
+    /// Runs items as part of one statement, the next that starts; goes on where the caller is.
+    nonisolated(nonsending) func submit(_ items: [Item]) async throws -> [Outcome] {
         let leadsAtOnce = state.withLock { state in
             guard state.leaders < maximumLeaders else { return false }
             state.leaders += 1
@@ -72,7 +72,7 @@ final class Batcher<Item: Sendable, Outcome: Sendable>: Sendable {
     }
 
     /// Runs a statement for the leader's own items and all that wait, then passes the lead on.
-    private func lead(_ items: [Item]) async throws -> [Outcome] {
+    private nonisolated(nonsending) func lead(_ items: [Item]) async throws -> [Outcome] {
         let followers = takeFollowers(room: maximumItems - items.count)
         var all = items
         for follower in followers { all.append(contentsOf: follower.items) }

@@ -61,7 +61,9 @@ extension StoreError {
 
     /// Runs what asks the database and puts its error into the store's words.
     @discardableResult
-    static func wrap<Result>(_ body: () async throws -> Result) async throws(StoreError) -> Result {
+    nonisolated(nonsending) static func wrap<Result>(
+        _ body: nonisolated(nonsending) () async throws -> Result
+    ) async throws(StoreError) -> Result {
         do { return try await body() } catch { throw StoreError(error) }
     }
 }

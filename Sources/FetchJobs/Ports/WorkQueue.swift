@@ -1,4 +1,6 @@
 /// The jobs, as a worker sees them: claim, begin, settle.
+///
+/// What an attempt waits for runs where its caller does, so that it need not leave the loop of its transfer.
 package protocol WorkQueue: Sendable {
     /// Claims jobs that wait for this node, up to `limit`; empty when none waits.
     func claim(limit: Int) async throws(StoreError) -> [ClaimedJob]
@@ -6,17 +8,19 @@ package protocol WorkQueue: Sendable {
     /// Commits that a request which must not be repeated is about to be sent.
     ///
     /// - Returns: false when the claim was lost: the job is another node's now.
-    func begin(_ job: ClaimedJob) async throws(StoreError) -> Bool
+    nonisolated(nonsending) func begin(_ job: ClaimedJob) async throws(StoreError) -> Bool
 
     /// Commits how a job ended: its final state, the attempt, the body and the webhook delivery, at once.
     ///
     /// - Returns: false when the claim was lost: nothing was written.
-    func settle(_ job: ClaimedJob, _ outcome: JobOutcome) async throws(StoreError) -> Bool
+    nonisolated(nonsending) func settle(_ job: ClaimedJob, _ outcome: JobOutcome) async throws(StoreError) -> Bool
 
     /// Commits that an attempt failed and that another one follows after this time.
     ///
     /// - Returns: false when there is to be none: the claim was lost, or the job is being cancelled.
-    func retry(_ job: ClaimedJob, _ outcome: JobOutcome, after wait: Duration) async throws(StoreError) -> Bool
+    nonisolated(nonsending) func retry(
+        _ job: ClaimedJob, _ outcome: JobOutcome, after wait: Duration
+    ) async throws(StoreError) -> Bool
 
     /// Lets jobs be claimed whose time has come, and ends those that have waited for too long.
     func promote() async throws(StoreError) -> Promotion
@@ -43,7 +47,9 @@ package protocol WorkQueue: Sendable {
 }
 
 /// A job that this node is to run.
-package struct ClaimedJob: Sendable {
+///
+/// An object, for it is passed on by many on its way and never copied.
+package final class ClaimedJob: Sendable {
     package let id: Job.ID
     package let tenant: Tenant.ID
     package let spec: JobSpec

@@ -15,9 +15,15 @@ package struct PostgresWorkQueue: WorkQueue {
     let walk = ClaimWalk()
     let neighbours: Neighbours
 
-    struct Settlement: Sendable {
+    /// An object, for a statement takes it apart field by field.
+    final class Settlement: Sendable {
         let job: ClaimedJob
         let outcome: JobOutcome
+
+        init(_ job: ClaimedJob, _ outcome: JobOutcome) {
+            self.job = job
+            self.outcome = outcome
+        }
     }
 
     /// - Parameters:
@@ -50,17 +56,19 @@ package struct PostgresWorkQueue: WorkQueue {
         retrying = Batcher(maximumItems: 500) { try await Self.retry($0, client: client, node: node) }
     }
 
-    package func begin(_ job: ClaimedJob) async throws(StoreError) -> Bool {
+    package nonisolated(nonsending) func begin(_ job: ClaimedJob) async throws(StoreError) -> Bool {
         try await StoreError.wrap { try await beginning.submit([job]).first ?? false }
     }
 
-    package func settle(_ job: ClaimedJob, _ outcome: JobOutcome) async throws(StoreError) -> Bool {
+    package nonisolated(nonsending) func settle(
+        _ job: ClaimedJob, _ outcome: JobOutcome
+    ) async throws(StoreError) -> Bool {
         try await StoreError.wrap {
-            try await settling.submit([Settlement(job: job, outcome: outcome)]).first ?? false
+            try await settling.submit([Settlement(job, outcome)]).first ?? false
         }
     }
 
-    package func retry(
+    package nonisolated(nonsending) func retry(
         _ job: ClaimedJob,
         _ outcome: JobOutcome,
         after wait: Duration
