@@ -13,6 +13,11 @@ public protocol CredentialStorage: AnyObject, Sendable {
     /// The credential that loads use without asking.
     nonisolated(nonsending) func defaultCredential(for space: ProtectionSpace) async -> Credential?
 
+    /// The same for a task, which loads ask with: a form may answer by whose it is, or note who was answered.
+    ///
+    /// Without it every task is answered alike.
+    nonisolated(nonsending) func defaultCredential(for space: ProtectionSpace, task: SessionTask) async -> Credential?
+
     /// Keeps a credential, in place of one of the same user.
     ///
     /// The first of a space becomes its default. One whose persistence is `none` is not kept.
@@ -39,6 +44,13 @@ public protocol CredentialStorage: AnyObject, Sendable {
 }
 
 extension CredentialStorage {
+    /// The same for every task.
+    public nonisolated(nonsending) func defaultCredential(
+        for space: ProtectionSpace, task: SessionTask
+    ) async -> Credential? {
+        await defaultCredential(for: space)
+    }
+
     /// Ignores it.
     public nonisolated(nonsending) func noteFailure(of credential: Credential, for space: ProtectionSpace) async {}
 }

@@ -14,6 +14,7 @@ final class Load: @unchecked Sendable {
         /// How often it was suspended more than resumed.
         var suspensions = 0
         var priority: Float = SessionTask.defaultPriority
+        var taskDescription: String?
         var currentRequest: Request?
         var response: Response?
         var trailers = HTTPFields()

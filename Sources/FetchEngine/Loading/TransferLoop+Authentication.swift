@@ -194,7 +194,7 @@ extension TransferLoop {
 
     private func defaultCredential(for space: ProtectionSpace, of task: SessionTask) async -> Credential? {
         if space.isProxy, let credential = task.load.proxy?.credential { return credential }
-        if let credential = await task.credentialStorage.defaultCredential(for: space) { return credential }
+        if let credential = await task.credentialStorage.defaultCredential(for: space, task: task) { return credential }
         let isTransparent = space.method == .negotiate && task.shared.value.authentication.usesKerberosTickets
         return isTransparent ? Credential(kerberosTicketsIn: nil) : nil
     }

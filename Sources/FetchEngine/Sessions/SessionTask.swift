@@ -107,6 +107,14 @@ public class SessionTask: @unchecked Sendable {
         }
     }
 
+    /// What the program calls the task; nil at first.
+    ///
+    /// Delegates and stores may read it; the engine does nothing with it.
+    public var taskDescription: String? {
+        get { load.record.withLock { $0.taskDescription } }
+        set { load.record.withLock { $0.taskDescription = newValue } }
+    }
+
     /// How many bytes of bodies have come, those of redirects included.
     public var countOfBytesReceived: Int64 { load.countOfBytesReceived.load(ordering: .relaxed) }
 

@@ -1,5 +1,3 @@
-package import FetchEngine
-
 /// That a stored credential was given to a job, to convince a server or a proxy.
 package struct CredentialUse: Sendable {
     package enum IDKind: IdentifierKind {
@@ -32,12 +30,4 @@ package struct CredentialUse: Sendable {
         writer.member("job", job?.description)
         writer.member("protectionSpace", space)
     }
-}
-
-/// A storage that notes which job is given what of it.
-package protocol AuditedCredentialStorage: CredentialStorage {
-    /// The default credential of a space for a job, which is noted before it is given.
-    nonisolated(nonsending) func defaultCredential(
-        for space: ProtectionSpace, usedBy job: Job.ID
-    ) async -> Credential?
 }

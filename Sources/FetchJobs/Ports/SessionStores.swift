@@ -11,9 +11,6 @@ package protocol SessionStores: Sendable {
     /// Whether a server that asks jobs of the session for a certificate may be shown one.
     nonisolated(nonsending) func holdsIdentities(of session: SessionAddress) async -> Bool
 
-    /// Whether anything is stored that jobs of the session may be given without naming it.
-    nonisolated(nonsending) func holdsCredentials(of session: SessionAddress) async -> Bool
-
     /// A stored credential with its secret, or nil when the tenant has none such.
     ///
     /// - Parameter job: Who is given it, which is noted; nil for one of which nothing is stored.

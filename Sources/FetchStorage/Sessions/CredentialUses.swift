@@ -1,29 +1,75 @@
 import FetchEngine
 import FetchJobs
+import Logging
 import Postgres
+import ServiceLifecycle
+import Synchronization
 
-/// Which credential was given to which job.
-struct CredentialUses: Sendable {
-    struct New: Sendable {
+/// Writes down which credential was given to which job.
+///
+/// No load waits for it: what is noted while a statement is under way goes with the next one.
+package final class CredentialUses: Service {
+    struct New: Sendable, Hashable {
         let tenant: Tenant.ID
         let credential: StoredCredential.ID
         let job: Job.ID?
         let space: ProtectionSpace
     }
 
-    private let client: Client
-    private let writing: Batcher<New, Void>
+    /// How many may wait for a database that is away.
+    private static let maximumWaiting = 100_000
 
-    init(client: Client) {
+    private let client: Client
+    private let logger: Logger
+    private let waiting = Mutex<[New]>([])
+    private let arrivals: AsyncStream<Void>
+    private let arrival: AsyncStream<Void>.Continuation
+
+    init(client: Client, logger: Logger) {
         self.client = client
-        writing = Batcher(maximumItems: 1000) { uses in
-            try await Self.insert(uses, client)
-            return uses.map { _ in () }
-        }
+        self.logger = logger
+        (arrivals, arrival) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Notes a use; many at once share a statement.
-    func note(_ use: New) async throws { _ = try await writing.submit([use]) }
+    /// Notes a use, which is written soon.
+    func note(_ use: New) {
+        let isFirst = waiting.withLock { waiting in
+            // One load asks for each of its hops.
+            guard waiting.last != use, waiting.count < Self.maximumWaiting else { return false }
+            waiting.append(use)
+            return waiting.count == 1
+        }
+        if isFirst { arrival.yield() }
+    }
+
+    package func run() async throws {
+        await cancelWhenGracefulShutdown {
+            for await _ in self.arrivals {
+                while await !self.write(), !Task.isCancelled { try? await Task.sleep(for: .seconds(1)) }
+            }
+        }
+        // The jobs are over by now.
+        _ = await write()
+    }
+
+    /// Writes what waits; false when it has to wait on.
+    private func write() async -> Bool {
+        let uses = waiting.withLock { waiting in
+            defer { waiting = [] }
+            return waiting
+        }
+        guard !uses.isEmpty else { return true }
+        do {
+            try await Self.insert(uses, client)
+            return true
+        } catch {
+            // Who reads the log learns that the list has a gap, should the node end before.
+            logger.warning(
+                "uses of credentials were not noted", metadata: ["count": "\(uses.count)", "error": "\(error)"])
+            waiting.withLock { $0.insert(contentsOf: uses, at: 0) }
+            return false
+        }
+    }
 
     private static func insert(_ uses: [New], _ client: Client) async throws {
         try await client.query(

@@ -87,12 +87,6 @@ final class PostgresCredentialStorage: CredentialStorage {
         return state.withLock { $0.hasIdentities }
     }
 
-    /// Whether there is anything.
-    nonisolated(nonsending) func holdsCredentials() async -> Bool {
-        await catchUp()
-        return state.withLock { !$0.spaces.isEmpty }
-    }
-
     // MARK: CredentialStorage
 
     nonisolated(nonsending) func credentials(for space: ProtectionSpace) async -> [String: Credential] {
@@ -110,6 +104,14 @@ final class PostgresCredentialStorage: CredentialStorage {
 
     nonisolated(nonsending) func defaultCredential(for space: ProtectionSpace) async -> Credential? {
         await held(for: space).first { $0.stored.isDefault }?.credential
+    }
+
+    /// The same for a job, whose use of it is noted.
+    nonisolated(nonsending) func defaultCredential(for space: ProtectionSpace, task: SessionTask) async -> Credential? {
+        guard let held = await held(for: space).first(where: { $0.stored.isDefault }) else { return nil }
+        let job = task.taskDescription.flatMap { Job.ID($0) }
+        uses.note(.init(tenant: session.tenant, credential: held.stored.id, job: job, space: space))
+        return held.credential
     }
 
     nonisolated(nonsending) func set(_ credential: Credential, for space: ProtectionSpace) async {
@@ -161,20 +163,4 @@ final class PostgresCredentialStorage: CredentialStorage {
     }
 
     func changes() -> AsyncStream<ProtectionSpace> { readers.stream() }
-}
-
-extension PostgresCredentialStorage: AuditedCredentialStorage {
-    nonisolated(nonsending) func defaultCredential(
-        for space: ProtectionSpace, usedBy job: Job.ID
-    ) async -> Credential? {
-        guard let held = await held(for: space).first(where: { $0.stored.isDefault }) else { return nil }
-        do {
-            try await uses.note(
-                CredentialUses.New(tenant: session.tenant, credential: held.stored.id, job: job, space: space))
-        } catch {
-            // No load fails because of its store; but who reads the log learns that the list has a gap.
-            logger.warning("the use of a credential was not noted", metadata: ["error": "\(error)"])
-        }
-        return held.credential
-    }
 }

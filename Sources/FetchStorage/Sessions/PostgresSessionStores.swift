@@ -11,7 +11,8 @@ package final class PostgresSessionStores: SessionStores {
     private let caches = Present<PostgresResponseCache>()
     private let cookieTable: CookieTable
     private let credentialTable: CredentialTable
-    private let credentialUses: CredentialUses
+    /// Writes down what credentials are used for.
+    package let credentialUses: CredentialUses
     private let cacheTable: CacheTable
     /// Does for the caches what no load waits for.
     package let cacheKeeper: CacheKeeper
@@ -41,7 +42,7 @@ package final class PostgresSessionStores: SessionStores {
             cookieStorages[session]?.committed(version, changes)
         }
         credentialTable = CredentialTable(client: client, keys: keys)
-        credentialUses = CredentialUses(client: client)
+        credentialUses = CredentialUses(client: client, logger: logger)
     }
 
     package func cookieStorage(of session: SessionAddress) -> any CookieStorage { sharedCookies(of: session) }
@@ -54,10 +55,6 @@ package final class PostgresSessionStores: SessionStores {
         await sharedCredentials(of: session).holdsIdentities()
     }
 
-    package nonisolated(nonsending) func holdsCredentials(of session: SessionAddress) async -> Bool {
-        await sharedCredentials(of: session).holdsCredentials()
-    }
-
     package func openCredential(
         _ id: StoredCredential.ID,
         of tenant: Tenant.ID,
@@ -65,8 +62,7 @@ package final class PostgresSessionStores: SessionStores {
     ) async throws(StoreError) -> Credential? {
         try await StoreError.wrap {
             guard let entry = try await credentialTable.find(id, of: tenant) else { return nil }
-            try await credentialUses.note(
-                CredentialUses.New(tenant: tenant, credential: id, job: job, space: entry.stored.space))
+            credentialUses.note(.init(tenant: tenant, credential: id, job: job, space: entry.stored.space))
             return try await credentialTable.open(entry, of: tenant)
         }
     }

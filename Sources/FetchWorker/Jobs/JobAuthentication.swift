@@ -1,6 +1,5 @@
 import FetchEngine
 import FetchJobs
-import Synchronization
 
 /// Answers the challenges that one job meets: with the credential it brings, as far as it allows.
 ///
@@ -28,21 +27,21 @@ struct JobChallengeAnswerer: TaskDelegate {
     ) async -> JobChallengeAnswerer? {
         // Most jobs have nothing to say, and are spared what follows.
         let saysNothing = rules == .init() && !job.spec.request.url.isFTP
-        if saysNothing { guard await stores.holdsCredentials(of: job.session) else { return nil } }
+        if saysNothing { guard await stores.holdsIdentities(of: job.session) else { return nil } }
         var own = configuration ?? session.configuration
-        guard let base = own.credentialStorage else { return nil }
+        guard let storage = own.credentialStorage else { return nil }
         var credential = named
         if let persistence = rules.persistence, credential?.persistence == Credential.Persistence.none {
             credential = credential?.kept(persistence)
         }
         let origin = ProtectionSpace.Server(job.spec.request.url)
-        own.credentialStorage = JobCredentialStorage(
-            over: base, of: job.id, except: credential == nil ? nil : origin, methods: rules.methods)
-        configuration = own
-        if saysNothing { guard await stores.holdsIdentities(of: job.session) else { return nil } }
+        if credential != nil || rules.methods != nil {
+            own.credentialStorage = JobCredentialStorage(
+                over: storage, except: credential == nil ? nil : origin, methods: rules.methods)
+            configuration = own
+        }
         return JobChallengeAnswerer(
-            credential: credential, origin: origin, redirects: own.redirects, rules: rules,
-            storage: JobCredentialStorage(over: base, of: job.id))
+            credential: credential, origin: origin, redirects: own.redirects, rules: rules, storage: storage)
     }
 
     func task(_ task: SessionTask, didReceive challenge: Challenge) async -> Challenge.Disposition {
@@ -50,7 +49,7 @@ struct JobChallengeAnswerer: TaskDelegate {
         guard !space.isProxy, space.method != .serverTrust else { return .performDefaultHandling }
         guard rules.allows(space.method) else { return .rejectProtectionSpace }
         guard challenge.previousFailureCount < rules.maximumFailures ?? 1 else { return failed }
-        let candidate = await candidate(for: space)
+        let candidate = await candidate(for: space, of: task)
         // The same answer would fail the same way.
         guard let candidate, candidate != challenge.proposedCredential else {
             return challenge.previousFailureCount == 0 ? .performDefaultHandling : failed
@@ -58,12 +57,12 @@ struct JobChallengeAnswerer: TaskDelegate {
         return .useCredential(candidate)
     }
 
-    private func candidate(for space: ProtectionSpace) async -> Credential? {
+    private func candidate(for space: ProtectionSpace, of task: SessionTask) async -> Credential? {
         if let credential, isShown(to: space) {
             return space.method != .clientCertificate || credential.kind == .clientCertificate ? credential : nil
         }
         guard space.method == .clientCertificate || space.method == .default else { return nil }
-        return await storage.defaultCredential(for: space)
+        return await storage.defaultCredential(for: space, task: task)
     }
 
     /// Whether the job's own credential is meant for who asks.
@@ -90,37 +89,32 @@ extension FetchJobs.Configuration.Authentication {
 /// The session's credentials, as far as a job may use them: not for the server that it brings its own for.
 final class JobCredentialStorage: CredentialStorage {
     private let base: any CredentialStorage
-    private let job: Job.ID
     private let origin: ProtectionSpace.Server?
     private let methods: [ProtectionSpace.Method]?
-    /// What the job has been given, which is noted once.
-    private let given = Mutex<Set<ProtectionSpace>>([])
 
     /// - Parameters:
-    ///   - job: Who is given what it asks for.
     ///   - origin: The server that has to do without; nil for none.
     ///   - methods: Those that are answered; nil for all.
     init(
         over base: any CredentialStorage,
-        of job: Job.ID,
-        except origin: ProtectionSpace.Server? = nil,
-        methods: [ProtectionSpace.Method]? = nil
+        except origin: ProtectionSpace.Server?,
+        methods: [ProtectionSpace.Method]?
     ) {
         self.base = base
-        self.job = job
         self.origin = origin
         self.methods = methods
     }
 
+    private func allows(_ space: ProtectionSpace) -> Bool {
+        origin != .init(space) && methods?.contains(space.method) ?? true
+    }
+
     nonisolated(nonsending) func defaultCredential(for space: ProtectionSpace) async -> Credential? {
-        guard origin != .init(space), methods?.contains(space.method) ?? true else { return nil }
-        let isKnown = given.withLock { $0.contains(space) }
-        guard !isKnown, let audited = base as? any AuditedCredentialStorage else {
-            return await base.defaultCredential(for: space)
-        }
-        let credential = await audited.defaultCredential(for: space, usedBy: job)
-        if credential != nil { given.withLock { _ = $0.insert(space) } }
-        return credential
+        allows(space) ? await base.defaultCredential(for: space) : nil
+    }
+
+    nonisolated(nonsending) func defaultCredential(for space: ProtectionSpace, task: SessionTask) async -> Credential? {
+        allows(space) ? await base.defaultCredential(for: space, task: task) : nil
     }
 
     nonisolated(nonsending) func credentials(for space: ProtectionSpace) async -> [String: Credential] {

@@ -17,9 +17,9 @@ struct NamedCredentials: Sendable {
         case .stored(let id):
             let stored: Credential?
             // Of a job in an ephemeral session nothing may be written down.
-            let isNoted = session.configuration.credentialStorage is any AuditedCredentialStorage
+            let isNamed = session.configuration.kind != .ephemeral
             do throws(StoreError) {
-                stored = try await stores.openCredential(id, of: job.tenant, for: isNoted ? job.id : nil)
+                stored = try await stores.openCredential(id, of: job.tenant, for: isNamed ? job.id : nil)
             } catch {
                 throw LoadError(.resourceUnavailable, "The credential that the job names cannot be read.")
             }

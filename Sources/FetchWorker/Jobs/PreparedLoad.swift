@@ -15,8 +15,9 @@ struct PreparedLoad: Sendable {
     let live: LiveJob
     let retry: RetryPolicy
 
-    /// Makes a task go by what its job is: how urgent, and stopped or held by whom.
+    /// Makes a task go by what its job is: its name, how urgent, and stopped or held by whom.
     func prepare(_ task: SessionTask, _ stop: StopSwitch) {
+        task.taskDescription = job.id.description
         if job.spec.priority != 0.5 { task.priority = Float(job.spec.priority) }
         stop.attach(task)
     }

@@ -121,6 +121,7 @@ extension SessionConfiguration {
         switch kind {
         case .default: break
         case .ephemeral:
+            result.kind = .ephemeral
             result.httpCookieStorage = SessionConfiguration.ephemeral.httpCookieStorage
             result.urlCache = MemoryResponseCache(capacity: 2 << 20, maximumEntryFraction: 0.25)
             result.credentialStorage = MemoryCredentialStorage()

@@ -157,8 +157,8 @@ private struct RunningNode {
             leftovers: PostgresLeftoverStore(client: database.client), retention: settings.retention, blobs: blobs,
             catalog: catalog, area: area, uploads: uploads, logger: logger)
         services = [
-            database.client, stores.cacheKeeper, dispatcher, ephemeral, keeper, scheduleKeeper, courier, notices,
-            janitor, server,
+            database.client, stores.cacheKeeper, stores.credentialUses, dispatcher, ephemeral, keeper, scheduleKeeper,
+            courier, notices, janitor, server,
         ]
     }
 

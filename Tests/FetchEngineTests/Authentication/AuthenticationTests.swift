@@ -288,6 +288,24 @@ import Testing
         #expect(Self.heads(origin).count == 3)
     }
 
+    // CRD-3
+    @Test func `a store learns which task it answers`() async throws {
+        let origin = try Self.basicOrigin()
+        let store = NamedTaskStorage(name: "mine")
+        let space = ProtectionSpace(
+            host: "127.0.0.1", port: origin.port, scheme: "http", realm: "cave", method: .httpBasic)
+        store.base.set(Self.credential(.permanent), for: space)
+        var configuration = SessionConfiguration.default
+        configuration.credentialStorage = store
+        let session = Session(configuration: configuration)
+        for (name, status) in [("mine", 200), (nil, 401), ("another's", 401)] {
+            let task = session.dataTask(with: Request(url: try URLRecord(origin.url())))
+            #expect(task.taskDescription == nil)
+            task.taskDescription = name
+            #expect(try await task.response(bufferingUpTo: 1000).status.code == status)
+        }
+    }
+
     // SEC-21
     @Test func `requests of different credentials share no connection`() async throws {
         let origin = try Self.origin { head in
@@ -397,4 +415,24 @@ extension String {
     fileprivate func components(separatedBy separator: String) -> [String] {
         split(separator: separator, omittingEmptySubsequences: false).map(String.init)
     }
+}
+
+/// Gives what it has to tasks of one name.
+private final class NamedTaskStorage: CredentialStorage {
+    let base = MemoryCredentialStorage()
+    private let name: String
+
+    init(name: String) { self.name = name }
+
+    func defaultCredential(for space: ProtectionSpace) -> Credential? { nil }
+    func defaultCredential(for space: ProtectionSpace, task: SessionTask) -> Credential? {
+        task.taskDescription == name ? base.defaultCredential(for: space) : nil
+    }
+    func credentials(for space: ProtectionSpace) -> [String: Credential] { base.credentials(for: space) }
+    func allCredentials() -> [ProtectionSpace: [String: Credential]] { base.allCredentials() }
+    func set(_ credential: Credential, for space: ProtectionSpace) { base.set(credential, for: space) }
+    func setDefault(_ credential: Credential, for space: ProtectionSpace) { base.setDefault(credential, for: space) }
+    func remove(_ credential: Credential, for space: ProtectionSpace) { base.remove(credential, for: space) }
+    func removeAll() { base.removeAll() }
+    func changes() -> AsyncStream<ProtectionSpace> { base.changes() }
 }

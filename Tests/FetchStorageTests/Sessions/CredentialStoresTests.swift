@@ -50,6 +50,34 @@ import Testing
         }
     }
 
+    // CRD-5
+    @Test func `each job that is given a credential is written down once`() async throws {
+        try await SessionStoresFixture.with { fixture async throws in
+            let node = fixture.nodes[0]
+            let storage = node.credentialStorage(of: fixture.session)
+            await storage.set(credential(), for: space)
+            let (session, jobs) = (Session(), [Job.ID(), Job.ID()])
+            for job in jobs {
+                let task = session.dataTask(with: Request(url: try URLRecord("https://h.example/")))
+                task.taskDescription = job.description
+                // As for the hops of a load.
+                for _ in 0..<3 { #expect(await storage.defaultCredential(for: space, task: task) == credential()) }
+                #expect(await storage.defaultCredential(for: space) == credential())
+            }
+            try await withThrowingTaskGroup { group in
+                group.addTask { try await node.credentialUses.run() }
+                defer { group.cancelAll() }
+                var found: [CredentialUse] = []
+                try await until {
+                    found = try await node.uses(of: nil, tenant: fixture.session.tenant, after: nil, limit: 10)
+                    return found.count >= jobs.count
+                }
+                #expect(found.count == jobs.count)
+                #expect(Set(found.map(\.job)) == Set(jobs))
+            }
+        }
+    }
+
     // CRD-2, CRD-6
     @Test func `what is for a session is for no other, what is permanent for all of the tenant`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
