@@ -461,6 +461,7 @@ CREATE TABLE public.results (
     body_bytes bigint,
     body_digest bytea,
     file json,
+    challenges json,
     CONSTRAINT results_a_body_is_measured CHECK (((((body IS NULL) AND (blob_id IS NULL)) = (body_bytes IS NULL)) AND ((body_bytes IS NULL) = (body_digest IS NULL)))),
     CONSTRAINT results_failure_has_an_error CHECK (((state = 'succeeded'::text) OR ((error IS NOT NULL) AND (error_name IS NOT NULL)))),
     CONSTRAINT results_one_place_for_the_body CHECK (((body IS NULL) OR (blob_id IS NULL))),

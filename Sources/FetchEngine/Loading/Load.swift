@@ -20,7 +20,7 @@ final class Load: @unchecked Sendable {
         var trailers = HTTPFields()
         var completeBody: [UInt8]?
         var error: LoadError?
-        var redirects: [Redirect] = []
+        var steps: [LoadStep] = []
         var cookieVerdicts: [CookieVerdict] = []
         var transactions: [TransactionMetrics] = []
         var start: MonotonicTime?

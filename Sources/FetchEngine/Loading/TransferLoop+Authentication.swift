@@ -180,16 +180,26 @@ extension TransferLoop {
                     } else {
                         load.authorization = authorization
                     }
+                    note(.useCredential, to: attempt.space, of: task)
                     return true
                 }
                 action = load.authentication.couldNotBegin(attempt)
             case .deliver:
+                if let space = offers.first?.space { note(.performDefaultHandling, to: space, of: task) }
                 await convinced(by: response, of: task)
                 return false
-            case .cancel: throw LoadError(.userCancelledAuthentication, "The challenge was answered with cancel.")
+            case .cancel:
+                if let space = offers.first?.space { note(.cancelAuthenticationChallenge, to: space, of: task) }
+                throw LoadError(.userCancelledAuthentication, "The challenge was answered with cancel.")
             }
             if let cancellation = load.cancellation { throw cancellation }
         }
+    }
+
+    private func note(_ answer: AnsweredChallenge.Answer, to space: ProtectionSpace, of task: SessionTask) {
+        let challenge = AnsweredChallenge(
+            protectionSpace: space, previousFailureCount: task.load.authentication.failureCount, answer: answer)
+        task.load.record.withLock { $0.steps.append(.challenged(challenge)) }
     }
 
     private func defaultCredential(for space: ProtectionSpace, of task: SessionTask) async -> Credential? {

@@ -17,7 +17,7 @@ extension TransferLoop {
         case .fail(let error): throw error
         case .propose(let proposed, let redirect):
             guard let next = try await decision(on: proposed, response, of: task) else { return nil }
-            task.load.record.withLock { $0.redirects.append(redirect) }
+            task.load.record.withLock { $0.steps.append(.redirected(redirect)) }
             return next
         }
     }

@@ -93,7 +93,15 @@ public class SessionTask: @unchecked Sendable {
     public var trailerFields: HTTPFields { load.record.withLock { $0.trailers } }
 
     /// The redirects followed so far.
-    public var redirects: [Redirect] { load.record.withLock { $0.redirects } }
+    public var redirects: [Redirect] { load.record.withLock { $0.steps }.redirects }
+
+    /// The challenges met so far, of servers and of proxies.
+    public var challenges: [AnsweredChallenge] {
+        steps.compactMap { if case .challenged(let challenge) = $0 { challenge } else { nil } }
+    }
+
+    /// The redirects and challenges that the task has met so far, in their order.
+    public var steps: [LoadStep] { load.record.withLock { $0.steps } }
 
     /// How soon the task gets a connection and its share of a shared one, from 0.0 to 1.0.
     ///
@@ -138,7 +146,7 @@ public class SessionTask: @unchecked Sendable {
             let start = record.start ?? .now
             let interval = (record.end ?? .now).nanoseconds(since: start)
             return TaskMetrics(
-                taskInterval: .nanoseconds(interval), redirectCount: record.redirects.count,
+                taskInterval: .nanoseconds(interval), redirectCount: record.steps.redirects.count,
                 transactions: record.transactions)
         }
     }

@@ -25,6 +25,7 @@ package struct Job: Sendable {
     /// Failed and cancelled jobs: the error, in the engine's words.
     package var error: RawJSON?
     package var redirects: RawJSON?
+    package var challenges: RawJSON?
     package var body: BodySummary?
     /// Downloads that succeeded: `{"blob", "filename", …}`.
     package var file: RawJSON?
@@ -108,6 +109,7 @@ extension Job {
         writer.member("response", response)
         writer.member("error", error)
         writer.member("redirects", redirects)
+        writer.member("challenges", challenges)
         if let body {
             writer.member(
                 "body",

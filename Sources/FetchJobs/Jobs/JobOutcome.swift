@@ -10,6 +10,7 @@ package struct JobOutcome: Sendable {
     package var error: RawJSON?
     package var errorName: String?
     package var redirects: RawJSON?
+    package var challenges: RawJSON?
     package var metrics: RawJSON?
     package var body: Body?
     /// `{"blob", "filename", …}` of a download.

@@ -73,14 +73,21 @@ extension LoadError {
 }
 
 extension Redirect {
-    /// Writes the redirect as an element.
+    /// Writes the members of the redirect.
     package func write(_ writer: inout JSONWriter) {
-        writer.object { writer in
-            writer.member("url", url.withoutCredentials().description)
-            writer.member("status", status.code)
-            writer.member("location", target.withoutCredentials().description)
-            writer.member("method", method.rawValue)
-        }
+        writer.member("url", url.withoutCredentials().description)
+        writer.member("status", status.code)
+        writer.member("location", target.withoutCredentials().description)
+        writer.member("method", method.rawValue)
+    }
+}
+
+extension AnsweredChallenge {
+    /// Writes the members of the challenge.
+    package func write(_ writer: inout JSONWriter) {
+        writer.member("protectionSpace", object: protectionSpace.write)
+        writer.member("previousFailureCount", previousFailureCount)
+        writer.member("answer", answer.rawValue)
     }
 }
 

@@ -1,10 +1,15 @@
+import FetchEngine
+
 /// Something that happened to a job while it ran.
 package struct JobEvent: Sendable {
     package enum Name: String, Sendable {
         case resumedAtOffset = "job.resumedAtOffset"
+        case redirected = "job.redirected"
+        case challenged = "job.challenged"
         case response = "job.response"
         case becameDownload = "job.becameDownload"
         case bodyWanted = "job.bodyWanted"
+        case destinationCreated = "job.destinationCreated"
     }
 
     /// Where an event stands among all of its job: attempts one after the other, and the events of each.
@@ -35,4 +40,20 @@ package struct JobEvent: Sendable {
     package let name: Name
     /// A JSON object.
     package let data: RawJSON
+}
+
+extension LoadStep {
+    var eventName: JobEvent.Name {
+        switch self {
+        case .redirected: .redirected
+        case .challenged: .challenged
+        }
+    }
+
+    func write(_ writer: inout JSONWriter) {
+        switch self {
+        case .redirected(let redirect): redirect.write(&writer)
+        case .challenged(let challenge): challenge.write(&writer)
+        }
+    }
 }

@@ -1,3 +1,4 @@
+package import FetchEngine
 import Synchronization
 
 /// One attempt of a job while it runs here: how far it is, what has happened, and the bytes so far.
@@ -14,6 +15,9 @@ package final class LiveJob: Sendable {
         var isOver = false
         var isFollowed = false
         var hasResponse = false
+        /// What the load has met so far.
+        var steps: (@Sendable () -> [LoadStep])?
+        var notedSteps = 0
         /// Writes the response, once it is there.
         var response: (@Sendable () -> RawJSON?)?
         var progress: (@Sendable () -> JobProgress)?
@@ -38,12 +42,16 @@ package final class LiveJob: Sendable {
 
     /// Names what knows how far the transfer is.
     ///
-    /// - Parameter response: The response as soon as it is there, where nobody notes it; it is asked for those who
-    ///   follow the job, and written for nobody else.
+    /// - Parameters:
+    ///   - steps: What the load has met so far; is asked for those who follow the job, and written for nobody else.
+    ///   - response: The response as soon as it is there, where nobody notes it; likewise.
     package func attach(
-        progress: @escaping @Sendable () -> JobProgress, response: (@Sendable () -> RawJSON?)? = nil
+        progress: @escaping @Sendable () -> JobProgress,
+        steps: (@Sendable () -> [LoadStep])? = nil,
+        response: (@Sendable () -> RawJSON?)? = nil
     ) {
         state.withLock { state in
+            state.steps = steps
             state.response = response
             state.progress = progress
         }
@@ -56,8 +64,20 @@ package final class LiveJob: Sendable {
         state.withLock { $0.append(name, data, of: attempt) }
     }
 
-    /// Notes the response, if it is there and nobody has noted it.
+    /// Notes what the load has met since the last look.
+    private func noteSteps() {
+        guard let steps = state.withLock({ $0.steps })?() else { return }
+        state.withLock { state in
+            for step in steps.dropFirst(state.notedSteps) {
+                state.append(step.eventName, RawJSON(JSONWriter.object(step.write)), of: attempt)
+            }
+            state.notedSteps = max(state.notedSteps, steps.count)
+        }
+    }
+
+    /// Notes the response, if it is there and nobody has noted it, behind what came before it.
     package func noteResponse() {
+        noteSteps()
         let response = state.withLock { $0.hasResponse ? nil : $0.response }
         guard let data = response?() else { return }
         state.withLock { state in
@@ -95,6 +115,7 @@ package final class LiveJob: Sendable {
         let followers = state.withLock { state in
             state.isOver = true
             state.progress = nil
+            state.steps = nil
             state.response = nil
             state.tell()
             defer { state.followers = [:] }

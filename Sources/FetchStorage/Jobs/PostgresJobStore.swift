@@ -50,7 +50,7 @@ package struct PostgresJobStore: JobStore {
                 -- jobs.find
                 SELECT j.spec, j.created_at, \(Query.jobState), q.claimed_at, q.cancelling,
                     CASE WHEN q.scheduled THEN q.run_at END, r.started_at, r.finished_at, r.response, r.error,
-                    r.redirects, r.body_bytes, r.body_digest, r.file
+                    r.redirects, r.body_bytes, r.body_digest, r.file, r.challenges
                 FROM jobs j
                 LEFT JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
                 LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
@@ -170,6 +170,7 @@ extension Job {
             body = BodySummary(bytes: bytes, digest: SHA256Digest(bytes: try row.decode(at: 12)))
         }
         file = try row.decode(at: 13)
+        challenges = try row.decode(at: 14)
     }
 }
 

@@ -83,7 +83,7 @@ extension JobSpec {
 }
 
 extension ClaimedJob {
-    fileprivate init(row: Row, keys: TenantKeys) async throws {
+    fileprivate convenience init(row: Row, keys: TenantKeys) async throws {
         let (id, tenant) = (try row.decode(Job.ID.self, at: 0), try row.decode(Tenant.ID.self, at: 1))
         // The API has checked it by the same reader; what came by SQL is checked here.
         var spec = try JobSpec(stored: try JSONParser.parse(try row.decode(RawJSON.self, at: 2).bytes))

@@ -26,6 +26,7 @@ extension PostgresWorkQueue {
                     \(settlements.map(\.outcome.errorName)),
                     \(settlements.map(\.outcome.error)),
                     \(settlements.map(\.outcome.redirects)),
+                    \(settlements.map(\.outcome.challenges)),
                     \(settlements.map(\.outcome.file)),
                     \(settlements.map(\.outcome.metrics)),
                     \(bodies.map(\.inline)),
@@ -35,7 +36,7 @@ extension PostgresWorkQueue {
                     \(settlements.map { $0.job.spec.mayHaveEvents ? WebhookDelivery.ID() : nil })
                 ) AS input (
                     tenant_id, job_id, claim, state, started_at, finished_at, status, response, error_name, error,
-                    redirects, file, metrics, body, blob_id, body_bytes, body_digest, delivery_id
+                    redirects, challenges, file, metrics, body, blob_id, body_bytes, body_digest, delivery_id
                 )
             ), settled AS (
                 DELETE FROM queue q
@@ -46,10 +47,10 @@ extension PostgresWorkQueue {
             ), result AS (
                 INSERT INTO results (
                     tenant_id, job_id, state, started_at, finished_at, status, response, error_name, error, redirects,
-                    file, body, blob_id, body_bytes, body_digest
+                    challenges, file, body, blob_id, body_bytes, body_digest
                 )
                 SELECT tenant_id, job_id, state, started_at, finished_at, status, response, error_name, error, redirects,
-                    file, body, blob_id, body_bytes, body_digest
+                    challenges, file, body, blob_id, body_bytes, body_digest
                 FROM settled
             ), attempt AS (
                 INSERT INTO attempts (

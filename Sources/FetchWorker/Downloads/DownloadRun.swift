@@ -69,6 +69,8 @@ struct DownloadRun: Sendable {
         load.prepare(task, stop)
         live.attach {
             JobProgress(download: task)
+        } steps: {
+            task.steps
         } response: {
             task.response?.eventData
         }
@@ -155,6 +157,7 @@ struct DownloadRun: Sendable {
                 try await catalog.addFile(
                     blob, of: job.id, named: suggested, replacing: destination.allowOverwrite ?? false)
             }
+            live.note(.destinationCreated) { $0.member("filename", name.filename) }
             if let replaced = name.replaced { try await blobs.delete(replaced) }
             let fork = try await keepResourceFork(of: file, named: name.filename, like: blob)
             outcome.body = .blob(content)

@@ -39,6 +39,8 @@ struct DataRun: Sendable {
         load.prepare(task, stop)
         live.attach {
             JobProgress(task)
+        } steps: {
+            task.steps
         } response: {
             task.response?.eventData
         }

@@ -36,9 +36,20 @@ extension JobOutcome {
         self.metrics = RawJSON.array { writer in
             for transaction in metrics.transactions { transaction.write(&writer, taskStart: start) }
         }
-        let redirects = task.redirects
-        guard !redirects.isEmpty else { return }
-        self.redirects = RawJSON.array { writer in redirects.forEach { $0.write(&writer) } }
+        let steps = task.steps
+        guard !steps.isEmpty else { return }
+        self.redirects = Self.array(task.redirects) { $0.write(&$1) }
+        self.challenges = Self.array(task.challenges) { $0.write(&$1) }
+    }
+
+    /// Nil of nothing.
+    private static func array<Element>(
+        _ elements: [Element], write: (Element, inout JSONWriter) -> Void
+    ) -> RawJSON? {
+        guard !elements.isEmpty else { return nil }
+        return RawJSON.array { writer in
+            for element in elements { writer.object { write(element, &$0) } }
+        }
     }
 
     /// What a job came to that its node had to give up, and that must not be repeated (REL-6).
@@ -47,6 +58,7 @@ extension JobOutcome {
         var failed = JobOutcome(failing: LoadError(.networkConnectionLost, message), startedAt: outcome.startedAt)
         failed.metrics = outcome.metrics
         failed.redirects = outcome.redirects
+        failed.challenges = outcome.challenges
         return failed
     }
 

@@ -86,6 +86,7 @@ struct EphemeralSession {
         entry.job.response = outcome.response
         entry.job.error = outcome.error
         entry.job.redirects = outcome.redirects
+        entry.job.challenges = outcome.challenges
         entry.job.nextAttemptAt = nil
         entry.job.attempts.append(Job.Attempt(outcome, number: entry.job.attempts.count + 1))
         if case .inline(let body) = outcome.body {

@@ -18,7 +18,12 @@ struct GetReport {
             writer.member("startedAt", startedAt.description)
             if let response = task.response { writer.member("response", object: response.write) }
             if let error { writer.member("error", object: error.write) }
-            writer.member("redirects", array: { writer in task.redirects.forEach { $0.write(&writer) } })
+            writer.member(
+                "redirects",
+                array: { writer in
+                    for redirect in task.redirects { writer.object { redirect.write(&$0) } }
+                }
+            )
             writer.member("body", object: writeBody)
             writer.member("duration", metrics.taskInterval.seconds)
             writer.member(

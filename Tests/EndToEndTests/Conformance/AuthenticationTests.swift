@@ -30,6 +30,9 @@ struct AuthenticationTests {
         let job = try await rig.fetch(try rig.server("apache").url("/\(area)/page"), configuration: own())
         #expect(status(of: job) == 200 && transfers(job) == 2)
         #expect(try await rig.text(of: job) == Cave.treasure)
+        #expect(member(job, "challenges", as: [Any].self)?.count == 1)
+        #expect(member(job, "challenges", "0", "answer") == "useCredential")
+        #expect(member(job, "challenges", "0", "previousFailureCount") == 0)
     }
 
     // AUT-6, AUT-20, CON-4: nobody to ask, or nothing asked.
@@ -53,6 +56,8 @@ struct AuthenticationTests {
         let cancel = #", "onFailure": "cancelAuthenticationChallenge""#
         let failed = try await rig.fetch(url, configuration: own("wrong", cancel))
         #expect(errorName(of: failed) == "userCancelledAuthentication" && transfers(failed) == 2)
+        #expect(member(failed, "challenges", "1", "answer") == "cancelAuthenticationChallenge")
+        #expect(member(failed, "challenges", "1", "previousFailureCount") == 1)
         let thrice = try await rig.fetch(url, configuration: own("wrong", #", "maximumFailures": 3"#))
         #expect(transfers(thrice) == 2, "the same is not tried again")
     }

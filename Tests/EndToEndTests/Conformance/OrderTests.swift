@@ -28,6 +28,17 @@ import Testing
         }
     }
 
+    /// The events of a job that is followed before it begins, but for its progress.
+    private func followed(_ members: String, _ rig: Rig) async throws -> [Event] {
+        let id = try await rig.submit(#"{"suspended": true, \#(members)}"#)
+        async let all = events(id, rig)
+        try await until {
+            try await rig.service.request(.get, "/metrics").text.contains("\nfetchd_event_streams 1\n")
+        }
+        _ = try await rig.service.request(.post, "/v1/jobs/\(id)/resume")
+        return try await all.filter { $0.name != "job.progress" }
+    }
+
     // LIF-10, LIF-13, LIF-18, RSP-6, RSP-7, CON-9, TSK-12: the response, progress, and the end, once.
     @Test(arguments: ["data", "download"])
     func `events come in order, and the end comes once`(_ kind: String) async throws {
@@ -70,15 +81,32 @@ import Testing
     @Test func `a job that is over in no time is told of whole`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(answer("200 OK", "X-Short: 1", body: "x"))
-        let id = try await rig.submit(#"{"suspended": true, "request": "\#(play.url())"}"#)
-        async let all = events(id, rig)
-        try await until {
-            try await rig.service.request(.get, "/metrics").text.contains("\nfetchd_event_streams 1\n")
-        }
-        _ = try await rig.service.request(.post, "/v1/jobs/\(id)/resume")
-        let list = try await all.filter { $0.name != "job.progress" }
+        let list = try await followed(#""request": "\#(play.url())""#, rig)
         #expect(list.map(\.name) == ["job.response", "job.finished"])
         #expect(list[0].text.contains("X-Short"))
+    }
+
+    // LIF-4, LIF-18: each step on the way stands before what came of it.
+    @Test func `what a load meets is told in its order`() async throws {
+        let rig = try SharedService.current
+        let refused = rig.stage.play(answer("401 Unauthorized", #"WWW-Authenticate: Basic realm="r""#))
+        let play = rig.stage.play(answer("302 Found", "Location: \(refused.url("b"))"))
+        let list = try await followed(#""request": "\#(play.url("a"))""#, rig)
+        #expect(list.map(\.name) == ["job.redirected", "job.challenged", "job.response", "job.finished"])
+        try #require(list.count == 4)
+        #expect(member(list[0].data, "location") == refused.url("b"))
+        #expect(member(list[1].data, "protectionSpace", "realm") == "r")
+        #expect(member(list[1].data, "answer") == "performDefaultHandling")
+        #expect(member(list[3].data, "challenges", "0", "protectionSpace", "authenticationMethod") == "httpBasic")
+    }
+
+    // DLD-5
+    @Test func `a download tells what its file is called`() async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.play(answer("200 OK", body: "content"))
+        let list = try await followed(#""kind": "download", "request": "\#(play.url("named.txt"))""#, rig)
+        let created = try #require(list.first { $0.name == "job.destinationCreated" })
+        #expect(member(created.data, "filename", as: String.self) == member(list.last?.data ?? [:], "file", "filename"))
     }
 
     // CON-1, CON-6: waited for, polled, followed, or told of.

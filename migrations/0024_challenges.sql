@@ -1,0 +1,2 @@
+-- Who asked a job for credentials, and what was made of it.
+ALTER TABLE results ADD COLUMN challenges json;
