@@ -1,6 +1,6 @@
 """Measures fetchd beside the C limits of the same work, and writes bench.json.
 
-    scripts/bench [--quick] [--rounds N] [--only engine,e2e,bulk] [--limits-only] [--output FILE]
+    scripts/bench [--quick] [--rounds N] [--only engine,e2e,queues,bulk] [--limits-only] [--output FILE]
 
 Limit and ours alternate, round by round, on the same machine with everything (origin, PostgreSQL, client) on it; the
 figures are medians. Ratios are what to compare between machines. Everything stays on loopback and is bounded in count
@@ -12,13 +12,25 @@ import json
 import os
 import pathlib
 import shutil
+import subprocess
 import tempfile
 import time
 
 from database import Database
 from figures import Figures, measure, settle_down, timed
 from origin import Origin
-from processes import ROOT, Failed, raise_descriptor_limit, run, run_as, say, stop_in_order
+from processes import (
+    ROOT,
+    Failed,
+    free_ports,
+    raise_descriptor_limit,
+    run,
+    run_as,
+    say,
+    stop,
+    stop_in_order,
+    wait_until,
+)
 from service import Service
 
 BUILT = ROOT / ".build/bench"
@@ -36,6 +48,7 @@ class Plan:
         self.batch_jobs = 10_000 if quick else 40_000
         self.single_jobs = 5_000 if quick else 20_000
         self.idle_jobs = 60 if quick else 200
+        self.queue_jobs = 1_000 if quick else 4_000
         self.patience = 2 if quick else 20
         self.big_bytes = (256 if quick else 1024) << 20
 
@@ -56,6 +69,18 @@ def build_ours():
     fetchd = pathlib.Path(run([ROOT / "scripts/build-release"]).strip().splitlines()[-1])
     run(["swift", "build", "-c", "release", "--static-swift-stdlib", "--product", "engine-bench"], cwd=ROOT)
     return fetchd, fetchd.with_name("engine-bench")
+
+
+def build_queues():
+    """A Python with the job queues that ours is compared with."""
+    python, wanted = BUILT / "queues/bin/python", ROOT / "Benchmarks/Queues/requirements.txt"
+    stamp = BUILT / "queues/requirements.txt"
+    if not stamp.exists() or stamp.read_text() != wanted.read_text():
+        say("Installing Procrastinate and Celery …")
+        run(["python3", "-m", "venv", "--clear", BUILT / "queues"])
+        run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", wanted])
+        shutil.copy(wanted, stamp)
+    return python
 
 
 def engine(plan, figures, origin, ours):
@@ -132,6 +157,49 @@ def our_e2e(plan, figures, origin, database, service, key, scratch):
     figures.add(e2e_idleP50Ms=idle["p50_ms"], e2e_idleP99Ms=idle["p99_ms"])
 
 
+def queues(plan, figures, origin, database, python, scratch):
+    """The same work by job queues that others use, each as its documentation says."""
+    drivers, url = ROOT / "Benchmarks/Queues", f"{origin.url}/1k"
+    database.psql("postgres", "-c", "DROP DATABASE IF EXISTS procrastinate", "-c", "CREATE DATABASE procrastinate")
+    settle_down(plan, figures)
+    places = {"PGHOST": str(database.directory), "PGUSER": "postgres", "PGDATABASE": "procrastinate"}
+    note_queue(figures, "procrastinate", measure(
+        [python, drivers / "procrastinate_jobs.py", plan.queue_jobs, 64, plan.idle_jobs, url],
+        env={**os.environ, **places}))
+    with Redis(scratch / "redis") as redis:
+        settle_down(plan, figures)
+        note_queue(figures, "celery", measure(
+            [python, drivers / "celery_jobs.py", plan.queue_jobs, 4, plan.idle_jobs, url],
+            env={**os.environ, "REDIS_URL": redis.url}))
+
+
+def note_queue(figures, name, report):
+    figures.add(**{f"{name}_rate": report["rate"], f"{name}_cpuUs": report["cpu_us"],
+                   f"{name}_idleP50Ms": report["p50_ms"], f"{name}_idleP99Ms": report["p99_ms"]})
+
+
+class Redis:
+    """A Redis of the benchmark's own that syncs each write, so that what it took is as safe as in PostgreSQL."""
+
+    def __init__(self, directory):
+        self.directory, self.port = pathlib.Path(directory), free_ports(1)[0]
+        self.url = f"redis://127.0.0.1:{self.port}"
+
+    def __enter__(self):
+        shutil.rmtree(self.directory, ignore_errors=True)
+        self.directory.mkdir()
+        self.process = subprocess.Popen(
+            ["redis-server", "--bind", "127.0.0.1", "--port", str(self.port), "--dir", self.directory, "--save", "",
+             "--appendonly", "yes", "--appendfsync", "always"], stdout=subprocess.DEVNULL)
+        answers = ["redis-cli", "-p", str(self.port), "ping"]
+        wait_until(lambda: subprocess.run(answers, capture_output=True, check=False).stdout == b"PONG\n", 20, "Redis",
+                   self.process)
+        return self
+
+    def __exit__(self, *_):
+        stop(self.process, 20)
+
+
 def bulk(plan, figures, origin, ours, scratch):
     target = scratch / "download"
 
@@ -169,6 +237,10 @@ ROWS = [
     ("jobs/s, durable, one by one", "e2e.singleRate", "e2e.limitSingleRate", "e2e.singleRatio"),
     ("idle latency p50, ms", "e2e.idleP50Ms", "e2e.limitIdleP50Ms", "e2e.idleP50Ratio"),
     ("idle latency p99, ms", "e2e.idleP99Ms", "e2e.limitIdleP99Ms", None),
+    ("jobs/s in batches (beside Procrastinate)", "e2e.batchRate", "procrastinate.rate", None),
+    ("idle latency p50, ms (the same)", "e2e.idleP50Ms", "procrastinate.idleP50Ms", None),
+    ("jobs/s in batches (beside Celery)", "e2e.batchRate", "celery.rate", None),
+    ("idle latency p50, ms (the same)", "e2e.idleP50Ms", "celery.idleP50Ms", None),
     ("download, wall s (limit: curl)", "bulk.downloadWallSeconds", "bulk.curlWallSeconds",
      "bulk.downloadWallRatio"),
     ("download, CPU s", "bulk.downloadCpuSeconds", "bulk.curlCpuSeconds", "bulk.downloadCpuRatio"),
@@ -180,10 +252,10 @@ def table(figures):
     def cell(name):
         value = figures.median(name) if name else None
         return "-" if value is None else f"{value:,.2f}" if value < 1000 else f"{value:,.0f}"
-    print(f"{'':36}{'ours':>12}{'limit':>12}{'ratio':>8}")
+    print(f"{'':42}{'ours':>12}{'limit':>12}{'ratio':>8}")
     for title, ours, limit, ratio in ROWS:
         if figures.median(ours) is not None or figures.median(limit) is not None:
-            print(f"{title:36}{cell(ours):>12}{cell(limit):>12}{cell(ratio):>8}")
+            print(f"{title:42}{cell(ours):>12}{cell(limit):>12}{cell(ratio):>8}")
     idle = min(figures.samples.get("machine.idlePercent", [100]))
     if idle < 80:
         print(f"The machine was busy (only {idle:.0f} % idle before a run): compare ratios, not figures.")
@@ -206,6 +278,7 @@ def serve(stack, origin, database, scratch, fetchd):
 def rounds(options, plan, figures, ours, scratch):
     parts = options.only.split(",")
     services = []
+    python = build_queues() if "queues" in parts else None
     with Origin(scratch / "origin", plan.big_bytes) as origin, Database(scratch / "pg") as database:
         try:
             database.psql("postgres", "-c", "CREATE DATABASE bench")
@@ -219,6 +292,8 @@ def rounds(options, plan, figures, ours, scratch):
                     limit_e2e(plan, figures, origin, database)
                     if ours:
                         our_e2e(plan, figures, origin, database, service, key, scratch)
+                if "queues" in parts:
+                    queues(plan, figures, origin, database, python, scratch)
                 if "bulk" in parts:
                     bulk(plan, figures, origin, ours, scratch)
         except BaseException:
@@ -235,7 +310,7 @@ def main():
     parser = argparse.ArgumentParser(prog="bench", description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one short round, for a first look or a smoke test")
     parser.add_argument("--rounds", type=int, help="default 3, quick 1")
-    parser.add_argument("--only", default="engine,e2e,bulk", help="parts, comma separated")
+    parser.add_argument("--only", default="engine,e2e,queues,bulk", help="parts, comma separated")
     parser.add_argument("--limits-only", action="store_true", help="the C programs alone; builds no Swift")
     parser.add_argument("--output", default=ROOT / "bench.json")
     options = parser.parse_args()
