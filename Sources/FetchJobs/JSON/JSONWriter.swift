@@ -146,22 +146,36 @@ package struct JSONWriter: Sendable {
 
     private mutating func quote(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
-                bytes.append(UInt8(ascii: "\\"))
-                bytes.append(byte)
-            case 0x0A: bytes.append(contentsOf: "\\n".utf8)
-            case 0x0D: bytes.append(contentsOf: "\\r".utf8)
-            case 0x09: bytes.append(contentsOf: "\\t".utf8)
-            case 0..<0x20, 0x7F:
-                let digits = String(byte, radix: 16)
-                bytes.append(contentsOf: (digits.count == 1 ? "\\u000" : "\\u00").utf8)
-                bytes.append(contentsOf: digits.utf8)
-            default: bytes.append(byte)
+        var text = text
+        text.withUTF8 { utf8 in
+            // What stands between two bytes that need an escape goes as it is.
+            var rest = utf8[...]
+            while let index = rest.firstIndex(where: Self.needsEscape) {
+                bytes.append(contentsOf: rest[..<index])
+                escape(rest[index])
+                rest = rest[(index + 1)...]
             }
+            bytes.append(contentsOf: rest)
         }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func needsEscape(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F
+    }
+
+    private mutating func escape(_ byte: UInt8) {
+        bytes.append(UInt8(ascii: "\\"))
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(byte)
+        case 0x0A: bytes.append(UInt8(ascii: "n"))
+        case 0x0D: bytes.append(UInt8(ascii: "r"))
+        case 0x09: bytes.append(UInt8(ascii: "t"))
+        default:
+            let digits = String(byte, radix: 16)
+            bytes.append(contentsOf: (digits.count == 1 ? "u000" : "u00").utf8)
+            bytes.append(contentsOf: digits.utf8)
+        }
     }
 }
 
