@@ -222,6 +222,95 @@ CREATE FUNCTION fetchd.text_of_id(prefix text, id uuid) RETURNS text
     FROM (SELECT B'00' || ('x' || encode(uuid_send(id), 'hex'))::bit(128) AS bits) AS value, generate_series(0, 25) AS n
 $$;
 
+CREATE FUNCTION public.add_job_range(starts_at timestamp with time zone, ends_at timestamp with time zone) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $_$
+DECLARE
+    suffix CONSTANT text := to_char(starts_at AT TIME ZONE 'UTC', 'YYYYMMDD"t"HH24MISS');
+    part text;
+BEGIN
+    IF EXISTS (
+        SELECT FROM job_ranges r WHERE r.starts_at < add_job_range.ends_at AND r.ends_at > add_job_range.starts_at
+    ) THEN
+        RETURN false;
+    END IF;
+    FOREACH part IN ARRAY ARRAY['jobs', 'results', 'attempts'] LOOP
+        EXECUTE format('CREATE TABLE %1$s_%2$s (LIKE %1$s INCLUDING ALL)', part, suffix);
+        -- Attached, not made as a partition at once: so it does not wait for whoever reads the others.
+        EXECUTE format(
+            'ALTER TABLE %1$s ATTACH PARTITION %1$s_%2$s FOR VALUES FROM (%3$L) TO (%4$L)', part, suffix,
+            earliest_id(starts_at), earliest_id(ends_at));
+    END LOOP;
+    INSERT INTO job_ranges (starts_at, ends_at, name) VALUES (add_job_range.starts_at, add_job_range.ends_at, suffix);
+    RETURN true;
+EXCEPTION
+    -- The default partition has rows that would belong there.
+    WHEN check_violation THEN RETURN false;
+END
+$_$;
+
+CREATE TABLE public.job_ranges (
+    starts_at timestamp with time zone NOT NULL,
+    ends_at timestamp with time zone NOT NULL,
+    name text NOT NULL,
+    CONSTRAINT job_ranges_are_not_empty CHECK ((starts_at < ends_at))
+);
+
+CREATE FUNCTION public.drop_job_range(range public.job_ranges, retention interval) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $_$
+DECLARE
+    is_needed boolean;
+BEGIN
+    -- From here on nobody puts a job of it into the queue again.
+    EXECUTE format('LOCK TABLE results_%s IN ACCESS EXCLUSIVE MODE', range.name);
+    EXECUTE format(
+        'SELECT EXISTS (SELECT FROM queue WHERE job_id >= $1 AND job_id < $2)
+            OR EXISTS (SELECT FROM results_%s WHERE finished_at >= now() - $3)', range.name)
+        INTO is_needed
+        USING earliest_id(range.starts_at), earliest_id(range.ends_at), retention;
+    IF is_needed THEN RETURN false; END IF;
+    EXECUTE format('DROP TABLE jobs_%1$s, results_%1$s, attempts_%1$s', range.name);
+    DELETE FROM job_ranges r WHERE r.name = range.name;
+    RETURN true;
+END
+$_$;
+
+CREATE FUNCTION public.earliest_id(at timestamp with time zone) RETURNS uuid
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$
+    SELECT encode(
+        substring(int8send(floor(extract(epoch FROM at) * 1000)::bigint) FROM 3) || decode('00000000000000000000', 'hex'),
+        'hex'
+    )::uuid
+$$;
+
+CREATE FUNCTION public.keep_job_ranges(retention interval) RETURNS integer
+    LANGUAGE plpgsql
+    SET lock_timeout TO '1s'
+    AS $$
+DECLARE
+    width CONSTANT bigint := greatest(3600, extract(epoch FROM retention) / 6);
+    start timestamptz;
+    range job_ranges;
+    dropped integer := 0;
+BEGIN
+    IF NOT pg_try_advisory_xact_lock(hashtext('job_ranges')) THEN RETURN 0; END IF;
+    SELECT greatest(max(r.ends_at), to_timestamp(floor(extract(epoch FROM now()) / width) * width)) INTO start
+    FROM job_ranges r;
+    WHILE start < now() + make_interval(secs => width) LOOP
+        PERFORM add_job_range(start, start + make_interval(secs => width));
+        start := start + make_interval(secs => width);
+    END LOOP;
+    FOR range IN SELECT * FROM job_ranges r WHERE r.ends_at < now() - retention ORDER BY r.starts_at LOOP
+        IF drop_job_range(range, retention) THEN dropped := dropped + 1; END IF;
+    END LOOP;
+    RETURN dropped;
+EXCEPTION
+    WHEN lock_not_available OR deadlock_detected THEN RETURN 0;
+END
+$$;
+
 CREATE FUNCTION public.uuidv7() RETURNS uuid
     LANGUAGE sql PARALLEL SAFE
     AS $$
@@ -248,6 +337,22 @@ CREATE TABLE public.api_keys (
 );
 
 CREATE TABLE public.attempts (
+    tenant_id bigint NOT NULL,
+    job_id uuid NOT NULL,
+    number integer NOT NULL,
+    node_id uuid NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone NOT NULL,
+    state text NOT NULL,
+    error_name text,
+    metrics json,
+    status smallint,
+    next_at timestamp with time zone,
+    CONSTRAINT attempts_state_check CHECK ((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])))
+)
+PARTITION BY RANGE (job_id);
+
+CREATE TABLE public.attempts_default (
     tenant_id bigint NOT NULL,
     job_id uuid NOT NULL,
     number integer NOT NULL,
@@ -410,6 +515,21 @@ CREATE TABLE public.jobs (
     labels text[],
     schedule_id uuid,
     group_id uuid
+)
+PARTITION BY RANGE (id);
+
+CREATE TABLE public.jobs_default (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    spec json NOT NULL,
+    sealed_secrets bytea,
+    host text COLLATE pg_catalog."C",
+    kind text COLLATE pg_catalog."C",
+    session text COLLATE pg_catalog."C",
+    labels text[],
+    schedule_id uuid,
+    group_id uuid
 );
 
 CREATE TABLE public.nodes (
@@ -467,8 +587,34 @@ CREATE TABLE public.results (
     CONSTRAINT results_one_place_for_the_body CHECK (((body IS NULL) OR (blob_id IS NULL))),
     CONSTRAINT results_state CHECK ((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text]))),
     CONSTRAINT results_success_has_a_response CHECK (((state <> 'succeeded'::text) OR ((response IS NOT NULL) AND (error IS NULL))))
-);
+)
+PARTITION BY RANGE (job_id);
 ALTER TABLE ONLY public.results ALTER COLUMN body SET STORAGE EXTERNAL;
+
+CREATE TABLE public.results_default (
+    tenant_id bigint NOT NULL,
+    job_id uuid NOT NULL,
+    state text NOT NULL,
+    started_at timestamp with time zone,
+    finished_at timestamp with time zone DEFAULT now() NOT NULL,
+    status smallint,
+    response json,
+    error_name text,
+    error json,
+    redirects json,
+    body bytea,
+    blob_id uuid,
+    body_bytes bigint,
+    body_digest bytea,
+    file json,
+    challenges json,
+    CONSTRAINT results_a_body_is_measured CHECK (((((body IS NULL) AND (blob_id IS NULL)) = (body_bytes IS NULL)) AND ((body_bytes IS NULL) = (body_digest IS NULL)))),
+    CONSTRAINT results_failure_has_an_error CHECK (((state = 'succeeded'::text) OR ((error IS NOT NULL) AND (error_name IS NOT NULL)))),
+    CONSTRAINT results_one_place_for_the_body CHECK (((body IS NULL) OR (blob_id IS NULL))),
+    CONSTRAINT results_state CHECK ((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text]))),
+    CONSTRAINT results_success_has_a_response CHECK (((state <> 'succeeded'::text) OR ((response IS NOT NULL) AND (error IS NULL))))
+);
+ALTER TABLE ONLY public.results_default ALTER COLUMN body SET STORAGE EXTERNAL;
 
 CREATE TABLE public.schedules (
     tenant_id bigint NOT NULL,
@@ -621,11 +767,20 @@ CREATE TABLE public.webhook_endpoints (
     CONSTRAINT webhook_endpoints_previous_secret_ends CHECK (((sealed_previous_secret IS NULL) = (previous_until IS NULL)))
 );
 
+ALTER TABLE ONLY public.attempts ATTACH PARTITION public.attempts_default DEFAULT;
+
+ALTER TABLE ONLY public.jobs ATTACH PARTITION public.jobs_default DEFAULT;
+
+ALTER TABLE ONLY public.results ATTACH PARTITION public.results_default DEFAULT;
+
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_pkey PRIMARY KEY (tenant_id, id);
 
 ALTER TABLE ONLY public.attempts
     ADD CONSTRAINT attempts_pkey PRIMARY KEY (tenant_id, job_id, number);
+
+ALTER TABLE ONLY public.attempts_default
+    ADD CONSTRAINT attempts_default_pkey PRIMARY KEY (tenant_id, job_id, number);
 
 ALTER TABLE ONLY public.blob_holds
     ADD CONSTRAINT blob_holds_pkey PRIMARY KEY (tenant_id, blob_id, job_id);
@@ -660,8 +815,17 @@ ALTER TABLE ONLY public.idempotency_keys
 ALTER TABLE ONLY public.job_counts
     ADD CONSTRAINT job_counts_pkey PRIMARY KEY (tenant_id, minute, node_id, state);
 
+ALTER TABLE ONLY public.job_ranges
+    ADD CONSTRAINT job_ranges_name_key UNIQUE (name);
+
+ALTER TABLE ONLY public.job_ranges
+    ADD CONSTRAINT job_ranges_pkey PRIMARY KEY (starts_at);
+
 ALTER TABLE ONLY public.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (tenant_id, id);
+
+ALTER TABLE ONLY public.jobs_default
+    ADD CONSTRAINT jobs_default_pkey PRIMARY KEY (tenant_id, id);
 
 ALTER TABLE ONLY public.nodes
     ADD CONSTRAINT nodes_pkey PRIMARY KEY (id);
@@ -671,6 +835,9 @@ ALTER TABLE ONLY public.queue
 
 ALTER TABLE ONLY public.results
     ADD CONSTRAINT results_pkey PRIMARY KEY (tenant_id, job_id);
+
+ALTER TABLE ONLY public.results_default
+    ADD CONSTRAINT results_default_pkey PRIMARY KEY (tenant_id, job_id);
 
 ALTER TABLE ONLY public.schedules
     ADD CONSTRAINT schedules_pkey PRIMARY KEY (tenant_id, id);
@@ -757,29 +924,53 @@ CREATE INDEX idempotency_keys_created_at ON public.idempotency_keys USING btree 
 
 COMMENT ON INDEX public.idempotency_keys_created_at IS 'nodes.tidy';
 
-CREATE INDEX jobs_group ON public.jobs USING btree (tenant_id, group_id, id) WHERE (group_id IS NOT NULL);
+CREATE INDEX jobs_group ON ONLY public.jobs USING btree (tenant_id, group_id, id) WHERE (group_id IS NOT NULL);
 
 COMMENT ON INDEX public.jobs_group IS 'jobs.list of a group, groups.counts';
 
-CREATE INDEX jobs_host ON public.jobs USING btree (tenant_id, host, id);
+CREATE INDEX jobs_default_group ON public.jobs_default USING btree (tenant_id, group_id, id) WHERE (group_id IS NOT NULL);
+
+COMMENT ON INDEX public.jobs_default_group IS 'jobs.list of a group, groups.counts';
+
+CREATE INDEX jobs_host ON ONLY public.jobs USING btree (tenant_id, host, id);
 
 COMMENT ON INDEX public.jobs_host IS 'jobs.list of a host';
 
-CREATE INDEX jobs_kind ON public.jobs USING btree (tenant_id, kind, id) WHERE (kind <> 'data'::text);
+CREATE INDEX jobs_default_host ON public.jobs_default USING btree (tenant_id, host, id);
+
+COMMENT ON INDEX public.jobs_default_host IS 'jobs.list of a host';
+
+CREATE INDEX jobs_kind ON ONLY public.jobs USING btree (tenant_id, kind, id) WHERE (kind <> 'data'::text);
 
 COMMENT ON INDEX public.jobs_kind IS 'jobs.list of downloads and uploads; most jobs are neither';
 
-CREATE INDEX jobs_labels ON public.jobs USING gin (labels) WITH (fastupdate=off) WHERE (labels IS NOT NULL);
+CREATE INDEX jobs_default_kind ON public.jobs_default USING btree (tenant_id, kind, id) WHERE (kind <> 'data'::text);
+
+COMMENT ON INDEX public.jobs_default_kind IS 'jobs.list of downloads and uploads; most jobs are neither';
+
+CREATE INDEX jobs_labels ON ONLY public.jobs USING gin (labels) WITH (fastupdate=off) WHERE (labels IS NOT NULL);
 
 COMMENT ON INDEX public.jobs_labels IS 'jobs.list of labels, which begin with the tenant';
 
-CREATE INDEX jobs_schedule ON public.jobs USING btree (tenant_id, schedule_id, id) WHERE (schedule_id IS NOT NULL);
+CREATE INDEX jobs_default_labels ON public.jobs_default USING gin (labels) WITH (fastupdate=off) WHERE (labels IS NOT NULL);
+
+COMMENT ON INDEX public.jobs_default_labels IS 'jobs.list of labels, which begin with the tenant';
+
+CREATE INDEX jobs_schedule ON ONLY public.jobs USING btree (tenant_id, schedule_id, id) WHERE (schedule_id IS NOT NULL);
 
 COMMENT ON INDEX public.jobs_schedule IS 'jobs.list of a schedule';
 
-CREATE INDEX jobs_session ON public.jobs USING btree (tenant_id, session, id) WHERE (session IS NOT NULL);
+CREATE INDEX jobs_default_schedule ON public.jobs_default USING btree (tenant_id, schedule_id, id) WHERE (schedule_id IS NOT NULL);
+
+COMMENT ON INDEX public.jobs_default_schedule IS 'jobs.list of a schedule';
+
+CREATE INDEX jobs_session ON ONLY public.jobs USING btree (tenant_id, session, id) WHERE (session IS NOT NULL);
 
 COMMENT ON INDEX public.jobs_session IS 'jobs.list of a session';
+
+CREATE INDEX jobs_default_session ON public.jobs_default USING btree (tenant_id, session, id) WHERE (session IS NOT NULL);
+
+COMMENT ON INDEX public.jobs_default_session IS 'jobs.list of a session';
 
 CREATE INDEX queue_cancelling ON public.queue USING btree (node_id) WHERE cancelling;
 
@@ -817,17 +1008,29 @@ CREATE INDEX queue_waiting ON public.queue USING btree (tenant_id, rank, run_at,
 
 COMMENT ON INDEX public.queue_waiting IS 'queue.claim: the next tenant that waits, and the next jobs of one';
 
-CREATE INDEX results_blob_id ON public.results USING btree (blob_id) WHERE (blob_id IS NOT NULL);
+CREATE INDEX results_blob_id ON ONLY public.results USING btree (blob_id) WHERE (blob_id IS NOT NULL);
 
 COMMENT ON INDEX public.results_blob_id IS 'blobs.orphans: a file tells its id only';
 
-CREATE INDEX results_error_name ON public.results USING btree (tenant_id, error_name, job_id) WHERE (error_name IS NOT NULL);
+CREATE INDEX results_default_blob_id ON public.results_default USING btree (blob_id) WHERE (blob_id IS NOT NULL);
+
+COMMENT ON INDEX public.results_default_blob_id IS 'blobs.orphans: a file tells its id only';
+
+CREATE INDEX results_error_name ON ONLY public.results USING btree (tenant_id, error_name, job_id) WHERE (error_name IS NOT NULL);
 
 COMMENT ON INDEX public.results_error_name IS 'jobs.list of an error';
 
-CREATE INDEX results_unsuccessful ON public.results USING btree (tenant_id, state, job_id) WHERE (state <> 'succeeded'::text);
+CREATE INDEX results_default_error_name ON public.results_default USING btree (tenant_id, error_name, job_id) WHERE (error_name IS NOT NULL);
+
+COMMENT ON INDEX public.results_default_error_name IS 'jobs.list of an error';
+
+CREATE INDEX results_unsuccessful ON ONLY public.results USING btree (tenant_id, state, job_id) WHERE (state <> 'succeeded'::text);
 
 COMMENT ON INDEX public.results_unsuccessful IS 'jobs.list of failed and cancelled jobs; jobs.overview';
+
+CREATE INDEX results_default_unsuccessful ON public.results_default USING btree (tenant_id, state, job_id) WHERE (state <> 'succeeded'::text);
+
+COMMENT ON INDEX public.results_default_unsuccessful IS 'jobs.list of failed and cancelled jobs; jobs.overview';
 
 CREATE INDEX schedules_next_run_at ON public.schedules USING btree (next_run_at) WHERE (next_run_at IS NOT NULL);
 
@@ -876,6 +1079,30 @@ COMMENT ON INDEX public.webhook_deliveries_of_job IS 'deliveries.list of a job, 
 CREATE INDEX webhook_deliveries_session ON public.webhook_deliveries USING btree (tenant_id, session_id) WHERE ((state = 'pending'::text) AND (session_id IS NOT NULL));
 
 COMMENT ON INDEX public.webhook_deliveries_session IS 'deliveries.claim: events of a session wait for those of its jobs';
+
+ALTER INDEX public.attempts_pkey ATTACH PARTITION public.attempts_default_pkey;
+
+ALTER INDEX public.jobs_group ATTACH PARTITION public.jobs_default_group;
+
+ALTER INDEX public.jobs_host ATTACH PARTITION public.jobs_default_host;
+
+ALTER INDEX public.jobs_kind ATTACH PARTITION public.jobs_default_kind;
+
+ALTER INDEX public.jobs_labels ATTACH PARTITION public.jobs_default_labels;
+
+ALTER INDEX public.jobs_pkey ATTACH PARTITION public.jobs_default_pkey;
+
+ALTER INDEX public.jobs_schedule ATTACH PARTITION public.jobs_default_schedule;
+
+ALTER INDEX public.jobs_session ATTACH PARTITION public.jobs_default_session;
+
+ALTER INDEX public.results_blob_id ATTACH PARTITION public.results_default_blob_id;
+
+ALTER INDEX public.results_error_name ATTACH PARTITION public.results_default_error_name;
+
+ALTER INDEX public.results_pkey ATTACH PARTITION public.results_default_pkey;
+
+ALTER INDEX public.results_unsuccessful ATTACH PARTITION public.results_default_unsuccessful;
 
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(id);

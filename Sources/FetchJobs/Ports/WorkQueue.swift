@@ -31,7 +31,12 @@ package protocol WorkQueue: Sendable {
     /// Removes what has outlived its use; a node calls it now and then.
     func tidy() async throws(StoreError)
 
-    /// Removes jobs that have been final for this long, some at a time, with their results and attempts.
+    /// Parts jobs by the time they were stored at, and removes parts whose jobs have all been final for this long.
+    ///
+    /// A node calls it now and then; no part is longer than a sixth of that time, or an hour.
+    func keepRanges(for retention: Duration) async throws(StoreError)
+
+    /// Removes jobs that have been final for this long and are in no part that goes as a whole, some at a time.
     ///
     /// - Returns: How many; there may be more when it is not 0.
     func removeFinal(after retention: Duration) async throws(StoreError) -> Int

@@ -235,6 +235,7 @@ package final class Dispatcher: Service, DirectDispatch {
             do throws(StoreError) {
                 try await queue.tidy()
                 if let retention = configuration.retention {
+                    try await queue.keepRanges(for: retention)
                     // Each look ends when nothing is left, so that the next is as short.
                     while !Task.isCancelled, try await queue.removeFinal(after: retention) > 0 {}
                 }
