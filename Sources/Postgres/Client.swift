@@ -29,6 +29,15 @@ package actor Client: QueryRunner, Service {
         package init(connectionString: String) {
             connection = Connection.Configuration(connectionString: connectionString)
         }
+
+        /// How a connection is made that nothing stands between; nil when all are.
+        package var direct: Connection.Configuration? {
+            guard let directConnectionString else { return nil }
+            var direct = connection
+            direct.connectionString = directConnectionString
+            direct.preparesStatements = true
+            return direct
+        }
     }
 
     /// Whether the server can be reached, as far as the last attempt told.
@@ -251,16 +260,17 @@ package actor Client: QueryRunner, Service {
 
     /// What is notified on a channel from now on, over one connection of its own.
     ///
-    /// The stream holds 64 events; when its reader is slower, the oldest are dropped. It ends when the client closes.
+    /// The stream holds 64 events; when its reader is slower, the oldest are dropped. It ends when the client closes,
+    /// and at once when a pooler stands before all connections: it would not pass on what is notified.
     package func notifications(on channel: String) -> AsyncStream<ChannelEvent> {
-        let listener = listener ?? Listener(configuration, loop: loop)
-        if !isClosing { self.listener = listener }
         let (stream, continuation) = AsyncStream.makeStream(
             of: ChannelEvent.self, bufferingPolicy: .bufferingNewest(64))
-        guard !isClosing else {
+        guard !isClosing, configuration.direct != nil || configuration.connection.preparesStatements else {
             continuation.finish()
             return stream
         }
+        let listener = listener ?? Listener(configuration, loop: loop)
+        self.listener = listener
         listener.add(continuation, channel: channel)
         return stream
     }

@@ -24,9 +24,7 @@ final class Listener {
     private var isClosed = false
 
     init(_ configuration: Client.Configuration, loop: EventLoop) {
-        var connection = configuration.connection
-        if let direct = configuration.directConnectionString { connection.connectionString = direct }
-        self.configuration = connection
+        self.configuration = configuration.direct ?? configuration.connection
         self.loop = loop
         backoff = Backoff(configuration)
     }

@@ -15,6 +15,10 @@ import Logging
 struct Settings: CustomStringConvertible {
     /// An external PostgreSQL; nil for the service's own.
     var databaseURL: String?
+    /// The same PostgreSQL without the pooler between it and us, for what a pooler cannot carry.
+    var directDatabaseURL: String?
+    /// Whether statements are kept prepared; not behind a pooler that lends connections for a transaction each.
+    var preparesStatements = true
     /// Whether the schema is brought up to date at start.
     var migratesDatabase = true
     /// Blobs, the private PostgreSQL and, unless they are given, the master keys.
@@ -50,7 +54,14 @@ struct Settings: CustomStringConvertible {
     /// - Parameter reader: Asks the flags first, then the environment.
     init(reader: ConfigReader) throws(Failure) {
         databaseURL = reader.string(forKey: "database.url", isSecret: true)
+        directDatabaseURL = reader.string(forKey: "database.direct.url", isSecret: true)
+        preparesStatements = reader.bool(forKey: "database.preparedStatements", default: preparesStatements)
         migratesDatabase = reader.bool(forKey: "database.migrate", default: migratesDatabase)
+        guard preparesStatements || directDatabaseURL != nil || !migratesDatabase else {
+            throw Failure(
+                description: "DATABASE_PREPARED_STATEMENTS=false needs DATABASE_DIRECT_URL, for what a pooler cannot "
+                    + "carry, or DATABASE_MIGRATE=false")
+        }
         databaseUser = reader.string(forKey: "database.user")
         postgresBinaryDirectory = reader.string(forKey: "postgres.binaryDirectory")
         dataDirectory = reader.string(forKey: "data.directory", default: dataDirectory)

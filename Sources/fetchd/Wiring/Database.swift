@@ -11,6 +11,7 @@ struct Database: Sendable {
     let cluster: PrivateCluster?
     let client: Client
     let loop: EventLoop
+    private let configuration: Client.Configuration
 
     init(_ settings: Settings, logger: Logger) async throws {
         loop = EventLoop(name: "fetchd-db")
@@ -30,7 +31,11 @@ struct Database: Sendable {
                 throw ExitError(.unavailable, "\(error)")
             }
         }
-        client = Client(Client.Configuration(connectionString: connectionString), loop: loop, logger: logger)
+        var configuration = Client.Configuration(connectionString: connectionString)
+        configuration.connection.preparesStatements = settings.preparesStatements
+        configuration.directConnectionString = settings.directDatabaseURL
+        self.configuration = configuration
+        client = Client(configuration, loop: loop, logger: logger)
     }
 
     /// Returns when the database answers.
@@ -48,7 +53,13 @@ struct Database: Sendable {
     /// Applies what is missing of the schema; the names of the steps that were.
     func migrate() async throws -> [String] {
         do {
-            return try await client.withConnection { try await Migrations(Schema.migrations).apply(on: $0) }
+            guard let direct = configuration.direct else {
+                return try await client.withConnection { try await Migrations(Schema.migrations).apply(on: $0) }
+            }
+            let connection = try await Connection.open(direct, on: loop)
+            let result = await Result { try await Migrations(Schema.migrations).apply(on: connection) }
+            await connection.close()
+            return try result.get()
         } catch {
             throw ExitError(.unavailable, "the schema cannot be brought up to date: \(error)")
         }
