@@ -19,10 +19,16 @@ class ThreadedOrigin:
     async def guarded(self, reader, writer):
         try:
             await self.serve(reader, writer)
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, OSError):
             pass
         finally:
             writer.close()
 
     def stop(self):
-        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.loop.call_soon_threadsafe(self.end)
+
+    def end(self):
+        for task in asyncio.all_tasks(self.loop):
+            task.cancel()
+        # Once they have let go of their connections.
+        self.loop.call_later(0.1, self.loop.stop)

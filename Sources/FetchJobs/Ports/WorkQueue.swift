@@ -43,9 +43,11 @@ package protocol WorkQueue: Sendable {
 
     /// Takes jobs from this node that it has without knowing: the answer of the statement that gave them was lost.
     ///
-    /// - Parameter held: Those that it knows of.
+    /// - Parameters:
+    ///   - held: Those that it knows of.
+    ///   - unsent: Attempts that have sent nothing, whatever is stored of them.
     /// - Returns: How many there were.
-    func rescueUnheld(except held: Set<Job.ID>) async throws(StoreError) -> Int
+    func rescueUnheld(except held: Set<Job.ID>, unsent: [ClaimedJob]) async throws(StoreError) -> Int
 
     /// Gives the claims of these jobs back, for other nodes to take: they were not begun.
     func release(_ jobs: [ClaimedJob]) async throws(StoreError)

@@ -16,7 +16,7 @@ extension PostgresWorkQueue {
             ), forgotten AS (
                 DELETE FROM sessions s USING dead WHERE s.kind = 'ephemeral' AND s.node_id = dead.id
             ), lost AS MATERIALIZED (
-                SELECT \(Query.lostColumns)
+                SELECT \(Query.lostColumns) AS is_over
                 FROM queue q
                 JOIN dead ON dead.id = q.node_id
                 FOR UPDATE OF q
@@ -27,13 +27,20 @@ extension PostgresWorkQueue {
         return rows.count
     }
 
-    package func rescueUnheld(except held: Set<Job.ID>) async throws(StoreError) -> Int {
+    package func rescueUnheld(
+        except held: Set<Job.ID>, unsent: [ClaimedJob]
+    ) async throws(StoreError) -> Int {
         try await StoreError.wrap {
             let rows = try await client.query(
                 """
                 -- queue.rescueUnheld
                 WITH lost AS MATERIALIZED (
                     SELECT \(Query.lostColumns)
+                        AND (q.cancelling OR NOT EXISTS (
+                            SELECT
+                            FROM unnest(\(unsent.map(\.id)), \(unsent.map(\.claim))) AS unsent (job_id, claim)
+                            WHERE unsent.job_id = q.job_id AND unsent.claim = q.claim
+                        )) AS is_over
                     FROM queue q
                     -- What was claimed just now may be on its way here.
                     WHERE q.node_id = \(node) AND q.claimed_at < now() - interval '2 seconds'
@@ -52,7 +59,7 @@ extension Query {
     fileprivate static var lostColumns: Query {
         """
         q.tenant_id, q.job_id, q.claim, q.node_id, q.claimed_at, q.endpoint_id, q.session_id, q.cancelling,
-            q.begun OR q.cancelling AS is_over
+            (q.begun OR q.cancelling)
         """
     }
 
@@ -64,7 +71,7 @@ extension Query {
         """
         waiting AS (
             UPDATE queue q
-            SET node_id = NULL, claimed_at = NULL
+            SET node_id = NULL, claimed_at = NULL, begun = false
             FROM lost
             WHERE q.tenant_id = lost.tenant_id AND q.job_id = lost.job_id AND NOT lost.is_over
             RETURNING q.job_id

@@ -28,11 +28,24 @@ extension Dispatcher {
         }
     }
 
+    /// Commits that a request is about to leave; when nobody can tell whether that is committed, it does not leave.
+    nonisolated(nonsending) func begin(_ job: ClaimedJob) async throws(StoreError) -> Bool {
+        do throws(StoreError) {
+            return try await queue.begin(job)
+        } catch {
+            unsent.withLock { $0.append(job) }
+            throw error
+        }
+    }
+
     /// Gives jobs back to the queue that this node has and does not run.
     func rescueUnheld() async {
-        guard doubtUntil.withLock({ $0.map { $0 > .now } ?? false }) else { return }
+        guard doubtUntil.withLock({ $0.map { $0 > .now } ?? false }) else {
+            return unsent.withLock { $0.removeAll() }
+        }
         do throws(StoreError) {
-            let count = try await queue.rescueUnheld(except: running.ids)
+            let unsent = unsent.withLock { $0 }
+            let count = try await queue.rescueUnheld(except: running.ids, unsent: unsent)
             guard count > 0 else { return }
             logger.warning("jobs rescued that were claimed unnoticed", metadata: ["jobs.count": "\(count)"])
             wake()

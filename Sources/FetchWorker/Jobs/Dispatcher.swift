@@ -40,6 +40,8 @@ package final class Dispatcher: Service, DirectDispatch {
     private let lastPulse = Mutex<ContinuousClock.Instant?>(nil)
     /// Until when this node may be given jobs that it does not know of.
     let doubtUntil = Mutex<ContinuousClock.Instant?>(nil)
+    /// Attempts that were given up before they sent anything.
+    let unsent = Mutex<[ClaimedJob]>([])
 
     /// - Parameters:
     ///   - runner: Runs one job, on the executor it names.
@@ -180,7 +182,7 @@ package final class Dispatcher: Service, DirectDispatch {
             let retry = try await runner.retryPolicy(of: job)
             let mayRepeat = retry.mayRepeat(job.spec.request)
             if !mayRepeat {
-                guard try await queue.begin(job) else { return nil }
+                guard try await begin(job) else { return nil }
             }
             let outcome = try await runner.run(job, retry, stop: stop)
             switch stop.reason {

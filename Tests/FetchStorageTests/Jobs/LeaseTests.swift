@@ -116,9 +116,9 @@ import Testing
             let jobs = try await fixture.queue(1).claim(limit: 3)
             let others = try await fixture.queue(0).claim(limit: 1)
             #expect(try await fixture.queue(1).begin(jobs[1]))
-            #expect(try await fixture.queue(1).rescueUnheld(except: []) == 0)
+            #expect(try await fixture.queue(1).rescueUnheld(except: [], unsent: []) == 0)
             try await fixture.database.client.query("UPDATE queue SET claimed_at = now() - interval '3 seconds'")
-            #expect(try await fixture.queue(1).rescueUnheld(except: [jobs[2].id]) == 2)
+            #expect(try await fixture.queue(1).rescueUnheld(except: [jobs[2].id], unsent: []) == 2)
             #expect(try await fixture.store().job(jobs[1].id, of: fixture.tenant)?.state == .failed)
             #expect(try await fixture.queue(1).settle(jobs[0], .make()) == false)
             let again = try await fixture.queue(0).claim(limit: 3)
@@ -127,6 +127,20 @@ import Testing
             #expect(try await fixture.queue(0).settle(others[0], .make()))
             let job = try #require(try await fixture.store().job(jobs[0].id, of: fixture.tenant))
             #expect(job.attempts.map(\.errorName) == ["networkConnectionLost"])
+        }
+    }
+
+    // R3, REL-6
+    @Test func `a job whose request was held back is repeated whatever its method`() async throws {
+        try await StoreFixture.with { fixture in
+            _ = try await fixture.store().enqueue([try .make(method: "POST"), try .make(method: "POST")])
+            let queue = fixture.queue()
+            let jobs = try await queue.claim(limit: 2)
+            for job in jobs { #expect(try await queue.begin(job)) }
+            try await fixture.database.client.query("UPDATE queue SET claimed_at = now() - interval '3 seconds'")
+            #expect(try await queue.rescueUnheld(except: [], unsent: [jobs[0]]) == 2)
+            #expect(try await queue.claim(limit: 2).map(\.id) == [jobs[0].id])
+            #expect(try await fixture.store().job(jobs[1].id, of: fixture.tenant)?.state == .failed)
         }
     }
 
