@@ -55,10 +55,10 @@ extension PostgresWorkQueue {
                     LIMIT 1
                 )
             ), due AS MATERIALIZED (
-                SELECT next.tenant_id, next.job_id
+                SELECT next.row_id
                 FROM share
                 CROSS JOIN LATERAL (
-                    SELECT q.tenant_id, q.job_id
+                    SELECT q.ctid AS row_id
                     FROM queue q
                     WHERE q.tenant_id = share.tenant_id
                         AND q.node_id IS NULL AND NOT q.scheduled AND NOT q.suspended
@@ -71,8 +71,9 @@ extension PostgresWorkQueue {
             ), claimed AS (
                 UPDATE queue q
                 SET node_id = \(node), claim = q.claim + 1, claimed_at = now()
-                FROM due
-                WHERE q.tenant_id = due.tenant_id AND q.job_id = due.job_id
+                -- By their places, which are locked: nobody can tell the planner how few they are, and joined with them
+                -- it would read all that waits.
+                WHERE q.ctid = ANY (ARRAY(SELECT row_id FROM due))
                 RETURNING q.tenant_id, q.job_id, q.claim, q.rank, q.run_at, q.session_id, q.tries, q.expires_at
             )
             SELECT c.job_id, c.tenant_id, j.spec, c.claim, c.rank, c.run_at,
