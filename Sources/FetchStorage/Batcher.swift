@@ -96,7 +96,7 @@ final class Batcher<Item: Sendable, Outcome: Sendable>: Sendable {
         return try own.get()
     }
 
-    private func outcome(of items: [Item]) async -> Result<[Outcome], any Error> {
+    private nonisolated(nonsending) func outcome(of items: [Item]) async -> Result<[Outcome], any Error> {
         do { return .success(try await run(items)) } catch { return .failure(error) }
     }
 

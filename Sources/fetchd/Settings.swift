@@ -19,6 +19,8 @@ struct Settings: CustomStringConvertible {
     var directDatabaseURL: String?
     /// Whether statements are kept prepared; not behind a pooler that lends connections for a transaction each.
     var preparesStatements = true
+    /// How long the database may be away before the node ends, for whoever watches it to start it anew.
+    var databasePatience = Duration.seconds(600)
     /// Whether the schema is brought up to date at start.
     var migratesDatabase = true
     /// Blobs, the private PostgreSQL and, unless they are given, the master keys.
@@ -57,6 +59,7 @@ struct Settings: CustomStringConvertible {
         directDatabaseURL = reader.string(forKey: "database.direct.url", isSecret: true)
         preparesStatements = reader.bool(forKey: "database.preparedStatements", default: preparesStatements)
         migratesDatabase = reader.bool(forKey: "database.migrate", default: migratesDatabase)
+        if let seconds = reader.double(forKey: "database.giveUpSeconds") { databasePatience = .seconds(seconds) }
         guard preparesStatements || directDatabaseURL != nil || !migratesDatabase else {
             throw Failure(
                 description: "DATABASE_PREPARED_STATEMENTS=false needs DATABASE_DIRECT_URL, for what a pooler cannot "

@@ -137,6 +137,32 @@ import Testing
         }
     }
 
+    /// A connection to another database of the same server.
+    private func administrator(of database: TestDatabase) async throws -> Connection {
+        let string = database.connectionString.replacing("dbname=\(database.name)", with: "dbname=postgres")
+        return try await Connection.open(Connection.Configuration(connectionString: string), on: TestDatabase.loop)
+    }
+
+    /// To its clients what a restart is: those who are in are put out, and nobody is let in.
+    private func close(_ database: TestDatabase, _ administrator: Connection) async throws {
+        try await administrator.query("ALTER DATABASE \(.identifier(database.name)) ALLOW_CONNECTIONS false")
+        try await administrator.query(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = \(database.name)")
+    }
+
+    // R6
+    @Test func `a node ends when its database stays away`() async throws {
+        let settings = ["DATABASE_GIVE_UP_SECONDS": "1"]
+        try await ServiceProcess.Place.with(allowing: [], settings: settings) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let administrator = try await administrator(of: place.database)
+            try await close(place.database, administrator)
+            #expect(try await service.waitForEnd() == 69)
+            #expect(service.logged.contains("the database could not be reached"))
+            await administrator.close()
+        }
+    }
+
     // R6
     @Test func `a database that restarts is found again, and loses no job`() async throws {
         let requests = Requests()
@@ -145,18 +171,11 @@ import Testing
             let connection = try await place.database.connect()
             let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
             try await submit(20, "before", origin, to: service)
-            let name: Query = .identifier(place.database.name)
-            let administrator = try await Connection.open(
-                Connection.Configuration(
-                    connectionString: place.database.connectionString.replacing(
-                        "dbname=\(place.database.name)", with: "dbname=postgres")),
-                on: TestDatabase.loop)
-            // To its clients, the same: nobody is let in for a while, and those who are in are put out.
-            try await administrator.query("ALTER DATABASE \(name) ALLOW_CONNECTIONS false")
-            try await administrator.query(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = \(place.database.name)")
+            let administrator = try await administrator(of: place.database)
+            try await close(place.database, administrator)
             try await until { try await service.request(.get, "/readyz").status == 503 }
-            try await administrator.query("ALTER DATABASE \(name) ALLOW_CONNECTIONS true")
+            try await administrator.query(
+                "ALTER DATABASE \(.identifier(place.database.name)) ALLOW_CONNECTIONS true")
             try await until { try await service.request(.get, "/readyz").status == 200 }
             try await submit(20, "after", origin, to: service)
             await connection.close()

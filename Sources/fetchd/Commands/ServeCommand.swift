@@ -24,6 +24,9 @@ struct ServeCommand: AsyncParsableCommand {
               SERVER_AUTHENTICATION_FAILURES_PER_ADDRESS
                                                    wrong keys from one address in a minute (10)
               DATABASE_MIGRATE                     false: leave the schema to "fetchd migrate" (true)
+              DATABASE_DIRECT_URL                  the same PostgreSQL past a pooler in transaction mode
+              DATABASE_PREPARED_STATEMENTS         false: behind such a pooler (true)
+              DATABASE_GIVE_UP_SECONDS             time for the database to come back before the node ends (600)
               FETCHD_MASTER_KEYS                   what secrets in the database are sealed with, as 1:BASE64 of
                                                    32 bytes, a new key before older ones; required with DATABASE_URL,
                                                    otherwise made once and kept in the data directory

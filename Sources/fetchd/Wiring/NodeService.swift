@@ -156,9 +156,10 @@ private struct RunningNode {
         let janitor = Janitor(
             leftovers: PostgresLeftoverStore(client: database.client), retention: settings.retention, blobs: blobs,
             catalog: catalog, area: area, uploads: uploads, logger: logger)
+        let watch = DatabaseWatch(client: database.client, patience: settings.databasePatience)
         services = [
-            database.client, stores.cacheKeeper, stores.credentialUses, dispatcher, ephemeral, keeper, scheduleKeeper,
-            courier, notices, janitor, server,
+            database.client, watch, stores.cacheKeeper, stores.credentialUses, dispatcher, ephemeral, keeper,
+            scheduleKeeper, courier, notices, janitor, server,
         ]
     }
 
