@@ -19,13 +19,13 @@ import tempfile
 import threading
 import time
 
+from binaries import LOAD, build
 from database import Database
 from figures import Figures, measure, settle_down, timed
 from origin import Origin
-from processes import ROOT, Failed, raise_descriptor_limit, run, run_as, say, stop_in_order, wait_until
+from processes import ROOT, Failed, raise_descriptor_limit, run_as, say, stop_in_order, wait_until
 from service import Service
 
-LOAD = ROOT / ".build/bench/load"
 FINAL = ("succeeded", "failed", "cancelled")
 
 
@@ -36,15 +36,6 @@ class Plan:
         self.flat_bytes = (1 if quick else 10) << 30
         self.slow_jobs = 500 if quick else 9_000
         self.store_jobs = 4_000 if quick else 20_000
-
-
-def build():
-    say("Building fetchd for release …")
-    LOAD.parent.mkdir(parents=True, exist_ok=True)
-    run(["gcc", "-O2", "-Wall", "-Wextra", "-o", LOAD, ROOT / "Benchmarks/Load/load.c"])
-    if given := os.environ.get("FETCHD"):
-        return pathlib.Path(given).resolve()
-    return pathlib.Path(run([ROOT / "scripts/build-release"]).strip().splitlines()[-1])
 
 
 class Bench:

@@ -54,6 +54,8 @@ class KillBackends:
         pids = place.database.psql("postgres", "-c", f"SELECT pid {self.every}").split()
         if pids:
             os.kill(int(pids[0]), signal.SIGKILL)
+            time.sleep(0.2)
+            place.database.wait_until_ready()
 
 
 class LoseConnections:

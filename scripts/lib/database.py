@@ -56,6 +56,9 @@ class Database:
         command = [f"{bindir()}/postgres", "-D", self.directory / "data", "-k", self.directory, *settings]
         with open(f"{self.directory}.log", "a", encoding="utf-8") as log:
             self.process = subprocess.Popen([*self.drop, *command], cwd="/", stderr=log)
+        self.wait_until_ready()
+
+    def wait_until_ready(self):
         ready = [f"{bindir()}/pg_isready", "-q", "-U", "postgres", "-h", str(self.directory)]
         wait_until(lambda: subprocess.run(ready, check=False).returncode == 0, 60, "PostgreSQL", self.process)
 

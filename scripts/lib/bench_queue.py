@@ -1,0 +1,245 @@
+"""Measures whether the database stays healthy under a service, and writes bench-queue.json.
+
+    scripts/bench-queue [--quick] [--only idle,snapshot,claims] [--finished N] [--waiting N] [--output FILE]
+
+One service over a durable PostgreSQL, one nginx, all on loopback. Idle: the statements that a node which has nothing
+to do sends a second. Snapshot: jobs a second while another client has a transaction open, beside before. Claims: how
+long a claim takes in a new database, and beside millions of finished and of waiting jobs, and how the service starts
+over those.
+"""
+import argparse
+import base64
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+
+from binaries import LOAD, build
+from database import Database, bindir
+from figures import Figures, measure, settle_down
+from origin import Origin
+from processes import ROOT, Failed, raise_descriptor_limit, run_as, say, stop, stop_in_order, wait_until
+from service import Service
+
+DATABASE_SETTINGS = {
+    "shared_preload_libraries": "pg_stat_statements", "pg_stat_statements.track": "top", "log_min_messages": "warning",
+    "max_wal_size": "16GB", "checkpoint_timeout": "30min",
+}
+MARKS = [
+    ("statements a second, idle", "idle.statementsPerSecond", "<", 1),
+    ("jobs/s beside an open transaction, ratio", "snapshot.ratio", "≥", 0.9),
+    ("a claim in a new database, p99 ms", "claims.newP99Ms", None, None),
+    ("the same beside many jobs, p99 ms", "claims.fullP99Ms", "≤", 20),
+    ("ratio", "claims.p99Ratio", "≤", 1.2),
+    ("p50 in a new database, ms", "claims.newP50Ms", None, None),
+    ("p50 beside many jobs, ms", "claims.fullP50Ms", None, None),
+    ("start over the waiting jobs, s until ready", "restart.readySeconds", None, None),
+    ("s until the first of them was done", "restart.firstDoneSeconds", None, None),
+    ("memory then, MB", "restart.memoryMB", None, None),
+]
+
+
+class Plan:
+    def __init__(self, quick):
+        self.patience = 2 if quick else 20
+        self.idle_seconds = 15 if quick else 120
+        self.snapshot_seconds = 20 if quick else 600
+        self.snapshot_jobs = 2_000 if quick else 10_000
+        self.finished = 100_000 if quick else 10_000_000
+        self.waiting = 50_000 if quick else 1_000_000
+        self.claimed_jobs = 10_000 if quick else 40_000
+
+
+def generate(database, url, waiting, finished):
+    """Rows as the service would have left them, stored a month ago (finished) or a moment ago."""
+    spec = json.dumps({"kind": "data", "request": {"url": url, "method": "GET"}, "priority": 0.5})
+    make = f"""
+        CREATE TEMPORARY TABLE made AS
+        SELECT overlay(
+            uuid_send(gen_random_uuid()) PLACING
+            substring(int8send(floor(extract(epoch FROM %s) * 1000)::bigint) FROM 3) FROM 1 FOR 6
+        ) AS bytes FROM generate_series(1, %d) AS n;
+        ALTER TABLE made ADD COLUMN id uuid;
+        UPDATE made SET id = encode(bytes, 'hex')::uuid;
+        INSERT INTO jobs (tenant_id, id, spec, kind, host) SELECT 1, id, '{spec}', 'data', '127.0.0.1' FROM made;
+    """
+    while finished > 0:
+        count = min(finished, 500_000)
+        database.psql("fetchd", "-c", make % ("now() - interval '30 days' + n * interval '10 ms'", count) + """
+            INSERT INTO results (tenant_id, job_id, state, started_at, finished_at, status, response, body, body_bytes,
+                body_digest)
+            SELECT 1, id, 'succeeded', now() - interval '29 days', now() - interval '29 days', 200,
+                '{"status":200,"mimeType":"text/plain"}', repeat('x', 64)::bytea, 64, repeat('d', 32)::bytea
+            FROM made;
+            INSERT INTO attempts (tenant_id, job_id, number, node_id, started_at, finished_at, state, status, metrics)
+            SELECT 1, id, 1, id, now() - interval '29 days', now() - interval '29 days', 'succeeded', 200, '[]'
+            FROM made;
+            DROP TABLE made""")
+        finished -= count
+    while waiting > 0:
+        count = min(waiting, 500_000)
+        database.psql("fetchd", "-c", make % ("now()", count) + """
+            INSERT INTO queue (tenant_id, job_id, rank) SELECT 1, id, 500 FROM made;
+            DROP TABLE made""")
+        waiting -= count
+    database.psql("fetchd", "-c", "VACUUM ANALYZE")
+
+
+class Bench:
+    def __init__(self, plan, figures, origin, database, service):
+        self.plan, self.figures, self.origin, self.database, self.service = plan, figures, origin, database, service
+
+    def number(self, query):
+        return float(self.database.psql("fetchd", "-c", query).strip() or 0)
+
+    def wait_until_idle(self, seconds=300):
+        wait_until(lambda: self.number("SELECT count(*) FROM (SELECT FROM queue LIMIT 1) AS waiting") == 0, seconds,
+                   "the queue is not empty")
+
+    def idle(self):
+        """By pg_stat_statements, which another database asks: so its own are not among them."""
+        count = """
+            SELECT coalesce(sum(s.calls), 0)
+            FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid
+            WHERE d.datname = 'fetchd'"""
+        self.database.psql("postgres", "-c", "CREATE EXTENSION IF NOT EXISTS pg_stat_statements")
+        with self.service:
+            time.sleep(10)
+            before = float(self.database.psql("postgres", "-c", count))
+            time.sleep(self.plan.idle_seconds)
+            sent = float(self.database.psql("postgres", "-c", count)) - before
+        self.figures.add(idle_statementsPerSecond=sent / self.plan.idle_seconds)
+
+    def rate(self, key, seconds, lines):
+        """Jobs a second, in batches of 100, for as long as this or longer."""
+        load = [LOAD, "-m", "POST", "-t", 150, "-H", f"Authorization: Bearer {key}", "-c", 4, "-b", lines, "-n",
+                self.plan.snapshot_jobs // 100, "-H", "Content-Type: application/x-ndjson",
+                f"{self.service.url}/v1/jobs/batch"]
+        begin, jobs = time.monotonic(), 0
+        while time.monotonic() < begin + seconds:
+            measure(load)
+            self.wait_until_idle()
+            jobs += self.plan.snapshot_jobs
+        return jobs / (time.monotonic() - begin)
+
+    def snapshot(self):
+        lines = self.origin.directory / "jobs.ndjson"
+        lines.write_text((json.dumps({"request": {"url": f"{self.origin.url}/1k"}}) + "\n") * 100)
+        with self.service:
+            key = self.service.create_key()
+            self.rate(key, 1, lines)
+            settle_down(self.plan, self.figures)
+            before = self.rate(key, min(60, self.plan.snapshot_seconds), lines)
+            command = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM queue; SELECT pg_sleep(100000)"
+            holder = subprocess.Popen(
+                [f"{bindir()}/psql", "-qXAt", "-d", self.database.conninfo("fetchd"), "-c", command],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                held = self.rate(key, self.plan.snapshot_seconds, lines)
+            finally:
+                stop(holder)
+        self.figures.add(snapshot_beforeRate=before, snapshot_heldRate=held, snapshot_ratio=held / before)
+
+    def done(self):
+        return self.number("SELECT coalesce(sum(jobs), 0) FROM job_counts")
+
+    def claim_times(self, jobs):
+        """Milliseconds of each claim that took jobs, by the database's log, until so many are done."""
+        log = pathlib.Path(f"{self.database.directory}.log")
+        self.database.psql("fetchd", "-c", "ALTER DATABASE fetchd SET log_min_duration_statement = 0")
+        start, begin = log.stat().st_size, time.monotonic()
+        done = self.done()
+        self.service.start(seconds=300)
+        ready = time.monotonic() - begin
+        try:
+            wait_until(lambda: self.done() > done, 120, "no job is done")
+            first = time.monotonic() - begin
+            status = pathlib.Path(f"/proc/{self.service.process.pid}/status").read_text()
+            memory = int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+            wait_until(lambda: self.done() >= done + jobs, 300, "jobs are not done")
+        finally:
+            self.service.stop()
+            self.database.psql("fetchd", "-c", "ALTER DATABASE fetchd RESET log_min_duration_statement")
+        with open(log, encoding="utf-8", errors="replace") as file:
+            file.seek(start)
+            text = file.read()
+        times = sorted(float(found) for found in
+                       re.findall(r"duration: ([\d.]+) ms  execute [^:]*: -- queue\.claim", text))
+        if len(times) < 20:
+            raise Failed(f"only {len(times)} claims are in the database's log")
+        return times, ready, first, memory
+
+    def claims(self):
+        url = f"{self.origin.url}/1k"
+        with self.service:
+            pass
+        self.database.psql("fetchd", "-c", "TRUNCATE queue, jobs, results, attempts")
+        generate(self.database, url, self.plan.claimed_jobs, 0)
+        settle_down(self.plan, self.figures)
+        say("Claims in a new database …")
+        new, *_ = self.claim_times(self.plan.claimed_jobs * 3 // 4)
+        self.database.psql("fetchd", "-c", "TRUNCATE queue, jobs, results, attempts")
+        say(f"Making {self.plan.finished} finished and {self.plan.waiting} waiting jobs …")
+        generate(self.database, url, self.plan.waiting, self.plan.finished)
+        settle_down(self.plan, self.figures)
+        say("Claims beside them …")
+        full, ready, first, memory = self.claim_times(self.plan.claimed_jobs * 3 // 4)
+        for name, times in (("new", new), ("full", full)):
+            self.figures.add(**{f"claims_{name}P50Ms": times[len(times) // 2],
+                                f"claims_{name}P99Ms": times[len(times) * 99 // 100],
+                                f"claims_{name}Count": len(times)})
+        self.figures.ratio("claims.p99Ratio", "claims.fullP99Ms", "claims.newP99Ms")
+        self.figures.add(claims_finished=self.plan.finished, claims_waiting=self.plan.waiting,
+                         restart_readySeconds=ready, restart_firstDoneSeconds=first, restart_memoryMB=memory)
+
+
+def table(figures):
+    print(f"{'':44}{'figure':>12}{'mark':>10}")
+    for title, name, sense, mark in MARKS:
+        value = figures.median(name)
+        if value is not None:
+            print(f"{title:44}{value:>12,.2f}{f'{sense} {mark}' if sense else '':>10}")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="bench-queue", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="short, and with few rows")
+    parser.add_argument("--only", default="idle,snapshot,claims", help="parts, comma separated")
+    parser.add_argument("--finished", type=int, help="finished jobs beside the claims")
+    parser.add_argument("--waiting", type=int, help="waiting jobs beside the claims")
+    parser.add_argument("--seconds", type=int, help="how long the transaction is open")
+    parser.add_argument("--output", default=ROOT / "bench-queue.json")
+    options = parser.parse_args()
+    plan = Plan(options.quick)
+    plan.finished = options.finished or plan.finished
+    plan.waiting = options.waiting or plan.waiting
+    plan.snapshot_seconds = options.seconds or plan.snapshot_seconds
+    stop_in_order()
+    raise_descriptor_limit()
+    fetchd = build()
+    figures, scratch = Figures(), pathlib.Path(tempfile.mkdtemp(prefix="fetchd-queue-"))
+    scratch.chmod(0o755)
+    settings = {"WORKER_MAXIMUM_CONNECTIONS_PER_HOST": "64",
+                "FETCHD_MASTER_KEYS": "1:" + base64.b64encode(os.urandom(32)).decode()}
+    try:
+        with Origin(scratch / "origin", 1 << 20) as origin, Database(scratch / "pg", DATABASE_SETTINGS) as database:
+            database.psql("postgres", "-c", "CREATE DATABASE fetchd")
+            with open(scratch / "fetchd.log", "w", encoding="utf-8") as log:
+                service = Service(fetchd, scratch / "data", [f"127.0.0.1:{origin.port}"], database.url("fetchd"),
+                                  log=log, settings=settings)
+                for part in options.only.split(","):
+                    say(f"{part} …")
+                    getattr(Bench(plan, figures, origin, database, service), part)()
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    table(figures)
+    figures.add(machine_processors=os.cpu_count())
+    figures.write(options.output)
+
+
+run_as("bench-queue", main)

@@ -1,0 +1,17 @@
+"""The programs that benchmarks of jobs run: the service, and the driver that submits to it."""
+import os
+import pathlib
+
+from processes import ROOT, run, say
+
+LOAD = ROOT / ".build/bench/load"
+
+
+def build():
+    """The service, built for release unless FETCHD names it; the load driver is there then too."""
+    LOAD.parent.mkdir(parents=True, exist_ok=True)
+    run(["gcc", "-O2", "-Wall", "-Wextra", "-o", LOAD, ROOT / "Benchmarks/Load/load.c"])
+    if given := os.environ.get("FETCHD"):
+        return pathlib.Path(given).resolve()
+    say("Building fetchd for release …")
+    return pathlib.Path(run([ROOT / "scripts/build-release"]).strip().splitlines()[-1])
