@@ -92,6 +92,7 @@ package final class Dispatcher: Service, DirectDispatch {
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepPulse() } }
+                group.addTask { await self.cancelWhenShuttingDown { await self.keepTidy() } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepClaiming() } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepSchedule() } }
                 group.addTask { await self.limitDrain() }
@@ -226,24 +227,10 @@ package final class Dispatcher: Service, DirectDispatch {
     // MARK: Lease
 
     private func keepPulse() async {
-        var untilTidy = 0
         while !Task.isCancelled {
             try? await Task.sleep(for: configuration.pulseInterval)
             guard !Task.isCancelled else { return }
             await pulse()
-            untilTidy -= 1
-            guard untilTidy < 0 else { continue }
-            untilTidy = 720
-            do throws(StoreError) {
-                try await queue.tidy()
-                if let retention = configuration.retention {
-                    try await queue.keepRanges(for: retention)
-                    // Each look ends when nothing is left, so that the next is as short.
-                    while !Task.isCancelled, try await queue.removeFinal(after: retention) > 0 {}
-                }
-            } catch {
-                logger.warning("tidying failed", metadata: ["error": "\(error)"])
-            }
         }
     }
 
