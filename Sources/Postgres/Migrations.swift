@@ -63,10 +63,12 @@ package struct Migrations: Sendable {
         try await connection.query("SELECT pg_advisory_lock(\(Self.lock))")
         do {
             let applied = try await applyPending(on: connection)
+            try await connection.query("RESET search_path")
             try await connection.query("SELECT pg_advisory_unlock(\(Self.lock))")
             return applied
         } catch {
             // The session's end unlocks as well, and the first error is the one to report.
+            _ = try? await connection.query("RESET search_path")
             _ = try? await connection.query("SELECT pg_advisory_unlock(\(Self.lock))")
             throw error
         }
@@ -85,6 +87,7 @@ package struct Migrations: Sendable {
     private static var lock: Int64 { 0x6665_7463_6864 }
 
     private func applyPending(on connection: Connection) async throws -> [String] {
+        try await pinSchema(on: connection)
         try await connection.query(
             """
             -- migrations.ledger
@@ -102,6 +105,30 @@ package struct Migrations: Sendable {
             try await apply(migration, checksum: checksums[migration.name] ?? "", on: connection)
         }
         return pending.map(\.name)
+    }
+
+    /// Lets names without a schema mean the one that has the ledger, or is to have it.
+    ///
+    /// A migration may make a schema that is called like the user: those after it would look there first.
+    private func pinSchema(on connection: Connection) async throws {
+        try await connection.query(
+            """
+            -- migrations.schema
+            SELECT set_config(
+                'search_path',
+                coalesce(
+                    (
+                        SELECT quote_ident(n.nspname)
+                        FROM pg_class c
+                        JOIN pg_namespace n ON n.oid = c.relnamespace
+                        WHERE c.oid = to_regclass('schema_migrations')
+                    ),
+                    quote_ident(current_schema())
+                ),
+                false
+            )
+            """
+        )
     }
 
     private func apply(_ migration: Migration, checksum: String, on connection: Connection) async throws {

@@ -30,6 +30,22 @@ import Testing
         }
     }
 
+    @Test func `a schema that is called like the user does not take the tables that come after it`() async throws {
+        let schema = Migration(
+            name: "0002_s.sql", sql: "DO $$ BEGIN EXECUTE format('CREATE SCHEMA %I', current_user); END $$")
+        let third = Migration(name: "0003_c.sql", sql: "CREATE TABLE c (n int)")
+        try await TestDatabase.with { database in
+            let connection = try await database.connect()
+            #expect(try await Migrations([first, schema]).apply(on: connection).count == 2)
+            let again = try await database.connect()
+            #expect(try await Migrations([first, schema, third]).apply(on: again) == ["0003_c.sql"])
+            let rows = try await again.query("SELECT to_regclass('public.c') IS NOT NULL")
+            #expect(try rows.first?.decode(Bool.self, at: 0) == true)
+            await connection.close()
+            await again.close()
+        }
+    }
+
     @Test func `several processes at once apply each once`() async throws {
         try await TestDatabase.with { database in
             let applied = try await withThrowingTaskGroup(of: [String].self) { group in
