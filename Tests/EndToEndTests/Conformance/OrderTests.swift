@@ -1,3 +1,4 @@
+import FetchEngine
 import Foundation
 import HTTPTypes
 import TestSupport
@@ -18,8 +19,11 @@ import Testing
 
     /// The events of a job up to its end.
     private func events(_ id: String, _ rig: Rig) async throws -> [Event] {
-        let text = try await rig.service.request(.get, "/v1/jobs/\(id)/events").text
-        return text.components(separatedBy: "\n\n").filter { $0.contains("event: ") }.map { block in
+        Self.events(in: try await rig.service.request(.get, "/v1/jobs/\(id)/events").text)
+    }
+
+    private static func events(in text: String) -> [Event] {
+        text.components(separatedBy: "\n\n").filter { $0.contains("event: ") }.map { block in
             let lines = block.split(separator: "\n")
             func value(_ name: String) -> String {
                 String(lines.first { $0.hasPrefix(name + ": ") }?.dropFirst(name.count + 2) ?? "")
@@ -53,14 +57,16 @@ import Testing
             try connection.send(pattern(100_000))
         }
         let id = try await rig.submit(#"{"kind": "\#(kind)", "request": "\#(play.url("f"))"}"#)
-        async let all = events(id, rig)
-        for (number, gate) in gates.enumerated() {
-            _ = try await rig.service.job(id) {
-                member($0, "progress", "bytesReceived") == (number + 1) * 100_000
+        var (text, opened) = ("", 0)
+        for try await chunk in try await rig.service.stream("/v1/jobs/\(id)/events").0 {
+            text += String(decoding: chunk, as: UTF8.self)
+            // Each part waits until that before it was told of.
+            while opened < gates.count, text.contains("\"bytesReceived\":\((opened + 1) * 100_000)") {
+                gates[opened].open()
+                opened += 1
             }
-            gate.open()
         }
-        let list = try await all
+        let list = Self.events(in: text)
         #expect(list.last?.name == "job.finished")
         let before = list.prefix { $0.name != "job.response" }
         #expect(before.allSatisfy { $0.name == "job.progress" && $0.data["bytesReceived"] as? Int == 0 })
