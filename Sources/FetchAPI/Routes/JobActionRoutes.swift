@@ -9,6 +9,14 @@ struct JobActionRoutes: Sendable {
         case cancel, suspend, resume, retry, delete
     }
 
+    /// What an export says of a job.
+    enum ExportForm: String, CaseIterable {
+        /// All there is to know.
+        case job
+        /// What was asked for, to be asked for again.
+        case submission
+    }
+
     /// How many jobs one request deals with.
     static let maximumJobs = 10_000
     /// How many are dealt with at once.
@@ -101,7 +109,9 @@ struct JobActionRoutes: Sendable {
     // MARK: Export
 
     private func export(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        let filter = try JobFilter(try call.query(allowing: JobFilter.parameters))
+        let query = try call.query(allowing: JobFilter.parameters.union(["form"]))
+        let filter = try JobFilter(query)
+        let form = try query.oneOf("form", ExportForm.self) ?? .job
         // Looked at before the status is sent, so that a store that is away is not a broken answer.
         let first = try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: Self.pageSize))
         let jobs = jobs
@@ -115,7 +125,8 @@ struct JobActionRoutes: Sendable {
                 while let last = page.last {
                     for summary in page {
                         guard let job = try await jobs.job(summary.id, of: tenant) else { continue }
-                        try await writer.write(ByteBuffer(bytes: job.json + [UInt8(ascii: "\n")]))
+                        let line = form == .job ? job.json : job.submission
+                        try await writer.write(ByteBuffer(bytes: line + [UInt8(ascii: "\n")]))
                     }
                     guard page.count == Self.pageSize else { break }
                     page = try await jobs.jobs(
@@ -124,5 +135,15 @@ struct JobActionRoutes: Sendable {
                 try await writer.finish(nil)
             }
         )
+    }
+}
+
+extension Job {
+    /// What its client asked for, without what the service has said itself.
+    fileprivate var submission: [UInt8] {
+        guard var asked = storedSpec else { return spec.bytes }
+        asked.schedule = nil
+        asked.scheduledAt = nil
+        return asked.json
     }
 }
