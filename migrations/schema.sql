@@ -762,6 +762,8 @@ CREATE TABLE public.webhook_endpoints (
     previous_until timestamp with time zone,
     rotation text,
     rotated_at timestamp with time zone,
+    sealed_identity bytea,
+    server_trust json,
     CONSTRAINT webhook_endpoints_disabled_has_a_reason CHECK (((disabled_at IS NULL) = (disabled_reason IS NULL))),
     CONSTRAINT webhook_endpoints_disabled_reason CHECK ((disabled_reason = ANY (ARRAY['failing'::text, 'gone'::text, 'requested'::text]))),
     CONSTRAINT webhook_endpoints_previous_secret_ends CHECK (((sealed_previous_secret IS NULL) = (previous_until IS NULL)))

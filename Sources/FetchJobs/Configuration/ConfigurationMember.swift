@@ -100,6 +100,16 @@ extension ConfigurationGroup {
         check(reader)
     }
 
+    /// The group alone, as ``init(stored:)`` reads it back.
+    package var json: RawJSON { RawJSON(JSONWriter.object(write)) }
+
+    /// - Throws: ``InvalidInput`` when it breaks a rule.
+    package init(stored json: JSONValue) throws(InvalidInput) {
+        let check = InputCheck()
+        self.init(reader: JSONReader(json, check: check))
+        try check.finish()
+    }
+
     func write(_ writer: inout JSONWriter) {
         for member in Self.members where member.isSet(self) {
             writer.name(member.name)

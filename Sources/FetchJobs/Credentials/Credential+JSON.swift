@@ -53,7 +53,7 @@ extension Credential {
         return AWSKeys(secretAccessKey: secret, sessionToken: token, region: region, service: service)
     }
 
-    private static func identity(_ object: JSONObjectReader, of reader: JSONReader) -> ClientIdentity? {
+    static func identity(_ object: JSONObjectReader, of reader: JSONReader) -> ClientIdentity? {
         let passphrase = object["passphrase"].map { $0.secret() } ?? .some(nil)
         do {
             if let file = object["pkcs12"] {

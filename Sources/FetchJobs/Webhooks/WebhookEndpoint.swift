@@ -47,6 +47,10 @@ package struct WebhookEndpoint: Sendable {
     package var url: URLRecord
     package var events: [WebhookEvent]
     package var secret: WebhookSecret
+    /// Who is believed to vouch for the receiver; nothing set for those that the system trusts.
+    package var serverTrust = Configuration.ServerTrust()
+    /// The certificate that the receiver is shown when it asks for one.
+    package var clientIdentity: ClientIdentity?
     package let createdAt: Timestamp
     package var previousSecret: PreviousSecret?
     /// Since when every attempt has failed.
@@ -79,11 +83,22 @@ package struct WebhookEndpoint: Sendable {
         return [secret, previousSecret.secret]
     }
 
+    /// Refuses a certificate that would never be shown.
+    package func check() throws(InvalidInput) {
+        guard clientIdentity != nil, url.scheme != "https" else { return }
+        throw InvalidInput(pointer: "/clientCertificate", message: "is for https URLs: others cannot ask for it")
+    }
+
     /// Writes the endpoint without its secrets.
     package func write(_ writer: inout JSONWriter) {
         writer.member("id", id.description)
         writer.member("url", url.description)
         writer.member("events", array: { writer in events.forEach { writer.value($0.rawValue) } })
+        if serverTrust != .init() { writer.member("serverTrust", object: serverTrust.write) }
+        if let clientIdentity {
+            writer.member(
+                "clientCertificate", object: { $0.member("sha256", clientIdentity.fingerprint.description) })
+        }
         writer.member("createdAt", createdAt.description)
         writer.member("enabled", disabling == nil)
         writer.member("disabledAt", disabling?.at.description)

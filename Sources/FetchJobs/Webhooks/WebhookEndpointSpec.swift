@@ -6,6 +6,8 @@ package import FetchEngine
 package struct WebhookEndpointSpec: Sendable {
     package let url: URLRecord
     package let events: [WebhookEvent]
+    package let serverTrust: Configuration.ServerTrust
+    package let clientIdentity: ClientIdentity?
 
     /// Reads and checks the body of a request for a new endpoint.
     ///
@@ -13,13 +15,29 @@ package struct WebhookEndpointSpec: Sendable {
     package init(json: JSONValue) throws(InvalidInput) {
         let check = InputCheck()
         let reader = JSONReader(json, check: check)
-        let object = reader.object(of: ["url", "events"])
+        let object = reader.object(of: ["url", "events", "serverTrust", "clientCertificate"])
         let url = object?.required("url").flatMap { $0.webhookURL() }
         let events = object?["events"]?.webhookEvents()
+        serverTrust = object?["serverTrust"].map { Configuration.ServerTrust(reader: $0) } ?? .init()
+        clientIdentity = object?["clientCertificate"].flatMap { ClientIdentity(reader: $0) }
         try check.finish()
         guard let url else { throw InvalidInput(pointer: "/url", message: "is required") }
         self.url = url
         self.events = events ?? WebhookEvent.ends
+    }
+
+    /// The endpoint that is asked for.
+    package func endpoint(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) -> WebhookEndpoint {
+        var endpoint = WebhookEndpoint(id: id, tenant: tenant, url: url, events: events)
+        endpoint.serverTrust = serverTrust
+        endpoint.clientIdentity = clientIdentity
+        return endpoint
+    }
+
+    /// Whether an endpoint is what is asked for.
+    package func describes(_ endpoint: WebhookEndpoint) -> Bool {
+        endpoint.url == url && endpoint.events == events && endpoint.serverTrust == serverTrust
+            && endpoint.clientIdentity == clientIdentity
     }
 }
 
@@ -28,16 +46,28 @@ package struct WebhookEndpointPatch: Sendable {
     package let url: URLRecord?
     package let events: [WebhookEvent]?
     package let enabled: Bool?
+    package let serverTrust: Configuration.ServerTrust?
+    package let clientIdentity: ClientIdentity?
+    /// The endpoint is to have no certificate any more.
+    package let removesIdentity: Bool
 
     /// Reads and checks the body of a request to change an endpoint.
     ///
     /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
     package init(json: JSONValue) throws(InvalidInput) {
         let check = InputCheck()
-        let object = JSONReader(json, check: check).object(of: ["url", "events", "enabled"])
+        let object = JSONReader(json, check: check).object(of: [
+            "url", "events", "enabled", "serverTrust", "clientCertificate",
+        ])
         url = object?["url"]?.webhookURL()
         events = object?["events"]?.webhookEvents()
         enabled = object?["enabled"]?.bool()
+        serverTrust = object?["serverTrust"].map {
+            $0.value == .null ? .init() : Configuration.ServerTrust(reader: $0)
+        }
+        let certificate = object?["clientCertificate"]
+        removesIdentity = certificate?.value == .null
+        clientIdentity = removesIdentity ? nil : certificate.flatMap { ClientIdentity(reader: $0) }
         try check.finish()
     }
 
@@ -51,6 +81,8 @@ package struct WebhookEndpointPatch: Sendable {
             changed.failingSince = nil
         }
         if let events { changed.events = events }
+        changed.serverTrust = serverTrust ?? endpoint.serverTrust
+        changed.clientIdentity = removesIdentity ? nil : clientIdentity ?? endpoint.clientIdentity
         switch enabled {
         case true? where endpoint.disabling != nil:
             changed.disabling = nil

@@ -41,6 +41,10 @@ package struct KeyRotation {
             tenant, id in
             WebhookEndpoint.ID(uuid: id).map { .previousSecret(of: $0, tenant: Tenant.ID(rawValue: tenant)) }
         },
+        Column(table: "webhook_endpoints", column: "sealed_identity", row: "id::text", tenant: "tenant_id") {
+            tenant, id in
+            WebhookEndpoint.ID(uuid: id).map { .identity(of: $0, tenant: Tenant.ID(rawValue: tenant)) }
+        },
     ]
 
     private let client: Client

@@ -23,10 +23,12 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
             try await client.query(
                 """
                 -- endpoints.add
-                INSERT INTO webhook_endpoints (tenant_id, id, url, events, sealed_secret, created_at)
+                INSERT INTO webhook_endpoints (
+                    tenant_id, id, url, events, sealed_secret, created_at, sealed_identity, server_trust
+                )
                 VALUES (
                     \(endpoint.tenant), \(endpoint.id), \(endpoint.url.description), \(endpoint.events), \(sealed),
-                    \(endpoint.createdAt)
+                    \(endpoint.createdAt), \(try sealedIdentity(of: endpoint)), \(endpoint.storedTrust)
                 )
                 """
             )
@@ -81,6 +83,7 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
                 SET url = \(endpoint.url.description), events = \(endpoint.events),
                     sealed_secret = \(try ring.seal(endpoint.secret.bytes, for: .secret(of: id, tenant: tenant))),
                     sealed_previous_secret = \(previous), previous_until = \(endpoint.previousSecret?.until),
+                    sealed_identity = \(try sealedIdentity(of: endpoint)), server_trust = \(endpoint.storedTrust),
                     failing_since = \(endpoint.failingSince), disabled_at = \(endpoint.disabling?.at),
                     disabled_reason = \(endpoint.disabling?.reason), version = version + 1,
                     rotation = coalesce(\(rotation), rotation),
@@ -119,8 +122,14 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
     private static let columns: Query = """
         id, url, events, sealed_secret, created_at, sealed_previous_secret, previous_until, failing_since, disabled_at,
         disabled_reason, version,
-        CASE WHEN rotated_at > now() - interval '24 hours' THEN rotation END
+        CASE WHEN rotated_at > now() - interval '24 hours' THEN rotation END, sealed_identity, server_trust
         """
+
+    private func sealedIdentity(of endpoint: WebhookEndpoint) throws -> [UInt8]? {
+        try endpoint.clientIdentity?.secretBytes.map {
+            try ring.seal($0, for: .identity(of: endpoint.id, tenant: endpoint.tenant))
+        }
+    }
 
     private func endpoint(_ row: Row, of tenant: Tenant.ID) throws -> WebhookEndpoint {
         let id = try row.decode(WebhookEndpoint.ID.self, at: 0)
@@ -145,8 +154,20 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
         }
         endpoint.version = try row.decode(at: 10)
         endpoint.rotation = try row.decode(at: 11)
+        if let sealed = try row.decode([UInt8]?.self, at: 12) {
+            let bytes = try ring.open(sealed, for: .identity(of: id, tenant: tenant))
+            endpoint.clientIdentity = try ClientIdentity(secretBytes: bytes)
+        }
+        if let trust = try row.decode(RawJSON?.self, at: 13) {
+            endpoint.serverTrust = try Configuration.ServerTrust(stored: JSONParser.parse(trust.bytes))
+        }
         return endpoint
     }
+}
+
+extension WebhookEndpoint {
+    /// Nil for what the system trusts.
+    fileprivate var storedTrust: RawJSON? { serverTrust == .init() ? nil : serverTrust.json }
 }
 
 extension WebhookEndpoint.DisablingReason: PostgresValue {}
@@ -154,6 +175,10 @@ extension WebhookEndpoint.DisablingReason: PostgresValue {}
 extension KeyRing.Place {
     static func secret(of endpoint: WebhookEndpoint.ID, tenant: Tenant.ID) -> Self {
         Self(table: "webhook_endpoints", column: "sealed_secret", tenant: tenant.rawValue, row: endpoint.description)
+    }
+
+    static func identity(of endpoint: WebhookEndpoint.ID, tenant: Tenant.ID) -> Self {
+        Self(table: "webhook_endpoints", column: "sealed_identity", tenant: tenant.rawValue, row: endpoint.description)
     }
 
     static func previousSecret(of endpoint: WebhookEndpoint.ID, tenant: Tenant.ID) -> Self {

@@ -182,7 +182,7 @@ package final class WebhookCourier: Service, Wakeable {
         var request = Request(url: endpoint.url, method: .post, body: .bytes(message.body))
         request.headerFields = message.headers(signedWith: endpoint.secrets(at: start), at: start.seconds)
         let headers = request.headerFields
-        let result = await answer(to: request)
+        let result = await answer(to: request, from: endpoint)
         return DeliveryAttempt(
             number: number,
             startedAt: start,
@@ -193,8 +193,10 @@ package final class WebhookCourier: Service, Wakeable {
         )
     }
 
-    private func answer(to request: Request) async -> DeliveryAttempt.Result {
+    private func answer(to request: Request, from endpoint: WebhookEndpoint) async -> DeliveryAttempt.Result {
         var configuration = session.configuration
+        endpoint.serverTrust.apply(to: &configuration)
+        configuration.tls.clientIdentity = endpoint.clientIdentity
         configuration.redirects.policy = .return
         configuration.timeoutIntervalForResource = self.configuration.timeout
         // The places decide how many are under way: endpoints at one host, of many tenants even, do not wait for others.

@@ -60,6 +60,7 @@ extension WebhookRoutes {
             let endpoint = try await endpoint(call, tenant)
             let changed = try change(endpoint)
             guard let changed else { return endpoint }
+            try changed.check()
             let seen = call.headers[values: .ifMatch].joined(separator: ",")
             guard seen.isEmpty || Representation.matches(seen, endpoint.tag) else {
                 throw Problem(.preconditionFailed, "The endpoint is at \(endpoint.tag).")

@@ -30,13 +30,14 @@ struct WebhookRoutes: Sendable {
         if let refusal = await check(spec.url) { throw InvalidInput(pointer: "/url", message: refusal) }
         let key = try IdempotencyKey(of: call.headers)
         if let key, let first = try await first(of: key, tenant) {
-            guard first.url == spec.url, first.events == spec.events else {
+            guard spec.describes(first) else {
                 throw Problem(parameter: "Idempotency-Key", "was used for another body", code: .idempotencyKeyReused)
             }
             return Self.response(first, isReplayed: true)
         }
         let id = key.map { Self.id(for: $0, of: tenant) } ?? WebhookEndpoint.ID()
-        let endpoint = WebhookEndpoint(id: id, tenant: tenant, url: spec.url, events: spec.events)
+        let endpoint = spec.endpoint(id, of: tenant)
+        try endpoint.check()
         try await webhooks.add(endpoint)
         return Self.response(endpoint)
     }
