@@ -558,6 +558,7 @@ CREATE TABLE public.queue (
     tries smallint DEFAULT 0 NOT NULL,
     expires_at timestamp with time zone,
     group_id uuid,
+    discretionary boolean DEFAULT false NOT NULL,
     CONSTRAINT queue_claimed_by_a_node CHECK (((node_id IS NULL) = (claimed_at IS NULL))),
     CONSTRAINT queue_claims_are_counted CHECK (((node_id IS NULL) OR (claim > 0))),
     CONSTRAINT queue_scheduled_jobs_wait CHECK (((node_id IS NULL) OR (NOT scheduled))),
@@ -977,6 +978,10 @@ COMMENT ON INDEX public.jobs_default_session IS 'jobs.list of a session';
 CREATE INDEX queue_cancelling ON public.queue USING btree (node_id) WHERE cancelling;
 
 COMMENT ON INDEX public.queue_cancelling IS 'nodes.pulse';
+
+CREATE INDEX queue_discretionary ON public.queue USING btree (run_at) WHERE (discretionary AND scheduled);
+
+COMMENT ON INDEX public.queue_discretionary IS 'queue.pullForward, nodes.pulse; for all tenants, since any node may promote';
 
 CREATE INDEX queue_expiring ON public.queue USING btree (expires_at) WHERE ((expires_at IS NOT NULL) AND (node_id IS NULL));
 

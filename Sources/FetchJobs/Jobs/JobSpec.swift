@@ -28,6 +28,8 @@ package struct JobSpec: Sendable, Equatable {
     package var expiresAt: Timestamp?
     /// Held from the start, until its client resumes it; what became of that is the job's state, not its spec.
     package var isSuspended = false
+    /// It waits for a time at which some node has little to do, up to ``patience`` (SES-15).
+    package var isDiscretionary = false
     /// The client's own words about the job.
     package var labels: [Label] = []
     /// What an earlier download has left, for this one to go on with.
@@ -63,12 +65,15 @@ package struct JobSpec: Sendable, Equatable {
     /// What it is as soon as it is stored.
     package var firstState: JobState {
         if isSuspended { return .suspended }
+        if isDiscretionary { return .scheduled }
         return runAt.map { $0 > .now } == true ? .scheduled : .queued
     }
 }
 
 extension JobSpec {
     package static let maximumLabels = 32
+    /// How long a discretionary job waits for a quiet time.
+    package static let patience = Duration.seconds(3600)
 
     /// Reads and checks a submission.
     ///
@@ -93,8 +98,8 @@ extension JobSpec {
 
     private init?(reader: JSONReader) {
         let names: Set = [
-            "kind", "session", "request", "configuration", "priority", "runAt", "expiresAt", "suspended", "labels",
-            "resumeFrom", "webhook", "group", "schedule", "scheduledAt",
+            "kind", "session", "request", "configuration", "priority", "runAt", "expiresAt", "suspended",
+            "discretionary", "labels", "resumeFrom", "webhook", "group", "schedule", "scheduledAt",
         ]
         guard let object = reader.object(of: names, refusing: Self.refused) else { return nil }
         var userInfo: Credential?
@@ -106,6 +111,7 @@ extension JobSpec {
         runAt = object["runAt"]?.timestamp()
         expiresAt = object["expiresAt"]?.timestamp()
         isSuspended = object["suspended"]?.bool() ?? false
+        isDiscretionary = object["discretionary"]?.bool() ?? false
         labels = object["labels"].map { Self.labels($0) } ?? []
         webhook = object["webhook"].flatMap { Webhook(reader: $0) }
         group = object["group"]?.identifier("a group (grp_…)")
@@ -128,10 +134,9 @@ extension JobSpec {
         check(reader.check)
     }
 
-    /// Members that a client of the URL Loading System may look for (SES-5, SES-15).
+    /// Members that a client of the URL Loading System may look for (SES-5).
     private static let refused: KeyValuePairs = [
-        "initiated": "cannot be had: no job runs for somebody in front of a screen; its priority says how urgent it is",
-        "discretionary": "cannot be had: jobs run as soon as there is room; runAt says when the earliest time is",
+        "initiated": "cannot be had: no job runs for somebody in front of a screen; its priority says how urgent it is"
     ]
 
     /// Tells which rules between members are broken that may change.
@@ -175,6 +180,7 @@ extension JobSpec {
             writer.member("priority", priority)
             writer.member("runAt", runAt?.description)
             writer.member("expiresAt", expiresAt?.description)
+            if isDiscretionary { writer.member("discretionary", true) }
             if !labels.isEmpty { writer.member("labels", object: { Self.write(labels, &$0) }) }
             writer.member("resumeFrom", resumeFrom?.description)
             if let webhook {

@@ -25,6 +25,11 @@ package protocol WorkQueue: Sendable {
     /// Lets jobs be claimed whose time has come, and ends those that have waited for too long.
     func promote() async throws(StoreError) -> Promotion
 
+    /// Lets discretionary jobs be claimed although they could wait: there is little to do.
+    ///
+    /// - Returns: How many, up to the limit.
+    func pullForward(limit: Int) async throws(StoreError) -> Int
+
     /// Extends this node's lease, rescues the jobs of nodes that lost theirs, and tells what there is to do.
     func pulse() async throws(StoreError) -> Pulse
 
@@ -127,6 +132,8 @@ package struct Pulse: Sendable {
     package let hasUnsettledEnds: Bool
     /// There are schedules whose time comes before the next look.
     package let hasSchedules: Bool
+    /// Discretionary jobs wait for a quiet time.
+    package let hasDiscretionaryJobs: Bool
 
     package init(
         hasQueuedJobs: Bool,
@@ -137,7 +144,8 @@ package struct Pulse: Sendable {
         suspended: [Job.ID] = [],
         leaseWasLost: Bool,
         hasUnsettledEnds: Bool,
-        hasSchedules: Bool
+        hasSchedules: Bool,
+        hasDiscretionaryJobs: Bool
     ) {
         self.hasQueuedJobs = hasQueuedJobs
         self.hasJobsToPromote = hasJobsToPromote
@@ -148,6 +156,7 @@ package struct Pulse: Sendable {
         self.leaseWasLost = leaseWasLost
         self.hasUnsettledEnds = hasUnsettledEnds
         self.hasSchedules = hasSchedules
+        self.hasDiscretionaryJobs = hasDiscretionaryJobs
     }
 }
 

@@ -91,6 +91,9 @@ extension SessionSpec {
             if job.webhook != nil {
                 check.refuse("/webhook", "cannot be had in an ephemeral session: an event is stored")
             }
+            if job.isDiscretionary {
+                check.refuse("/discretionary", "cannot be had in an ephemeral session: what waits is stored")
+            }
             if job.group != nil {
                 check.refuse("/group", "cannot be had in an ephemeral session: who belongs to it is stored")
             }

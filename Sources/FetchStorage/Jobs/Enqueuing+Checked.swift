@@ -99,16 +99,18 @@ extension Enqueuing.Statements {
                     \(submissions.map { $0.job.spec.session?.description }),
                     \(submissions.map { !$0.job.spec.labels.isEmpty }),
                     \(submissions.map(\.job.spec.schedule)),
-                    \(submissions.map(\.job.spec.group))
+                    \(submissions.map(\.job.spec.group)),
+                    \(submissions.map { $0.job.spec.isDiscretionary ? JobSpec.patience : nil })
                 ) WITH ORDINALITY AS input (
                     tenant_id, id, spec, rank, endpoint_id, session_id, secrets, key, fingerprint, run_at,
-                    expires_at, suspended, kind, host, session, has_labels, schedule_id, group_id, position
+                    expires_at, suspended, kind, host, session, has_labels, schedule_id, group_id, patience,
+                    position
                 )
             ), \(Query.sessionsOfInput), \(Query.groupsOfInput), allowed AS MATERIALIZED (
                 SELECT i.tenant_id, i.id, i.spec, i.rank, coalesce(i.endpoint_id, session.endpoint_id) AS endpoint_id,
                     i.session_id, i.secrets, i.key, i.fingerprint, i.run_at, i.expires_at,
-                    i.suspended, i.kind, i.host, i.session, i.has_labels, i.schedule_id, i.group_id, i.position,
-                    NOT i.suspended AND coalesce(i.run_at <= now(), true) AND coalesce(i.expires_at > now(), true)
+                    i.suspended, i.kind, i.host, i.session, i.has_labels, i.schedule_id, i.group_id, i.patience, i.position,
+                    NOT i.suspended AND i.patience IS NULL AND coalesce(i.run_at <= now(), true) AND coalesce(i.expires_at > now(), true)
                         AS is_due
                 FROM input i
                 LEFT JOIN session ON session.tenant_id = i.tenant_id AND session.id = i.session_id
@@ -137,11 +139,12 @@ extension Enqueuing.Statements {
                 FROM accepted
             ), queued AS (
                 INSERT INTO queue (
-                    tenant_id, job_id, rank, endpoint_id, session_id, group_id, run_at, scheduled, expires_at, suspended,
-                    claim, node_id, claimed_at
+                    tenant_id, job_id, rank, endpoint_id, session_id, group_id, run_at, scheduled, discretionary, expires_at,
+                    suspended, claim, node_id, claimed_at
                 )
-                SELECT tenant_id, id, rank, endpoint_id, session_id, group_id, greatest(run_at, now()),
-                    coalesce(run_at > now(), false), expires_at, suspended,
+                SELECT tenant_id, id, rank, endpoint_id, session_id, group_id,
+                    greatest(run_at, now()) + coalesce(patience, '0'),
+                    coalesce(run_at > now(), false) OR patience IS NOT NULL, patience IS NOT NULL, expires_at, suspended,
                     CASE WHEN is_claimed THEN 1 ELSE 0 END,
                     CASE WHEN is_claimed THEN \(node) END,
                     CASE WHEN is_claimed THEN now() END
@@ -188,45 +191,6 @@ extension Enqueuing.Statements {
     }
 }
 
-extension Query {
-    /// The sessions that jobs may join, which know then that there will be events.
-    ///
-    /// Goes behind a `WITH` part named `input`, which has the columns `tenant_id` and `session_id`; what follows finds
-    /// them as `session`, with `endpoint_id`.
-    static var sessionsOfInput: Query {
-        """
-        session AS MATERIALIZED (
-            SELECT s.tenant_id, s.id, s.endpoint_id, s.kind = 'background' AND NOT s.has_events AS is_quiet
-            FROM sessions s
-            WHERE (s.tenant_id, s.id) IN (SELECT tenant_id, session_id FROM input)
-                AND s.state = 'active' AND s.kind <> 'ephemeral'
-            ORDER BY s.tenant_id, s.id
-            -- The end of a session waits for this statement; changes to its stores do not.
-            FOR KEY SHARE
-        ), woken AS (
-            UPDATE sessions s
-            SET has_events = true
-            FROM session
-            WHERE s.tenant_id = session.tenant_id AND s.id = session.id AND session.is_quiet
-        )
-        """
-    }
-
-    /// The groups that jobs may join, as `open_group`; goes behind a `WITH` part named `input`.
-    fileprivate static var groupsOfInput: Query {
-        """
-        open_group AS MATERIALIZED (
-            SELECT g.tenant_id, g.id
-            FROM groups g
-            WHERE (g.tenant_id, g.id) IN (SELECT tenant_id, group_id FROM input) AND g.closed_at IS NULL
-            ORDER BY g.tenant_id, g.id
-            -- The end of a group waits for this statement.
-            FOR KEY SHARE
-        )
-        """
-    }
-}
-
 /// A submission that was accepted.
 private struct StoredJob {
     let id: Job.ID
@@ -248,5 +212,5 @@ private struct StoredJob {
 
 extension JobSpec {
     /// Nothing keeps it from running now.
-    fileprivate var startsAtOnce: Bool { !isSuspended && (runAt.map { $0 <= .now } ?? true) }
+    fileprivate var startsAtOnce: Bool { !isSuspended && !isDiscretionary && (runAt.map { $0 <= .now } ?? true) }
 }

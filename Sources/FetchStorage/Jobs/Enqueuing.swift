@@ -133,7 +133,7 @@ extension NewJob {
     /// It can be stored, and run, without a look at what is there.
     fileprivate var isPlain: Bool {
         idempotency == nil && spec.session == nil && spec.runAt == nil && spec.expiresAt == nil && !spec.isSuspended
-            && spec.schedule == nil && spec.group == nil
+            && spec.schedule == nil && spec.group == nil && !spec.isDiscretionary
     }
 }
 

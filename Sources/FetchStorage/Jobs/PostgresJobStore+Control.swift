@@ -58,7 +58,9 @@ extension PostgresJobStore {
                         scheduled = CASE
                             WHEN \(change.runAt == nil) OR q.node_id IS NOT NULL THEN q.scheduled
                             ELSE coalesce(\(spec.runAt) > now(), false)
-                        END
+                        END,
+                        -- A time that the client tells afterwards is meant.
+                        discretionary = q.discretionary AND \(change.runAt == nil)
                     FROM changed c
                     WHERE q.tenant_id = c.tenant_id AND q.job_id = c.id
                     RETURNING q.node_id IS NULL AND NOT q.scheduled AS is_due,

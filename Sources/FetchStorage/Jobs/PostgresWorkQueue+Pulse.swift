@@ -27,7 +27,8 @@ extension PostgresWorkQueue {
                     EXISTS (SELECT FROM queue WHERE scheduled AND run_at < now() + \(lease))
                         OR EXISTS (SELECT FROM queue WHERE node_id IS NULL AND expires_at < now() + \(lease)),
                     ARRAY(SELECT job_id FROM queue WHERE suspended AND node_id = \(node)),
-                    EXISTS (SELECT FROM schedules WHERE next_run_at < now() + \(lease))
+                    EXISTS (SELECT FROM schedules WHERE next_run_at < now() + \(lease)),
+                    EXISTS (SELECT FROM queue WHERE \(Query.isPatient))
                 """
             )
             guard let row = rows.first else { throw StoreError(.failed, "The pulse of this node has no answer.") }
@@ -42,7 +43,8 @@ extension PostgresWorkQueue {
                 suspended: try row.decode(at: 9),
                 leaseWasLost: try row.decode(at: 0),
                 hasUnsettledEnds: try row.decode(at: 7),
-                hasSchedules: try row.decode(at: 10)
+                hasSchedules: try row.decode(at: 10),
+                hasDiscretionaryJobs: try row.decode(at: 11)
             )
         }
     }

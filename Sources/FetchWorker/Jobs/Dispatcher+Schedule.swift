@@ -24,6 +24,12 @@ extension Dispatcher {
         }
     }
 
+    /// Takes jobs that could wait while no others do: as many as leave most places free for those to come.
+    func useQuietTime() async throws(StoreError) {
+        let room = configuration.concurrency / 4 - running.count
+        if room > 0, try await queue.pullForward(limit: room) > 0 { wake() }
+    }
+
     /// Rings when the next of the jobs that run here is to be given up.
     func watchDeadlines() {
         if let wait = running.untilDeadline() { wake(after: wait) }

@@ -252,7 +252,7 @@ package final class Dispatcher: Service, DirectDispatch {
             for id in pulse.cancelled { running.stop(id, .cancelled(.plainly)) }
             await setSuspended(pulse.suspended, asOf: start)
             watchDeadlines()
-            if pulse.hasQueuedJobs { wake() }
+            if pulse.hasQueuedJobs { wake() } else if pulse.hasDiscretionaryJobs { try await useQuietTime() }
             if pulse.hasJobsToPromote { alarm.set(after: .zero) }
             if pulse.hasDueDeliveries { courier?.wake() }
             if pulse.hasUnsettledEnds { keeper?.wake() }
