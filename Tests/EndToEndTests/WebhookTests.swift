@@ -7,6 +7,7 @@ import Testing
 
 /// SEC-35, SEC-36: events reach their receiver, signed, at least once.
 @Suite struct WebhookTests {
+    // R54: to the endpoint that the job names.
     @Test func `a finished job is announced with a signature that verifies`() async throws {
         let origin = try await Origin.nginx(files: ["a": Data("x".utf8)])
         let receiver = try WebhookReceiver()

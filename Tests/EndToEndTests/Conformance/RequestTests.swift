@@ -18,7 +18,7 @@ import Testing
         #expect(play.requests.count == 2 && play.requests[0].head == play.requests[1].head)
     }
 
-    // URL-3, CON-13
+    // URL-3, CON-13, R44, R45
     @Test func `method, fields and body are sent as they were given`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(answer())

@@ -2,7 +2,7 @@ import FetchJobs
 import Foundation
 import Testing
 
-/// SEC-36, with the example of the Standard Webhooks specification.
+/// SEC-36, R48, with the example of the Standard Webhooks specification.
 @Suite struct WebhookSignatureTests {
     private struct Example {
         let secret: WebhookSecret
