@@ -22,6 +22,7 @@ from origin import Origin
 from processes import (
     ROOT,
     Failed,
+    cpu_seconds,
     free_ports,
     raise_descriptor_limit,
     run,
@@ -148,7 +149,11 @@ def our_e2e(plan, figures, origin, database, service, key, scratch):
     waiting = [*post, "-n", plan.idle_jobs, "-c", 1, "-r", 20, "-b", one, "-H", "Content-Type: application/json",
                "-H", "Prefer: wait=10", f"{service.url}/v1/jobs"]
     settle_down(plan, figures)
+    used = [cpu_seconds(process.pid) for process in (service.process, database.process)]
     figures.add(e2e_batchRate=finish_rate(database, plan.batch_jobs, batch)[0])
+    for name, process, before in zip(("serviceCpuUs", "postgresCpuUs"), (service.process, database.process), used,
+                                     strict=True):
+        figures.add(**{f"e2e_{name}": (cpu_seconds(process.pid) - before) / plan.batch_jobs * 1e6})
     settle_down(plan, figures)
     rate, report = finish_rate(database, plan.single_jobs, single)
     figures.add(e2e_singleRate=rate, e2e_singleSubmitP99Ms=report["p99_ms"])
@@ -234,6 +239,8 @@ ROWS = [
     ("memory per idle transfer, KB", "engine.idleTransferKB", "engine.limitIdleTransferKB",
      "engine.idleTransferRatio"),
     ("jobs/s, durable, batches of 100", "e2e.batchRate", "e2e.limitBatchRate", "e2e.batchRatio"),
+    ("CPU of the service per job, µs", "e2e.serviceCpuUs", None, None),
+    ("CPU of PostgreSQL per job, µs", "e2e.postgresCpuUs", None, None),
     ("jobs/s, durable, one by one", "e2e.singleRate", "e2e.limitSingleRate", "e2e.singleRatio"),
     ("idle latency p50, ms", "e2e.idleP50Ms", "e2e.limitIdleP50Ms", "e2e.idleP50Ratio"),
     ("idle latency p99, ms", "e2e.idleP99Ms", "e2e.limitIdleP99Ms", None),

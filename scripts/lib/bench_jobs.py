@@ -23,7 +23,7 @@ from binaries import LOAD, build
 from database import Database
 from figures import Figures, measure, settle_down, timed
 from origin import Origin
-from processes import ROOT, Failed, raise_descriptor_limit, run_as, say, stop_in_order, wait_until
+from processes import ROOT, Failed, cpu_seconds, raise_descriptor_limit, run_as, say, stop_in_order, wait_until
 from service import Service
 
 FINAL = ("succeeded", "failed", "cancelled")
@@ -55,8 +55,7 @@ class Bench:
 
     def cpu(self):
         """Processor seconds of the service so far."""
-        words = pathlib.Path(f"/proc/{self.service.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+        return cpu_seconds(self.service.process.pid)
 
     def call(self, method, path, body=None, expected=(200, 201, 202), **more):
         status, _, answer = self.service.call(method, path, self.key, body, **more)
