@@ -19,7 +19,7 @@ class ThreadedOrigin:
     async def guarded(self, reader, writer):
         try:
             await self.serve(reader, writer)
-        except (asyncio.IncompleteReadError, OSError):
+        except (asyncio.CancelledError, asyncio.IncompleteReadError, OSError):
             pass
         finally:
             writer.close()
