@@ -473,6 +473,12 @@ CREATE TABLE public.enqueue_grants (
     role name NOT NULL
 );
 
+CREATE TABLE public.flow_blocks (
+    tenant_id bigint NOT NULL,
+    flow text NOT NULL COLLATE pg_catalog."C",
+    job_id uuid NOT NULL
+);
+
 CREATE TABLE public.groups (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
@@ -532,6 +538,38 @@ CREATE TABLE public.jobs_default (
     group_id uuid
 );
 
+CREATE TABLE public.lane_starts (
+    tenant_id bigint NOT NULL,
+    kind text NOT NULL,
+    key text NOT NULL COLLATE pg_catalog."C",
+    started_at timestamp with time zone NOT NULL,
+    job_id uuid NOT NULL
+);
+
+CREATE TABLE public.lanes (
+    tenant_id bigint NOT NULL,
+    kind text NOT NULL,
+    key text NOT NULL COLLATE pg_catalog."C",
+    paused boolean DEFAULT false NOT NULL,
+    parallelism integer,
+    rate_jobs integer,
+    rate_period interval,
+    in_order boolean DEFAULT false NOT NULL,
+    blocks boolean DEFAULT false NOT NULL,
+    parked_until timestamp with time zone,
+    parked_by text,
+    is_limited boolean GENERATED ALWAYS AS (((parallelism IS NOT NULL) OR (rate_jobs IS NOT NULL) OR in_order)) STORED NOT NULL,
+    removed_at timestamp with time zone,
+    version bigint NOT NULL,
+    CONSTRAINT lanes_blocks_in_order CHECK ((in_order OR (NOT blocks))),
+    CONSTRAINT lanes_in_order_runs_one CHECK (((NOT in_order) OR (parallelism IS NULL))),
+    CONSTRAINT lanes_kind_check CHECK ((kind = ANY (ARRAY['host'::text, 'flow'::text]))),
+    CONSTRAINT lanes_parallelism_check CHECK ((parallelism > 0)),
+    CONSTRAINT lanes_rate CHECK (((rate_jobs IS NULL) = (rate_period IS NULL))),
+    CONSTRAINT lanes_rate_jobs_check CHECK ((rate_jobs > 0)),
+    CONSTRAINT lanes_rate_period_check CHECK ((rate_period > '00:00:00'::interval))
+);
+
 CREATE TABLE public.nodes (
     id uuid NOT NULL,
     started_at timestamp with time zone DEFAULT now() NOT NULL,
@@ -557,14 +595,29 @@ CREATE TABLE public.queue (
     suspended boolean DEFAULT false NOT NULL,
     tries smallint DEFAULT 0 NOT NULL,
     expires_at timestamp with time zone,
+    flow text COLLATE pg_catalog."C",
+    host text COLLATE pg_catalog."C",
+    gate text,
+    in_flow boolean DEFAULT false NOT NULL,
+    in_host boolean DEFAULT false NOT NULL,
     group_id uuid,
     discretionary boolean DEFAULT false NOT NULL,
     CONSTRAINT queue_claimed_by_a_node CHECK (((node_id IS NULL) = (claimed_at IS NULL))),
     CONSTRAINT queue_claims_are_counted CHECK (((node_id IS NULL) OR (claim > 0))),
+    CONSTRAINT queue_gate_check CHECK ((gate = ANY (ARRAY['flow'::text, 'host'::text]))),
+    CONSTRAINT queue_gated_jobs_wait CHECK (((gate IS NULL) OR ((node_id IS NULL) AND (NOT scheduled)))),
+    CONSTRAINT queue_gates_have_lanes CHECK (((((gate IS DISTINCT FROM 'flow'::text) AND (NOT in_flow)) OR (flow IS NOT NULL)) AND (((gate IS DISTINCT FROM 'host'::text) AND (NOT in_host)) OR (host IS NOT NULL)))),
     CONSTRAINT queue_scheduled_jobs_wait CHECK (((node_id IS NULL) OR (NOT scheduled))),
     CONSTRAINT queue_waiting_jobs_have_not_begun CHECK (((node_id IS NOT NULL) OR (NOT (begun OR cancelling))))
 )
 WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='20000', autovacuum_vacuum_cost_delay='0');
+
+CREATE TABLE public.queue_state (
+    singleton boolean DEFAULT true NOT NULL,
+    paused boolean DEFAULT false NOT NULL,
+    version bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT queue_state_singleton_check CHECK (singleton)
+);
 
 CREATE TABLE public.results (
     tenant_id bigint NOT NULL,
@@ -699,6 +752,7 @@ CREATE TABLE public.tenants (
     name text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     weight smallint DEFAULT 1 NOT NULL,
+    paused boolean DEFAULT false NOT NULL,
     CONSTRAINT tenants_weight CHECK (((weight >= 1) AND (weight <= 100)))
 );
 
@@ -809,6 +863,9 @@ ALTER TABLE ONLY public.credentials
 ALTER TABLE ONLY public.enqueue_grants
     ADD CONSTRAINT enqueue_grants_pkey PRIMARY KEY (tenant_id, role);
 
+ALTER TABLE ONLY public.flow_blocks
+    ADD CONSTRAINT flow_blocks_pkey PRIMARY KEY (tenant_id, flow, job_id);
+
 ALTER TABLE ONLY public.groups
     ADD CONSTRAINT groups_pkey PRIMARY KEY (tenant_id, id);
 
@@ -830,11 +887,20 @@ ALTER TABLE ONLY public.jobs
 ALTER TABLE ONLY public.jobs_default
     ADD CONSTRAINT jobs_default_pkey PRIMARY KEY (tenant_id, id);
 
+ALTER TABLE ONLY public.lane_starts
+    ADD CONSTRAINT lane_starts_pkey PRIMARY KEY (tenant_id, kind, key, started_at, job_id);
+
+ALTER TABLE ONLY public.lanes
+    ADD CONSTRAINT lanes_pkey PRIMARY KEY (tenant_id, kind, key);
+
 ALTER TABLE ONLY public.nodes
     ADD CONSTRAINT nodes_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.queue
     ADD CONSTRAINT queue_pkey PRIMARY KEY (tenant_id, job_id);
+
+ALTER TABLE ONLY public.queue_state
+    ADD CONSTRAINT queue_state_pkey PRIMARY KEY (singleton);
 
 ALTER TABLE ONLY public.results
     ADD CONSTRAINT results_pkey PRIMARY KEY (tenant_id, job_id);
@@ -975,6 +1041,10 @@ CREATE INDEX jobs_default_session ON public.jobs_default USING btree (tenant_id,
 
 COMMENT ON INDEX public.jobs_default_session IS 'jobs.list of a session';
 
+CREATE INDEX lanes_version ON public.lanes USING btree (version);
+
+COMMENT ON INDEX public.lanes_version IS 'lanes.read: what nodes have not read yet';
+
 CREATE INDEX queue_cancelling ON public.queue USING btree (node_id) WHERE cancelling;
 
 COMMENT ON INDEX public.queue_cancelling IS 'nodes.pulse';
@@ -987,6 +1057,18 @@ CREATE INDEX queue_expiring ON public.queue USING btree (expires_at) WHERE ((exp
 
 COMMENT ON INDEX public.queue_expiring IS 'queue.expire, nodes.pulse; for all tenants, since any node may end them';
 
+CREATE INDEX queue_gated_flow ON public.queue USING btree (tenant_id, flow, job_id) WHERE (gate = 'flow'::text);
+
+COMMENT ON INDEX public.queue_gated_flow IS 'lanes.admit in order; lanes.gated; lanes.find';
+
+CREATE INDEX queue_gated_flow_rank ON public.queue USING btree (tenant_id, flow, rank, run_at, job_id) WHERE (gate = 'flow'::text);
+
+COMMENT ON INDEX public.queue_gated_flow_rank IS 'lanes.admit to flows without an order';
+
+CREATE INDEX queue_gated_host ON public.queue USING btree (tenant_id, host, rank, run_at, job_id) WHERE (gate = 'host'::text);
+
+COMMENT ON INDEX public.queue_gated_host IS 'lanes.admit to hosts; lanes.gated; lanes.find';
+
 CREATE INDEX queue_group ON public.queue USING btree (tenant_id, group_id, job_id) WHERE (group_id IS NOT NULL);
 
 COMMENT ON INDEX public.queue_group IS 'groups.quiet, groups.finish';
@@ -994,6 +1076,14 @@ COMMENT ON INDEX public.queue_group IS 'groups.quiet, groups.finish';
 CREATE INDEX queue_held ON public.queue USING btree (tenant_id, job_id) WHERE (scheduled OR suspended);
 
 COMMENT ON INDEX public.queue_held IS 'jobs.list of scheduled and suspended jobs';
+
+CREATE INDEX queue_in_flow ON public.queue USING btree (tenant_id, flow) WHERE in_flow;
+
+COMMENT ON INDEX public.queue_in_flow IS 'lanes.admit: the places taken';
+
+CREATE INDEX queue_in_host ON public.queue USING btree (tenant_id, host) WHERE in_host;
+
+COMMENT ON INDEX public.queue_in_host IS 'lanes.admit: the places taken';
 
 CREATE INDEX queue_running ON public.queue USING btree (tenant_id, job_id) WHERE (node_id IS NOT NULL);
 
@@ -1011,7 +1101,7 @@ CREATE INDEX queue_suspended ON public.queue USING btree (node_id) WHERE (suspen
 
 COMMENT ON INDEX public.queue_suspended IS 'nodes.pulse';
 
-CREATE INDEX queue_waiting ON public.queue USING btree (tenant_id, rank, run_at, job_id) WHERE ((node_id IS NULL) AND (NOT scheduled) AND (NOT suspended));
+CREATE INDEX queue_waiting ON public.queue USING btree (tenant_id, rank, run_at, job_id) WHERE ((node_id IS NULL) AND (NOT scheduled) AND (NOT suspended) AND (gate IS NULL));
 
 COMMENT ON INDEX public.queue_waiting IS 'queue.claim: the next tenant that waits, and the next jobs of one';
 

@@ -52,6 +52,7 @@ package struct Server: Service {
         package let node: Node.ID
         /// Where the others are.
         package let nodes: any NodeDirectory
+        package let lanes: any LaneStore
         package let nodeClient: any NodeClient
         package let readiness: any Readiness
         package let metrics: MetricsRegistry
@@ -78,6 +79,7 @@ package struct Server: Service {
             live: LiveJobs,
             node: Node.ID,
             nodes: any NodeDirectory,
+            lanes: any LaneStore,
             nodeClient: any NodeClient,
             readiness: any Readiness,
             metrics: MetricsRegistry,
@@ -102,6 +104,7 @@ package struct Server: Service {
             self.live = live
             self.node = node
             self.nodes = nodes
+            self.lanes = lanes
             self.nodeClient = nodeClient
             self.readiness = readiness
             self.metrics = metrics
@@ -158,6 +161,8 @@ package struct Server: Service {
             + HARRoute(jobs: ports.jobs).routes
             + GroupRoutes(groups: ports.groups, known: groups, endpoints: known).routes
             + ScheduleRoutes(schedules: ports.schedules, sessions: sessions, endpoints: known, holds: holds).routes
+            + LaneRoutes(lanes: ports.lanes, kind: .host).routes
+            + LaneRoutes(lanes: ports.lanes, kind: .flow).routes + QueueRoutes(lanes: ports.lanes).routes
             + StatisticsRoute(statistics: ports.statistics).routes
             + SessionRoutes(
                 sessions: ports.sessions, snapshots: ports.snapshots, known: sessions, endpoints: known,

@@ -35,9 +35,14 @@ package final class Notices: Service {
     private func send() async {
         for await _ in due {
             // A lost notice costs time only: the other nodes look by themselves within seconds.
-            _ = try? await client.query("SELECT pg_notify(\(Self.channel), '')")
+            try? await Self.tell(client)
             try? await Task.sleep(for: Self.pause)
         }
+    }
+
+    /// Has all nodes look, once.
+    static func tell(_ client: Client) async throws(PostgresError) {
+        try await client.query("SELECT pg_notify(\(channel), '')")
     }
 
     private func listen() async {

@@ -18,7 +18,7 @@ struct Fetchd: AsyncParsableCommand {
         version: version,
         subcommands: [
             ServeCommand.self, GetCommand.self, MigrateCommand.self, KeysCommand.self, TenantsCommand.self,
-            DatabaseCommand.self, WebhooksCommand.self, SupervisePostgresCommand.self,
+            QueueCommand.self, DatabaseCommand.self, WebhooksCommand.self, SupervisePostgresCommand.self,
         ]
     )
 

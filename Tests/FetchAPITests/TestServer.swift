@@ -26,6 +26,7 @@ struct TestServer {
     let catalog = MemoryBlobCatalog()
     let live = LiveJobs()
     let nodes = MemoryNodes()
+    let lanes = MemoryLaneStore()
     let uploads = MemoryUploadArea()
     let readiness = MemoryReadiness()
     let metrics = MetricsRegistry()
@@ -70,6 +71,7 @@ struct TestServer {
             live: live,
             node: Node.ID(),
             nodes: nodes,
+            lanes: lanes,
             nodeClient: nodes,
             readiness: readiness,
             metrics: metrics,

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The id of one kind of thing: a prefix that says which, and a UUIDv7 (RFC 9562).
 ///
 /// Written as the prefix, an underscore and 26 characters of lower-case base32 in the order-keeping alphabet without
@@ -33,7 +35,9 @@ package protocol IdentifierKind: Sendable {
     static var prefix: String { get }
 }
 
-/// A UUID of version 7: 48 bits of Unix time in milliseconds, then random bits.
+/// A UUID of version 7: 48 bits of Unix time in milliseconds, 12 bits of their fraction, then random bits.
+///
+/// Those that one process makes come one after the other, however fast (RFC 9562 §6.2, methods 3 and 1).
 package struct UUIDv7: Hashable, Sendable, Comparable {
     package let high: UInt64
     package let low: UInt64
@@ -43,11 +47,34 @@ package struct UUIDv7: Hashable, Sendable, Comparable {
         self.low = low
     }
 
-    package init(at time: Timestamp = .now) {
+    /// The time in the last one that was made, in 4096ths of a millisecond.
+    private static let last = Atomic<UInt64>(0)
+
+    /// A new one, made now.
+    package init() {
+        let now = Self.ticks(at: .now)
+        var last = Self.last.load(ordering: .relaxed)
+        var ticks: UInt64
+        repeat {
+            ticks = max(now, last + 1)
+            let (isOurs, found) = Self.last.weakCompareExchange(expected: last, desired: ticks, ordering: .relaxed)
+            if isOurs { break }
+            last = found
+        } while true
+        self.init(ticks: ticks)
+    }
+
+    package init(at time: Timestamp) { self.init(ticks: Self.ticks(at: time)) }
+
+    private init(ticks: UInt64) {
         var random = SystemRandomNumberGenerator()
-        let milliseconds = UInt64(max(0, time.microseconds) / 1000)
-        high = milliseconds << 16 | 0x7000 | random.next() & 0x0FFF
+        high = (ticks >> 12) << 16 | 0x7000 | ticks & 0x0FFF
         low = 0x8000_0000_0000_0000 | random.next() >> 2
+    }
+
+    private static func ticks(at time: Timestamp) -> UInt64 {
+        let (milliseconds, microseconds) = UInt64(max(0, time.microseconds)).quotientAndRemainder(dividingBy: 1000)
+        return milliseconds << 12 | microseconds * 4096 / 1000
     }
 
     /// Before all that were made at this time or later.

@@ -30,6 +30,8 @@ package struct JobSpec: Sendable, Equatable {
     package var isSuspended = false
     /// It waits for a time at which some node has little to do, up to ``patience`` (SES-15).
     package var isDiscretionary = false
+    /// The flow whose limits it keeps.
+    package var flow: Flow?
     /// The client's own words about the job.
     package var labels: [Label] = []
     /// What an earlier download has left, for this one to go on with.
@@ -99,7 +101,7 @@ extension JobSpec {
     private init?(reader: JSONReader) {
         let names: Set = [
             "kind", "session", "request", "configuration", "priority", "runAt", "expiresAt", "suspended",
-            "discretionary", "labels", "resumeFrom", "webhook", "group", "schedule", "scheduledAt",
+            "discretionary", "flow", "labels", "resumeFrom", "webhook", "group", "schedule", "scheduledAt",
         ]
         guard let object = reader.object(of: names, refusing: Self.refused) else { return nil }
         var userInfo: Credential?
@@ -112,6 +114,7 @@ extension JobSpec {
         expiresAt = object["expiresAt"]?.timestamp()
         isSuspended = object["suspended"]?.bool() ?? false
         isDiscretionary = object["discretionary"]?.bool() ?? false
+        flow = object["flow"].flatMap { Flow(reader: $0) }
         labels = object["labels"].map { Self.labels($0) } ?? []
         webhook = object["webhook"].flatMap { Webhook(reader: $0) }
         group = object["group"]?.identifier("a group (grp_…)")
@@ -181,6 +184,7 @@ extension JobSpec {
             writer.member("runAt", runAt?.description)
             writer.member("expiresAt", expiresAt?.description)
             if isDiscretionary { writer.member("discretionary", true) }
+            if let flow { writer.member("flow", object: { $0.member("key", flow.key) }) }
             if !labels.isEmpty { writer.member("labels", object: { Self.write(labels, &$0) }) }
             writer.member("resumeFrom", resumeFrom?.description)
             if let webhook {

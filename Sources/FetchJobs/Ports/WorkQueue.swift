@@ -2,8 +2,8 @@
 ///
 /// What an attempt waits for runs where its caller does, so that it need not leave the loop of its transfer.
 package protocol WorkQueue: Sendable {
-    /// Claims jobs that wait for this node, up to `limit`; empty when none waits.
-    func claim(limit: Int) async throws(StoreError) -> [ClaimedJob]
+    /// Claims jobs that wait for this node, up to `limit`.
+    func claim(upTo limit: Int) async throws(StoreError) -> Claim
 
     /// Commits that a request which must not be repeated is about to be sent.
     ///
@@ -29,6 +29,14 @@ package protocol WorkQueue: Sendable {
     ///
     /// - Returns: How many, up to the limit.
     func pullForward(limit: Int) async throws(StoreError) -> Int
+
+    /// The lanes with limits that a job is in, as far as this node knows.
+    func lanes(of job: ClaimedJob) -> [Lane.Address]
+
+    /// Lets as many jobs through the gates of lanes as their limits allow.
+    ///
+    /// - Parameter lanes: Nil for all at whose gates jobs wait.
+    func admit(_ lanes: [Lane.Address]?) async throws(StoreError) -> Admission
 
     /// Extends this node's lease, rescues the jobs of nodes that lost theirs, and tells what there is to do.
     func pulse() async throws(StoreError) -> Pulse
@@ -56,6 +64,31 @@ package protocol WorkQueue: Sendable {
 
     /// Gives the claims of these jobs back, for other nodes to take: they were not begun.
     func release(_ jobs: [ClaimedJob]) async throws(StoreError)
+}
+
+/// What a node got to run.
+package struct Claim: Sendable {
+    package let jobs: [ClaimedJob]
+    /// Nothing else waits that the node could have had.
+    package let isLast: Bool
+    /// Where jobs wait now that could have been had but for the limits of a lane.
+    package let gated: Set<Lane.Address>
+
+    package init(jobs: [ClaimedJob], isLast: Bool, gated: Set<Lane.Address> = []) {
+        self.jobs = jobs
+        self.isLast = isLast
+        self.gated = gated
+    }
+}
+
+/// What became of jobs that wait at the gates of lanes.
+package struct Admission: Sendable {
+    /// Jobs can be claimed that could not before.
+    package var hasQueuedJobs = false
+    /// After how long lanes may let more through, by themselves.
+    package var next: [Lane.Address: Duration] = [:]
+
+    package init() {}
 }
 
 /// A job that this node is to run.
@@ -118,6 +151,8 @@ package struct Pulse: Sendable {
     package let hasQueuedJobs: Bool
     /// Jobs wait whose time comes before the next look.
     package let hasJobsToPromote: Bool
+    /// Jobs wait at the gates of lanes.
+    package let hasGatedJobs: Bool
     /// Webhook deliveries are due.
     package let hasDueDeliveries: Bool
     /// Jobs that this node runs and is asked to stop.
@@ -138,6 +173,7 @@ package struct Pulse: Sendable {
     package init(
         hasQueuedJobs: Bool,
         hasJobsToPromote: Bool,
+        hasGatedJobs: Bool = false,
         hasDueDeliveries: Bool,
         cancelled: [Job.ID],
         keepingPartial: [Job.ID] = [],
@@ -149,6 +185,7 @@ package struct Pulse: Sendable {
     ) {
         self.hasQueuedJobs = hasQueuedJobs
         self.hasJobsToPromote = hasJobsToPromote
+        self.hasGatedJobs = hasGatedJobs
         self.hasDueDeliveries = hasDueDeliveries
         self.cancelled = cancelled
         self.keepingPartial = keepingPartial
@@ -179,6 +216,9 @@ package protocol DirectDispatch: Sendable {
 
     /// A job was stored whose time comes after this one.
     func wake(after wait: Duration)
+
+    /// Jobs may pass the gates of these lanes; nil for any lane.
+    func admit(_ lanes: [Lane.Address]?)
 
     /// Holds jobs that run here, or lets them go on.
     func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool)

@@ -135,9 +135,14 @@ package struct ClaimTurns: Sendable {
                 entries[index].position = .head
             }
         }
-        guard !dry.isEmpty else { return }
-        if let first = entries.first, dry.contains(first.tenant) { given = 0 }
-        entries.removeAll { dry.contains($0.tenant) }
+        remove(dry)
+    }
+
+    /// Takes tenants their turns.
+    package mutating func remove(_ tenants: Set<Tenant.ID>) {
+        guard !tenants.isEmpty else { return }
+        if let first = entries.first, tenants.contains(first.tenant) { given = 0 }
+        entries.removeAll { tenants.contains($0.tenant) }
     }
 
     /// Gives tenants their turns, after those that wait already.

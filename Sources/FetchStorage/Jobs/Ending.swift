@@ -6,7 +6,7 @@ extension Query {
     /// What belongs to the end of jobs that no attempt settles: their results, the counts, and word to their endpoints.
     ///
     /// Goes behind a `WITH` part named `ended`, which has the columns `tenant_id`, `job_id`, `state`, `started_at`,
-    /// `error_name`, `error`, `endpoint_id`, `session_id` and `delivery_id`.
+    /// `error_name`, `error`, `endpoint_id`, `session_id`, `delivery_id` and `flow`.
     static func ending(at node: Node.ID) -> Query {
         """
         result AS (
@@ -21,12 +21,28 @@ extension Query {
             -- In one order, so that two statements of this node cannot wait for each other.
             ORDER BY tenant_id, state
             ON CONFLICT (tenant_id, minute, node_id, state) DO UPDATE SET jobs = job_counts.jobs + excluded.jobs
-        ), delivery AS (
+        ), \(Query.blocking("ended")), delivery AS (
             INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, session_id, event)
             SELECT d.tenant_id, d.delivery_id, e.id, d.job_id, d.session_id, \(WebhookEvent.jobFinished)
             FROM ended d
             JOIN webhook_endpoints e ON e.tenant_id = d.tenant_id AND e.id = d.endpoint_id
             WHERE \(WebhookEvent.jobFinished) = ANY (e.events)
+        )
+        """
+    }
+
+    /// Has flows stop for jobs that failed, when they are to.
+    ///
+    /// - Parameter source: A `WITH` part that has the columns `tenant_id`, `job_id`, `state` and `flow`.
+    static func blocking(_ source: Query) -> Query {
+        """
+        blocking AS (
+            INSERT INTO flow_blocks (tenant_id, flow, job_id)
+            SELECT s.tenant_id, s.flow, s.job_id
+            FROM \(source) s
+            JOIN lanes l ON l.tenant_id = s.tenant_id AND l.kind = 'flow' AND l.key = s.flow
+            WHERE s.flow IS NOT NULL AND s.state = 'failed' AND l.blocks
+            ON CONFLICT DO NOTHING
         )
         """
     }

@@ -13,7 +13,8 @@ extension Enqueuing.Statements {
         _ submissions: [Enqueuing.Submission], with change: Query? = nil
     ) async throws -> [Enqueued] {
         // Which of them can start is known afterwards: what is not needed goes back.
-        let reserved = dispatch?.reserve(submissions.count { $0.job.spec.startsAtOnce }) ?? 0
+        let startable = submissions.count { $0.job.spec.startsAtOnce && !lanes.hold($0.job) }
+        let reserved = dispatch?.reserve(startable) ?? 0
         let stored: [StoredJob]
         do {
             stored = try await store(submissions, claiming: reserved, with: change).map { try StoredJob(row: $0) }
@@ -67,8 +68,12 @@ extension Enqueuing.Statements {
         }
         dispatch?.release(reserved - claimed.count)
         if !claimed.isEmpty { dispatch?.start(claimed) }
-        if stored.contains(where: { $0.claim == nil && $0.wait == nil }) { callWorkers() }
+        if stored.contains(where: { $0.claim == nil && $0.wait == nil && !$0.isGated }) { callWorkers() }
         if let wait = stored.compactMap(\.wait).min() { dispatch?.wake(after: wait) }
+        let gated = Set(stored.filter(\.isGated).map(\.id))
+        guard !gated.isEmpty else { return }
+        let held = submissions.filter { gated.contains($0.job.id) }
+        dispatch?.admit(held.flatMap { lanes.lanes(of: $0.job.spec, tenant: $0.job.tenant) })
     }
 
     private func store(
@@ -100,17 +105,24 @@ extension Enqueuing.Statements {
                     \(submissions.map { !$0.job.spec.labels.isEmpty }),
                     \(submissions.map(\.job.spec.schedule)),
                     \(submissions.map(\.job.spec.group)),
-                    \(submissions.map { $0.job.spec.isDiscretionary ? JobSpec.patience : nil })
+                    \(submissions.map { $0.job.spec.isDiscretionary ? JobSpec.patience : nil }),
+                    \(submissions.map(\.job.spec.flow?.key)),
+                    \(submissions.map { lanes.lanes(of: $0.job.spec, tenant: $0.job.tenant).first?.kind }),
+                    \(submissions.map { lanes.isPaused($0.job.tenant) })
                 ) WITH ORDINALITY AS input (
                     tenant_id, id, spec, rank, endpoint_id, session_id, secrets, key, fingerprint, run_at,
-                    expires_at, suspended, kind, host, session, has_labels, schedule_id, group_id, patience,
+                    expires_at, suspended, kind, host, session, has_labels, schedule_id, group_id, patience, flow, gate,
+                    paused,
                     position
                 )
             ), \(Query.sessionsOfInput), \(Query.groupsOfInput), allowed AS MATERIALIZED (
                 SELECT i.tenant_id, i.id, i.spec, i.rank, coalesce(i.endpoint_id, session.endpoint_id) AS endpoint_id,
                     i.session_id, i.secrets, i.key, i.fingerprint, i.run_at, i.expires_at,
-                    i.suspended, i.kind, i.host, i.session, i.has_labels, i.schedule_id, i.group_id, i.patience, i.position,
-                    NOT i.suspended AND i.patience IS NULL AND coalesce(i.run_at <= now(), true) AND coalesce(i.expires_at > now(), true)
+                    i.suspended, i.kind, i.host, i.session, i.has_labels, i.schedule_id, i.group_id, i.patience, i.flow,
+                    i.position,
+                    CASE WHEN i.patience IS NULL AND coalesce(i.run_at <= now(), true) THEN i.gate END AS gate,
+                    NOT i.suspended AND i.patience IS NULL AND i.gate IS NULL AND NOT i.paused
+                        AND coalesce(i.run_at <= now(), true) AND coalesce(i.expires_at > now(), true)
                         AS is_due
                 FROM input i
                 LEFT JOIN session ON session.tenant_id = i.tenant_id AND session.id = i.session_id
@@ -140,11 +152,12 @@ extension Enqueuing.Statements {
             ), queued AS (
                 INSERT INTO queue (
                     tenant_id, job_id, rank, endpoint_id, session_id, group_id, run_at, scheduled, discretionary, expires_at,
-                    suspended, claim, node_id, claimed_at
+                    suspended, flow, gate, host, claim, node_id, claimed_at
                 )
                 SELECT tenant_id, id, rank, endpoint_id, session_id, group_id,
                     greatest(run_at, now()) + coalesce(patience, '0'),
                     coalesce(run_at > now(), false) OR patience IS NOT NULL, patience IS NOT NULL, expires_at, suspended,
+                    flow, gate, CASE WHEN gate = 'host' THEN host END,
                     CASE WHEN is_claimed THEN 1 ELSE 0 END,
                     CASE WHEN is_claimed THEN \(node) END,
                     CASE WHEN is_claimed THEN now() END
@@ -155,10 +168,11 @@ extension Enqueuing.Statements {
                     FROM accepted
                 ) AS accepted
                 RETURNING tenant_id, job_id, session_id, node_id IS NOT NULL AS is_claimed,
-                    CASE WHEN scheduled THEN run_at - now() END AS wait
+                    CASE WHEN scheduled THEN run_at - now() END AS wait, gate IS NOT NULL AS is_gated
             )
             SELECT q.job_id, q.is_claimed, q.wait, coalesce(s.cookies_version, 0),
-                coalesce(t.credentials_version, 0), coalesce(s.cache_version, 0)
+                coalesce(t.credentials_version, 0), coalesce(s.cache_version, 0),
+                q.is_gated
             FROM queued q
             LEFT JOIN session_stores t
                 ON t.tenant_id = q.tenant_id AND t.session_id = \(TenantSession.ID.default)
@@ -198,10 +212,13 @@ private struct StoredJob {
     let claim: StoresVersion?
     /// How long it waits, when it is scheduled.
     let wait: Duration?
+    /// Whether it waits at the gate of a lane.
+    let isGated: Bool
 
     init(row: Row) throws {
         id = try row.decode(at: 0)
         wait = try row.decode(at: 2)
+        isGated = try row.decode(at: 6)
         claim =
             try row.decode(Bool.self, at: 1)
             ? StoresVersion(

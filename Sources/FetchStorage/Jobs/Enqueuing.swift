@@ -15,6 +15,7 @@ struct Enqueuing: Sendable {
 
     private let keys: TenantKeys
     private let statements: Statements
+    private let lanes: KnownLanes
     private let plain: Batcher<Submission, Enqueued>
     private let checked: Batcher<Submission, Enqueued>
 
@@ -22,18 +23,21 @@ struct Enqueuing: Sendable {
         client: Client,
         keys: TenantKeys,
         node: Node.ID,
+        lanes: KnownLanes,
         dispatch: (any DirectDispatch)?,
         announce: @escaping @Sendable () -> Void
     ) {
         self.keys = keys
-        let statements = Statements(client: client, node: node, dispatch: dispatch, announce: announce)
+        self.lanes = lanes
+        let statements = Statements(
+            client: client, node: node, lanes: lanes, dispatch: dispatch, announce: announce)
         self.statements = statements
         plain = Batcher(maximumItems: 500) { try await statements.insert($0) }
         checked = Batcher(maximumItems: 500) { try await statements.insertChecked($0) }
     }
 
     func enqueue(_ jobs: [NewJob]) async throws -> [Enqueued] {
-        let isPlain = jobs.allSatisfy(\.isPlain)
+        let isPlain = jobs.allSatisfy { $0.isPlain && !lanes.hold($0) }
         return try await (isPlain ? plain : checked).submit(try await submissions(of: jobs))
     }
 
@@ -55,6 +59,7 @@ struct Enqueuing: Sendable {
     struct Statements: Sendable {
         let client: Client
         let node: Node.ID
+        let lanes: KnownLanes
         let dispatch: (any DirectDispatch)?
         let announce: @Sendable () -> Void
 
@@ -133,7 +138,7 @@ extension NewJob {
     /// It can be stored, and run, without a look at what is there.
     fileprivate var isPlain: Bool {
         idempotency == nil && spec.session == nil && spec.runAt == nil && spec.expiresAt == nil && !spec.isSuspended
-            && spec.schedule == nil && spec.group == nil && !spec.isDiscretionary
+            && spec.schedule == nil && spec.group == nil && !spec.isDiscretionary && spec.flow == nil
     }
 }
 

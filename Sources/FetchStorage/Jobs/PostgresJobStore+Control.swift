@@ -28,7 +28,10 @@ extension PostgresJobStore {
         let running = jobs.filter(\.runs).map(\.id)
         dispatch?.setSuspended(running, isSuspended)
         if !running.isEmpty { announce() }
-        if !isSuspended, running.count < jobs.count { callWorkers() }
+        if !isSuspended, running.count < jobs.count {
+            callWorkers()
+            openGates()
+        }
     }
 
     package func change(
@@ -60,7 +63,9 @@ extension PostgresJobStore {
                             ELSE coalesce(\(spec.runAt) > now(), false)
                         END,
                         -- A time that the client tells afterwards is meant.
-                        discretionary = q.discretionary AND \(change.runAt == nil)
+                        discretionary = q.discretionary AND \(change.runAt == nil),
+                        -- One that waits for a time is not at a gate; the next claim finds out again.
+                        gate = CASE WHEN \(change.runAt == nil) THEN q.gate END
                     FROM changed c
                     WHERE q.tenant_id = c.tenant_id AND q.job_id = c.id
                     RETURNING q.node_id IS NULL AND NOT q.scheduled AS is_due,
@@ -80,7 +85,8 @@ extension PostgresJobStore {
     }
 
     package func remove(_ ids: [Job.ID], of tenant: Tenant.ID) async throws(StoreError) -> Set<Job.ID> {
-        try await StoreError.wrap {
+        defer { openGates() }
+        return try await StoreError.wrap {
             let rows = try await client.query(
                 """
                 -- jobs.remove

@@ -15,11 +15,12 @@ extension PostgresJobStore {
                         \(jobs.map(\.spec.rank)),
                         \(jobs.map(\.spec.webhook?.endpoint)),
                         \(jobs.map(\.spec.session)),
-                        \(jobs.map(\.spec.group))
-                    ) AS input (tenant_id, job_id, rank, endpoint_id, session_id, group_id)
+                        \(jobs.map(\.spec.group)),
+                        \(jobs.map(\.spec.flow?.key))
+                    ) AS input (tenant_id, job_id, rank, endpoint_id, session_id, group_id, flow)
                 ), \(Query.sessionsOfInput), target AS MATERIALIZED (
                     SELECT r.tenant_id, r.job_id, i.rank, coalesce(i.endpoint_id, session.endpoint_id) AS endpoint_id,
-                        i.session_id, i.group_id
+                        i.session_id, i.group_id, i.flow
                     FROM input i
                     JOIN results r ON r.tenant_id = i.tenant_id AND r.job_id = i.job_id
                     LEFT JOIN session ON session.tenant_id = i.tenant_id AND session.id = i.session_id
@@ -39,8 +40,10 @@ extension PostgresJobStore {
                     FROM removed r
                     WHERE d.tenant_id = r.tenant_id AND d.job_id = r.job_id AND d.state = 'pending'
                 )
-                INSERT INTO queue (tenant_id, job_id, rank, endpoint_id, session_id, group_id, claim)
-                SELECT r.tenant_id, r.job_id, r.rank, r.endpoint_id, r.session_id, r.group_id,
+                INSERT INTO queue (tenant_id, job_id, rank, endpoint_id, session_id, group_id, flow, gate, claim)
+                SELECT r.tenant_id, r.job_id, r.rank, r.endpoint_id, r.session_id, r.group_id, r.flow,
+                    -- At the gate from the start, so that none of those behind it goes first.
+                    CASE WHEN l.is_limited OR l.paused THEN 'flow' END,
                     -- Attempts go on being counted, and what an old one would still write stays fenced off.
                     (
                         SELECT coalesce(max(a.number), 0)
@@ -48,12 +51,16 @@ extension PostgresJobStore {
                         WHERE a.tenant_id = r.tenant_id AND a.job_id = r.job_id
                     )
                 FROM removed r
+                LEFT JOIN lanes l ON l.tenant_id = r.tenant_id AND l.kind = 'flow' AND l.key = r.flow
                 RETURNING job_id
                 """
             )
             return Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })
         }
-        if !redriven.isEmpty { callWorkers() }
+        if !redriven.isEmpty {
+            callWorkers()
+            openGates()
+        }
         return redriven
     }
 }

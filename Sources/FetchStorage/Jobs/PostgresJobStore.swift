@@ -9,10 +9,12 @@ package struct PostgresJobStore: JobStore {
     private let finished: FinishedJobs
     let announce: @Sendable () -> Void
     let node: Node.ID
+    private let lanes: KnownLanes
 
     /// - Parameters:
     ///   - keys: What credentials that come with jobs are sealed with.
     ///   - node: This process.
+    ///   - lanes: What this node knows of them.
     ///   - dispatch: The worker in this process, when there is one.
     ///   - finished: Hears of jobs that were cancelled before they ran.
     ///   - announce: Tells other nodes that there is something to do.
@@ -20,16 +22,19 @@ package struct PostgresJobStore: JobStore {
         client: Client,
         keys: TenantKeys,
         node: Node.ID,
+        lanes: KnownLanes,
         dispatch: (any DirectDispatch)?,
         finished: FinishedJobs,
         announce: @escaping @Sendable () -> Void
     ) {
         self.client = client
         self.node = node
+        self.lanes = lanes
         self.dispatch = dispatch
         self.finished = finished
         self.announce = announce
-        enqueuing = Enqueuing(client: client, keys: keys, node: node, dispatch: dispatch, announce: announce)
+        enqueuing = Enqueuing(
+            client: client, keys: keys, node: node, lanes: lanes, dispatch: dispatch, announce: announce)
     }
 
     package func enqueue(_ jobs: [NewJob]) async throws(StoreError) -> [Enqueued] {
@@ -92,7 +97,7 @@ package struct PostgresJobStore: JobStore {
                     WHERE q.tenant_id = t.tenant_id AND q.job_id = t.job_id AND t.node_id IS NULL
                     RETURNING q.tenant_id, q.job_id, 'cancelled' AS state, NULL::timestamptz AS started_at,
                         'cancelled' AS error_name, \(RawJSON.cancelled) AS error, q.endpoint_id, q.session_id,
-                        t.delivery_id
+                        t.delivery_id, q.flow
                 ), told AS (
                     UPDATE queue q
                     SET cancelling = true, keeps_partial = \(manner == .keepingPartial)
@@ -109,13 +114,21 @@ package struct PostgresJobStore: JobStore {
         for id in running { dispatch?.cancel(id, manner) }
         if !running.isEmpty { announce() }
         finished.finish(ended)
-        if !ended.isEmpty { dispatch?.wake() }
+        if !ended.isEmpty {
+            dispatch?.wake()
+            openGates()
+        }
     }
 
     /// There are jobs for any node to claim.
     func callWorkers() {
         dispatch?.wake()
         announce()
+    }
+
+    /// Jobs are gone, or wait, that may have held up others of their lane.
+    func openGates() {
+        if lanes.exist { dispatch?.admit(nil) }
     }
 
     package func body(of id: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> StoredBody? {

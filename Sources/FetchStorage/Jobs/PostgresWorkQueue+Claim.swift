@@ -3,19 +3,23 @@ import Postgres
 import Synchronization
 
 extension PostgresWorkQueue {
-    package func claim(limit: Int) async throws(StoreError) -> [ClaimedJob] {
-        try await StoreError.wrap {
+    package func claim(upTo limit: Int) async throws(StoreError) -> Claim {
+        guard !known.isPaused else { return Claim(jobs: [], isLast: true) }
+        return try await StoreError.wrap {
             var jobs: [ClaimedJob] = []
-            var walk = walk.begin()
+            var gated: Set<Lane.Address> = []
+            var walk = walk.begin(without: known.pausedTenants)
             repeat {
                 let rows = try await claim(walk.next(limit - jobs.count))
                 let (readable, unreadable) = try await read(rows)
                 jobs += readable
                 try await end(unreadable)
+                for row in rows { if let lane = try Lane.Address(gateOf: row) { gated.insert(lane) } }
                 try walk.took(rows)
-            } while jobs.count < limit && !walk.isOver
+                // What was found does not wait until all others have been put where they belong.
+            } while jobs.count < limit && !walk.isOver && (gated.isEmpty || jobs.isEmpty)
             self.walk.end(walk)
-            return jobs
+            return Claim(jobs: jobs, isLast: walk.isOver && jobs.count < limit, gated: gated)
         }
     }
 
@@ -50,35 +54,29 @@ extension PostgresWorkQueue {
                     SELECT tenant_id, \(Int64(step.limit)), \(ClaimTurns.Position.head.rank),
                         \(ClaimTurns.Position.head.runAt), \(ClaimTurns.Position.head.job)
                     FROM others
-                    WHERE \(step.shares.isEmpty)
+                    WHERE \(step.shares.isEmpty) AND tenant_id <> ALL (\(Array(step.paused)))
                     ORDER BY tenant_id
                     LIMIT 1
                 )
             ), due AS MATERIALIZED (
-                SELECT next.row_id
+                SELECT next.*
                 FROM share
                 CROSS JOIN LATERAL (
-                    SELECT q.ctid AS row_id
+                    SELECT q.ctid AS row_id, q.tenant_id, q.job_id, q.flow, q.in_flow, q.in_host
                     FROM queue q
                     WHERE q.tenant_id = share.tenant_id
-                        AND q.node_id IS NULL AND NOT q.scheduled AND NOT q.suspended
+                        AND q.node_id IS NULL AND NOT q.scheduled AND NOT q.suspended AND q.gate IS NULL
                         AND (q.expires_at IS NULL OR q.expires_at > now())
                         AND (q.rank, q.run_at, q.job_id) > (share.rank, share.run_at, share.job_id)
                     ORDER BY q.rank, q.run_at, q.job_id
                     LIMIT share.count
                     FOR UPDATE SKIP LOCKED
                 ) AS next
-            ), claimed AS (
-                UPDATE queue q
-                SET node_id = \(node), claim = q.claim + 1, claimed_at = now()
-                -- By their places, which are locked: nobody can tell the planner how few they are, and joined with them
-                -- it would read all that waits.
-                WHERE q.ctid = ANY (ARRAY(SELECT row_id FROM due))
-                RETURNING q.tenant_id, q.job_id, q.claim, q.rank, q.run_at, q.session_id, q.tries, q.expires_at
-            )
+            ), \(known.exist ? Query.claimingUnlessGated(at: node) : Query.claiming(at: node))
             SELECT c.job_id, c.tenant_id, j.spec, c.claim, c.rank, c.run_at,
                 coalesce(s.cookies_version, 0), coalesce(t.credentials_version, 0), j.sealed_secrets,
-                c.tries, c.expires_at, coalesce(s.cache_version, 0), owner.weight, other.tenant_ids
+                c.tries, c.expires_at, coalesce(s.cache_version, 0), owner.weight, other.tenant_ids,
+                c.gate, CASE c.gate WHEN 'flow' THEN c.flow WHEN 'host' THEN c.host END
             FROM (SELECT ARRAY(SELECT tenant_id FROM others) AS tenant_ids) AS other
             LEFT JOIN (
                 claimed c
@@ -102,12 +100,66 @@ extension Query {
         """
         SELECT q.tenant_id
         FROM queue q
-        WHERE q.node_id IS NULL AND NOT q.scheduled AND NOT q.suspended
+        WHERE q.node_id IS NULL AND NOT q.scheduled AND NOT q.suspended AND q.gate IS NULL
             AND (q.expires_at IS NULL OR q.expires_at > now())
             AND q.tenant_id > \(after) AND q.tenant_id < \(before)
         ORDER BY q.tenant_id, q.rank, q.run_at, q.job_id
         LIMIT 1
         """
+    }
+
+    /// Claims what is due.
+    fileprivate static func claiming(at node: Node.ID) -> Query {
+        """
+        claimed AS (
+            UPDATE queue q
+            SET node_id = \(node), claim = q.claim + 1, claimed_at = now()
+            -- By their places, which are locked: nobody can tell the planner how few they are, and joined with them
+            -- it would read all that waits.
+            WHERE q.ctid = ANY (ARRAY(SELECT row_id FROM due))
+            RETURNING q.tenant_id, q.job_id, q.claim, q.rank, q.run_at, q.session_id, q.tries, q.expires_at, q.gate,
+                q.flow, q.host
+        )
+        """
+    }
+
+    /// Claims what is due, but for jobs that a lane has to let through: those go to its gate.
+    fileprivate static func claimingUnlessGated(at node: Node.ID) -> Query {
+        """
+        judged AS MATERIALIZED (
+            SELECT due.tenant_id, due.job_id, j.host,
+                CASE
+                    WHEN flow.paused OR flow.parked_until > now() OR flow.is_limited AND NOT due.in_flow THEN 'flow'
+                    WHEN host.paused OR host.parked_until > now() OR host.is_limited AND NOT due.in_host THEN 'host'
+                END AS gate
+            FROM due
+            JOIN jobs j ON j.tenant_id = due.tenant_id AND j.id = due.job_id
+            LEFT JOIN lanes flow ON flow.tenant_id = due.tenant_id AND flow.kind = 'flow' AND flow.key = due.flow
+            LEFT JOIN lanes host ON host.tenant_id = due.tenant_id AND host.kind = 'host' AND host.key = j.host
+        ), claimed AS (
+            UPDATE queue q
+            SET node_id = CASE WHEN judged.gate IS NULL THEN \(node) END,
+                claim = CASE WHEN judged.gate IS NULL THEN q.claim + 1 ELSE q.claim END,
+                claimed_at = CASE WHEN judged.gate IS NULL THEN now() END,
+                gate = judged.gate,
+                host = CASE WHEN judged.gate = 'host' THEN judged.host ELSE q.host END,
+                in_flow = q.in_flow AND judged.gate IS DISTINCT FROM 'flow',
+                in_host = q.in_host AND judged.gate IS DISTINCT FROM 'host'
+            FROM judged
+            WHERE q.ctid = ANY (ARRAY(SELECT row_id FROM due))
+                AND q.tenant_id = judged.tenant_id AND q.job_id = judged.job_id
+            RETURNING q.tenant_id, q.job_id, q.claim, q.rank, q.run_at, q.session_id, q.tries, q.expires_at, q.gate,
+                q.flow, q.host
+        )
+        """
+    }
+}
+
+extension Lane.Address {
+    /// Where the job of a row has to wait; nil when it was claimed.
+    init?(gateOf row: Row) throws {
+        guard let kind = try row.decode(Lane.Kind?.self, at: 14) else { return nil }
+        self.init(tenant: try row.decode(at: 1), kind: kind, key: try row.decode(at: 15))
     }
 }
 
@@ -122,23 +174,30 @@ final class ClaimWalk: Sendable {
         let limit: Int
         let shares: [ClaimTurns.Share]
         let gaps: [ClaimTurns.Gap]
+        let paused: Set<Tenant.ID>
     }
 
     /// One claim, of one statement or more.
     struct Round {
         private(set) var turns: ClaimTurns
-        private var step = Step(limit: 0, shares: [], gaps: [])
+        private let paused: Set<Tenant.ID>
+        private var step: Step
         /// What others hold for now is not looked at twice.
         private var dry: Set<Tenant.ID> = []
 
         /// Nothing waits any more.
         var isOver: Bool { turns.isEmpty }
 
-        init(_ turns: ClaimTurns) { self.turns = turns }
+        init(_ turns: ClaimTurns, without paused: Set<Tenant.ID>) {
+            self.turns = turns
+            self.turns.remove(paused)
+            self.paused = paused
+            step = Step(limit: 0, shares: [], gaps: [], paused: paused)
+        }
 
         mutating func next(_ limit: Int) -> Step {
             let shares = turns.next(limit)
-            step = Step(limit: limit, shares: shares, gaps: turns.gaps(behind: shares))
+            step = Step(limit: limit, shares: shares, gaps: turns.gaps(behind: shares), paused: paused)
             return step
         }
 
@@ -150,7 +209,8 @@ final class ClaimWalk: Sendable {
                     rank: try row.decode(at: 4), runAt: try row.decode(at: 5), job: job)
                 taken[try row.decode(at: 1), default: .init()].add(position, weight: try row.decode(at: 12))
             }
-            let others = try rows.first?.decode([Tenant.ID].self, at: 13) ?? []
+            var others = try rows.first?.decode([Tenant.ID].self, at: 13) ?? []
+            others.removeAll { paused.contains($0) }
             turns.add(others.filter { !dry.contains($0) })
             var shares = step.shares
             if shares.isEmpty, let first = others.min(by: { $0.rawValue < $1.rawValue }) {
@@ -168,14 +228,14 @@ final class ClaimWalk: Sendable {
 
     private let state = Mutex(State())
 
-    func begin() -> Round {
+    func begin(without paused: Set<Tenant.ID>) -> Round {
         state.withLock { state in
             let now = ContinuousClock.now
             if now >= state.restartAt {
                 state.turns.restart()
                 state.restartAt = now + .seconds(1)
             }
-            return Round(state.turns)
+            return Round(state.turns, without: paused)
         }
     }
 

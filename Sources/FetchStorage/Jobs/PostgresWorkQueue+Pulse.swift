@@ -17,7 +17,9 @@ extension PostgresWorkQueue {
                 SELECT
                     NOT EXISTS (SELECT FROM before),
                     EXISTS (SELECT FROM nodes WHERE lease_until < now() AND id <> \(node)),
-                    EXISTS (SELECT FROM queue WHERE node_id IS NULL AND NOT scheduled AND NOT suspended),
+                    EXISTS (
+                        SELECT FROM queue WHERE node_id IS NULL AND NOT scheduled AND NOT suspended AND gate IS NULL
+                    ),
                     EXISTS (SELECT FROM webhook_deliveries WHERE state = 'pending' AND next_attempt_at <= now()),
                     ARRAY(SELECT job_id FROM queue WHERE cancelling AND node_id = \(node)),
                     ARRAY(SELECT job_id FROM queue WHERE cancelling AND node_id = \(node) AND keeps_partial),
@@ -28,15 +30,19 @@ extension PostgresWorkQueue {
                         OR EXISTS (SELECT FROM queue WHERE node_id IS NULL AND expires_at < now() + \(lease)),
                     ARRAY(SELECT job_id FROM queue WHERE suspended AND node_id = \(node)),
                     EXISTS (SELECT FROM schedules WHERE next_run_at < now() + \(lease)),
-                    EXISTS (SELECT FROM queue WHERE \(Query.isPatient))
+                    EXISTS (SELECT FROM queue WHERE \(Query.isPatient)),
+                    EXISTS (SELECT FROM queue WHERE gate = 'flow') OR EXISTS (SELECT FROM queue WHERE gate = 'host'),
+                    (SELECT version FROM queue_state)
                 """
             )
             guard let row = rows.first else { throw StoreError(.failed, "The pulse of this node has no answer.") }
             neighbours.note(try row.decode(at: 6))
+            try await known.refresh(to: try row.decode(at: 13))
             let rescued = try row.decode(Bool.self, at: 1) ? try await rescue() : 0
             return Pulse(
                 hasQueuedJobs: try row.decode(Bool.self, at: 2) || rescued > 0,
                 hasJobsToPromote: try row.decode(at: 8),
+                hasGatedJobs: try row.decode(at: 12),
                 hasDueDeliveries: try row.decode(Bool.self, at: 3) || rescued > 0,
                 cancelled: try row.decode(at: 4),
                 keepingPartial: try row.decode(at: 5),

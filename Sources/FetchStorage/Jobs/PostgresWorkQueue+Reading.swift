@@ -17,7 +17,7 @@ extension PostgresWorkQueue {
     func read(_ rows: Rows) async throws -> ([ClaimedJob], [UnreadableJob]) {
         var jobs: [ClaimedJob] = []
         var unreadable: [UnreadableJob] = []
-        for row in rows where try row.decode(Job.ID?.self, at: 0) != nil {
+        for row in rows where try row.decode(Job.ID?.self, at: 0) != nil && Lane.Address(gateOf: row) == nil {
             do {
                 jobs.append(try await ClaimedJob(row: row, keys: keys))
             } catch let error as PostgresError {
@@ -52,7 +52,7 @@ extension PostgresWorkQueue {
                 WHERE q.tenant_id = input.tenant_id AND q.job_id = input.job_id AND q.claim = input.claim
                     AND q.node_id = \(node)
                 RETURNING q.tenant_id, q.job_id, 'failed' AS state, NULL::timestamptz AS started_at, input.error_name,
-                    input.error, q.endpoint_id, q.session_id, uuidv7() AS delivery_id
+                    input.error, q.endpoint_id, q.session_id, uuidv7() AS delivery_id, q.flow
             ), \(Query.ending(at: node))
             SELECT job_id FROM ended
             """

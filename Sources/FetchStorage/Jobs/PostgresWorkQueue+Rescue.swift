@@ -58,8 +58,8 @@ extension PostgresWorkQueue {
 extension Query {
     fileprivate static var lostColumns: Query {
         """
-        q.tenant_id, q.job_id, q.claim, q.node_id, q.claimed_at, q.endpoint_id, q.session_id, q.cancelling,
-            (q.begun OR q.cancelling)
+        q.tenant_id, q.job_id, q.claim, q.node_id, q.claimed_at, q.endpoint_id, q.session_id, q.flow,
+            q.cancelling, (q.begun OR q.cancelling)
         """
     }
 
@@ -84,7 +84,7 @@ extension Query {
                 lost.claimed_at AS started_at,
                 CASE WHEN lost.cancelling THEN 'cancelled' ELSE 'networkConnectionLost' END AS error_name,
                 CASE WHEN lost.cancelling THEN \(RawJSON.cancelled) ELSE \(RawJSON.nodeLost) END AS error,
-                uuidv7() AS delivery_id
+                uuidv7() AS delivery_id, lost.flow
         ), attempt AS (
             INSERT INTO attempts (tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name)
             SELECT tenant_id, job_id, claim, node_id, claimed_at, now(), 'failed', 'networkConnectionLost'

@@ -35,7 +35,13 @@ extension PostgresWorkQueue {
             ), waiting AS (
                 UPDATE queue q
                 SET node_id = NULL, claimed_at = NULL, begun = false, scheduled = true, run_at = now() + input.wait,
-                    tries = q.tries + 1
+                    tries = q.tries + 1, in_host = false,
+                    -- In a flow with an order, those behind it wait until it is final.
+                    in_flow = q.in_flow AND EXISTS (
+                        SELECT
+                        FROM lanes l
+                        WHERE l.tenant_id = q.tenant_id AND l.kind = 'flow' AND l.key = q.flow AND l.in_order
+                    )
                 FROM input
                 WHERE q.tenant_id = input.tenant_id AND q.job_id = input.job_id AND q.claim = input.claim
                     AND q.node_id = \(node) AND NOT q.cancelling
@@ -116,7 +122,7 @@ extension PostgresWorkQueue {
                 WHERE q.tenant_id = o.tenant_id AND q.job_id = o.job_id
                 RETURNING q.tenant_id, q.job_id, 'failed' AS state, NULL::timestamptz AS started_at,
                     'timedOut' AS error_name, \(RawJSON.expired) AS error, q.endpoint_id, q.session_id,
-                    uuidv7() AS delivery_id
+                    uuidv7() AS delivery_id, q.flow
             ), \(Query.ending(at: node))
             SELECT job_id FROM ended
             """

@@ -43,7 +43,7 @@ extension PostgresWorkQueue {
                 USING input
                 WHERE q.tenant_id = input.tenant_id AND q.job_id = input.job_id AND q.claim = input.claim
                     AND q.node_id = \(node)
-                RETURNING q.endpoint_id, q.session_id, input.*
+                RETURNING q.endpoint_id, q.session_id, q.flow, input.*
             ), result AS (
                 INSERT INTO results (
                     tenant_id, job_id, state, started_at, finished_at, status, response, error_name, error, redirects,
@@ -67,7 +67,7 @@ extension PostgresWorkQueue {
                 ORDER BY tenant_id, state
                 ON CONFLICT (tenant_id, minute, node_id, state) DO UPDATE
                 SET jobs = job_counts.jobs + excluded.jobs, body_bytes = job_counts.body_bytes + excluded.body_bytes
-            ), delivery AS (
+            ), \(Query.blocking("settled")), delivery AS (
                 INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, session_id, event)
                 SELECT s.tenant_id, s.delivery_id, e.id, s.job_id, s.session_id, \(WebhookEvent.jobFinished)
                 FROM settled s

@@ -13,6 +13,7 @@ package struct PostgresWorkQueue: WorkQueue {
     private let retrying: Batcher<Retry, Bool>
     let finished: FinishedJobs
     let walk = ClaimWalk()
+    let known: KnownLanes
     let neighbours: Neighbours
 
     /// An object, for a statement takes it apart field by field.
@@ -30,6 +31,7 @@ package struct PostgresWorkQueue: WorkQueue {
     ///   - keys: What credentials that come with jobs are sealed with.
     ///   - presence: This process, and how others reach it.
     ///   - lease: How long a node keeps its jobs without a sign of life (REL-2).
+    ///   - lanes: What this node knows of them.
     ///   - neighbours: Hears whether there are other nodes.
     ///   - finished: Hears of every job that has reached its final state here.
     package init(
@@ -37,9 +39,11 @@ package struct PostgresWorkQueue: WorkQueue {
         keys: TenantKeys,
         presence: NodePresence,
         lease: Duration = .seconds(15),
+        lanes: KnownLanes,
         neighbours: Neighbours = Neighbours(),
         finished: FinishedJobs
     ) {
+        known = lanes
         self.neighbours = neighbours
         self.client = client
         self.keys = keys

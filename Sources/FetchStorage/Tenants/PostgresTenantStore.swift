@@ -8,6 +8,7 @@ package struct PostgresTenantStore: Sendable {
         package let tenant: Tenant
         /// How many jobs it is given in its turn, while others wait.
         package let weight: Int
+        package let isPaused: Bool
         package let createdAt: Timestamp
     }
 
@@ -23,14 +24,15 @@ package struct PostgresTenantStore: Sendable {
             let rows = try await client.query(
                 """
                 -- tenants.list
-                SELECT id, name, weight, created_at FROM tenants ORDER BY id
+                SELECT id, name, weight, paused, created_at FROM tenants ORDER BY id
                 """
             )
             return try rows.map { row in
                 Entry(
                     tenant: Tenant(id: try row.decode(at: 0), name: try row.decode(at: 1)),
                     weight: Int(try row.decode(Int16.self, at: 2)),
-                    createdAt: try row.decode(at: 3)
+                    isPaused: try row.decode(at: 3),
+                    createdAt: try row.decode(at: 4)
                 )
             }
         }
@@ -48,6 +50,34 @@ package struct PostgresTenantStore: Sendable {
                 UPDATE tenants SET weight = \(Int16(clamping: weight)) WHERE name = \(name)
                 """
             ).affected > 0
+        }
+    }
+
+    /// Starts none of a tenant's jobs any more, or goes on; running jobs go on.
+    ///
+    /// - Parameter name: Nil for the jobs of all tenants.
+    /// - Returns: false when there is no tenant of this name.
+    package func setPaused(_ isPaused: Bool, ofTenant name: String?) async throws(StoreError) -> Bool {
+        try await StoreError.wrap {
+            let count = try await client.query(
+                """
+                -- queue.pause
+                WITH changed AS (
+                    UPDATE queue_state
+                    SET version = version + 1, paused = CASE WHEN \(name == nil) THEN \(isPaused) ELSE paused END
+                )
+                UPDATE tenants SET paused = \(isPaused) WHERE name = \(name)
+                """
+            ).affected
+            try await Notices.tell(client)
+            return name == nil || count > 0
+        }
+    }
+
+    /// Whether the jobs of all tenants are paused.
+    package func isPaused() async throws(StoreError) -> Bool {
+        try await StoreError.wrap {
+            try await client.query("SELECT paused FROM queue_state").first?.decode(Bool.self, at: 0) ?? false
         }
     }
 }

@@ -22,6 +22,7 @@ extension Dispatcher {
         let error = LoadError(.cannotParseResponse, "What came of the job cannot be stored.")
         do throws(StoreError) {
             let isOurs = try await queue.settle(job, JobOutcome(failing: error, startedAt: outcome.startedAt))
+            leave(queue.lanes(of: job))
             if isOurs, job.spec.mayHaveEvents { courier?.wake() }
         } catch {
             doubt()

@@ -32,6 +32,9 @@ package final class Dispatcher: Service, DirectDispatch {
     let metrics: WorkerMetrics
     /// Rings when a job's time has come.
     let alarm = Alarm()
+    /// Rings when jobs may pass the gates of lanes.
+    let gateAlarm = Alarm()
+    let gates = Gates()
     let places: Places
     let running = RunningJobs()
     let claims = Signal()
@@ -95,6 +98,7 @@ package final class Dispatcher: Service, DirectDispatch {
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepTidy() } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepClaiming() } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepSchedule() } }
+                group.addTask { await self.cancelWhenShuttingDown { await self.keepGates() } }
                 group.addTask { await self.limitDrain() }
                 for await jobs in started {
                     for job in jobs {
@@ -153,10 +157,11 @@ package final class Dispatcher: Service, DirectDispatch {
 
     private func claim(_ free: Int, since backlog: Int) async {
         do throws(StoreError) {
-            let jobs = try await queue.claim(limit: free)
-            places.leave(free - jobs.count)
-            if jobs.count < free { places.noteEmpty(since: backlog) }
-            if !jobs.isEmpty { starts.yield(jobs) }
+            let claim = try await queue.claim(upTo: free)
+            places.leave(free - claim.jobs.count)
+            if claim.isLast { places.noteEmpty(since: backlog) }
+            if !claim.jobs.isEmpty { starts.yield(claim.jobs) }
+            if !claim.gated.isEmpty { admit(Array(claim.gated)) }
         } catch {
             giveUp(free)
             places.noteFailure()
@@ -206,8 +211,9 @@ package final class Dispatcher: Service, DirectDispatch {
         var backoff = Duration.milliseconds(100)
         while !Task.isCancelled {
             do throws(StoreError) {
-                if try await retried(job, outcome) { return }
+                if try await retried(job, outcome) { return leave(queue.lanes(of: job)) }
                 let isOurs = try await queue.settle(job, outcome)
+                leave(queue.lanes(of: job))
                 if isOurs, job.spec.mayHaveEvents { courier?.wake() }
                 if isOurs, job.spec.session != nil || job.spec.group != nil { keeper?.wake() }
                 metrics.count(outcome, isOurs: isOurs)
@@ -253,6 +259,7 @@ package final class Dispatcher: Service, DirectDispatch {
             await setSuspended(pulse.suspended, asOf: start)
             watchDeadlines()
             if pulse.hasQueuedJobs { wake() } else if pulse.hasDiscretionaryJobs { try await useQuietTime() }
+            if pulse.hasGatedJobs { admit(nil) }
             if pulse.hasJobsToPromote { alarm.set(after: .zero) }
             if pulse.hasDueDeliveries { courier?.wake() }
             if pulse.hasUnsettledEnds { keeper?.wake() }

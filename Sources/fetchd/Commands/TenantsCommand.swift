@@ -18,7 +18,8 @@ struct TenantsCommand: AsyncParsableCommand {
         func run() async throws {
             try await TenantsCommand.withStore(options) { store in
                 for entry in try await store.tenants() {
-                    print("\(entry.tenant.name)  weight \(entry.weight)  made \(entry.createdAt)")
+                    let state = entry.isPaused ? "  paused" : ""
+                    print("\(entry.tenant.name)  weight \(entry.weight)\(state)  made \(entry.createdAt)")
                 }
             }
         }
@@ -59,7 +60,7 @@ struct TenantsCommand: AsyncParsableCommand {
         }
     }
 
-    private static func withStore(
+    static func withStore(
         _ options: SettingsOptions,
         _ body: (PostgresTenantStore) async throws -> Void
     ) async throws {

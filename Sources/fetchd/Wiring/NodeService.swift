@@ -60,13 +60,15 @@ private struct RunningNode {
         let loop = TransferLoop(EventLoop(name: "fetchd-engine"))
         let blobs = try await Self.blobStore(settings, loop)
         let neighbours = Neighbours()
+        let lanes = KnownLanes(client: database.client)
+        try await lanes.refresh()
         let stores = PostgresSessionStores(
             client: database.client, keys: keys, node: id, neighbours: neighbours, blobs: blobs, cache: settings.cache,
             logger: logger)
 
         // What no client waits for asks these; what it finds to stop, the node hears of with its next pulse.
         let quietJobs = PostgresJobStore(
-            client: database.client, keys: keys, node: id, dispatch: nil, finished: finished, announce: {}
+            client: database.client, keys: keys, node: id, lanes: lanes, dispatch: nil, finished: finished, announce: {}
         )
         let quietSessions = PostgresSessionStore(client: database.client, jobs: quietJobs)
         let groups = PostgresGroupStore(client: database.client)
@@ -89,7 +91,7 @@ private struct RunningNode {
             configuration: settings.dispatcher,
             queue: PostgresWorkQueue(
                 client: database.client, keys: keys, presence: presence, lease: settings.dispatcher.lease,
-                neighbours: neighbours, finished: finished
+                lanes: lanes, neighbours: neighbours, finished: finished
             ),
             runner: runner,
             courier: courier,
@@ -105,6 +107,7 @@ private struct RunningNode {
             client: database.client,
             keys: keys,
             node: id,
+            lanes: lanes,
             dispatch: dispatcher,
             finished: finished,
             announce: { if neighbours.exist { notices.announce() } }
@@ -137,6 +140,9 @@ private struct RunningNode {
                 live: live,
                 node: id,
                 nodes: PostgresNodeDirectory(client: database.client, node: id),
+                lanes: PostgresLaneStore(
+                    client: database.client, known: lanes, dispatch: dispatcher,
+                    announce: { if neighbours.exist { notices.announce() } }),
                 nodeClient: EngineNodeClient(
                     session: Session(configuration: EngineNodeClient.sessionConfiguration, transferLoop: loop)),
                 readiness: NodeReadiness(client: database.client, dispatcher: dispatcher),

@@ -23,6 +23,12 @@ import Testing
         #expect(ids == ids.sorted())
     }
 
+    // R37: jobs of one batch have an order.
+    @Test func `ids that a process makes come in the order of their making, however fast`() {
+        let ids = (0..<10_000).map { _ in Job.ID() }
+        #expect(zip(ids, ids.dropFirst()).allSatisfy { $0 < $1 })
+    }
+
     @Test func `version and variant are those of RFC 9562`() {
         let uuid = UUIDv7()
         #expect(uuid.high >> 12 & 0xF == 7)

@@ -12,9 +12,12 @@ struct StoreFixture {
     let nodes = [Node.ID(), Node.ID()]
     let tenant = Tenant.ID(rawValue: 1)
     let keys: TenantKeys
+    /// What each node knows.
+    let lanes: [KnownLanes]
 
     init(database: TestDatabase) throws {
         self.database = database
+        lanes = nodes.map { _ in KnownLanes(client: database.client) }
         keys = TenantKeys(client: database.client, ring: try KeyRing(KeyRing.generate()))
     }
 
@@ -23,6 +26,7 @@ struct StoreFixture {
             client: database.client,
             keys: keys,
             node: nodes[node],
+            lanes: lanes[node],
             dispatch: dispatch,
             finished: finished,
             announce: {}
@@ -32,7 +36,8 @@ struct StoreFixture {
     func queue(_ node: Int = 0, listeningAt url: String? = nil) -> PostgresWorkQueue {
         let presence = NodePresence(id: nodes[node])
         presence.listens(at: url)
-        return PostgresWorkQueue(client: database.client, keys: keys, presence: presence, finished: finished)
+        return PostgresWorkQueue(
+            client: database.client, keys: keys, presence: presence, lanes: lanes[node], finished: finished)
     }
 
     func count(_ table: Query) async throws -> Int64 {
@@ -42,6 +47,10 @@ struct StoreFixture {
     static func with(_ body: (StoreFixture) async throws -> Void) async throws {
         try await TestDatabase.with(Schema.migrations) { try await body(try StoreFixture(database: $0)) }
     }
+}
+
+extension PostgresWorkQueue {
+    func claim(limit: Int) async throws -> [ClaimedJob] { try await claim(upTo: limit).jobs }
 }
 
 @Suite struct JobStoreTests {
@@ -274,6 +283,7 @@ private final class RoomFor: DirectDispatch {
     func giveUp(_ count: Int) { release(count) }
     func wake() { state.withLock { $0.wakes += 1 } }
     func wake(after wait: Duration) {}
+    func admit(_ lanes: [Lane.Address]?) {}
     func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool) {}
     func cancel(_ id: Job.ID, _ manner: Cancellation) {}
 }

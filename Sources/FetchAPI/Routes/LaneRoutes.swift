@@ -1,0 +1,121 @@
+import FetchJobs
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// Limits of hosts and of flows, and pausing them.
+struct LaneRoutes: Sendable {
+    let lanes: any LaneStore
+    let kind: Lane.Kind
+
+    private var path: String { kind == .host ? "/v1/hosts" : "/v1/flows" }
+    private var item: String { kind == .host ? "\(path)/{host}" : "\(path)/{key}" }
+
+    var routes: [Route] {
+        var routes = [
+            Route(.get, path, tenant: list),
+            Route(.get, item, tenant: get),
+            Route(.put, item, tenant: set),
+            Route(.delete, item, tenant: remove),
+            Route(.post, "\(item)/pause", tenant: { try await setPaused(true, $0, $1) }),
+            Route(.post, "\(item)/resume", tenant: { try await setPaused(false, $0, $1) }),
+            Route(.post, "\(item)/drain", tenant: drain),
+        ]
+        if kind == .flow { routes.append(Route(.post, "\(item)/skip", tenant: skip)) }
+        return routes
+    }
+
+    // MARK: Reading
+
+    private func list(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let query = try call.query(allowing: ["limit", "cursor"])
+        let limit = try query.integer("limit", in: 1...100, default: 25)
+        let after = try query["cursor"].map { text in
+            guard let key = OpaqueText.read(text), OpaqueText.write(key) == text, !key.contains("\0") else {
+                throw Problem(parameter: "cursor", "is not one that this list gave out")
+            }
+            return key
+        }
+        let found = try await lanes.lanes(of: tenant, kind, after: after ?? "", limit: limit + 1)
+        return .page(found, limit: limit, of: path) {
+            OpaqueText.write($0.address.key)
+        } write: {
+            $0.write(&$1)
+        }
+    }
+
+    private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        return try await response(to: address(call, tenant))
+    }
+
+    private func response(to address: Lane.Address) async throws -> Response {
+        guard let lane = try await lanes.lane(address) else { throw notFound }
+        return .json { lane.write(&$0) }
+    }
+
+    // MARK: Changing
+
+    private func set(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let address = try address(call, tenant)
+        let (json, _) = try await call.submission(upTo: JobRoutes.maximumBody)
+        let limits = try LaneLimits(json: json, of: kind)
+        let isNew = try await lanes.lane(address) == nil
+        try await lanes.set(limits, of: address)
+        var response = try await response(to: address)
+        if isNew { response.status = .created }
+        return response
+    }
+
+    private func remove(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        guard try await lanes.remove(address(call, tenant)) else { throw notFound }
+        return Response(status: .noContent)
+    }
+
+    // MARK: Pausing
+
+    /// Nothing here does more when it is done twice, so an Idempotency-Key has nothing to add but its form.
+    private func open(_ call: Call, _ tenant: Tenant.ID) async throws -> Lane.Address {
+        _ = try call.query()
+        _ = try IdempotencyKey(of: call.headers)
+        _ = try await call.body(upTo: JobRoutes.maximumBody)
+        return try address(call, tenant)
+    }
+
+    private func setPaused(_ isPaused: Bool, _ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let address = try await open(call, tenant)
+        try await lanes.setPaused(isPaused, address)
+        return try await response(to: address)
+    }
+
+    /// Pauses, and says by its status whether anything is left that runs.
+    private func drain(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let address = try await open(call, tenant)
+        try await lanes.setPaused(true, address)
+        guard let lane = try await lanes.lane(address) else { throw notFound }
+        return .json(status: lane.running == 0 ? .ok : .accepted) { lane.write(&$0) }
+    }
+
+    private func skip(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let address = try await open(call, tenant)
+        guard try await lanes.lane(address) != nil else { throw notFound }
+        try await lanes.skip(address)
+        return try await response(to: address)
+    }
+
+    // MARK: Names
+
+    /// The lane that a path names: a host as URLs write it, or a key.
+    private func address(_ call: Call, _ tenant: Tenant.ID) throws -> Lane.Address {
+        guard let name = call.parameter.removingPercentEncoding,
+            let address = Lane.Address(tenant: tenant, kind: kind, name: name)
+        else { throw notFound }
+        return address
+    }
+
+    private var notFound: Problem {
+        Problem(.notFound, kind == .host ? "Nothing is set for this host." : "Nothing is set for this flow.")
+    }
+}

@@ -1,0 +1,40 @@
+import FetchJobs
+import Hummingbird
+
+/// Pausing all jobs of a tenant.
+struct QueueRoutes: Sendable {
+    private static let path = "/v1/queue"
+
+    let lanes: any LaneStore
+
+    var routes: [Route] {
+        [
+            Route(.get, Self.path, tenant: get),
+            Route(.post, "\(Self.path)/pause", tenant: { try await setPaused(true, $0, $1) }),
+            Route(.post, "\(Self.path)/resume", tenant: { try await setPaused(false, $0, $1) }),
+            Route(.post, "\(Self.path)/drain", tenant: drain),
+        ]
+    }
+
+    private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        let queue = try await lanes.queue(of: tenant)
+        return .json { queue.write(&$0) }
+    }
+
+    /// Nothing here does more when it is done twice, so an Idempotency-Key has nothing to add but its form.
+    private func setPaused(_ isPaused: Bool, _ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try IdempotencyKey(of: call.headers)
+        _ = try await call.body(upTo: JobRoutes.maximumBody)
+        _ = try call.query()
+        try await lanes.setPaused(isPaused, of: tenant)
+        return try await get(call, tenant)
+    }
+
+    /// Pauses, and says by its status whether anything is left that runs.
+    private func drain(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        var response = try await setPaused(true, call, tenant)
+        if try await lanes.queue(of: tenant).running > 0 { response.status = .accepted }
+        return response
+    }
+}

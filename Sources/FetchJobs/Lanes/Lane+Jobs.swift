@@ -1,0 +1,54 @@
+import FetchEngine
+
+// The lanes that jobs are in.
+
+extension JobSpec {
+    /// What a job says of its flow: the lane's limits belong to the key, not to the job.
+    package struct Flow: Sendable, Equatable {
+        package static let maximumKeyLength = 256
+
+        package let key: String
+
+        package init?(key: String) {
+            guard (1...Self.maximumKeyLength).contains(key.utf8.count), !key.unicodeScalars.contains("\0") else {
+                return nil
+            }
+            self.key = key
+        }
+    }
+
+    /// The lanes that a job of the tenant is in: it passes the gate of its flow first.
+    package func lanes(of tenant: Tenant.ID) -> [Lane.Address] {
+        var lanes: [Lane.Address] = []
+        if let flow { lanes.append(Lane.Address(tenant: tenant, kind: .flow, key: flow.key)) }
+        if let host = request.url.host { lanes.append(Lane.Address(tenant: tenant, kind: .host, key: host)) }
+        return lanes
+    }
+}
+
+extension JobSpec.Flow {
+    init?(reader: JSONReader) {
+        guard let key = reader.object(of: ["key"])?.required("key"), let text = key.string() else { return nil }
+        guard let flow = Self(key: text) else {
+            key.refuse("must have 1 to \(Self.maximumKeyLength) bytes, none of them NUL")
+            return nil
+        }
+        self = flow
+    }
+}
+
+extension Lane.Address {
+    /// The lane that a client names; nil for what is no host, in whatever case, and no key.
+    package init?(tenant: Tenant.ID, kind: Lane.Kind, name: String) {
+        switch kind {
+        case .flow:
+            guard let flow = JobSpec.Flow(key: name) else { return nil }
+            self.init(tenant: tenant, kind: kind, key: flow.key)
+        case .host:
+            guard let url = try? URLRecord("http://\(name)/"), let host = url.host,
+                url.description == "http://\(host)/"
+            else { return nil }
+            self.init(tenant: tenant, kind: kind, key: host)
+        }
+    }
+}

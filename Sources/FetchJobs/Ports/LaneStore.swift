@@ -1,0 +1,48 @@
+/// The lanes of tenants, as those see them who set their limits.
+package protocol LaneStore: Sendable {
+    /// The lanes of a kind for which something is set, by their keys, up to `limit` after one.
+    func lanes(
+        of tenant: Tenant.ID, _ kind: Lane.Kind, after key: String, limit: Int
+    ) async throws(StoreError) -> [Lane]
+
+    /// The lane, or nil when nothing is set for it.
+    func lane(_ address: Lane.Address) async throws(StoreError) -> Lane?
+
+    /// Sets its limits, all of them; running jobs go on.
+    func set(_ limits: LaneLimits, of address: Lane.Address) async throws(StoreError)
+
+    /// Starts none of its jobs any more, or goes on; running jobs go on.
+    func setPaused(_ isPaused: Bool, _ address: Lane.Address) async throws(StoreError)
+
+    /// Lets the jobs behind a failed one go on.
+    func skip(_ address: Lane.Address) async throws(StoreError)
+
+    /// How the queue of a tenant is.
+    func queue(of tenant: Tenant.ID) async throws(StoreError) -> TenantQueue
+
+    /// Starts none of a tenant's jobs any more, or goes on; running jobs go on.
+    func setPaused(_ isPaused: Bool, of tenant: Tenant.ID) async throws(StoreError)
+
+    /// Takes everything back that is set for it.
+    ///
+    /// - Returns: false when nothing was.
+    func remove(_ address: Lane.Address) async throws(StoreError) -> Bool
+}
+
+/// All jobs of a tenant that are not final.
+package struct TenantQueue: Sendable, Equatable {
+    /// None of them is started.
+    package var isPaused = false
+    /// No job of any tenant is started: its operator has paused the service.
+    package var isServicePaused = false
+    /// How many of them run, on all nodes.
+    package var running: Int64 = 0
+
+    package init() {}
+
+    package func write(_ writer: inout JSONWriter) {
+        writer.member("paused", isPaused)
+        writer.member("servicePaused", isServicePaused)
+        writer.member("running", running)
+    }
+}

@@ -1,0 +1,107 @@
+package import FetchJobs
+package import Postgres
+import Synchronization
+
+/// What a node knows of lanes and pauses, so that storing and claiming jobs need not ask.
+///
+/// It is read again when its version has been raised, which a node hears of at once and sees with its next pulse at the
+/// latest. A job that was stored as if its lane had no limits meanwhile is held back where it would be claimed.
+package final class KnownLanes: Sendable {
+    fileprivate struct State {
+        var version: Int64 = -1
+        var isPaused = false
+        var pausedTenants: Set<Tenant.ID> = []
+        var limited: Set<Lane.Address> = []
+        var parked: [Lane.Address: Timestamp] = [:]
+    }
+
+    private let client: Client
+    private let state = Mutex(State())
+
+    package init(client: Client) { self.client = client }
+
+    /// No job is to be started.
+    var isPaused: Bool { state.withLock { $0.isPaused } }
+
+    /// No job of these is to be started.
+    var pausedTenants: Set<Tenant.ID> { state.withLock { $0.pausedTenants } }
+
+    /// Some lane has limits.
+    var exist: Bool { state.withLock { !$0.limited.isEmpty || !$0.parked.isEmpty } }
+
+    /// The lanes with limits that a job is in: it passes the gate of its flow first.
+    func lanes(of spec: JobSpec, tenant: Tenant.ID) -> [Lane.Address] {
+        state.withLock { state in
+            guard !state.limited.isEmpty || !state.parked.isEmpty else { return [] }
+            return spec.lanes(of: tenant).filter { lane in
+                state.limited.contains(lane) || state.parked[lane].map { $0 > .now } == true
+            }
+        }
+    }
+
+    /// Whether a tenant's jobs are not to be started.
+    func isPaused(_ tenant: Tenant.ID) -> Bool {
+        state.withLock { $0.isPaused || $0.pausedTenants.contains(tenant) }
+    }
+
+    /// Whether a new job must not be started as it is stored: its tenant is paused, or a lane has to let it through.
+    func hold(_ job: NewJob) -> Bool { isPaused(job.tenant) || !lanes(of: job.spec, tenant: job.tenant).isEmpty }
+
+    /// Reads what has changed, when something has.
+    ///
+    /// - Parameter version: What the version is now, when that is known.
+    package func refresh(to version: Int64? = nil) async throws(StoreError) {
+        let known = state.withLock { $0.version }
+        guard version != known else { return }
+        try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- lanes.read
+                SELECT s.version, s.paused, ARRAY(SELECT id FROM tenants WHERE paused), l.tenant_id, l.kind, l.key,
+                    l.is_limited OR l.paused, l.parked_until
+                FROM queue_state s
+                LEFT JOIN lanes l ON l.version > \(known)
+                """
+            )
+            let changes = try rows.map { try LaneChange(row: $0) }
+            state.withLock { state in
+                for change in changes { state.take(change) }
+            }
+        }
+    }
+}
+
+extension KnownLanes.State {
+    fileprivate mutating func take(_ change: LaneChange) {
+        // Two that were read at once may come in any order.
+        guard change.version >= version else { return }
+        version = change.version
+        isPaused = change.isPaused
+        pausedTenants = change.pausedTenants
+        guard let lane = change.lane else { return }
+        if change.isLimited { limited.insert(lane) } else { limited.remove(lane) }
+        parked[lane] = change.parkedUntil.flatMap { $0 > .now ? $0 : nil }
+    }
+}
+
+/// A lane as it is now, and what holds for all.
+private struct LaneChange {
+    let version: Int64
+    let isPaused: Bool
+    let pausedTenants: Set<Tenant.ID>
+    var lane: Lane.Address?
+    var isLimited = false
+    var parkedUntil: Timestamp?
+
+    init(row: Row) throws {
+        version = try row.decode(at: 0)
+        isPaused = try row.decode(at: 1)
+        pausedTenants = Set(try row.decode([Tenant.ID].self, at: 2))
+        guard let tenant = try row.decode(Tenant.ID?.self, at: 3) else { return }
+        lane = Lane.Address(tenant: tenant, kind: try row.decode(at: 4), key: try row.decode(at: 5))
+        isLimited = try row.decode(at: 6)
+        parkedUntil = try row.decode(at: 7)
+    }
+}
+
+extension Lane.Kind: PostgresValue, PostgresArrayElement {}

@@ -1,0 +1,207 @@
+package import FetchJobs
+import Postgres
+
+extension PostgresWorkQueue {
+    /// How many jobs of one lane one statement lets through.
+    private static let admissionLimit = 1000
+    /// How many lanes one look finds.
+    private static let laneLimit = 10_000
+
+    package func lanes(of job: ClaimedJob) -> [Lane.Address] { known.lanes(of: job.spec, tenant: job.tenant) }
+
+    package func admit(_ lanes: [Lane.Address]?) async throws(StoreError) -> Admission {
+        try await StoreError.wrap {
+            let lanes = if let lanes { lanes } else { try await gatedLanes() }
+            guard !lanes.isEmpty else { return Admission() }
+            let rows = try await client.transaction { connection in
+                // Two statements: what the second sees is what others have let through before this one had the lanes.
+                try await connection.query(Self.lock(lanes))
+                return try await connection.query(Self.admission(to: lanes))
+            }
+            var admission = Admission()
+            for row in rows {
+                let count = try row.decode(Int64.self, at: 3)
+                if count > 0 { admission.hasQueuedJobs = true }
+                let lane = Lane.Address(
+                    tenant: try row.decode(at: 0), kind: try row.decode(at: 1), key: try row.decode(at: 2))
+                if count >= Self.admissionLimit {
+                    admission.next[lane] = .zero
+                } else if let wait = try row.decode(Duration?.self, at: 4) {
+                    admission.next[lane] = max(wait, .zero)
+                }
+            }
+            return admission
+        }
+    }
+
+    /// The lanes at whose gates jobs wait.
+    private func gatedLanes() async throws -> [Lane.Address] {
+        try await client.query(
+            """
+            -- lanes.gated
+            WITH RECURSIVE flows AS (
+                (SELECT tenant_id, flow FROM queue WHERE gate = 'flow' ORDER BY tenant_id, flow LIMIT 1)
+                UNION ALL
+                SELECT next.tenant_id, next.flow
+                FROM flows
+                CROSS JOIN LATERAL (
+                    SELECT q.tenant_id, q.flow
+                    FROM queue q
+                    WHERE q.gate = 'flow' AND (q.tenant_id, q.flow) > (flows.tenant_id, flows.flow)
+                    ORDER BY q.tenant_id, q.flow
+                    LIMIT 1
+                ) AS next
+            ), hosts AS (
+                (SELECT tenant_id, host FROM queue WHERE gate = 'host' ORDER BY tenant_id, host LIMIT 1)
+                UNION ALL
+                SELECT next.tenant_id, next.host
+                FROM hosts
+                CROSS JOIN LATERAL (
+                    SELECT q.tenant_id, q.host
+                    FROM queue q
+                    WHERE q.gate = 'host' AND (q.tenant_id, q.host) > (hosts.tenant_id, hosts.host)
+                    ORDER BY q.tenant_id, q.host
+                    LIMIT 1
+                ) AS next
+            )
+            (SELECT tenant_id, 'flow', flow FROM flows LIMIT \(Self.laneLimit))
+            UNION ALL
+            (SELECT tenant_id, 'host', host FROM hosts LIMIT \(Self.laneLimit))
+            """
+        ).map { row in
+            Lane.Address(tenant: try row.decode(at: 0), kind: try row.decode(at: 1), key: try row.decode(at: 2))
+        }
+    }
+
+    private static func lock(_ lanes: [Lane.Address]) -> Query {
+        """
+        -- lanes.lock
+        SELECT l.key
+        FROM lanes l
+        JOIN \(lanes.rows) ON l.tenant_id = asked.tenant_id AND l.kind = asked.kind AND l.key = asked.key
+        -- In one order, so that two nodes cannot wait for each other.
+        ORDER BY l.tenant_id, l.kind, l.key
+        FOR UPDATE OF l
+        """
+    }
+
+    private static func admission(to lanes: [Lane.Address]) -> Query {
+        """
+        -- lanes.admit
+        WITH lane AS MATERIALIZED (
+            SELECT asked.tenant_id, asked.kind, asked.key, coalesce(l.in_order, false) AS in_order,
+                l.rate_jobs, l.rate_period, l.parked_until, started.count AS started, started.first AS first_at,
+                CASE
+                    WHEN l.paused OR l.parked_until > clock_timestamp() THEN 0
+                    WHEN l.blocks AND EXISTS (
+                        SELECT
+                        FROM flow_blocks b
+                        JOIN results r ON r.tenant_id = b.tenant_id AND r.job_id = b.job_id
+                        WHERE b.tenant_id = l.tenant_id AND b.flow = l.key AND r.state = 'failed'
+                    ) THEN 0
+                    ELSE greatest(0, least(
+                        \(Int64(admissionLimit)),
+                        CASE WHEN l.in_order THEN 1 ELSE l.parallelism END - taken.places,
+                        l.rate_jobs - started.count
+                    ))
+                END AS room
+            FROM \(lanes.rows)
+            LEFT JOIN lanes l ON l.tenant_id = asked.tenant_id AND l.kind = asked.kind AND l.key = asked.key
+                AND l.removed_at IS NULL
+            CROSS JOIN LATERAL (
+                SELECT CASE asked.kind
+                    WHEN 'flow' THEN (
+                        SELECT count(*)
+                        FROM queue q
+                        WHERE q.tenant_id = asked.tenant_id AND q.flow = asked.key AND q.in_flow
+                    )
+                    ELSE (
+                        SELECT count(*)
+                        FROM queue q
+                        WHERE q.tenant_id = asked.tenant_id AND q.host = asked.key AND q.in_host
+                    )
+                END AS places
+            ) AS taken
+            CROSS JOIN LATERAL (
+                SELECT count(*) AS count, min(s.started_at) AS first
+                FROM lane_starts s
+                WHERE s.tenant_id = asked.tenant_id AND s.kind = asked.kind AND s.key = asked.key
+                    AND s.started_at > clock_timestamp() - l.rate_period
+            ) AS started
+        ), in_order AS MATERIALIZED (
+            SELECT lane.kind, lane.key, lane.rate_jobs, next.tenant_id, next.job_id
+            FROM lane
+            CROSS JOIN LATERAL (
+                SELECT q.tenant_id, q.job_id
+                FROM queue q
+                WHERE lane.kind = 'flow' AND lane.in_order
+                    AND q.tenant_id = lane.tenant_id AND q.gate = 'flow' AND q.flow = lane.key AND NOT q.suspended
+                ORDER BY q.job_id
+                LIMIT lane.room
+                -- One that somebody else looks at is waited for: it must not be overtaken.
+                FOR UPDATE
+            ) AS next
+        ), of_flow AS MATERIALIZED (
+            SELECT lane.kind, lane.key, lane.rate_jobs, next.tenant_id, next.job_id
+            FROM lane
+            CROSS JOIN LATERAL (
+                SELECT q.tenant_id, q.job_id
+                FROM queue q
+                WHERE lane.kind = 'flow' AND NOT lane.in_order
+                    AND q.tenant_id = lane.tenant_id AND q.gate = 'flow' AND q.flow = lane.key AND NOT q.suspended
+                ORDER BY q.rank, q.run_at, q.job_id
+                LIMIT lane.room
+                FOR UPDATE SKIP LOCKED
+            ) AS next
+        ), of_host AS MATERIALIZED (
+            SELECT lane.kind, lane.key, lane.rate_jobs, next.tenant_id, next.job_id
+            FROM lane
+            CROSS JOIN LATERAL (
+                SELECT q.tenant_id, q.job_id
+                FROM queue q
+                WHERE lane.kind = 'host'
+                    AND q.tenant_id = lane.tenant_id AND q.gate = 'host' AND q.host = lane.key AND NOT q.suspended
+                ORDER BY q.rank, q.run_at, q.job_id
+                LIMIT lane.room
+                FOR UPDATE SKIP LOCKED
+            ) AS next
+        ), next AS MATERIALIZED (
+            SELECT * FROM in_order UNION ALL SELECT * FROM of_flow UNION ALL SELECT * FROM of_host
+        ), admitted AS (
+            UPDATE queue q
+            SET gate = NULL, in_flow = q.in_flow OR next.kind = 'flow', in_host = q.in_host OR next.kind = 'host'
+            FROM next
+            WHERE q.tenant_id = next.tenant_id AND q.job_id = next.job_id
+        ), begun AS (
+            INSERT INTO lane_starts (tenant_id, kind, key, started_at, job_id)
+            SELECT tenant_id, kind, key, clock_timestamp(), job_id
+            FROM next
+            WHERE rate_jobs IS NOT NULL
+        ), outdated AS (
+            DELETE FROM lane_starts s
+            USING lane
+            WHERE s.tenant_id = lane.tenant_id AND s.kind = lane.kind AND s.key = lane.key
+                AND (lane.rate_period IS NULL OR s.started_at <= clock_timestamp() - lane.rate_period)
+        )
+        SELECT lane.tenant_id, lane.kind, lane.key, let_in.count,
+            CASE
+                WHEN lane.parked_until > clock_timestamp() THEN lane.parked_until - clock_timestamp()
+                WHEN lane.started + let_in.count >= lane.rate_jobs
+                    THEN coalesce(lane.first_at, clock_timestamp()) + lane.rate_period - clock_timestamp()
+            END
+        FROM lane
+        CROSS JOIN LATERAL (
+            SELECT count(*) AS count
+            FROM next
+            WHERE next.tenant_id = lane.tenant_id AND next.kind = lane.kind AND next.key = lane.key
+        ) AS let_in
+        """
+    }
+}
+
+extension [Lane.Address] {
+    /// As rows named `asked`.
+    fileprivate var rows: Query {
+        "unnest(\(map(\.tenant)), \(map(\.kind)), \(map(\.key))) AS asked (tenant_id, kind, key)"
+    }
+}

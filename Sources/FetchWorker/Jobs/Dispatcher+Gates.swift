@@ -1,0 +1,83 @@
+package import FetchJobs
+import Logging
+import Synchronization
+
+// Jobs that wait at the gates of lanes, until their limits let them through.
+
+extension Dispatcher {
+    package func admit(_ lanes: [Lane.Address]?) {
+        gates.note(lanes)
+        gateAlarm.set(after: .zero)
+    }
+
+    /// A job has left its places in these lanes.
+    func leave(_ lanes: [Lane.Address]) {
+        if !lanes.isEmpty { admit(lanes) }
+    }
+
+    /// Lets jobs through as places are left and as time goes by.
+    func keepGates() async {
+        await gateAlarm.run {
+            guard let due = self.gates.take() else { return }
+            do throws(StoreError) {
+                let admission = try await self.queue.admit(due.lanes)
+                if admission.hasQueuedJobs { self.wake() }
+                self.gates.note(admission.next)
+            } catch {
+                // The next pulse asks again.
+                self.logger.warning("jobs were not let through", metadata: ["error": "\(error)"])
+            }
+            if let wait = self.gates.untilNext() { self.gateAlarm.set(after: wait) }
+        }
+    }
+}
+
+/// The lanes whose gates this node is to look at, and when.
+final class Gates: Sendable {
+    struct Due {
+        /// Nil for all.
+        let lanes: [Lane.Address]?
+    }
+
+    private struct State {
+        var times: [Lane.Address: ContinuousClock.Instant] = [:]
+        var looksAtAll = false
+    }
+
+    private let state = Mutex(State())
+
+    /// Nil for all.
+    func note(_ lanes: [Lane.Address]?) {
+        state.withLock { state in
+            guard let lanes else { return state.looksAtAll = true }
+            for lane in lanes { state.times[lane] = .now }
+        }
+    }
+
+    func note(_ waits: [Lane.Address: Duration]) {
+        state.withLock { state in
+            let now = ContinuousClock.now
+            for (lane, wait) in waits { state.times[lane] = min(state.times[lane] ?? now + wait, now + wait) }
+        }
+    }
+
+    /// What is due; nil when nothing is.
+    func take() -> Due? {
+        state.withLock { state in
+            if state.looksAtAll {
+                state.looksAtAll = false
+                state.times = [:]
+                return Due(lanes: nil)
+            }
+            let now = ContinuousClock.now
+            let due = state.times.filter { $0.value <= now }.map(\.key)
+            for lane in due { state.times[lane] = nil }
+            return due.isEmpty ? nil : Due(lanes: due)
+        }
+    }
+
+    /// How long nothing is due; nil when nothing will be.
+    func untilNext() -> Duration? {
+        state.withLock { $0.looksAtAll ? .zero : $0.times.values.min().map { max(.zero, $0 - .now) } }
+    }
+}
