@@ -32,7 +32,8 @@ struct LaneRoutes: Sendable {
         let query = try call.query(allowing: ["limit", "cursor"])
         let limit = try query.integer("limit", in: 1...100, default: 25)
         let after = try query["cursor"].map { text in
-            guard let key = OpaqueText.read(text), OpaqueText.write(key) == text, !key.contains("\0") else {
+            guard let key = OpaqueText.read(text), OpaqueText.write(key) == text, !key.isEmpty, !key.contains("\0")
+            else {
                 throw Problem(parameter: "cursor", "is not one that this list gave out")
             }
             return key

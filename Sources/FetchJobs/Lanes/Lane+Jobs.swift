@@ -45,7 +45,7 @@ extension Lane.Address {
             guard let flow = JobSpec.Flow(key: name) else { return nil }
             self.init(tenant: tenant, kind: kind, key: flow.key)
         case .host:
-            guard let url = try? URLRecord("http://\(name)/"), let host = url.host,
+            guard name.utf8.count <= 255, let url = try? URLRecord("http://\(name)/"), let host = url.host,
                 url.description == "http://\(host)/"
             else { return nil }
             self.init(tenant: tenant, kind: kind, key: host)
