@@ -75,13 +75,19 @@ extension PostgresWorkQueue {
             ), \(known.exist ? Query.claimingUnlessGated(at: node) : Query.claiming(at: node))
             SELECT c.job_id, c.tenant_id, j.spec, c.claim, c.rank, c.run_at,
                 coalesce(s.cookies_version, 0), coalesce(t.credentials_version, 0), j.sealed_secrets,
-                c.tries, c.expires_at, coalesce(s.cache_version, 0), owner.weight, other.tenant_ids,
+                c.tries, c.expires_at, coalesce(s.cache_version, 0),
+                (SELECT o.weight FROM tenants o WHERE o.id = c.tenant_id), other.tenant_ids,
                 c.gate, CASE c.gate WHEN 'flow' THEN c.flow WHEN 'host' THEN c.host END
             FROM (SELECT ARRAY(SELECT tenant_id FROM others) AS tenant_ids) AS other
             LEFT JOIN (
                 claimed c
-                JOIN jobs j ON j.tenant_id = c.tenant_id AND j.id = c.job_id
-                JOIN tenants owner ON owner.id = c.tenant_id
+                -- Each by its key: left to choose, the planner reads all jobs of the tenant for every one of them.
+                CROSS JOIN LATERAL (
+                    SELECT j.spec, j.sealed_secrets
+                    FROM jobs j
+                    WHERE j.tenant_id = c.tenant_id AND j.id = c.job_id
+                    OFFSET 0
+                ) AS j
             ) ON true
             LEFT JOIN session_stores t ON t.tenant_id = c.tenant_id AND t.session_id = \(TenantSession.ID.default)
             LEFT JOIN session_stores s
