@@ -56,3 +56,10 @@ extension JSONReader {
         return zone
     }
 }
+
+extension TimeZone {
+    /// Its name in the IANA database, as ``JSONReader/timeZone()`` reads it.
+    ///
+    /// Foundation knows UTC and answers to that name, but calls it GMT.
+    var ianaName: String { identifier == "GMT" ? "UTC" : identifier }
+}

@@ -117,7 +117,7 @@ extension ScheduleSpec {
         switch recurrence {
         case .cron(let expression, let zone):
             writer.member("cron", expression.description)
-            writer.member("timeZone", zone.identifier)
+            writer.member("timeZone", zone.ianaName)
         case .interval(let interval): writer.member("interval", interval)
         }
         writer.member("job", RawJSON(job.json))

@@ -92,6 +92,14 @@ import Testing
         #expect(refusal?.violations.first?.pointer == "/schedule")
     }
 
+    @Test(arguments: [("", "UTC"), ("UTC", "UTC"), ("Etc/UTC", "Etc/UTC"), ("Asia/Tokyo", "Asia/Tokyo")])
+    func `a zone keeps its name`(named name: String, written: String) throws {
+        let zone = name.isEmpty ? "" : #", "timeZone": "\#(name)""#
+        let spec = try schedule(#""cron": "@daily"\#(zone)"#).spec
+        #expect(String(decoding: spec.json, as: UTF8.self).contains(#""timeZone":"\#(written)""#))
+        #expect(try ScheduleSpec(json: JSONParser.parse(spec.json)) == spec)
+    }
+
     @Test(arguments: [
         (#"{"interval": 60}"#, "/job"), (#"{"job": {"request": "https://a.example"}}"#, "/cron"),
         (#"{"interval": 60, "cron": "@daily", JOB}"#, "/interval"), (#"{"interval": 0, JOB}"#, "/interval"),
