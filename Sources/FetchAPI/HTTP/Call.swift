@@ -47,6 +47,13 @@ struct Call: Sendable {
         return (try JSONParser.parse(try await body(upTo: limit).readableBytesView), key)
     }
 
+    /// Takes in a request that does no more when it is made twice: an Idempotency-Key has nothing to add but its form,
+    /// and a body nothing at all.
+    func takeRepeatable(upTo limit: Int) async throws {
+        _ = try IdempotencyKey(of: headers)
+        _ = try await body(upTo: limit)
+    }
+
     /// Refuses what says itself that it is too large, before any of it is read (SEC-44).
     func requireLength(upTo limit: Int) throws {
         guard let field = headers[.contentLength] else { return }

@@ -17,12 +17,6 @@ struct JobControlRoutes: Sendable {
         ]
     }
 
-    /// Nothing here does more when it is done twice, so an Idempotency-Key has nothing to add but its form.
-    private func open(_ call: Call) async throws {
-        _ = try IdempotencyKey(of: call.headers)
-        _ = try await call.body(upTo: JobRoutes.maximumBody)
-    }
-
     private func job(_ call: Call, _ tenant: Tenant.ID) async throws -> Job {
         guard let id = Job.ID(call.parameter), let job = try await jobs.job(id, of: tenant) else {
             throw JobRoutes.notFound
@@ -39,7 +33,7 @@ struct JobControlRoutes: Sendable {
     private func cancel(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let query = try call.query(allowing: ["produceResumeData"])
         let keepsPartial = try query.bool("produceResumeData")
-        try await open(call)
+        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
         guard let id = Job.ID(call.parameter),
             let job = try await jobs.cancel(id, of: tenant, keepsPartial == true ? .keepingPartial : .plainly)
         else {
@@ -52,7 +46,7 @@ struct JobControlRoutes: Sendable {
 
     private func setSuspended(_ call: Call, _ tenant: Tenant.ID, _ isSuspended: Bool) async throws -> Response {
         _ = try call.query()
-        try await open(call)
+        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
         guard let id = Job.ID(call.parameter) else { throw JobRoutes.notFound }
         try await jobs.setSuspended([id], of: tenant, isSuspended)
         return Self.response(try await job(call, tenant))
@@ -97,7 +91,7 @@ struct JobControlRoutes: Sendable {
 
     private func retry(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
-        try await open(call)
+        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
         let job = try await job(call, tenant)
         guard job.state.isFinal else { throw Problem(.jobNotFinal, "The job is \(job.state.rawValue).") }
         guard job.state != .succeeded, let spec = job.storedSpec else {

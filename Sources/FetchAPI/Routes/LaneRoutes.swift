@@ -77,11 +77,9 @@ struct LaneRoutes: Sendable {
 
     // MARK: Pausing
 
-    /// Nothing here does more when it is done twice, so an Idempotency-Key has nothing to add but its form.
     private func open(_ call: Call, _ tenant: Tenant.ID) async throws -> Lane.Address {
         _ = try call.query()
-        _ = try IdempotencyKey(of: call.headers)
-        _ = try await call.body(upTo: JobRoutes.maximumBody)
+        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
         return try address(call, tenant)
     }
 

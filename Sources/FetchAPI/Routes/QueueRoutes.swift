@@ -22,10 +22,8 @@ struct QueueRoutes: Sendable {
         return .json { queue.write(&$0) }
     }
 
-    /// Nothing here does more when it is done twice, so an Idempotency-Key has nothing to add but its form.
     private func setPaused(_ isPaused: Bool, _ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        _ = try IdempotencyKey(of: call.headers)
-        _ = try await call.body(upTo: JobRoutes.maximumBody)
+        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
         _ = try call.query()
         try await lanes.setPaused(isPaused, of: tenant)
         return try await get(call, tenant)

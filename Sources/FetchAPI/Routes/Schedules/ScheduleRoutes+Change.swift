@@ -17,11 +17,9 @@ extension ScheduleRoutes {
         }
     }
 
-    /// Doing it twice does no more than doing it once, so a key has nothing to add but its form.
     func setPaused(_ call: Call, _ tenant: Tenant.ID, _ isPaused: Bool) async throws -> Response {
         _ = try call.query()
-        _ = try IdempotencyKey(of: call.headers)
-        _ = try await call.body(upTo: JobRoutes.maximumBody)
+        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
         return try await update(call, tenant) { $0.setPaused(isPaused, at: .now) }
     }
 

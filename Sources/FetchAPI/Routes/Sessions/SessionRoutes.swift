@@ -111,9 +111,7 @@ struct SessionRoutes: Sendable {
     private func invalidate(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let query = try call.query(allowing: ["mode"])
         let mode: Invalidation = try query.oneOf("mode") ?? .finish
-        // Invalidating twice does no more than invalidating once, so the key has nothing to add but its form.
-        _ = try IdempotencyKey(of: call.headers)
-        _ = try await call.body(upTo: JobRoutes.maximumBody)
+        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
         guard let id = Self.id(call) else { throw Self.notFound }
         guard id != .default else { throw Self.stays }
         defer { known.forget(id, of: tenant) }

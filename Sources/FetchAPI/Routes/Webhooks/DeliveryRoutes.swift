@@ -52,8 +52,7 @@ struct DeliveryRoutes: Sendable {
     /// Replaying twice sends at worst a message twice that may come twice anyway, and whose id tells.
     private func replay(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
-        _ = try IdempotencyKey(of: call.headers)
-        _ = try await call.body(upTo: JobRoutes.maximumBody)
+        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
         let delivery = try await delivery(call, tenant)
         guard try await webhooks.replay(delivery.delivery.id, of: tenant) else {
             throw Problem(.deliveryNotReplayable, "Its endpoint is \(delivery.delivery.endpoint).")
