@@ -99,9 +99,7 @@ package struct PostgresLaneStore: LaneStore {
             lane,
             """
             -- lanes.set
-            WITH changed AS (
-                UPDATE queue_state SET version = version + 1 RETURNING version
-            ), running AS (
+            WITH \(Query.newVersion), running AS (
                 -- What runs already has its place.
                 UPDATE queue q
                 SET host = CASE WHEN \(lane.kind == .host) THEN j.host ELSE q.host END,
@@ -130,9 +128,7 @@ package struct PostgresLaneStore: LaneStore {
             lane,
             """
             -- lanes.pause
-            WITH changed AS (
-                UPDATE queue_state SET version = version + 1 RETURNING version
-            )
+            WITH \(Query.newVersion)
             INSERT INTO lanes (tenant_id, kind, key, paused, version)
             SELECT \(lane.tenant), \(lane.kind), \(lane.key), \(isPaused), version
             FROM changed
@@ -146,9 +142,7 @@ package struct PostgresLaneStore: LaneStore {
             lane,
             """
             -- lanes.remove
-            WITH changed AS (
-                UPDATE queue_state SET version = version + 1 RETURNING version
-            )
+            WITH \(Query.newVersion)
             UPDATE lanes l
             SET paused = false, parallelism = NULL, rate_jobs = NULL, rate_period = NULL, in_order = false,
                 blocks = false, parked_until = NULL, parked_by = NULL, removed_at = now(), version = changed.version
@@ -194,9 +188,7 @@ package struct PostgresLaneStore: LaneStore {
             nil,
             """
             -- queue.pauseTenant
-            WITH changed AS (
-                UPDATE queue_state SET version = version + 1
-            )
+            WITH \(Query.newVersion)
             UPDATE tenants SET paused = \(isPaused) WHERE id = \(tenant)
             """)
         dispatch?.wake()
@@ -213,6 +205,13 @@ package struct PostgresLaneStore: LaneStore {
         announce()
         dispatch?.admit(lane.map { [$0] })
         return count
+    }
+}
+
+extension Query {
+    /// A version for all nodes to read again, as `changed`; goes behind a `WITH`.
+    fileprivate static var newVersion: Query {
+        "changed AS (UPDATE queue_state SET version = version + 1 RETURNING version)"
     }
 }
 

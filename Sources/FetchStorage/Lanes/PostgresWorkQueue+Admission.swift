@@ -39,31 +39,7 @@ extension PostgresWorkQueue {
         try await client.query(
             """
             -- lanes.gated
-            WITH RECURSIVE flows AS (
-                (SELECT tenant_id, flow FROM queue WHERE gate = 'flow' ORDER BY tenant_id, flow LIMIT 1)
-                UNION ALL
-                SELECT next.tenant_id, next.flow
-                FROM flows
-                CROSS JOIN LATERAL (
-                    SELECT q.tenant_id, q.flow
-                    FROM queue q
-                    WHERE q.gate = 'flow' AND (q.tenant_id, q.flow) > (flows.tenant_id, flows.flow)
-                    ORDER BY q.tenant_id, q.flow
-                    LIMIT 1
-                ) AS next
-            ), hosts AS (
-                (SELECT tenant_id, host FROM queue WHERE gate = 'host' ORDER BY tenant_id, host LIMIT 1)
-                UNION ALL
-                SELECT next.tenant_id, next.host
-                FROM hosts
-                CROSS JOIN LATERAL (
-                    SELECT q.tenant_id, q.host
-                    FROM queue q
-                    WHERE q.gate = 'host' AND (q.tenant_id, q.host) > (hosts.tenant_id, hosts.host)
-                    ORDER BY q.tenant_id, q.host
-                    LIMIT 1
-                ) AS next
-            )
+            WITH RECURSIVE \(Query.gates(of: "flow")), \(Query.gates(of: "host"))
             (SELECT tenant_id, 'flow', flow FROM flows LIMIT \(Self.laneLimit))
             UNION ALL
             (SELECT tenant_id, 'host', host FROM hosts LIMIT \(Self.laneLimit))
@@ -141,31 +117,7 @@ extension PostgresWorkQueue {
                 -- One that somebody else looks at is waited for: it must not be overtaken.
                 FOR UPDATE
             ) AS next
-        ), of_flow AS MATERIALIZED (
-            SELECT lane.kind, lane.key, lane.rate_jobs, next.tenant_id, next.job_id
-            FROM lane
-            CROSS JOIN LATERAL (
-                SELECT q.tenant_id, q.job_id
-                FROM queue q
-                WHERE lane.kind = 'flow' AND NOT lane.in_order
-                    AND q.tenant_id = lane.tenant_id AND q.gate = 'flow' AND q.flow = lane.key AND NOT q.suspended
-                ORDER BY q.rank, q.run_at, q.job_id
-                LIMIT lane.room
-                FOR UPDATE SKIP LOCKED
-            ) AS next
-        ), of_host AS MATERIALIZED (
-            SELECT lane.kind, lane.key, lane.rate_jobs, next.tenant_id, next.job_id
-            FROM lane
-            CROSS JOIN LATERAL (
-                SELECT q.tenant_id, q.job_id
-                FROM queue q
-                WHERE lane.kind = 'host'
-                    AND q.tenant_id = lane.tenant_id AND q.gate = 'host' AND q.host = lane.key AND NOT q.suspended
-                ORDER BY q.rank, q.run_at, q.job_id
-                LIMIT lane.room
-                FOR UPDATE SKIP LOCKED
-            ) AS next
-        ), next AS MATERIALIZED (
+        ), \(Query.admitted(to: "flow")), \(Query.admitted(to: "host")), next AS MATERIALIZED (
             SELECT * FROM in_order UNION ALL SELECT * FROM of_flow UNION ALL SELECT * FROM of_host
         ), admitted AS (
             UPDATE queue q
@@ -203,5 +155,47 @@ extension [Lane.Address] {
     /// As rows named `asked`.
     fileprivate var rows: Query {
         "unnest(\(map(\.tenant)), \(map(\.kind)), \(map(\.key))) AS asked (tenant_id, kind, key)"
+    }
+}
+
+extension Query {
+    /// The lanes of a kind at whose gates jobs wait, one look into the index for each.
+    ///
+    /// - Parameter kind: `flow` or `host`, after which gates and columns are named.
+    fileprivate static func gates(of kind: Query) -> Query {
+        """
+        \(kind)s AS (
+            (SELECT tenant_id, \(kind) FROM queue WHERE gate = '\(kind)' ORDER BY tenant_id, \(kind) LIMIT 1)
+            UNION ALL
+            SELECT next.tenant_id, next.\(kind)
+            FROM \(kind)s
+            CROSS JOIN LATERAL (
+                SELECT q.tenant_id, q.\(kind)
+                FROM queue q
+                WHERE q.gate = '\(kind)' AND (q.tenant_id, q.\(kind)) > (\(kind)s.tenant_id, \(kind)s.\(kind))
+                ORDER BY q.tenant_id, q.\(kind)
+                LIMIT 1
+            ) AS next
+        )
+        """
+    }
+
+    /// Those at the gates of lanes of a kind that go next, where no order is kept.
+    fileprivate static func admitted(to kind: Query) -> Query {
+        """
+        of_\(kind) AS MATERIALIZED (
+            SELECT lane.kind, lane.key, lane.rate_jobs, next.tenant_id, next.job_id
+            FROM lane
+            CROSS JOIN LATERAL (
+                SELECT q.tenant_id, q.job_id
+                FROM queue q
+                WHERE lane.kind = '\(kind)' AND NOT lane.in_order
+                    AND q.tenant_id = lane.tenant_id AND q.gate = '\(kind)' AND q.\(kind) = lane.key AND NOT q.suspended
+                ORDER BY q.rank, q.run_at, q.job_id
+                LIMIT lane.room
+                FOR UPDATE SKIP LOCKED
+            ) AS next
+        )
+        """
     }
 }
