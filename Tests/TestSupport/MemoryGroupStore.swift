@@ -16,7 +16,7 @@ package final class MemoryGroupStore: GroupStore {
 
     package func create(
         _ group: JobGroup, _ idempotency: Idempotency?
-    ) async throws(StoreError) -> GroupCreation {
+    ) async throws(StoreError) -> Creation<JobGroup> {
         stored.withLock { stored in
             let first = stored.first {
                 $0.group.tenant == group.tenant && $0.idempotency != nil && $0.idempotency?.key == idempotency?.key

@@ -18,7 +18,7 @@ package final class MemoryScheduleStore: ScheduleStore {
 
     package func create(
         _ schedule: Schedule, _ idempotency: Idempotency?
-    ) async throws(StoreError) -> ScheduleCreation {
+    ) async throws(StoreError) -> Creation<Schedule> {
         stored.withLock { stored in
             if let idempotency,
                 let first = stored.first(where: {

@@ -34,4 +34,23 @@ extension Response {
         response.headers[.link] = next.map { "<\(path)?limit=\(limit)\(filters)&cursor=\($0)>; rel=\"next\"" }
         return response
     }
+
+    /// A page of a list that has no filters and is in the order of ids.
+    ///
+    /// - Parameters:
+    ///   - id: What an element is named by.
+    ///   - find: What comes behind an id, or from the start: so many, if there are.
+    static func page<Element, Kind>(
+        _ call: Call,
+        of path: String,
+        id: (Element) -> Identifier<Kind>,
+        find: (Identifier<Kind>?, Int) async throws -> [Element],
+        write: (Element, inout JSONWriter) -> Void
+    ) async throws -> Response {
+        let query = try call.query(allowing: ["limit", "cursor"])
+        let limit = try query.integer("limit", in: 1...100, default: 25)
+        let after = try query["cursor"].map { try Cursor<Kind>($0, filter: "").after }
+        let found = try await find(after, limit + 1)
+        return page(found, limit: limit, of: path, cursor: { Cursor(after: id($0), filter: "").text }, write: write)
+    }
 }

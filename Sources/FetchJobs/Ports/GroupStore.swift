@@ -1,6 +1,6 @@
 /// The groups of jobs.
 package protocol GroupStore: Sendable {
-    func create(_ group: JobGroup, _ idempotency: Idempotency?) async throws(StoreError) -> GroupCreation
+    func create(_ group: JobGroup, _ idempotency: Idempotency?) async throws(StoreError) -> Creation<JobGroup>
 
     /// The group of this id, or nil when the tenant has none such.
     func group(_ id: JobGroup.ID, of tenant: Tenant.ID) async throws(StoreError) -> JobGroup?
@@ -23,13 +23,4 @@ package protocol GroupStore: Sendable {
 
     /// Finishes groups that are closed and whose jobs are final, and has that told, once.
     func settle() async throws(StoreError)
-}
-
-/// What became of a wish for a group.
-package enum GroupCreation: Sendable {
-    case created(JobGroup)
-    /// The key was used for the same request before.
-    case replayed(JobGroup)
-    /// The key was used for another request before, or what it made is gone.
-    case conflict
 }

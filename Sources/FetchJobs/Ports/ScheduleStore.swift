@@ -1,6 +1,6 @@
 /// The schedules, as those see them who make and query them.
 package protocol ScheduleStore: Sendable {
-    func create(_ schedule: Schedule, _ idempotency: Idempotency?) async throws(StoreError) -> ScheduleCreation
+    func create(_ schedule: Schedule, _ idempotency: Idempotency?) async throws(StoreError) -> Creation<Schedule>
 
     /// The schedule of this id, or nil when the tenant has none such.
     func schedule(_ id: Schedule.ID, of tenant: Tenant.ID) async throws(StoreError) -> Schedule?
@@ -22,15 +22,6 @@ package protocol ScheduleStore: Sendable {
 
     /// Stores a job that a client wants of a schedule besides those of its times.
     func run(_ schedule: Schedule, _ job: NewJob) async throws(StoreError) -> Enqueued
-}
-
-/// What became of a wish for a schedule.
-package enum ScheduleCreation: Sendable {
-    case created(Schedule)
-    /// The key was used for the same request before.
-    case replayed(Schedule)
-    /// The key was used for another request before, or what it made is gone.
-    case conflict
 }
 
 /// What the keeper of schedules takes its work from.

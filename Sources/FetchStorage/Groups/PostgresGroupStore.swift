@@ -9,7 +9,7 @@ package struct PostgresGroupStore: GroupStore {
 
     package func create(
         _ group: JobGroup, _ idempotency: Idempotency?
-    ) async throws(StoreError) -> GroupCreation {
+    ) async throws(StoreError) -> Creation<JobGroup> {
         let key = CreationKey(idempotency, of: "group")
         return try await StoreError.wrap {
             let rows = try await client.query(

@@ -18,7 +18,7 @@ package struct PostgresScheduleStore: ScheduleStore {
 
     package func create(
         _ schedule: Schedule, _ idempotency: Idempotency?
-    ) async throws(StoreError) -> ScheduleCreation {
+    ) async throws(StoreError) -> Creation<Schedule> {
         let key = CreationKey(idempotency, of: "schedule")
         return try await StoreError.wrap {
             let rows = try await client.query(

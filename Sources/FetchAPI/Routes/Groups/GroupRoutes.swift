@@ -25,15 +25,7 @@ struct GroupRoutes: Sendable {
         let spec = try JobGroupSpec(json: json)
         try await endpoints.require(spec.webhook?.endpoint, of: tenant)
         let new = JobGroup(tenant: tenant, spec: spec)
-        switch try await groups.create(new, key?.idempotency(for: spec)) {
-        case .created(let group): return Self.created(group)
-        case .replayed(let group):
-            var response = Self.created(group)
-            response.headers[.idempotencyReplayed] = "true"
-            return response
-        case .conflict:
-            throw Problem(parameter: "Idempotency-Key", "was used for another body", code: .idempotencyKeyReused)
-        }
+        return try await groups.create(new, key?.idempotency(for: spec)).response(Self.created)
     }
 
     private static func created(_ group: JobGroup) -> Response {
@@ -45,12 +37,8 @@ struct GroupRoutes: Sendable {
     // MARK: Reading
 
     private func list(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        let query = try call.query(allowing: ["limit", "cursor"])
-        let limit = try query.integer("limit", in: 1...100, default: 25)
-        let after = try query["cursor"].map { try Cursor<JobGroup.Kind>($0, filter: "").after }
-        let found = try await groups.groups(of: tenant, after: after, limit: limit + 1)
-        return .page(found, limit: limit, of: Self.path) {
-            Cursor(after: $0.id, filter: "").text
+        try await .page(call, of: Self.path, id: \.id) {
+            try await groups.groups(of: tenant, after: $0, limit: $1)
         } write: {
             $0.write(&$1)
         }
@@ -75,11 +63,9 @@ struct GroupRoutes: Sendable {
 
     // MARK: The end
 
-    /// Closing twice does no more than closing once, so a key has nothing to add but its form.
     private func close(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
-        _ = try IdempotencyKey(of: call.headers)
-        _ = try await call.body(upTo: JobRoutes.maximumBody)
+        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
         guard let id = JobGroup.ID(call.parameter), let group = try await groups.close(id, of: tenant) else {
             throw Self.notFound
         }

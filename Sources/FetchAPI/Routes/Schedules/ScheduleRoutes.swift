@@ -34,15 +34,7 @@ struct ScheduleRoutes: Sendable {
         let spec = try ScheduleSpec(json: json)
         try await check(spec.job, tenant)
         let new = Schedule(tenant: tenant, spec: spec)
-        switch try await schedules.create(new, key?.idempotency(for: spec)) {
-        case .created(let schedule): return Self.created(schedule)
-        case .replayed(let schedule):
-            var response = Self.created(schedule)
-            response.headers[.idempotencyReplayed] = "true"
-            return response
-        case .conflict:
-            throw Problem(parameter: "Idempotency-Key", "was used for another body", code: .idempotencyKeyReused)
-        }
+        return try await schedules.create(new, key?.idempotency(for: spec)).response(Self.created)
     }
 
     /// Refuses a job that could not be stored now, with pointers into the schedule.
@@ -76,12 +68,8 @@ struct ScheduleRoutes: Sendable {
     // MARK: Reading and removing
 
     private func list(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        let query = try call.query(allowing: ["limit", "cursor"])
-        let limit = try query.integer("limit", in: 1...100, default: 25)
-        let after = try query["cursor"].map { try Cursor<Schedule.Kind>($0, filter: "").after }
-        let found = try await schedules.schedules(of: tenant, after: after, limit: limit + 1)
-        return .page(found, limit: limit, of: Self.path) {
-            Cursor(after: $0.id, filter: "").text
+        try await .page(call, of: Self.path, id: \.id) {
+            try await schedules.schedules(of: tenant, after: $0, limit: $1)
         } write: {
             $0.write(&$1)
         }

@@ -68,13 +68,9 @@ struct WebhookRoutes: Sendable {
     // MARK: Reading and removing
 
     private func list(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        let query = try call.query(allowing: ["limit", "cursor"])
-        let limit = try query.integer("limit", in: 1...100, default: 25)
-        let after = try query["cursor"].map { try Cursor<WebhookEndpoint.Kind>($0, filter: "").after }
-        let endpoints = try await webhooks.endpoints(of: tenant).sorted { $0.id < $1.id }
-            .filter { endpoint in after.map { endpoint.id > $0 } ?? true }
-        return .page(endpoints, limit: limit, of: Self.path) {
-            Cursor(after: $0.id, filter: "").text
+        try await .page(call, of: Self.path, id: \.id) { after, _ in
+            try await webhooks.endpoints(of: tenant).sorted { $0.id < $1.id }
+                .filter { endpoint in after.map { endpoint.id > $0 } ?? true }
         } write: {
             $0.write(&$1)
         }
