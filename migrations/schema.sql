@@ -1041,6 +1041,14 @@ CREATE INDEX jobs_default_session ON public.jobs_default USING btree (tenant_id,
 
 COMMENT ON INDEX public.jobs_default_session IS 'jobs.list of a session';
 
+CREATE INDEX lanes_parked ON public.lanes USING btree (parked_until) WHERE (parked_until IS NOT NULL);
+
+COMMENT ON INDEX public.lanes_parked IS 'leftovers.parkings; for all tenants, since they are forgotten by age';
+
+CREATE INDEX lanes_removed ON public.lanes USING btree (removed_at) WHERE (removed_at IS NOT NULL);
+
+COMMENT ON INDEX public.lanes_removed IS 'leftovers.lanes; for all tenants, since they are forgotten by age';
+
 CREATE INDEX lanes_version ON public.lanes USING btree (version);
 
 COMMENT ON INDEX public.lanes_version IS 'lanes.read: what nodes have not read yet';

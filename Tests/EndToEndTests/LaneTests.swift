@@ -9,25 +9,28 @@ import Testing
 /// Limits of hosts and flows, over two nodes and one database, with an origin that counts.
 @Suite(.timeLimit(.minutes(2))) struct LaneTests {
     /// What an origin has seen.
-    private final class Seen: Sendable {
+    final class Seen: Sendable {
         private let state = Mutex((now: 0, most: 0, paths: [String]()))
 
         var now: Int { state.withLock { $0.now } }
         var most: Int { state.withLock { $0.most } }
         var paths: [String] { state.withLock { $0.paths } }
 
-        func begin(_ head: String) {
+        /// Which request it is, counted from 1.
+        @discardableResult
+        func begin(_ head: String) -> Int {
             state.withLock { state in
                 state.now += 1
                 state.most = max(state.most, state.now)
                 state.paths.append(String(head.split(separator: " ")[1]))
+                return state.paths.count
             }
         }
 
         func end() { state.withLock { $0.now -= 1 } }
     }
 
-    private static func origin(_ seen: Seen, _ gate: Gate? = nil) throws -> WireOrigin {
+    static func origin(_ seen: Seen, _ gate: Gate? = nil) throws -> WireOrigin {
         try WireOrigin { connection in
             while let head = try connection.receiveHead() {
                 if !head.contains("/probe") {
@@ -40,7 +43,7 @@ import Testing
         }
     }
 
-    private static func with(
+    static func with(
         _ origin: WireOrigin, _ body: (ServiceProcess.Place, [ServiceProcess]) async throws -> Void
     ) async throws {
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
@@ -53,7 +56,7 @@ import Testing
         }
     }
 
-    private static func submit(_ url: String, more: String = "", to node: ServiceProcess) async throws -> String {
+    static func submit(_ url: String, more: String = "", to node: ServiceProcess) async throws -> String {
         let answer = try await node.request(.post, "/v1/jobs", body: #"{"request": {"url": "\#(url)"}\#(more)}"#)
         return try #require(member(answer.json, "id", as: String.self), "\(answer.text)")
     }
@@ -69,7 +72,7 @@ import Testing
         }
     }
 
-    private static func waitUntilDone(_ jobs: [String], at node: ServiceProcess) async throws {
+    static func waitUntilDone(_ jobs: [String], at node: ServiceProcess) async throws {
         for job in jobs { _ = try await node.job(job) { member($0, "state") == "succeeded" } }
     }
 

@@ -16,6 +16,9 @@ package struct JobOutcome: Sendable {
     /// `{"blob", "filename", …}` of a download.
     package var file: RawJSON?
 
+    /// What the answer says to those who would ask the job's host next; nil when that is nothing.
+    package var signal: Lane.Signal?
+
     /// How long to wait before another attempt; nil when this was the last one.
     package var retryAfter: Duration?
 

@@ -21,8 +21,13 @@ extension JobSpec {
     package func lanes(of tenant: Tenant.ID) -> [Lane.Address] {
         var lanes: [Lane.Address] = []
         if let flow { lanes.append(Lane.Address(tenant: tenant, kind: .flow, key: flow.key)) }
-        if let host = request.url.host { lanes.append(Lane.Address(tenant: tenant, kind: .host, key: host)) }
+        if let host = hostLane(of: tenant) { lanes.append(host) }
         return lanes
+    }
+
+    /// The lane of its host; nil when its URL has none.
+    package func hostLane(of tenant: Tenant.ID) -> Lane.Address? {
+        request.url.host.map { Lane.Address(tenant: tenant, kind: .host, key: $0) }
     }
 }
 

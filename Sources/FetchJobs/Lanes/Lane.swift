@@ -25,7 +25,7 @@ package struct Lane: Sendable, Equatable {
     package var limits: LaneLimits
     /// No job of it is started.
     package var isPaused = false
-    /// Its origin asked for patience until then, by what it said.
+    /// Its origin asked for patience, and has not answered well since.
     package var parking: Parking?
     /// How many of its jobs wait to be let through, as far as they have come up.
     package var waiting: Int64 = 0
@@ -43,6 +43,18 @@ package struct Lane: Sendable, Equatable {
             self.reason = reason
         }
     }
+
+    /// Whether its jobs are started, as far as its origin's answers decide.
+    package enum Circuit: String, Sendable, CaseIterable {
+        /// They are.
+        case closed
+        /// None is: the origin asked for that.
+        case open
+        /// One at a time is, until the origin answers well.
+        case halfOpen
+    }
+
+    package var circuit: Circuit { parking.map { $0.until > .now ? .open : .halfOpen } ?? .closed }
 
     package init(address: Address, limits: LaneLimits = LaneLimits()) {
         self.address = address
@@ -140,6 +152,7 @@ extension Lane {
         writer.member("paused", isPaused)
         writer.member("waiting", waiting)
         writer.member("running", running)
+        if address.kind == .host { writer.member("circuit", circuit.rawValue) }
         if let parking {
             writer.member("parkedUntil", parking.until.description)
             writer.member("parkReason", parking.reason)

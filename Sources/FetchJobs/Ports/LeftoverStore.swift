@@ -14,6 +14,10 @@ package enum Leftover: String, Sendable, CaseIterable {
     case counts
     /// Turns to fetch for a cache that nodes have not given back.
     case cacheTurns
+    /// What hosts were parked for that nobody has asked for long.
+    case parkings
+    /// Lanes for which nothing is set any more.
+    case lanes
 }
 
 /// How long is kept what nobody needs any more.
@@ -25,6 +29,10 @@ package struct Retention: Sendable {
     package var deliveries = Duration.seconds(30 * 86_400)
     package var credentialUses = Duration.seconds(365 * 86_400)
     package var counts = Duration.seconds(90 * 86_400)
+    /// From the time on that a host was parked until.
+    package var parkings = Duration.seconds(3600)
+    /// Long enough for every node to have learned that nothing is set for a lane.
+    package var lanes = Duration.seconds(3600)
 
     package init() {}
 }

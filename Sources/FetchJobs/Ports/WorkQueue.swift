@@ -38,6 +38,15 @@ package protocol WorkQueue: Sendable {
     /// - Parameter lanes: Nil for all at whose gates jobs wait.
     func admit(_ lanes: [Lane.Address]?) async throws(StoreError) -> Admission
 
+    /// Goes by what the origin of a host has answered to a request of this time.
+    ///
+    /// One that is parked has no job started until its time; then one at a time is, until the origin says to proceed.
+    ///
+    /// - Returns: Whether that changed what jobs are started.
+    nonisolated(nonsending) func heed(
+        _ signal: Lane.Signal, of host: Lane.Address, askedAt time: Timestamp
+    ) async throws(StoreError) -> Bool
+
     /// Extends this node's lease, rescues the jobs of nodes that lost theirs, and tells what there is to do.
     func pulse() async throws(StoreError) -> Pulse
 

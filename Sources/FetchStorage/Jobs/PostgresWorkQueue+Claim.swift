@@ -135,8 +135,9 @@ extension Query {
         judged AS MATERIALIZED (
             SELECT due.tenant_id, due.job_id, j.host,
                 CASE
-                    WHEN flow.paused OR flow.parked_until > now() OR flow.is_limited AND NOT due.in_flow THEN 'flow'
-                    WHEN host.paused OR host.parked_until > now() OR host.is_limited AND NOT due.in_host THEN 'host'
+                    WHEN flow.paused OR flow.is_limited AND NOT due.in_flow THEN 'flow'
+                    WHEN host.paused OR host.parked_until > now()
+                        OR (host.is_limited OR host.parked_until IS NOT NULL) AND NOT due.in_host THEN 'host'
                 END AS gate
             FROM due
             JOIN jobs j ON j.tenant_id = due.tenant_id AND j.id = due.job_id

@@ -12,7 +12,10 @@ package final class KnownLanes: Sendable {
         var isPaused = false
         var pausedTenants: Set<Tenant.ID> = []
         var limited: Set<Lane.Address> = []
+        /// Until when hosts are parked, or were, whose origins have not answered well since.
         var parked: [Lane.Address: Timestamp] = [:]
+        /// Hosts whose parking is being written.
+        var underWay: Set<Lane.Address> = []
     }
 
     private let client: Client
@@ -34,9 +37,28 @@ package final class KnownLanes: Sendable {
         state.withLock { state in
             guard !state.limited.isEmpty || !state.parked.isEmpty else { return [] }
             return spec.lanes(of: tenant).filter { lane in
-                state.limited.contains(lane) || state.parked[lane].map { $0 > .now } == true
+                state.limited.contains(lane) || state.parked[lane] != nil
             }
         }
+    }
+
+    /// Writes what the origin of a host has answered, unless that is no news.
+    ///
+    /// What many answers say at once is written once.
+    ///
+    /// - Returns: Whether it was written.
+    nonisolated(nonsending) func write(
+        _ signal: Lane.Signal, of host: Lane.Address, askedAt time: Timestamp,
+        _ write: nonisolated(nonsending) () async throws(StoreError) -> Void
+    ) async throws(StoreError) -> Bool {
+        let isNews = state.withLock { state in
+            let isNews = state.isNews(signal, of: host, askedAt: time)
+            return isNews && state.underWay.insert(host).inserted
+        }
+        guard isNews else { return false }
+        defer { state.withLock { _ = $0.underWay.remove(host) } }
+        try await write()
+        return true
     }
 
     /// Whether a tenant's jobs are not to be started.
@@ -72,6 +94,15 @@ package final class KnownLanes: Sendable {
 }
 
 extension KnownLanes.State {
+    /// Whether jobs would be started otherwise than now.
+    fileprivate func isNews(_ signal: Lane.Signal, of host: Lane.Address, askedAt time: Timestamp) -> Bool {
+        switch signal {
+        case .park(let parking): parked[host].map { $0 < parking.until.advanced(by: .seconds(-1)) } ?? true
+        // What was asked before the host was parked says nothing of it.
+        case .proceed: parked[host].map { $0 <= time } ?? false
+        }
+    }
+
     fileprivate mutating func take(_ change: LaneChange) {
         // Two that were read at once may come in any order.
         guard change.version >= version else { return }
@@ -80,7 +111,7 @@ extension KnownLanes.State {
         pausedTenants = change.pausedTenants
         guard let lane = change.lane else { return }
         if change.isLimited { limited.insert(lane) } else { limited.remove(lane) }
-        parked[lane] = change.parkedUntil.flatMap { $0 > .now ? $0 : nil }
+        parked[lane] = change.parkedUntil
     }
 }
 

@@ -56,7 +56,7 @@ package struct PostgresLaneStore: LaneStore {
                     GROUP BY 1
                 )
                 SELECT l.key, l.paused, l.parallelism, l.rate_jobs, l.rate_period, l.in_order, l.blocks,
-                    CASE WHEN l.parked_until > now() THEN l.parked_until END, l.parked_by,
+                    l.parked_until, l.parked_by,
                     (
                         SELECT count(*)
                         FROM (
@@ -133,7 +133,10 @@ package struct PostgresLaneStore: LaneStore {
             SELECT \(lane.tenant), \(lane.kind), \(lane.key), \(isPaused), version
             FROM changed
             ON CONFLICT (tenant_id, kind, key) DO UPDATE
-            SET paused = excluded.paused, removed_at = NULL, version = excluded.version
+            SET paused = excluded.paused, removed_at = NULL, version = excluded.version,
+                -- Who resumes it knows better than its origin did.
+                parked_until = CASE WHEN excluded.paused THEN lanes.parked_until END,
+                parked_by = CASE WHEN excluded.paused THEN lanes.parked_by END
             """)
     }
 
@@ -210,7 +213,7 @@ package struct PostgresLaneStore: LaneStore {
 
 extension Query {
     /// A version for all nodes to read again, as `changed`; goes behind a `WITH`.
-    fileprivate static var newVersion: Query {
+    static var newVersion: Query {
         "changed AS (UPDATE queue_state SET version = version + 1 RETURNING version)"
     }
 }

@@ -77,7 +77,8 @@ extension PostgresWorkQueue {
                     ) THEN 0
                     ELSE greatest(0, least(
                         \(Int64(admissionLimit)),
-                        CASE WHEN l.in_order THEN 1 ELSE l.parallelism END - taken.places,
+                        CASE WHEN l.in_order OR l.parked_until IS NOT NULL THEN 1 ELSE l.parallelism END
+                            - taken.places,
                         l.rate_jobs - started.count
                     ))
                 END AS room

@@ -24,6 +24,8 @@ package struct PostgresLeftoverStore: LeftoverStore {
             case .credentialUses: return try await delete(credentialUses(retention.credentialUses))
             case .counts: return try await delete(counts(retention.counts))
             case .cacheTurns: return try await delete(cacheTurns)
+            case .parkings: return try await delete(.parkings(retention.parkings, limit))
+            case .lanes: return try await delete(.lanes(retention.lanes, limit))
             }
         }
     }

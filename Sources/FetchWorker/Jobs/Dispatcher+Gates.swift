@@ -15,6 +15,17 @@ extension Dispatcher {
         if !lanes.isEmpty { admit(lanes) }
     }
 
+    /// Goes by what the origin has answered a job, so that no others spend attempts on being refused (R35).
+    nonisolated(nonsending) func heed(_ outcome: JobOutcome, of job: ClaimedJob) async {
+        guard let signal = outcome.signal, let host = job.spec.hostLane(of: job.tenant) else { return }
+        do throws(StoreError) {
+            if try await queue.heed(signal, of: host, askedAt: outcome.startedAt) { admit([host]) }
+        } catch {
+            // The next answer says it again.
+            logger.warning("a host was not parked", metadata: ["error": "\(error)"])
+        }
+    }
+
     /// Lets jobs through as places are left and as time goes by.
     func keepGates() async {
         await gateAlarm.run {

@@ -208,6 +208,7 @@ package final class Dispatcher: Service, DirectDispatch {
 
     /// Stores the outcome, however long the database is away: until then the job is not done.
     private nonisolated(nonsending) func settle(_ job: ClaimedJob, _ outcome: JobOutcome) async {
+        await heed(outcome, of: job)
         var backoff = Duration.milliseconds(100)
         while !Task.isCancelled {
             do throws(StoreError) {

@@ -23,6 +23,8 @@ extension JobOutcome {
                 self.init(state: .succeeded, startedAt: start, finishedAt: .now)
             }
             status = response.status.code
+            // Where a redirect has led is another host.
+            if response.url.host == load.job.spec.request.url.host { signal = Lane.Signal(of: response) }
             self.response = RawJSON(
                 JSONWriter.object { response.writeWithoutCookieValues(&$0, trailers: task.trailerFields) })
             self.body = body

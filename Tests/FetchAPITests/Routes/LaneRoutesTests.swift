@@ -16,7 +16,7 @@ import Testing
             #expect(
                 lane.text == """
                     {"host":"api.example","parallelism":4,"rate":{"jobs":10,"period":1.5},"paused":false,"waiting":0,\
-                    "running":0}
+                    "running":0,"circuit":"closed"}
                     """)
             #expect(try await call(.get, "/v1/hosts").json?["data"]?.count == 1)
             #expect(try await call(.delete, "/v1/hosts/api.example").status == .noContent)

@@ -157,6 +157,65 @@ import Testing
         }
     }
 
+    // R35
+    @Test func `the jobs of a parked host wait; then one is tried, and an answer lets all go on`() async throws {
+        try await StoreFixture.with { fixture in
+            let queue = fixture.queue()
+            _ = try await Self.enqueue(4, fixture)
+            let early = try #require(try await queue.claim(limit: 1).first)
+            #expect(try await queue.heed(.proceed, of: Self.host, askedAt: .now) == false)
+            let until = Timestamp.now.advanced(by: .seconds(60))
+            let parking = Lane.Signal.park(.init(until: until, reason: "429, Retry-After"))
+            #expect(try await queue.heed(parking, of: Self.host, askedAt: .now))
+            #expect(try await queue.heed(parking, of: Self.host, askedAt: .now) == false)
+            #expect(try await queue.claim(limit: 10).isEmpty)
+            let admission = try await queue.admit([Self.host])
+            #expect(admission.next[Self.host].map { $0 > .zero && $0 <= .seconds(60) } == true)
+            let lane = try await Self.store(fixture).lane(Self.host)
+            #expect(lane?.circuit == .open && lane?.waiting == 3 && lane?.parking?.reason == "429, Retry-After")
+            // An answer to what was asked before says nothing of the time after.
+            #expect(try await queue.heed(.proceed, of: Self.host, askedAt: until.advanced(by: .seconds(-1))) == false)
+
+            try await Self.endParking(fixture)
+            #expect(try await Self.store(fixture).lane(Self.host)?.circuit == .halfOpen)
+            let probe = try await Self.next(fixture)
+            #expect(probe.count == 1)
+            #expect(try await Self.next(fixture, 1).isEmpty)
+            #expect(try await fixture.queue(1).heed(.proceed, of: Self.host, askedAt: .now))
+            // Nothing is known of it any more.
+            #expect(try await Self.store(fixture).lane(Self.host) == nil)
+            _ = try await queue.pulse()
+            #expect(try await Self.next(fixture).count == 2)
+            for job in [early, probe[0]] { #expect(try await queue.settle(job, .make())) }
+        }
+    }
+
+    // R35
+    @Test func `a parked host keeps its limits; who resumes it knows better than its origin`() async throws {
+        try await StoreFixture.with { fixture in
+            let (queue, store) = (fixture.queue(), Self.store(fixture))
+            try await store.set(try Self.limits(#"{"parallelism": 2}"#), of: Self.host)
+            _ = try await Self.enqueue(4, fixture)
+            let parking = Lane.Parking(until: .now.advanced(by: .seconds(60)), reason: "503, Retry-After")
+            #expect(try await queue.heed(.park(parking), of: Self.host, askedAt: .now))
+            try await store.setPaused(true, Self.host)
+            #expect(try await store.lane(Self.host)?.circuit == .open)
+            try await store.setPaused(false, Self.host)
+            #expect(try await store.lane(Self.host)?.circuit == .closed)
+            #expect(try await Self.next(fixture).count == 2)
+        }
+    }
+
+    /// Lets the time pass that hosts are parked until, for all nodes.
+    private static func endParking(_ fixture: StoreFixture) async throws {
+        try await fixture.database.client.query(
+            """
+            WITH changed AS (UPDATE queue_state SET version = version + 1 RETURNING version)
+            UPDATE lanes SET parked_until = now() - interval '30 seconds', version = changed.version FROM changed
+            """)
+        for node in [0, 1] { _ = try await fixture.queue(node).pulse() }
+    }
+
     // MARK: Flows
 
     // R37

@@ -18,6 +18,8 @@ import Testing
             retention.deliveries = .seconds(60)
             retention.credentialUses = .seconds(60)
             retention.counts = .seconds(60)
+            retention.parkings = .seconds(60)
+            retention.lanes = .seconds(60)
             return retention
         }
 
@@ -102,6 +104,43 @@ import Testing
                 #expect(try await fixture.removeAll(leftover) == 2)
                 #expect(try await fixture.count(table) == 1)
             }
+        }
+    }
+
+    // R35
+    @Test func `hosts that were parked long ago are forgotten, unless jobs wait or more is set`() async throws {
+        try await with { fixture in
+            for (key, parallelism, age) in [("a", Int32?.none, 120), ("b", 3, 120), ("c", nil, 120), ("d", nil, 0)] {
+                try await fixture.run(
+                    """
+                    INSERT INTO lanes (tenant_id, kind, key, parallelism, parked_until, parked_by, version)
+                    VALUES (
+                        \(fixture.tenant), 'host', \(key), \(parallelism), now() - \(Duration.seconds(age)), '429', 1
+                    )
+                    """
+                )
+            }
+            try await fixture.run(
+                """
+                INSERT INTO queue (tenant_id, job_id, rank, host, gate)
+                VALUES (\(fixture.tenant), \(Job.ID()), 500, 'c', 'host')
+                """
+            )
+            #expect(try await fixture.removeAll(.parkings) == 2)
+            #expect(try await fixture.count("lanes WHERE parked_until IS NULL AND key IN ('a', 'b')") == 2)
+            #expect(try await fixture.count("lanes WHERE removed_at IS NOT NULL AND key = 'a'") == 1)
+            #expect(try await fixture.count("queue_state s JOIN lanes l USING (version) WHERE version = 2") == 1)
+            #expect(try await fixture.removeAll(.lanes) == 0)
+            try await fixture.run("UPDATE lanes SET removed_at = now() - interval '90 seconds' WHERE key = 'a'")
+            try await fixture.run(
+                """
+                INSERT INTO lane_starts (tenant_id, kind, key, started_at, job_id)
+                SELECT tenant_id, kind, key, now(), \(Job.ID()) FROM lanes
+                """
+            )
+            #expect(try await fixture.removeAll(.lanes) == 1)
+            #expect(try await fixture.count("lanes") == 3)
+            #expect(try await fixture.count("lane_starts") == 3)
         }
     }
 
