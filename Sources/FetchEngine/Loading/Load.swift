@@ -15,6 +15,8 @@ final class Load: @unchecked Sendable {
         var suspensions = 0
         var priority: Float = SessionTask.defaultPriority
         var taskDescription: String?
+        /// What it shares with other tasks, asked for before each piece of a body.
+        var bandwidths: (@Sendable () -> [Bandwidth])?
         var currentRequest: Request?
         var response: Response?
         var trailers = HTTPFields()

@@ -69,6 +69,10 @@ public struct SessionConfiguration: Sendable, Hashable {
     ///
     /// `nil`: any number.
     public var maximumResponseBytes: Int64?
+    /// How many bytes a second a transfer may receive, and as many send, in the long run; at least 1.
+    ///
+    /// `nil`: any number. Tasks that are to share a bandwidth have ``SessionTask/bandwidths``.
+    public var maximumBytesPerSecond: Int64?
     /// The most bytes of status lines, header fields and trailers one exchange may bring; 256 KiB.
     public var maximumHeaderBytes = 256 * 1024
     /// Where answers are stored for later loads; `nil`, the default: nowhere.

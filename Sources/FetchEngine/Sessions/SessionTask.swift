@@ -115,6 +115,15 @@ public class SessionTask: @unchecked Sendable {
         }
     }
 
+    /// Says which bandwidths the task shares with others at the moment; nil, the default, when it never shares any.
+    ///
+    /// To be set before the task is resumed. It is asked before each piece of a body, on the thread that moves the
+    /// bytes, so it has to be quick; what it answers may change.
+    public var bandwidths: (@Sendable () -> [Bandwidth])? {
+        get { load.record.withLock { $0.bandwidths } }
+        set { load.record.withLock { $0.bandwidths = newValue } }
+    }
+
     /// What the program calls the task; nil at first.
     ///
     /// Delegates and stores may read it; the engine does nothing with it.

@@ -45,6 +45,10 @@ final class Transfer: Exchange, @unchecked Sendable {
     /// How often libcurl was about to send the request.
     var requestCount = 0
     var isSendingPaused = false
+    /// The bandwidths that it shares with others, and the one of its own.
+    let bandwidthSource: (@Sendable () -> [Bandwidth])?
+    let ownBandwidth: Bandwidth?
+    var throttles = Throttles()
     /// Undoes the content coding; nil when there is none, or it is the caller's business.
     var decoder: ContentDecoder?
     /// Whether the request waits for the server's word before its body, and has not been refused that yet.
@@ -76,6 +80,8 @@ final class Transfer: Exchange, @unchecked Sendable {
         collector = HeadCollector(partition.names)
         proxyCollector = HeadCollector(partition.names)
         lastActivity = .now
+        bandwidthSource = load.record.withLock { $0.bandwidths }
+        ownBandwidth = configuration.value.maximumBytesPerSecond.map { Bandwidth(bytesPerSecond: $0) }
         super.init(request: request, configuration: configuration, load: load)
     }
 
@@ -160,6 +166,7 @@ final class Transfer: Exchange, @unchecked Sendable {
             isReceivingPaused = true
             return Int(CURL_WRITEFUNC_PAUSE)
         }
+        guard mayReceive(bytes.count) else { return Int(CURL_WRITEFUNC_PAUSE) }
         if decoder != nil {
             defer { partition.noteChange(of: self) }
             return receivedCoded(bytes) ? bytes.count : 0
@@ -196,10 +203,12 @@ final class Transfer: Exchange, @unchecked Sendable {
             isSendingPaused = true
             return Int(CURL_READFUNC_PAUSE)
         }
-        let count = source.read(into: buffer) { [weak self, loop = load.loop] in
+        guard let room = sendable(buffer) else { return Int(CURL_READFUNC_PAUSE) }
+        let count = source.read(into: room) { [weak self, loop = load.loop] in
             guard let transfer = self else { return }
             loop.perform { transfer.resumeSending() }
         }
+        throttles.sending.keep(room.count - (count <= room.count ? count : 0))
         if count == Int(CURL_READFUNC_PAUSE) { isSendingPaused = true }
         if count > 0, count <= buffer.count {
             load.countOfBytesSent.add(Int64(count), ordering: .relaxed)
@@ -289,11 +298,12 @@ final class Transfer: Exchange, @unchecked Sendable {
     }
 
     /// Tells libcurl; it may call back at once with what it had kept.
-    private func applyPauses() {
+    func applyPauses() {
         guard let easy else { return }
         lastActivity = .now
-        let receiving = isReceivingPaused || load.isSuspended ? CURLPAUSE_RECV : 0
-        let sending = isSendingPaused || load.isSuspended ? CURLPAUSE_SEND : 0
+        let mayNot = load.isSuspended
+        let receiving = mayNot || isReceivingPaused || throttles.receiving.lookAt != nil ? CURLPAUSE_RECV : 0
+        let sending = mayNot || isSendingPaused || throttles.sending.lookAt != nil ? CURLPAUSE_SEND : 0
         partition.perform { curl_easy_pause(easy, receiving | sending) }
     }
 
@@ -307,9 +317,13 @@ final class Transfer: Exchange, @unchecked Sendable {
         func consider(_ deadline: MonotonicTime) { next = min(next ?? deadline, deadline) }
         guard stage == .running else { return next }
         if let redirectDeadline { consider(redirectDeadline) }
-        if !isReceivingPaused, !load.isSuspended { consider(lastActivity.advanced(by: idleInterval)) }
+        if let lookAt = throttles.lookAt { consider(lookAt) }
+        if mayBeIdle { consider(lastActivity.advanced(by: idleInterval)) }
         return next
     }
+
+    /// Whether it is the other side's turn to move bytes.
+    private var mayBeIdle: Bool { !isReceivingPaused && !load.isSuspended && throttles.lookAt == nil }
 
     private var idleInterval: Duration { request.timeoutInterval ?? shared.value.timeoutIntervalForRequest }
 
@@ -317,10 +331,10 @@ final class Transfer: Exchange, @unchecked Sendable {
     func expire(at now: MonotonicTime) {
         if let deadline = load.deadline, deadline <= now {
             abort(LoadError(.timedOut, "The resource took longer than it may."))
-        } else if stage == .running, !isReceivingPaused, !load.isSuspended,
-            lastActivity.advanced(by: idleInterval) <= now
-        {
+        } else if stage == .running, mayBeIdle, lastActivity.advanced(by: idleInterval) <= now {
             abort(LoadError(.timedOut, "No byte moved for the idle interval."))
+        } else if let lookAt = throttles.lookAt, lookAt <= now {
+            lookAtThrottles(at: now)
         } else if let deadline = redirectDeadline, deadline <= now {
             redirectDeadline = nil
             wakeIfMet()

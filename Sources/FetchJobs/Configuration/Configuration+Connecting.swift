@@ -6,6 +6,7 @@ extension Configuration {
         package var httpVersion: HTTPVersionPolicy?
         package var waitsForConnectivity: Bool?
         package var addressFamily: NetworkConfiguration.AddressFamily?
+        package var maximumBytesPerSecond: Int64?
 
         package init() {}
 
@@ -17,6 +18,9 @@ extension Configuration {
                 \.httpVersion),
             ConfigurationMember("waitsForConnectivity", \.waitsForConnectivity, .bool, \.waitsForConnectivity),
             ConfigurationMember("addressFamily", \.addressFamily, .anyCase, \.network.addressFamily),
+            ConfigurationMember(
+                "maximumBytesPerSecond", \.maximumBytesPerSecond, .integer(Bandwidth.settable),
+                optional: \.maximumBytesPerSecond),
         ]
 
         // SES-14

@@ -21,7 +21,8 @@ import Testing
           "tls": {"minimumVersion": "1.2", "maximumVersion": "1.3", "alpn": ["http/1.1"]},
           "timeouts": {"timeoutIntervalForRequest": 1.5, "timeoutIntervalForResource": 60, "connect": 0.25},
           "connections": {
-            "maximumPerHost": 2, "httpVersion": "1.1", "waitsForConnectivity": true, "addressFamily": "ipv4"
+            "maximumPerHost": 2, "httpVersion": "1.1", "waitsForConnectivity": true, "addressFamily": "ipv4",
+            "maximumBytesPerSecond": 5000
           },
           "response": {"maximumBytes": 10},
           "upload": {"expectContinue": "never"}
@@ -76,6 +77,7 @@ import Testing
         #expect(engine.waitsForConnectivity)
         #expect(engine.network.addressFamily == .ipv4)
         #expect(engine.maximumResponseBytes == 10)
+        #expect(engine.maximumBytesPerSecond == 5000)
         #expect(engine.expectContinue == .never)
         var again = Configuration(of: engine)
         again.serverTrust = read.serverTrust
