@@ -561,7 +561,9 @@ CREATE TABLE public.lanes (
     is_limited boolean GENERATED ALWAYS AS (((parallelism IS NOT NULL) OR (rate_jobs IS NOT NULL) OR in_order)) STORED NOT NULL,
     removed_at timestamp with time zone,
     version bigint NOT NULL,
+    bytes_per_second bigint,
     CONSTRAINT lanes_blocks_in_order CHECK ((in_order OR (NOT blocks))),
+    CONSTRAINT lanes_bytes_per_second_check CHECK ((bytes_per_second > 0)),
     CONSTRAINT lanes_in_order_runs_one CHECK (((NOT in_order) OR (parallelism IS NULL))),
     CONSTRAINT lanes_kind_check CHECK ((kind = ANY (ARRAY['host'::text, 'flow'::text]))),
     CONSTRAINT lanes_parallelism_check CHECK ((parallelism > 0)),
@@ -616,6 +618,8 @@ CREATE TABLE public.queue_state (
     singleton boolean DEFAULT true NOT NULL,
     paused boolean DEFAULT false NOT NULL,
     version bigint DEFAULT 0 NOT NULL,
+    bytes_per_second bigint,
+    CONSTRAINT queue_state_bytes_per_second_check CHECK ((bytes_per_second > 0)),
     CONSTRAINT queue_state_singleton_check CHECK (singleton)
 );
 
@@ -753,6 +757,8 @@ CREATE TABLE public.tenants (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     weight smallint DEFAULT 1 NOT NULL,
     paused boolean DEFAULT false NOT NULL,
+    bytes_per_second bigint,
+    CONSTRAINT tenants_bytes_per_second_check CHECK ((bytes_per_second > 0)),
     CONSTRAINT tenants_weight CHECK (((weight >= 1) AND (weight <= 100)))
 );
 

@@ -1,3 +1,5 @@
+import FetchEngine
+
 /// Jobs of a tenant that share limits: those for one host, or those of one flow.
 package struct Lane: Sendable, Equatable {
     package enum Kind: String, Sendable, CaseIterable {
@@ -94,6 +96,8 @@ package struct LaneLimits: Sendable, Equatable {
     package var rate: Rate?
     package var order = Order.any
     package var onFailure = FailureRule.skip
+    /// How many bytes of bodies a second its jobs may move in each direction, on all nodes; nil for any number.
+    package var maximumBytesPerSecond: Int64?
 
     package init() {}
 
@@ -102,11 +106,12 @@ package struct LaneLimits: Sendable, Equatable {
     /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
     package init(json: JSONValue, of kind: Lane.Kind) throws(InvalidInput) {
         let check = InputCheck()
-        var names: Set = ["parallelism", "rate"]
+        var names: Set = ["parallelism", "rate", "maximumBytesPerSecond"]
         if kind == .flow { names.formUnion(["order", "onFailure"]) }
         if let object = JSONReader(json, check: check).object(of: names) {
             parallelism = object["parallelism"]?.integer(in: 1...Int64(Self.maximumJobs)).map { Int($0) }
             rate = object["rate"].flatMap { Rate(reader: $0) }
+            maximumBytesPerSecond = object["maximumBytesPerSecond"]?.integer(in: Bandwidth.settable)
             order = object["order"]?.oneOf(Order.self) ?? .any
             onFailure = object["onFailure"]?.oneOf(FailureRule.self) ?? .skip
             if order == .fifo, parallelism != nil {
@@ -144,6 +149,7 @@ extension Lane {
                     writer.member("period", rate.period.seconds)
                 })
         }
+        writer.member("maximumBytesPerSecond", limits.maximumBytesPerSecond)
         if address.kind == .flow {
             writer.member("order", limits.order.rawValue)
             writer.member("onFailure", limits.onFailure.rawValue)

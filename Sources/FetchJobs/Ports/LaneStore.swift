@@ -37,6 +37,8 @@ package struct TenantQueue: Sendable, Equatable {
     package var isServicePaused = false
     /// How many of them run, on all nodes.
     package var running: Int64 = 0
+    /// How many bytes of bodies a second they may move in each direction, on all nodes; nil for any number.
+    package var maximumBytesPerSecond: Int64?
 
     package init() {}
 
@@ -44,5 +46,6 @@ package struct TenantQueue: Sendable, Equatable {
         writer.member("paused", isPaused)
         writer.member("servicePaused", isServicePaused)
         writer.member("running", running)
+        writer.member("maximumBytesPerSecond", maximumBytesPerSecond)
     }
 }

@@ -23,7 +23,7 @@ extension PostgresWorkQueue {
                     EXISTS (SELECT FROM webhook_deliveries WHERE state = 'pending' AND next_attempt_at <= now()),
                     ARRAY(SELECT job_id FROM queue WHERE cancelling AND node_id = \(node)),
                     ARRAY(SELECT job_id FROM queue WHERE cancelling AND node_id = \(node) AND keeps_partial),
-                    EXISTS (SELECT FROM nodes WHERE lease_until >= now() AND id <> \(node)),
+                    (SELECT count(*) FROM nodes WHERE lease_until >= now() AND id <> \(node)),
                     EXISTS (SELECT FROM sessions WHERE state IN ('finishing', 'cancelling') OR has_events)
                         OR EXISTS (SELECT FROM groups WHERE closed_at IS NOT NULL AND finished_at IS NULL),
                     EXISTS (SELECT FROM queue WHERE scheduled AND run_at < now() + \(lease))
@@ -36,7 +36,9 @@ extension PostgresWorkQueue {
                 """
             )
             guard let row = rows.first else { throw StoreError(.failed, "The pulse of this node has no answer.") }
-            neighbours.note(try row.decode(at: 6))
+            let others = try row.decode(Int64.self, at: 6)
+            neighbours.note(others > 0)
+            known.bandwidths.share(among: others + 1)
             try await known.refresh(to: try row.decode(at: 13))
             let rescued = try row.decode(Bool.self, at: 1) ? try await rescue() : 0
             return Pulse(

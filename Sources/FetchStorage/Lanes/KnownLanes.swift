@@ -18,6 +18,9 @@ package final class KnownLanes: Sendable {
         var underWay: Set<Lane.Address> = []
     }
 
+    /// What jobs share of the bandwidth.
+    package let bandwidths = SharedBandwidths()
+
     private let client: Client
     private let state = Mutex(State())
 
@@ -80,14 +83,18 @@ package final class KnownLanes: Sendable {
                 """
                 -- lanes.read
                 SELECT s.version, s.paused, ARRAY(SELECT id FROM tenants WHERE paused), l.tenant_id, l.kind, l.key,
-                    l.is_limited OR l.paused, l.parked_until
+                    l.is_limited OR l.paused, l.parked_until, l.bytes_per_second, s.bytes_per_second,
+                    ARRAY(SELECT id FROM tenants WHERE bytes_per_second IS NOT NULL ORDER BY id),
+                    ARRAY(SELECT bytes_per_second FROM tenants WHERE bytes_per_second IS NOT NULL ORDER BY id)
                 FROM queue_state s
                 LEFT JOIN lanes l ON l.version > \(known)
                 """
             )
             let changes = try rows.map { try LaneChange(row: $0) }
             state.withLock { state in
-                for change in changes { state.take(change) }
+                let news = changes.filter { state.take($0) }
+                news.first?.shareCommon(bandwidths)
+                for change in news { change.share(bandwidths) }
             }
         }
     }
@@ -103,15 +110,17 @@ extension KnownLanes.State {
         }
     }
 
-    fileprivate mutating func take(_ change: LaneChange) {
+    /// - Returns: false when it is known already.
+    fileprivate mutating func take(_ change: LaneChange) -> Bool {
         // Two that were read at once may come in any order.
-        guard change.version >= version else { return }
+        guard change.version >= version else { return false }
         version = change.version
         isPaused = change.isPaused
         pausedTenants = change.pausedTenants
-        guard let lane = change.lane else { return }
+        guard let lane = change.lane else { return true }
         if change.isLimited { limited.insert(lane) } else { limited.remove(lane) }
         parked[lane] = change.parkedUntil
+        return true
     }
 }
 
@@ -123,15 +132,32 @@ private struct LaneChange {
     var lane: Lane.Address?
     var isLimited = false
     var parkedUntil: Timestamp?
+    /// Of the lane, of all jobs, and of tenants.
+    var bytesPerSecond: Int64?
+    let commonBytesPerSecond: Int64?
+    let bytesPerSecondOfTenants: [Tenant.ID: Int64]
 
     init(row: Row) throws {
         version = try row.decode(at: 0)
         isPaused = try row.decode(at: 1)
         pausedTenants = Set(try row.decode([Tenant.ID].self, at: 2))
+        commonBytesPerSecond = try row.decode(at: 9)
+        let (tenants, limits) = (try row.decode([Tenant.ID].self, at: 10), try row.decode([Int64].self, at: 11))
+        bytesPerSecondOfTenants = Dictionary(uniqueKeysWithValues: zip(tenants, limits))
         guard let tenant = try row.decode(Tenant.ID?.self, at: 3) else { return }
         lane = Lane.Address(tenant: tenant, kind: try row.decode(at: 4), key: try row.decode(at: 5))
         isLimited = try row.decode(at: 6)
         parkedUntil = try row.decode(at: 7)
+        bytesPerSecond = try row.decode(at: 8)
+    }
+
+    func shareCommon(_ bandwidths: SharedBandwidths) {
+        bandwidths.set(commonBytesPerSecond, for: .all)
+        bandwidths.set(tenants: bytesPerSecondOfTenants)
+    }
+
+    func share(_ bandwidths: SharedBandwidths) {
+        if let lane { bandwidths.set(bytesPerSecond, for: .lane(lane)) }
     }
 }
 

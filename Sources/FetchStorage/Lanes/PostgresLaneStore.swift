@@ -56,7 +56,7 @@ package struct PostgresLaneStore: LaneStore {
                     GROUP BY 1
                 )
                 SELECT l.key, l.paused, l.parallelism, l.rate_jobs, l.rate_period, l.in_order, l.blocks,
-                    l.parked_until, l.parked_by,
+                    l.parked_until, l.parked_by, l.bytes_per_second,
                     (
                         SELECT count(*)
                         FROM (
@@ -110,16 +110,16 @@ package struct PostgresLaneStore: LaneStore {
                     AND CASE WHEN \(lane.kind == .host) THEN j.host = \(lane.key) ELSE q.flow = \(lane.key) END
             )
             INSERT INTO lanes (
-                tenant_id, kind, key, parallelism, rate_jobs, rate_period, in_order, blocks, version
+                tenant_id, kind, key, parallelism, rate_jobs, rate_period, in_order, blocks, bytes_per_second, version
             )
             SELECT \(lane.tenant), \(lane.kind), \(lane.key), \(limits.parallelism.map { Int32($0) }),
                 \(limits.rate.map { Int32($0.jobs) }), \(limits.rate?.period), \(limits.order == .fifo),
-                \(limits.onFailure == .block), version
+                \(limits.onFailure == .block), \(limits.maximumBytesPerSecond), version
             FROM changed
             ON CONFLICT (tenant_id, kind, key) DO UPDATE
             SET parallelism = excluded.parallelism, rate_jobs = excluded.rate_jobs,
                 rate_period = excluded.rate_period, in_order = excluded.in_order, blocks = excluded.blocks,
-                removed_at = NULL, version = excluded.version
+                bytes_per_second = excluded.bytes_per_second, removed_at = NULL, version = excluded.version
             """)
     }
 
@@ -148,7 +148,8 @@ package struct PostgresLaneStore: LaneStore {
             WITH \(Query.newVersion)
             UPDATE lanes l
             SET paused = false, parallelism = NULL, rate_jobs = NULL, rate_period = NULL, in_order = false,
-                blocks = false, parked_until = NULL, parked_by = NULL, removed_at = now(), version = changed.version
+                blocks = false, bytes_per_second = NULL, parked_until = NULL, parked_by = NULL, removed_at = now(),
+                version = changed.version
             FROM changed
             WHERE l.tenant_id = \(lane.tenant) AND l.kind = \(lane.kind) AND l.key = \(lane.key)
                 AND l.removed_at IS NULL
@@ -171,7 +172,7 @@ package struct PostgresLaneStore: LaneStore {
             let rows = try await client.query(
                 """
                 -- queue.find
-                SELECT t.paused, s.paused,
+                SELECT t.paused, s.paused, t.bytes_per_second,
                     (SELECT count(*) FROM queue q WHERE q.tenant_id = t.id AND q.node_id IS NOT NULL)
                 FROM tenants t, queue_state s
                 WHERE t.id = \(tenant)
@@ -181,7 +182,8 @@ package struct PostgresLaneStore: LaneStore {
             guard let row = rows.first else { return queue }
             queue.isPaused = try row.decode(at: 0)
             queue.isServicePaused = try row.decode(at: 1)
-            queue.running = try row.decode(at: 2)
+            queue.maximumBytesPerSecond = try row.decode(at: 2)
+            queue.running = try row.decode(at: 3)
             return queue
         }
     }
@@ -231,8 +233,9 @@ extension Lane {
         if let until = try row.decode(Timestamp?.self, at: 7) {
             parking = Parking(until: until, reason: try row.decode(String?.self, at: 8) ?? "")
         }
-        waiting = try row.decode(at: 9)
-        running = try row.decode(at: 10)
-        blockedBy = try row.decode(at: 11)
+        limits.maximumBytesPerSecond = try row.decode(at: 9)
+        waiting = try row.decode(at: 10)
+        running = try row.decode(at: 11)
+        blockedBy = try row.decode(at: 12)
     }
 }

@@ -32,7 +32,7 @@ extension Query {
     static let unparking: Query =
         """
         parked_until = NULL, parked_by = NULL,
-        removed_at = CASE WHEN NOT l.paused AND NOT l.is_limited THEN now() END
+        removed_at = CASE WHEN NOT l.paused AND NOT l.is_limited AND l.bytes_per_second IS NULL THEN now() END
         """
 
     static func lanes(_ age: Duration, _ limit: Int) -> Query {

@@ -9,6 +9,8 @@ package struct PostgresTenantStore: Sendable {
         /// How many jobs it is given in its turn, while others wait.
         package let weight: Int
         package let isPaused: Bool
+        /// How many bytes of bodies a second its jobs may move; nil for any number.
+        package let maximumBytesPerSecond: Int64?
         package let createdAt: Timestamp
     }
 
@@ -24,7 +26,7 @@ package struct PostgresTenantStore: Sendable {
             let rows = try await client.query(
                 """
                 -- tenants.list
-                SELECT id, name, weight, paused, created_at FROM tenants ORDER BY id
+                SELECT id, name, weight, paused, bytes_per_second, created_at FROM tenants ORDER BY id
                 """
             )
             return try rows.map { row in
@@ -32,7 +34,8 @@ package struct PostgresTenantStore: Sendable {
                     tenant: Tenant(id: try row.decode(at: 0), name: try row.decode(at: 1)),
                     weight: Int(try row.decode(Int16.self, at: 2)),
                     isPaused: try row.decode(at: 3),
-                    createdAt: try row.decode(at: 4)
+                    maximumBytesPerSecond: try row.decode(at: 4),
+                    createdAt: try row.decode(at: 5)
                 )
             }
         }
@@ -67,6 +70,31 @@ package struct PostgresTenantStore: Sendable {
                     SET version = version + 1, paused = CASE WHEN \(name == nil) THEN \(isPaused) ELSE paused END
                 )
                 UPDATE tenants SET paused = \(isPaused) WHERE name = \(name)
+                """
+            ).affected
+            try await Notices.tell(client)
+            return name == nil || count > 0
+        }
+    }
+
+    /// Bounds how many bytes of bodies a second a tenant's jobs move in each direction, on all nodes together.
+    ///
+    /// - Parameters:
+    ///   - bytesPerSecond: Nil for any number.
+    ///   - name: Nil for the jobs of all tenants together.
+    /// - Returns: false when there is no tenant of this name.
+    package func setBandwidth(_ bytesPerSecond: Int64?, ofTenant name: String?) async throws(StoreError) -> Bool {
+        try await StoreError.wrap {
+            let count = try await client.query(
+                """
+                -- queue.limit
+                WITH changed AS (
+                    UPDATE queue_state
+                    SET version = version + 1,
+                        bytes_per_second =
+                            CASE WHEN \(name == nil) THEN \(bytesPerSecond) ELSE bytes_per_second END
+                )
+                UPDATE tenants SET bytes_per_second = \(bytesPerSecond) WHERE name = \(name)
                 """
             ).affected
             try await Notices.tell(client)

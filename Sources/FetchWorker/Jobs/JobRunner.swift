@@ -12,12 +12,14 @@ package struct JobRunner: Sendable {
     private let catalog: any BlobCatalog
     private let area: any DownloadArea
     private let live: LiveJobs
+    private let bandwidths: any BandwidthSource
 
     /// - Parameters:
     ///   - configuration: What sessions go by that set nothing.
     ///   - sessions: Where their own configurations are.
     ///   - stores: Where they keep cookies and credentials.
     ///   - live: Where those who follow jobs find them.
+    ///   - bandwidths: What jobs share of the bandwidth.
     ///   - makeSession: Makes a session of the engine.
     package init(
         loop: TransferLoop,
@@ -28,6 +30,7 @@ package struct JobRunner: Sendable {
         catalog: any BlobCatalog,
         area: any DownloadArea,
         live: LiveJobs,
+        bandwidths: any BandwidthSource,
         makeSession: @escaping @Sendable (SessionConfiguration) -> Session
     ) {
         self.loop = loop
@@ -36,6 +39,7 @@ package struct JobRunner: Sendable {
         self.catalog = catalog
         self.area = area
         self.live = live
+        self.bandwidths = bandwidths
         self.sessions = EngineSessions(
             defaults: configuration, sessions: sessions, stores: stores, makeSession: makeSession)
     }
@@ -130,7 +134,7 @@ package struct JobRunner: Sendable {
             return await run(
                 PreparedLoad(
                     job: job, session: session, request: request, configuration: configuration, settings: settings,
-                    answerer: answerer, live: live, retry: retry))
+                    answerer: answerer, live: live, retry: retry, bandwidths: bandwidths))
         } catch {
             var outcome = JobOutcome(failing: error, startedAt: start)
             outcome.retryAfter = retry.wait(after: .init(code: error.code, wasSent: false), of: job)

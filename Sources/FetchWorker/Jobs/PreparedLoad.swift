@@ -14,11 +14,13 @@ struct PreparedLoad: Sendable {
     let answerer: JobChallengeAnswerer?
     let live: LiveJob
     let retry: RetryPolicy
+    let bandwidths: any BandwidthSource
 
-    /// Makes a task go by what its job is: its name, how urgent, and stopped or held by whom.
+    /// Makes a task go by what its job is: its name, how urgent, how fast, and stopped or held by whom.
     func prepare(_ task: SessionTask, _ stop: StopSwitch) {
         task.taskDescription = job.id.description
         if job.spec.priority != 0.5 { task.priority = Float(job.spec.priority) }
+        task.bandwidths = { [bandwidths, job] in bandwidths.bandwidths(of: job) }
         stop.attach(task)
     }
 

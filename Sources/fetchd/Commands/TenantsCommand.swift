@@ -18,8 +18,10 @@ struct TenantsCommand: AsyncParsableCommand {
         func run() async throws {
             try await TenantsCommand.withStore(options) { store in
                 for entry in try await store.tenants() {
-                    let state = entry.isPaused ? "  paused" : ""
-                    print("\(entry.tenant.name)  weight \(entry.weight)\(state)  made \(entry.createdAt)")
+                    var parts = [entry.tenant.name, "weight \(entry.weight)"]
+                    if entry.isPaused { parts.append("paused") }
+                    if let limit = entry.maximumBytesPerSecond { parts.append("\(limit) bytes per second") }
+                    print((parts + ["made \(entry.createdAt)"]).joined(separator: "  "))
                 }
             }
         }

@@ -9,14 +9,14 @@ import Testing
     @Test func `a host has the limits that are set, until they are removed`() async throws {
         try await TestServer().test { call in
             #expect(try await call(.get, "/v1/hosts/api.example").problem == .notFound)
-            let limits = #"{"parallelism": 4, "rate": {"jobs": 10, "period": 1.5}}"#
+            let limits = #"{"parallelism": 4, "rate": {"jobs": 10, "period": 1.5}, "maximumBytesPerSecond": 4096}"#
             #expect(try await call(.put, "/v1/hosts/API.example", body: limits).status == .created)
             #expect(try await call(.put, "/v1/hosts/api.example", body: limits).status == .ok)
             let lane = try await call(.get, "/v1/hosts/api.example")
             #expect(
                 lane.text == """
-                    {"host":"api.example","parallelism":4,"rate":{"jobs":10,"period":1.5},"paused":false,"waiting":0,\
-                    "running":0,"circuit":"closed"}
+                    {"host":"api.example","parallelism":4,"rate":{"jobs":10,"period":1.5},\
+                    "maximumBytesPerSecond":4096,"paused":false,"waiting":0,"running":0,"circuit":"closed"}
                     """)
             #expect(try await call(.get, "/v1/hosts").json?["data"]?.count == 1)
             #expect(try await call(.delete, "/v1/hosts/api.example").status == .noContent)
@@ -38,6 +38,7 @@ import Testing
     @Test(arguments: [
         ("/v1/hosts/a", #"{"parallelism": 0}"#, "/parallelism"), ("/v1/hosts/a", #"{"order": "fifo"}"#, "/order"),
         ("/v1/hosts/a", #"{"rate": {"jobs": 1}}"#, "/rate/period"),
+        ("/v1/hosts/a", #"{"maximumBytesPerSecond": 1023}"#, "/maximumBytesPerSecond"),
         ("/v1/flows/a", #"{"order": "fifo", "parallelism": 2}"#, "/parallelism"),
         ("/v1/flows/a", #"{"onFailure": "block"}"#, "/onFailure"),
     ])
