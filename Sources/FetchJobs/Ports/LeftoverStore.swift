@@ -18,6 +18,8 @@ package enum Leftover: String, Sendable, CaseIterable {
     case parkings
     /// Lanes for which nothing is set any more.
     case lanes
+    /// That jobs hold up their flow which have ended well since, or are gone.
+    case flowBlocks
 }
 
 /// How long is kept what nobody needs any more.

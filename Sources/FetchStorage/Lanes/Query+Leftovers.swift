@@ -55,4 +55,26 @@ extension Query {
         RETURNING 1
         """
     }
+
+    /// A job that is being tried again is in the queue, and may yet fail as before.
+    static func flowBlocks(_ limit: Int) -> Query {
+        """
+        -- leftovers.flowBlocks
+        DELETE FROM flow_blocks b
+        USING (
+            SELECT o.tenant_id, o.flow, o.job_id
+            FROM flow_blocks o
+            WHERE NOT EXISTS (
+                    SELECT
+                    FROM results r
+                    WHERE r.tenant_id = o.tenant_id AND r.job_id = o.job_id AND r.state = 'failed'
+                )
+                AND NOT EXISTS (SELECT FROM queue q WHERE q.tenant_id = o.tenant_id AND q.job_id = o.job_id)
+            LIMIT \(limit)
+            FOR UPDATE SKIP LOCKED
+        ) AS old
+        WHERE b.tenant_id = old.tenant_id AND b.flow = old.flow AND b.job_id = old.job_id
+        RETURNING 1
+        """
+    }
 }

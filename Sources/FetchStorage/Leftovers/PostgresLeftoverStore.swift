@@ -26,6 +26,7 @@ package struct PostgresLeftoverStore: LeftoverStore {
             case .cacheTurns: return try await delete(cacheTurns)
             case .parkings: return try await delete(.parkings(retention.parkings, limit))
             case .lanes: return try await delete(.lanes(retention.lanes, limit))
+            case .flowBlocks: return try await delete(.flowBlocks(limit))
             }
         }
     }

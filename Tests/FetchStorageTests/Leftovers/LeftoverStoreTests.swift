@@ -144,6 +144,36 @@ import Testing
         }
     }
 
+    // R37
+    @Test func `jobs that are gone or ended well hold up no flow; those that failed or are tried again do`()
+        async throws
+    {
+        try await with { fixture in
+            let jobs = (failed: Job.ID(), repeated: Job.ID(), succeeded: Job.ID(), removed: Job.ID())
+            for job in [jobs.failed, jobs.repeated, jobs.succeeded, jobs.removed] {
+                try await fixture.run(
+                    "INSERT INTO flow_blocks (tenant_id, flow, job_id) VALUES (\(fixture.tenant), 'f', \(job))")
+            }
+            try await fixture.run(
+                """
+                INSERT INTO results (tenant_id, job_id, state, error_name, error)
+                VALUES (\(fixture.tenant), \(jobs.failed), 'failed', 'timedOut', '{}')
+                """
+            )
+            try await fixture.run(
+                """
+                INSERT INTO results (tenant_id, job_id, state, status, response)
+                VALUES (\(fixture.tenant), \(jobs.succeeded), 'succeeded', 200, '{}')
+                """
+            )
+            try await fixture.run(
+                "INSERT INTO queue (tenant_id, job_id, rank) VALUES (\(fixture.tenant), \(jobs.repeated), 500)")
+            #expect(try await fixture.removeAll(.flowBlocks) == 2)
+            let left: [Job.ID] = [jobs.failed, jobs.repeated]
+            #expect(try await fixture.count("flow_blocks WHERE job_id = ANY (\(left))") == 2)
+        }
+    }
+
     @Test func `cookies that have expired go, unless they hide others`() async throws {
         try await with { fixture in
             let (bottom, top) = (TenantSession.ID(), TenantSession.ID())
