@@ -192,6 +192,7 @@ package struct Server: Service {
         let templates = Templates()
         let dashboard = DashboardRoutes(
             jobs: ports.jobs,
+            lanes: ports.lanes,
             blobs: ports.blobs,
             authenticator: authenticator,
             gate: DashboardGate(secret: configuration.sessionSecret, keys: ports.keys),

@@ -50,4 +50,42 @@ import Testing
             #expect(try await service.stop() == 0)
         }
     }
+
+    // R11, R35
+    @Test(.timeLimit(.minutes(2)))
+    func `an operator sees which hosts and flows wait for what, and pauses and resumes them`() async throws {
+        let origin = try WireOrigin(
+            playing: "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 3600\r\nContent-Length: 0\r\n\r\n")
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
+            let key = try await place.run("keys", "create")
+            let service = try await ServiceProcess.start(place, key: key)
+            let limits = #"{"parallelism": 4, "rate": {"jobs": 10, "period": 60}, "maximumBytesPerSecond": 65536}"#
+            #expect(try await service.request(.put, "/v1/hosts/api.example", body: limits).status == 201)
+            let order = #"{"order": "fifo", "onFailure": "block"}"#
+            #expect(try await service.request(.put, "/v1/flows/orders", body: order).status == 201)
+            let failed = try await service.fetch("http://10.0.0.1/", more: #", "flow": {"key": "orders"}"#)
+            _ = try await service.fetch(origin.url())
+            _ = try await LaneTests.submit(origin.url(), to: service)
+            try await Browser.with { browser in
+                try await browser.open(service.base + "/dashboard/hosts")
+                try await browser.type(key, into: "#key")
+                try await browser.click("form.card button")
+                let hosts = try await browser.text("table")
+                #expect(hosts.contains("parked") && hosts.contains("503, Retry-After"))
+                #expect(hosts.contains("4 at once, 10 in 60 s, 65536 bytes/s"))
+                try await browser.type("slow.example", into: "#name")
+                try await browser.click("form.card button")
+                #expect(try await browser.text("tbody").contains("slow.example paused"))
+                try await keep(browser, as: "hosts")
+
+                try await browser.click(#"button[aria-label="Resume 127.0.0.1"]"#)
+                try await until { try await !browser.text("tbody").contains("parked") }
+                try await browser.open(service.base + "/dashboard/flows")
+                let flows = try await browser.text("table")
+                #expect(flows.contains("held up") && flows.contains(member(failed, "id", as: String.self) ?? "-"))
+                try await keep(browser, as: "flows")
+            }
+            #expect(try await service.stop() == 0)
+        }
+    }
 }

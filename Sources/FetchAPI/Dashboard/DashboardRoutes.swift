@@ -8,6 +8,7 @@ struct DashboardRoutes: Sendable {
     static let previewBytes = 4096
 
     let jobs: any JobStore
+    let lanes: any LaneStore
     let blobs: any BlobStore
     let authenticator: Authenticator
     let gate: DashboardGate
@@ -24,7 +25,7 @@ struct DashboardRoutes: Sendable {
             Route(.get, "/dashboard/jobs", signedIn(list)),
             Route(.get, "/dashboard/jobs/{id}", signedIn(job)),
             Route(.post, "/dashboard/jobs/{id}/cancel", signedIn(cancel)),
-        ]
+        ] + Lane.Kind.allCases.flatMap(laneRoutes)
     }
 
     private static let style: Response = {
@@ -69,7 +70,7 @@ struct DashboardRoutes: Sendable {
     }
 
     /// A page for those who have signed in; others are sent to do so, and come back.
-    private func signedIn(
+    func signedIn(
         _ handler: @escaping @Sendable (Call, DashboardSession) async throws -> Response
     ) -> @Sendable (Call) async throws -> Response {
         { call in
@@ -157,15 +158,15 @@ struct DashboardRoutes: Sendable {
 
     // MARK: Answers
 
-    private func frame(_ title: String, _ session: DashboardSession) -> PageFrame {
+    func frame(_ title: String, _ session: DashboardSession) -> PageFrame {
         PageFrame(title: title, formToken: gate.formToken(session))
     }
 
-    private func page(_ template: Templates.Page, _ content: Any, status: HTTPResponse.Status = .ok) -> Response {
+    func page(_ template: Templates.Page, _ content: Any, status: HTTPResponse.Status = .ok) -> Response {
         .page(templates.render(template, content), status: status)
     }
 
-    private static func redirect(to path: String) -> Response {
+    static func redirect(to path: String) -> Response {
         var headers = Response.pageHeaders
         headers[.contentType] = nil
         headers[.location] = path

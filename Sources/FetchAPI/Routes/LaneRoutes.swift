@@ -31,16 +31,10 @@ struct LaneRoutes: Sendable {
     private func list(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let query = try call.query(allowing: ["limit", "cursor"])
         let limit = try query.integer("limit", in: 1...100, default: 25)
-        let after = try query["cursor"].map { text in
-            guard let key = OpaqueText.read(text), OpaqueText.write(key) == text, !key.isEmpty, !key.contains("\0")
-            else {
-                throw Problem(parameter: "cursor", "is not one that this list gave out")
-            }
-            return key
-        }
-        let found = try await lanes.lanes(of: tenant, kind, after: after ?? "", limit: limit + 1)
+        let after = try query["cursor"].map { try LaneCursor($0) }
+        let found = try await lanes.lanes(of: tenant, kind, after: after?.key ?? "", limit: limit + 1)
         return .page(found, limit: limit, of: path) {
-            OpaqueText.write($0.address.key)
+            LaneCursor(after: $0).text
         } write: {
             $0.write(&$1)
         }

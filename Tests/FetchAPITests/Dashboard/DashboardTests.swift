@@ -88,7 +88,8 @@ import Testing
                 let spec = try JobSpec(json: JSONParser.parse(#"{"request":{"url":"https://a.example/"}}"#.utf8))
                 _ = try await server.jobs.enqueue([NewJob(tenant: server.key.tenant, spec: spec)])
             }
-            for path in ["/dashboard", "/dashboard/jobs", "/dashboard/sign-in", "/dashboard/jobs/x", "/docs"] {
+            let pages = ["/dashboard", "/dashboard/jobs", "/dashboard/hosts", "/dashboard/flows", "/dashboard/sign-in"]
+            for path in pages + ["/dashboard/jobs/x", "/docs"] {
                 let page = try await browser.get(path)
                 #expect(page.bytes.count <= (path == "/docs" ? 300_000 : 100_000), "\(path)")
                 let policy = try #require(page.headers[.contentSecurityPolicy])
@@ -183,6 +184,56 @@ import Testing
             #expect(try await browser.get("\(path)/cancel").status == .methodNotAllowed)
             #expect(try await browser.post("\(path)/cancel", "token=\(token)").status == .seeOther)
             #expect(try await server.jobs.job(job.id, of: server.key.tenant)?.state == .cancelled)
+        }
+    }
+
+    // R11, R35
+    @Test func `hosts and flows are shown with what holds them, and paused and resumed by their own page`()
+        async throws
+    {
+        try await Self.test(try await TestServer()) { browser, server in
+            let tenant = server.key.tenant
+            let host = Lane.Address(tenant: tenant, kind: .host, key: "a.example")
+            let flow = Lane.Address(tenant: tenant, kind: .flow, key: "<b>\u{202E}canary")
+            var limits = LaneLimits()
+            limits.parallelism = 4
+            try await server.lanes.set(limits, of: host)
+            try await server.lanes.setPaused(true, flow)
+            var page = try await browser.get("/dashboard/hosts")
+            #expect(page.text.contains("a.example") && page.text.contains("4 at once") && page.text.contains(">open<"))
+            let token = try Browser.token(in: page)
+            for (form, site) in [("", "same-origin"), ("token=x", "same-origin"), ("token=\(token)", "cross-site")] {
+                let answer = try await browser.post("/dashboard/hosts/pause", "\(form)&name=a.example", site: site)
+                #expect(answer.status == .forbidden)
+            }
+            let paused = try await browser.post("/dashboard/hosts/pause", "token=\(token)&name=A.example")
+            #expect(paused.status == .seeOther && paused.headers[.location] == "/dashboard/hosts")
+            #expect(try await server.lanes.lane(host)?.isPaused == true)
+            #expect(try await browser.get("/dashboard/hosts").text.contains(">paused<"))
+            #expect(try await browser.post("/dashboard/hosts/pause", "token=\(token)&name=a/b").status == .notFound)
+
+            page = try await browser.get("/dashboard/flows")
+            #expect(page.text.contains("&lt;b&gt;") && page.text.contains("canary</td>"))
+            #expect(page.text.contains(">paused<"))
+            let id = LaneCursor(after: Lane(address: flow)).text
+            #expect(page.text.contains(id))
+            #expect(try await browser.post("/dashboard/flows/resume", "token=\(token)&id=\(id)").status == .seeOther)
+            #expect(try await server.lanes.lane(flow)?.isPaused == false)
+        }
+    }
+
+    @Test func `a long list of flows goes on`() async throws {
+        try await Self.test(try await TestServer()) { browser, server in
+            for number in 100..<160 {
+                try await server.lanes.setPaused(
+                    true, Lane.Address(tenant: server.key.tenant, kind: .flow, key: "flow-\(number)"))
+            }
+            let first = try await browser.get("/dashboard/flows")
+            #expect(first.text.contains("flow-149") && !first.text.contains("flow-150"))
+            let start = try #require(first.text.range(of: #"rel="next" href=""#))
+            let next = try await browser.get(String(first.text[start.upperBound...].prefix { $0 != "\"" }))
+            #expect(next.text.contains("flow-150") && next.text.contains("flow-159"))
+            #expect(!next.text.contains(#"rel="next""#))
         }
     }
 
