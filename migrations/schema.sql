@@ -758,7 +758,9 @@ CREATE TABLE public.tenants (
     weight smallint DEFAULT 1 NOT NULL,
     paused boolean DEFAULT false NOT NULL,
     bytes_per_second bigint,
+    maximum_waiting_jobs bigint,
     CONSTRAINT tenants_bytes_per_second_check CHECK ((bytes_per_second > 0)),
+    CONSTRAINT tenants_maximum_waiting_jobs CHECK ((maximum_waiting_jobs > 0)),
     CONSTRAINT tenants_weight CHECK (((weight >= 1) AND (weight <= 100)))
 );
 

@@ -43,6 +43,8 @@ struct Settings: CustomStringConvertible {
     var session = SessionConfiguration.default
     var cache = CacheKeeper.Configuration()
     var retention = Retention()
+    /// How many jobs a tenant may have waiting that has no quota of its own; nil for as many as it likes.
+    var maximumWaitingJobs: Int?
     var logLevel = Logger.Level.notice
 
     /// Settings hold secrets: they never print themselves.
@@ -75,6 +77,7 @@ struct Settings: CustomStringConvertible {
         dispatcher.read(reader.scoped(to: "worker"))
         if let days = reader.double(forKey: "retention.days") { dispatcher.retention = .seconds(days * 86_400) }
         if let days = reader.double(forKey: "webhooks.retentionDays") { retention.deliveries = .seconds(days * 86_400) }
+        maximumWaitingJobs = reader.int(forKey: "tenants.maximumWaitingJobs").map { max(1, $0) }
         courier.read(reader.scoped(to: "webhooks"))
         cache.read(reader.scoped(to: "cache"))
         session.httpMaximumConnectionsPerHost = reader.int(

@@ -14,6 +14,7 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
         var keys: [String: (fingerprint: SHA256Digest, id: Job.ID)] = [:]
         var failure: StoreError?
         var largestEnqueue = 0
+        var quota: Int?
     }
 
     private let state = Mutex(State())
@@ -29,6 +30,9 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
 
     /// Lets every call fail with this error, or with none.
     package func fail(with error: StoreError?) { state.withLock { $0.failure = error } }
+
+    /// How many jobs may be queued at once.
+    package func limit(to quota: Int) { state.withLock { $0.quota = quota } }
 
     package var count: Int { state.withLock { $0.jobs.count } }
 
@@ -81,7 +85,12 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
             if let first = state.keys[key] {
                 return first.fingerprint == idempotency.fingerprint ? .replayed(first.id) : .conflict
             }
-            state.keys[key] = (idempotency.fingerprint, new.id)
+        }
+        if let quota = state.quota, state.jobs.values.count(where: { $0.state == .queued }) >= quota {
+            return .queueFull(quota: quota)
+        }
+        if let idempotency = new.idempotency {
+            state.keys["\(new.tenant) \(idempotency.key)"] = (idempotency.fingerprint, new.id)
         }
         state.jobs[new.id] = Job(
             id: new.id,

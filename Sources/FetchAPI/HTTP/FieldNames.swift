@@ -14,6 +14,8 @@ extension HTTPField.Name {
     static let uploadComplete = Self(constant: "Upload-Complete")
     static let uploadLength = Self(constant: "Upload-Length")
     static let uploadLimit = Self(constant: "Upload-Limit")
+    static let rateLimit = Self(constant: "RateLimit")
+    static let rateLimitPolicy = Self(constant: "RateLimit-Policy")
     static let link = Self(constant: "Link")
     static let traceparent = Self(constant: "traceparent")
     static let referrerPolicy = Self(constant: "Referrer-Policy")

@@ -43,7 +43,10 @@ final class Authenticator: Sendable {
         let entry = known.withLock { $0[digest] }
         if let entry, now - entry.askedAt < Self.lifetime { return entry.key }
         if entry == nil, let wait = limiter.wait(for: call.remoteAddress, now: now) {
-            throw Problem(.tooManyFailures).retrying(after: wait)
+            throw Problem(.tooManyFailures)
+                .limited(
+                    by: "failures", quota: limiter.limit,
+                    window: Int(FailureLimiter.window.components.seconds), retryingAfter: wait)
         }
         guard let token = APIKeyToken(text), let key = try await store.authenticate(token) else {
             known.withLock { _ = $0.removeValue(forKey: digest) }

@@ -11,7 +11,8 @@ final class FailureLimiter: Sendable {
     /// Addresses counted at once; beyond it the oldest knowledge is given up.
     static let maximumAddresses = 10_000
 
-    private let limit: Int
+    /// Of one address in a ``window``.
+    let limit: Int
     private let totalLimit: Int
     private let windows = Mutex<[String: Window]>([:])
     /// Stands for all addresses together; no address is written like it.

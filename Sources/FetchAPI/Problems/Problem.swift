@@ -70,6 +70,19 @@ struct Problem: Error, Sendable {
         problem.headers[.retryAfter] = String(seconds)
         return problem
     }
+
+    /// The same for a limit that was reached, which clients can go by without reading a sentence
+    /// (draft-ietf-httpapi-ratelimit-headers).
+    ///
+    /// - Parameters:
+    ///   - quota: How much the limit allows, in `window` seconds or at once.
+    func limited(by limit: String, quota: Int, window: Int? = nil, retryingAfter seconds: Int) -> Problem {
+        var problem = retrying(after: seconds)
+        let period = window.map { ";w=\($0)" } ?? ""
+        problem.headers[.rateLimitPolicy] = "\"\(limit)\";q=\(quota)\(period)"
+        problem.headers[.rateLimit] = "\"\(limit)\";r=0;t=\(seconds)"
+        return problem
+    }
 }
 
 extension Problem {

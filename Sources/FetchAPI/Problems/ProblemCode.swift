@@ -11,7 +11,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
     case misdirectedRequest
     case preconditionFailed, contentTooLarge, uriTooLong, unsupportedMediaType, rangeNotSatisfiable, expectationFailed
     case invalidInput, idempotencyKeyReused, digestMismatch
-    case tooManyFailures, sessionFull, tooManySessions, headersTooLarge
+    case tooManyFailures, queueFull, sessionFull, tooManySessions, headersTooLarge
     case internalError, databaseUnavailable, notReady, nodeUnreachable, storageFull
 
     var status: HTTPResponse.Status {
@@ -34,7 +34,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .rangeNotSatisfiable: .rangeNotSatisfiable
         case .expectationFailed: .expectationFailed
         case .invalidInput, .idempotencyKeyReused: .unprocessableContent
-        case .tooManyFailures, .sessionFull, .tooManySessions: .tooManyRequests
+        case .tooManyFailures, .queueFull, .sessionFull, .tooManySessions: .tooManyRequests
         case .headersTooLarge: .requestHeaderFieldsTooLarge
         case .internalError: .internalServerError
         case .databaseUnavailable, .notReady, .nodeUnreachable: .serviceUnavailable
@@ -78,6 +78,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .idempotencyKeyReused: "The idempotency key was used for another request"
         case .digestMismatch: "The body is not what its digest says"
         case .tooManyFailures: "Too many requests without a valid key"
+        case .queueFull: "The tenant has as many jobs waiting as it may"
         case .sessionFull: "The session has as many jobs as fit into memory"
         case .tooManySessions: "The node has as many ephemeral sessions as fit into memory"
         case .headersTooLarge: "The header fields are too large"
@@ -150,6 +151,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .digestMismatch:
             "The bytes changed on their way, or the digest is of others. Nothing was stored; send the body again."
         case .tooManyFailures: "Wait as long as Retry-After says and correct the key."
+        case .queueFull:
+            "The job was not stored. Submit it again after Retry-After, or when jobs that wait have started; GET /v1/queue tells how many there are. The operator sets how many there may be."
         case .sessionFull: "Wait until a job of the session has ended, or use another session."
         case .tooManySessions:
             "Invalidate and delete ephemeral sessions that are no longer needed, or use another node."

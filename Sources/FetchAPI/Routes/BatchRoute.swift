@@ -207,6 +207,7 @@ struct Batch {
             write(problem, line: line, to: &results)
         case .sessionInvalidated: write(Problem.sessionInvalidated, line: line, to: &results)
         case .sessionFull: write(Problem.sessionFull, line: line, to: &results)
+        case .queueFull(let quota): write(Problem.queueFull(quota: quota), line: line, to: &results)
         case .groupClosed: write(Problem.groupClosed, line: line, to: &results)
         case nil: write(Problem(.internalError), line: line, to: &results)
         }

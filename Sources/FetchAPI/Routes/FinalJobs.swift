@@ -25,7 +25,8 @@ struct FinalJobs: Sendable {
             throw StoreError(.failed, "the store said nothing about a job")
         }
         switch enqueued {
-        case .conflict, .sessionInvalidated, .sessionFull, .groupClosed: return Submission(enqueued: enqueued, job: nil)
+        case .conflict, .sessionInvalidated, .sessionFull, .groupClosed, .queueFull:
+            return Submission(enqueued: enqueued, job: nil)
         case .accepted(let id):
             guard let deadline else { return Submission(enqueued: enqueued, job: nil) }
             let job = try await wait(for: id, of: job.tenant, until: deadline, isLookedAt: false)

@@ -60,6 +60,7 @@ struct JobRoutes: Sendable {
             throw Problem(parameter: "Idempotency-Key", "was used for another body", code: .idempotencyKeyReused)
         case .sessionInvalidated: throw Problem.sessionInvalidated
         case .sessionFull: throw Problem.sessionFull
+        case .queueFull(let quota): throw Problem.queueFull(quota: quota)
         case .groupClosed: throw Problem.groupClosed
         }
         let href = "/v1/jobs/\(id)"

@@ -120,6 +120,10 @@ package enum Enqueued: Sendable, Equatable {
     case groupClosed
     /// The session has as many jobs as fit into memory.
     case sessionFull
+    /// The tenant has as many jobs waiting as it may.
+    case queueFull(quota: Int)
+
+    package var isAccepted: Bool { if case .accepted = self { true } else { false } }
 }
 
 /// Which part of a list is asked for.

@@ -39,6 +39,10 @@ package struct TenantQueue: Sendable, Equatable {
     package var running: Int64 = 0
     /// How many bytes of bodies a second they may move in each direction, on all nodes; nil for any number.
     package var maximumBytesPerSecond: Int64?
+    /// How many of them wait, for whatever; of very many, some.
+    package var waiting: Int64 = 0
+    /// How many may wait; nil for as many as come.
+    package var maximumWaitingJobs: Int?
 
     package init() {}
 
@@ -47,5 +51,7 @@ package struct TenantQueue: Sendable, Equatable {
         writer.member("servicePaused", isServicePaused)
         writer.member("running", running)
         writer.member("maximumBytesPerSecond", maximumBytesPerSecond)
+        writer.member("waiting", waiting)
+        writer.member("maximumWaitingJobs", maximumWaitingJobs)
     }
 }

@@ -25,7 +25,7 @@ extension Enqueuing.Statements {
         start(stored, of: submissions, reserved: reserved)
         let accepted = Set(stored.map(\.id))
         let repeated = submissions.filter { !accepted.contains($0.job.id) && $0.job.idempotency != nil }
-        let known = repeated.isEmpty ? [:] : try await answers(of: repeated)
+        let known = repeated.isEmpty ? [:] : try await answers(of: repeated.map(\.job))
         let outcomes = submissions.map { submission -> Enqueued? in
             accepted.contains(submission.job.id) ? .accepted(submission.job.id) : known[submission.job.id]
         }
@@ -67,7 +67,7 @@ extension Enqueuing.Statements {
                 id: job.id, tenant: job.tenant, spec: job.spec, claim: 1, expiresAt: job.spec.expiresAt, stores: stores)
         }
         dispatch?.release(reserved - claimed.count)
-        if !claimed.isEmpty { dispatch?.start(claimed) }
+        if !claimed.isEmpty { start(claimed) }
         if stored.contains(where: { $0.claim == nil && $0.wait == nil && !$0.isGated }) { callWorkers() }
         if let wait = stored.compactMap(\.wait).min() { dispatch?.wake(after: wait) }
         let gated = Set(stored.filter(\.isGated).map(\.id))
@@ -182,17 +182,17 @@ extension Enqueuing.Statements {
         )
     }
 
-    /// What the keys of these submissions stand for.
-    private func answers(of submissions: [Enqueuing.Submission]) async throws -> [Job.ID: Enqueued] {
+    /// What the keys of these jobs stand for.
+    func answers(of jobs: [NewJob]) async throws -> [Job.ID: Enqueued] {
         let rows = try await client.query(
             """
             -- jobs.enqueuedBefore
             SELECT input.id, known.job_id, known.fingerprint = input.fingerprint
             FROM unnest(
-                \(submissions.map(\.job.id)),
-                \(submissions.map(\.job.tenant)),
-                \(submissions.map(\.job.idempotency?.key)),
-                \(submissions.map(\.job.idempotency?.fingerprint.bytes))
+                \(jobs.map(\.id)),
+                \(jobs.map(\.tenant)),
+                \(jobs.map(\.idempotency?.key)),
+                \(jobs.map(\.idempotency?.fingerprint.bytes))
             ) AS input (id, tenant_id, key, fingerprint)
             JOIN idempotency_keys known ON known.tenant_id = input.tenant_id AND known.key = input.key
             """

@@ -16,6 +16,7 @@ struct Enqueuing: Sendable {
     private let keys: TenantKeys
     private let statements: Statements
     private let lanes: KnownLanes
+    private let quotas: WaitingQuotas?
     private let plain: Batcher<Submission, Enqueued>
     private let checked: Batcher<Submission, Enqueued>
 
@@ -24,19 +25,36 @@ struct Enqueuing: Sendable {
         keys: TenantKeys,
         node: Node.ID,
         lanes: KnownLanes,
+        quotas: WaitingQuotas?,
         dispatch: (any DirectDispatch)?,
         announce: @escaping @Sendable () -> Void
     ) {
         self.keys = keys
         self.lanes = lanes
+        self.quotas = quotas
         let statements = Statements(
-            client: client, node: node, lanes: lanes, dispatch: dispatch, announce: announce)
+            client: client, node: node, lanes: lanes, quotas: quotas, dispatch: dispatch, announce: announce)
         self.statements = statements
         plain = Batcher(maximumItems: 500) { try await statements.insert($0) }
         checked = Batcher(maximumItems: 500) { try await statements.insertChecked($0) }
     }
 
+    /// - Parameter jobs: Of one tenant, when there are quotas.
     func enqueue(_ jobs: [NewJob]) async throws -> [Enqueued] {
+        guard let quotas, let tenant = jobs.first?.tenant, let quota = quotas.quota(of: tenant) else {
+            return try await store(jobs)
+        }
+        let room = try await quotas.take(jobs.count, of: tenant)
+        let stored = room > 0 ? try await store(Array(jobs.prefix(room))) : []
+        quotas.giveBack(stored.count { !$0.isAccepted }, of: tenant)
+        let others = Array(jobs.dropFirst(room))
+        guard !others.isEmpty else { return stored }
+        // What is there already is not refused.
+        let known = others.contains { $0.idempotency != nil } ? try await statements.answers(of: others) : [:]
+        return stored + others.map { known[$0.id] ?? .queueFull(quota: quota) }
+    }
+
+    private func store(_ jobs: [NewJob]) async throws -> [Enqueued] {
         let isPlain = jobs.allSatisfy { $0.isPlain && !lanes.hold($0) }
         return try await (isPlain ? plain : checked).submit(try await submissions(of: jobs))
     }
@@ -60,6 +78,7 @@ struct Enqueuing: Sendable {
         let client: Client
         let node: Node.ID
         let lanes: KnownLanes
+        let quotas: WaitingQuotas?
         let dispatch: (any DirectDispatch)?
         let announce: @Sendable () -> Void
 
@@ -114,12 +133,18 @@ struct Enqueuing: Sendable {
 
         private func dispatchClaimed(_ jobs: [NewJob], _ stores: [SessionAddress: StoresVersion]) {
             guard !jobs.isEmpty else { return }
-            dispatch?.start(
+            start(
                 jobs.map { job in
                     let version = stores[SessionAddress(tenant: job.tenant)] ?? StoresVersion()
                     return ClaimedJob(id: job.id, tenant: job.tenant, spec: job.spec, claim: 1, stores: version)
                 }
             )
+        }
+
+        /// Starts jobs that were stored as claimed: they have never waited.
+        func start(_ jobs: [ClaimedJob]) {
+            if let quotas { for job in jobs { quotas.giveBack(1, of: job.tenant) } }
+            dispatch?.start(jobs)
         }
 
         func callWorkers() {

@@ -15,6 +15,7 @@ package struct PostgresJobStore: JobStore {
     ///   - keys: What credentials that come with jobs are sealed with.
     ///   - node: This process.
     ///   - lanes: What this node knows of them.
+    ///   - quotas: How many jobs may wait; nil for as many as come.
     ///   - dispatch: The worker in this process, when there is one.
     ///   - finished: Hears of jobs that were cancelled before they ran.
     ///   - announce: Tells other nodes that there is something to do.
@@ -23,6 +24,7 @@ package struct PostgresJobStore: JobStore {
         keys: TenantKeys,
         node: Node.ID,
         lanes: KnownLanes,
+        quotas: WaitingQuotas? = nil,
         dispatch: (any DirectDispatch)?,
         finished: FinishedJobs,
         announce: @escaping @Sendable () -> Void
@@ -34,7 +36,8 @@ package struct PostgresJobStore: JobStore {
         self.finished = finished
         self.announce = announce
         enqueuing = Enqueuing(
-            client: client, keys: keys, node: node, lanes: lanes, dispatch: dispatch, announce: announce)
+            client: client, keys: keys, node: node, lanes: lanes, quotas: quotas, dispatch: dispatch,
+            announce: announce)
     }
 
     package func enqueue(_ jobs: [NewJob]) async throws(StoreError) -> [Enqueued] {

@@ -40,6 +40,7 @@ extension PostgresWorkQueue {
             neighbours.note(others > 0)
             known.bandwidths.share(among: others + 1)
             try await known.refresh(to: try row.decode(at: 13))
+            try await quotas?.refresh(to: try row.decode(at: 13))
             let rescued = try row.decode(Bool.self, at: 1) ? try await rescue() : 0
             return Pulse(
                 hasQueuedJobs: try row.decode(Bool.self, at: 2) || rescued > 0,

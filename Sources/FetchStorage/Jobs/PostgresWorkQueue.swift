@@ -14,6 +14,7 @@ package struct PostgresWorkQueue: WorkQueue {
     let finished: FinishedJobs
     let walk = ClaimWalk()
     let known: KnownLanes
+    let quotas: WaitingQuotas?
     let neighbours: Neighbours
 
     /// An object, for a statement takes it apart field by field.
@@ -32,6 +33,7 @@ package struct PostgresWorkQueue: WorkQueue {
     ///   - presence: This process, and how others reach it.
     ///   - lease: How long a node keeps its jobs without a sign of life (REL-2).
     ///   - lanes: What this node knows of them.
+    ///   - quotas: Hear when they may have been changed.
     ///   - neighbours: Hears whether there are other nodes.
     ///   - finished: Hears of every job that has reached its final state here.
     package init(
@@ -40,10 +42,12 @@ package struct PostgresWorkQueue: WorkQueue {
         presence: NodePresence,
         lease: Duration = .seconds(15),
         lanes: KnownLanes,
+        quotas: WaitingQuotas? = nil,
         neighbours: Neighbours = Neighbours(),
         finished: FinishedJobs
     ) {
         known = lanes
+        self.quotas = quotas
         self.neighbours = neighbours
         self.client = client
         self.keys = keys

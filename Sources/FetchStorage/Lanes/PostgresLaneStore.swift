@@ -11,21 +11,25 @@ package struct PostgresLaneStore: LaneStore {
 
     private let client: Client
     private let known: KnownLanes
+    private let quotas: WaitingQuotas?
     private let dispatch: (any DirectDispatch)?
     private let announce: @Sendable () -> Void
 
     /// - Parameters:
     ///   - known: What this node knows, to be brought up to date with each change.
+    ///   - quotas: How many jobs may wait; nil for as many as come.
     ///   - dispatch: The worker in this process, when there is one.
     ///   - announce: Tells other nodes that there is something to do.
     package init(
         client: Client,
         known: KnownLanes,
+        quotas: WaitingQuotas? = nil,
         dispatch: (any DirectDispatch)?,
         announce: @escaping @Sendable () -> Void
     ) {
         self.client = client
         self.known = known
+        self.quotas = quotas
         self.dispatch = dispatch
         self.announce = announce
     }
@@ -173,7 +177,17 @@ package struct PostgresLaneStore: LaneStore {
                 """
                 -- queue.find
                 SELECT t.paused, s.paused, t.bytes_per_second,
-                    (SELECT count(*) FROM queue q WHERE q.tenant_id = t.id AND q.node_id IS NOT NULL)
+                    (SELECT count(*) FROM queue q WHERE q.tenant_id = t.id AND q.node_id IS NOT NULL),
+                    (
+                        SELECT count(*)
+                        FROM (
+                            SELECT
+                            FROM queue q
+                            WHERE q.tenant_id = t.id AND q.node_id IS NULL
+                            ORDER BY q.job_id
+                            LIMIT \(Self.countLimit)
+                        ) AS job
+                    )
                 FROM tenants t, queue_state s
                 WHERE t.id = \(tenant)
                 """
@@ -184,6 +198,8 @@ package struct PostgresLaneStore: LaneStore {
             queue.isServicePaused = try row.decode(at: 1)
             queue.maximumBytesPerSecond = try row.decode(at: 2)
             queue.running = try row.decode(at: 3)
+            queue.waiting = try row.decode(at: 4)
+            queue.maximumWaitingJobs = quotas?.quota(of: tenant)
             return queue
         }
     }

@@ -17,6 +17,8 @@ struct ServeCommand: AsyncParsableCommand {
               WORKER_MAXIMUM_CONNECTIONS_PER_HOST  HTTP/1.1 connections of a tenant to one host (6)
               WORKER_DRAIN_SECONDS                 time for running jobs to finish at a stop (20)
               WORKER_LEASE_SECONDS                 time after which a silent node's jobs are given to others (15)
+              TENANTS_MAXIMUM_WAITING_JOBS         jobs a tenant may have waiting, beyond which more are refused, unless
+                                                   "fetchd tenants set" says otherwise (no limit)
               WEBHOOKS_CONCURRENCY                 webhooks sent at once (32)
               WEBHOOKS_CONCURRENCY_PER_ENDPOINT    those of them to one endpoint (8)
               WEBHOOKS_TIMEOUT_SECONDS             time for a receiver to answer (15)

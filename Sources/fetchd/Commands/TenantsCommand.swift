@@ -18,10 +18,7 @@ struct TenantsCommand: AsyncParsableCommand {
         func run() async throws {
             try await TenantsCommand.withStore(options) { store in
                 for entry in try await store.tenants() {
-                    var parts = [entry.tenant.name, "weight \(entry.weight)"]
-                    if entry.isPaused { parts.append("paused") }
-                    if let limit = entry.maximumBytesPerSecond { parts.append("\(limit) bytes per second") }
-                    print((parts + ["made \(entry.createdAt)"]).joined(separator: "  "))
+                    print("\(entry.share)  made \(entry.createdAt)")
                 }
             }
         }
@@ -34,6 +31,9 @@ struct TenantsCommand: AsyncParsableCommand {
             discussion: """
                 While jobs of several tenants wait, each is given as many in its turn as its weight says. What one does
                 not need, the others get.
+
+                A tenant that has as many jobs waiting as it may is refused more (429) until some have started. Nodes
+                count them every few seconds, so together they may let in a few more.
                 """
         )
 
@@ -41,23 +41,31 @@ struct TenantsCommand: AsyncParsableCommand {
         var name: String
 
         @Option(help: "From 1, which is what new tenants have, to 100.")
-        var weight: Int
+        var weight: Int?
+
+        @Option(
+            help: ArgumentHelp(
+                "How many of its jobs may wait; \"default\" for TENANTS_MAXIMUM_WAITING_JOBS.", valueName: "number"),
+            transform: PostgresTenantStore.Quota.init(argument:))
+        var maximumWaitingJobs: PostgresTenantStore.Quota?
 
         @OptionGroup var options: SettingsOptions
 
         func validate() throws {
-            guard PostgresTenantStore.weights.contains(weight) else {
+            guard weight != nil || maximumWaitingJobs != nil else { throw ValidationError("What is to be set?") }
+            if let weight, !PostgresTenantStore.Change.weights.contains(weight) {
                 throw ValidationError("A weight is between 1 and 100.")
             }
         }
 
         func run() async throws {
             try await TenantsCommand.withStore(options) { store in
-                guard try await store.setWeight(weight, ofTenant: name) else {
+                let change = PostgresTenantStore.Change(weight: weight, maximumWaitingJobs: maximumWaitingJobs)
+                guard let entry = try await store.change(change, ofTenant: name) else {
                     printError("There is no tenant \(name).")
                     throw ExitCode.failure
                 }
-                print("\(name)  weight \(weight)")
+                print(entry.share)
             }
         }
     }
@@ -72,6 +80,30 @@ struct TenantsCommand: AsyncParsableCommand {
                 _ = try await database.migrate()
                 try await body(PostgresTenantStore(client: database.client))
             }
+        }
+    }
+}
+
+extension PostgresTenantStore.Entry {
+    /// The tenant's name, and what it may have.
+    fileprivate var share: String {
+        var parts = [tenant.name, "weight \(weight)"]
+        if let maximumWaitingJobs { parts.append("at most \(maximumWaitingJobs) jobs waiting") }
+        if isPaused { parts.append("paused") }
+        if let maximumBytesPerSecond { parts.append("\(maximumBytesPerSecond) bytes per second") }
+        return parts.joined(separator: "  ")
+    }
+}
+
+extension PostgresTenantStore.Quota {
+    fileprivate init(argument: String) throws {
+        if argument == "default" {
+            self = .standard
+        } else {
+            guard let number = Int(argument), Self.numbers.contains(number) else {
+                throw ValidationError("A quota is \"default\" or a number from 1 on.")
+            }
+            self = .own(number)
         }
     }
 }

@@ -62,6 +62,7 @@ private struct RunningNode {
         let neighbours = Neighbours()
         let lanes = KnownLanes(client: database.client)
         try await lanes.refresh()
+        let quotas = WaitingQuotas(client: database.client, standard: settings.maximumWaitingJobs)
         let stores = PostgresSessionStores(
             client: database.client, keys: keys, node: id, neighbours: neighbours, blobs: blobs, cache: settings.cache,
             logger: logger)
@@ -91,7 +92,7 @@ private struct RunningNode {
             configuration: settings.dispatcher,
             queue: PostgresWorkQueue(
                 client: database.client, keys: keys, presence: presence, lease: settings.dispatcher.lease,
-                lanes: lanes, neighbours: neighbours, finished: finished
+                lanes: lanes, quotas: quotas, neighbours: neighbours, finished: finished
             ),
             runner: runner,
             courier: courier,
@@ -108,6 +109,7 @@ private struct RunningNode {
             keys: keys,
             node: id,
             lanes: lanes,
+            quotas: quotas,
             dispatch: dispatcher,
             finished: finished,
             announce: { if neighbours.exist { notices.announce() } }
@@ -141,7 +143,7 @@ private struct RunningNode {
                 node: id,
                 nodes: PostgresNodeDirectory(client: database.client, node: id),
                 lanes: PostgresLaneStore(
-                    client: database.client, known: lanes, dispatch: dispatcher,
+                    client: database.client, known: lanes, quotas: quotas, dispatch: dispatcher,
                     announce: { if neighbours.exist { notices.announce() } }),
                 nodeClient: EngineNodeClient(
                     session: Session(configuration: EngineNodeClient.sessionConfiguration, transferLoop: loop)),
@@ -165,7 +167,7 @@ private struct RunningNode {
         let watch = DatabaseWatch(client: database.client, patience: settings.databasePatience)
         services = [
             database.client, watch, stores.cacheKeeper, stores.credentialUses, dispatcher, ephemeral, keeper,
-            scheduleKeeper, courier, notices, janitor, server,
+            scheduleKeeper, courier, notices, quotas, janitor, server,
         ]
     }
 

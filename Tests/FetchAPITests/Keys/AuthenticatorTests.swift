@@ -48,6 +48,8 @@ import Testing
             }
             let stopped = try await call(.get, "/v1/jobs", headers: [.authorization: "Bearer \(fresh.revealed)"])
             #expect(stopped.problem == .tooManyFailures)
+            #expect(stopped.headers[.rateLimitPolicy] == "\"failures\";q=10;w=60")
+            #expect(stopped.headers[.rateLimit]?.hasPrefix("\"failures\";r=0;t=") == true)
             #expect(stopped.headers[.retryAfter].flatMap { Int($0) }.map { (1...60).contains($0) } == true)
             #expect(try await call(.get, "/v1/jobs").status == .ok)
         }

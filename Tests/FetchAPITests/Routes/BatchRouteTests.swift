@@ -44,6 +44,23 @@ import Testing
         #expect(server.jobs.largestEnqueue == 500)
     }
 
+    // R3
+    @Test func `lines that go beyond the tenant's quota are refused one by one`() async throws {
+        let server = try await TestServer()
+        server.jobs.limit(to: 2)
+        try await server.test { call async throws in
+            let body = (1...4).map { Self.line($0) }.joined(separator: "\n")
+            let answer = try await call(.post, "/v1/jobs/batch", headers: Self.type, body: body)
+            let results = try Self.results(answer)
+            #expect(results.map { $0["state"]?.string } == ["queued", "queued", nil, nil])
+            #expect(results[3]["problem"]?["code"]?.string == "queueFull")
+            let refused = try await call(.post, "/v1/jobs", body: Self.line(5))
+            #expect(refused.problem == .queueFull && refused.headers[.retryAfter] == "5")
+            #expect(refused.headers[.rateLimitPolicy] == "\"waitingJobs\";q=2")
+        }
+        #expect(server.jobs.count == 2)
+    }
+
     @Test func `an idempotency key counts for each line`() async throws {
         let server = try await TestServer()
         try await server.test { call async throws in

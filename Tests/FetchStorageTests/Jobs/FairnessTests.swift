@@ -63,8 +63,8 @@ import Testing
             let tenants = PostgresTenantStore(client: fixture.database.client)
             for number in Int64(1)...2 { try await Self.enqueue(60, of: number, fixture) }
             _ = try await Self.order(4, queue)
-            #expect(try await tenants.setWeight(4, ofTenant: "tenant 2"))
-            #expect(try await tenants.setWeight(4, ofTenant: "nobody") == false)
+            #expect(try await tenants.change(.init(weight: 4), ofTenant: "tenant 2")?.weight == 4)
+            #expect(try await tenants.change(.init(weight: 4), ofTenant: "nobody") == nil)
             #expect(try await tenants.tenants().map(\.weight) == [1, 4])
             _ = try await Self.order(10, queue)
             #expect(try await Self.order(20, queue).count { $0 == 2 } == 16)

@@ -69,6 +69,7 @@ extension ScheduleRoutes {
             throw Problem(parameter: "Idempotency-Key", "was used for another schedule", code: .idempotencyKeyReused)
         case .sessionInvalidated: throw Problem(.scheduleNotRunnable, "/job/session is invalidated")
         case .sessionFull: throw Problem.sessionFull
+        case .queueFull(let quota): throw Problem.queueFull(quota: quota)
         case .groupClosed: throw Problem.groupClosed
         }
         var response = Response.json(status: .accepted) { writer in

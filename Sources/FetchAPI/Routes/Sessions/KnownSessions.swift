@@ -67,4 +67,9 @@ extension Problem {
     static let sessionInvalidated = Problem(.sessionInvalidated, "The job was not stored.")
     static let groupClosed = Problem(.groupClosed, "The job was not stored.")
     static let sessionFull = Problem(.sessionFull, "The job was not stored.").retrying(after: 1)
+
+    static func queueFull(quota: Int) -> Problem {
+        Problem(.queueFull, "\(quota) jobs may wait at once. The job was not stored.")
+            .limited(by: "waitingJobs", quota: quota, retryingAfter: 5)
+    }
 }

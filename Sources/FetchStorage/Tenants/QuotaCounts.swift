@@ -1,0 +1,81 @@
+package import FetchJobs
+
+/// How many jobs of tenants wait, and how many more may: the last count of each, and what was stored since.
+package struct QuotaCounts: Sendable {
+    package typealias Instant = ContinuousClock.Instant
+
+    /// How old a count may become while jobs are stored: other nodes add to it too.
+    package static let interval = Duration.seconds(5)
+    /// How many times as long as a count took it is good for: a quota of a million is not counted for each refusal.
+    private static let restFactor = 10
+
+    private struct Count {
+        var waiting: Int
+        /// What was stored since the count began, which may have seen it or not.
+        var added = 0
+        var startedAt: Instant
+        var isGoodUntil: Instant
+    }
+
+    /// Of tenants that have none of their own; nil for as many as they like.
+    private let standard: Int?
+    private var quotas: [Tenant.ID: Int] = [:]
+    private var counts: [Tenant.ID: Count] = [:]
+
+    /// - Parameter standard: The quota of tenants that have none of their own; nil for none.
+    package init(standard: Int?) { self.standard = standard }
+
+    /// Sets the quotas of the tenants that have one of their own.
+    package mutating func set(_ quotas: [Tenant.ID: Int]) { self.quotas = quotas }
+
+    /// How many jobs of a tenant may wait; nil for as many as it likes.
+    package func quota(of tenant: Tenant.ID) -> Int? { quotas[tenant] ?? standard }
+
+    /// Lets up to `wanted` jobs in, as far as the quota allows.
+    ///
+    /// - Returns: Nil when the tenant's jobs have to be counted first.
+    package mutating func take(_ wanted: Int, of tenant: Tenant.ID, at now: Instant) -> Int? {
+        guard let quota = quota(of: tenant) else { return wanted }
+        guard let count = counts[tenant] else { return nil }
+        if quota - count.waiting < wanted, now >= count.isGoodUntil { return nil }
+        return takeCounted(wanted, of: tenant)
+    }
+
+    /// The same after they were counted: what was found then is all there is.
+    package mutating func takeCounted(_ wanted: Int, of tenant: Tenant.ID) -> Int {
+        guard let quota = quota(of: tenant) else { return wanted }
+        let taken = max(0, min(wanted, quota - (counts[tenant]?.waiting ?? 0)))
+        counts[tenant]?.waiting += taken
+        counts[tenant]?.added += taken
+        return taken
+    }
+
+    /// Some that were let in do not wait: they have started, or were not stored.
+    package mutating func giveBack(_ number: Int, of tenant: Tenant.ID) {
+        counts[tenant]?.waiting -= number
+        counts[tenant]?.added -= number
+    }
+
+    /// The tenants among these whose jobs are to be counted now.
+    package mutating func begin(_ tenants: Set<Tenant.ID>, at now: Instant) -> [Tenant.ID] {
+        let stale = tenants.filter { tenant in
+            quota(of: tenant) != nil && counts[tenant].map { now >= $0.isGoodUntil } ?? true
+        }
+        for tenant in stale { counts[tenant]?.added = 0 }
+        return Array(stale)
+    }
+
+    package mutating func counted(_ waiting: Int, of tenant: Tenant.ID, since start: Instant, at now: Instant) {
+        let added = max(0, counts[tenant]?.added ?? 0)
+        counts[tenant] = Count(
+            waiting: waiting + added, added: added, startedAt: start,
+            isGoodUntil: now + (now - start) * Self.restFactor)
+    }
+
+    /// The tenants whose counts others may have added to; forgets those that store nothing here.
+    package mutating func due(at now: Instant) -> Set<Tenant.ID> {
+        let old = counts.filter { now - $0.value.startedAt >= Self.interval }
+        for (tenant, count) in old where count.added == 0 { counts[tenant] = nil }
+        return Set(old.filter { $0.value.added != 0 }.keys)
+    }
+}

@@ -1,0 +1,125 @@
+import FetchJobs
+import FetchStorage
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+/// How many jobs of a tenant may wait (R3).
+@Suite struct WaitingQuotasTests {
+    private func store(
+        _ fixture: StoreFixture, _ quotas: WaitingQuotas, node: Int = 0, dispatch: (any DirectDispatch)? = nil
+    ) -> PostgresJobStore {
+        PostgresJobStore(
+            client: fixture.database.client, keys: fixture.keys, node: fixture.nodes[node], lanes: fixture.lanes[node],
+            quotas: quotas, dispatch: dispatch, finished: fixture.finished, announce: {})
+    }
+
+    private func quotas(_ fixture: StoreFixture, _ standard: Int? = nil) -> WaitingQuotas {
+        WaitingQuotas(client: fixture.database.client, standard: standard)
+    }
+
+    private func jobs(_ count: Int, of tenant: Int64 = 1, key: String? = nil) throws -> [NewJob] {
+        try (0..<count).map { number in
+            let spec = try JobSpec.make()
+            let idempotency = key.map { Idempotency(key: "\($0)/\(number)", fingerprint: SHA256Digest(of: spec.json)) }
+            return NewJob(tenant: Tenant.ID(rawValue: tenant), spec: spec, idempotency: idempotency)
+        }
+    }
+
+    private func takes(_ jobs: [NewJob], _ store: PostgresJobStore) async throws -> Bool {
+        try await store.enqueue(jobs).allSatisfy { $0.isAccepted }
+    }
+
+    @Test func `what goes beyond the quota is refused, what came before is kept, and others are not concerned`()
+        async throws
+    {
+        try await StoreFixture.with { fixture in
+            let store = store(fixture, quotas(fixture, 5))
+            let first = try jobs(3)
+            #expect(try await store.enqueue(first) == first.map { .accepted($0.id) })
+            let more = try jobs(4)
+            let full = Enqueued.queueFull(quota: 5)
+            #expect(
+                try await store.enqueue(more) == [.accepted(more[0].id), .accepted(more[1].id), full, full])
+            #expect(try await store.enqueue(try jobs(1)) == [full])
+            #expect(try await takes(try jobs(5, of: 2), store))
+            #expect(try await fixture.count("queue WHERE tenant_id = 1") == 5)
+            #expect(try await fixture.count("jobs WHERE tenant_id = 1") == 5)
+        }
+    }
+
+    @Test func `there is room again when jobs have started, on whichever node`() async throws {
+        try await StoreFixture.with { fixture in
+            let store = store(fixture, quotas(fixture, 2))
+            _ = try await store.enqueue(try jobs(2))
+            #expect(try await store.enqueue(try jobs(1)) == [.queueFull(quota: 2)])
+            #expect(try await fixture.queue(1).claim(limit: 1).count == 1)
+            try await until { try await takes(try jobs(1), store) }
+            #expect(try await fixture.count("queue WHERE node_id IS NULL") == 2)
+        }
+    }
+
+    @Test func `a repeated request is answered as ever when the queue is full`() async throws {
+        try await StoreFixture.with { fixture in
+            let store = store(fixture, quotas(fixture, 2))
+            let first = try jobs(2, key: "k")
+            _ = try await store.enqueue(first)
+            #expect(try await store.enqueue(try jobs(2, key: "k")) == first.map { .replayed($0.id) })
+            #expect(try await store.enqueue(try jobs(2, key: "l")) == [.queueFull(quota: 2), .queueFull(quota: 2)])
+            _ = try await fixture.queue().claim(limit: 2)
+            // The key stands for nothing that was refused.
+            try await until { try await takes(try jobs(2, key: "l"), store) }
+        }
+    }
+
+    @Test func `jobs that start as they are stored do not wait`() async throws {
+        try await StoreFixture.with { fixture in
+            let dispatch = AllAtOnce()
+            let store = store(fixture, quotas(fixture, 2), dispatch: dispatch)
+            for _ in 0..<10 { #expect(try await takes(try jobs(2), store)) }
+            #expect(dispatch.started == 20)
+        }
+    }
+
+    @Test func `a quota of a tenant's own is set while nodes run, and taken back`() async throws {
+        try await StoreFixture.with { fixture in
+            let quotas = quotas(fixture)
+            let store = store(fixture, quotas)
+            let queue = PostgresWorkQueue(
+                client: fixture.database.client, keys: fixture.keys, presence: NodePresence(id: fixture.nodes[0]),
+                lanes: fixture.lanes[0], quotas: quotas, finished: fixture.finished)
+            _ = try await queue.pulse()
+            #expect(try await takes(try jobs(3), store))
+            let tenants = PostgresTenantStore(client: fixture.database.client)
+            let changed = try await tenants.change(.init(maximumWaitingJobs: .own(3)), ofTenant: "default")
+            #expect(changed?.maximumWaitingJobs == 3 && changed?.weight == 1)
+            _ = try await queue.pulse()
+            #expect(try await store.enqueue(try jobs(1)) == [.queueFull(quota: 3)])
+            let lanes = PostgresLaneStore(
+                client: fixture.database.client, known: fixture.lanes[0], quotas: quotas, dispatch: nil, announce: {})
+            let shown = try await lanes.queue(of: fixture.tenant)
+            #expect(shown.waiting == 3 && shown.maximumWaitingJobs == 3)
+            _ = try await tenants.change(.init(maximumWaitingJobs: .standard), ofTenant: "default")
+            _ = try await queue.pulse()
+            #expect(try await takes(try jobs(10), store))
+        }
+    }
+}
+
+/// A worker with room for everything.
+private final class AllAtOnce: DirectDispatch {
+    private let count = Atomic<Int>(0)
+
+    var started: Int { count.load(ordering: .relaxed) }
+
+    func reserve(_ count: Int) -> Int { count }
+    func start(_ jobs: [ClaimedJob]) { count.add(jobs.count, ordering: .relaxed) }
+    func release(_ count: Int) {}
+    func giveUp(_ count: Int) {}
+    func wake() {}
+    func wake(after wait: Duration) {}
+    func admit(_ lanes: [Lane.Address]?) {}
+    func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool) {}
+    func cancel(_ id: Job.ID, _ manner: Cancellation) {}
+}
