@@ -75,7 +75,8 @@ struct Settings: CustomStringConvertible {
         s3 = try Self.s3(reader.scoped(to: "s3"), dataDirectory: dataDirectory)
         server.read(reader.scoped(to: "server"))
         dispatcher.read(reader.scoped(to: "worker"))
-        if let days = reader.double(forKey: "retention.days") { dispatcher.retention = .seconds(days * 86_400) }
+        retention.jobs = reader.double(forKey: "retention.days").map { .seconds($0 * 86_400) }
+        dispatcher.retention = retention.jobs
         if let days = reader.double(forKey: "webhooks.retentionDays") { retention.deliveries = .seconds(days * 86_400) }
         maximumWaitingJobs = reader.int(forKey: "tenants.maximumWaitingJobs").map { max(1, $0) }
         courier.read(reader.scoped(to: "webhooks"))

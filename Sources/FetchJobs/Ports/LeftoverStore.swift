@@ -12,6 +12,8 @@ package enum Leftover: String, Sendable, CaseIterable {
     case credentialUses
     /// How many jobs ended in minutes long past.
     case counts
+    /// Groups that have finished, where final jobs are not kept for good.
+    case groups
     /// Turns to fetch for a cache that nodes have not given back.
     case cacheTurns
     /// What hosts were parked for that nobody has asked for long.
@@ -35,6 +37,8 @@ package struct Retention: Sendable {
     package var parkings = Duration.seconds(3600)
     /// Long enough for every node to have learned that nothing is set for a lane.
     package var lanes = Duration.seconds(3600)
+    /// Jobs once they are final, and groups once they have finished; nil for good.
+    package var jobs: Duration?
 
     package init() {}
 }

@@ -23,6 +23,9 @@ package struct PostgresLeftoverStore: LeftoverStore {
             case .deliveries: return try await delete(deliveries(retention.deliveries))
             case .credentialUses: return try await delete(credentialUses(retention.credentialUses))
             case .counts: return try await delete(counts(retention.counts))
+            case .groups:
+                guard let age = retention.jobs else { return 0 }
+                return try await delete(groups(age))
             case .cacheTurns: return try await delete(cacheTurns)
             case .parkings: return try await delete(.parkings(retention.parkings, limit))
             case .lanes: return try await delete(.lanes(retention.lanes, limit))
@@ -136,6 +139,30 @@ package struct PostgresLeftoverStore: LeftoverStore {
             FOR UPDATE SKIP LOCKED
         ) AS old
         WHERE c.tenant_id = t.id AND c.minute = old.minute AND c.node_id = old.node_id AND c.state = old.state
+        RETURNING 1
+        """
+    }
+
+    /// Those of which word is still owed stay.
+    private func groups(_ age: Duration) -> Query {
+        """
+        -- leftovers.groups
+        DELETE FROM groups g
+        USING tenants t, LATERAL (
+            SELECT o.id
+            FROM groups o
+            WHERE o.tenant_id = t.id AND o.id < \(JobGroup.ID(earliestAt: .now.advanced(by: .zero - age)))
+                AND o.finished_at < now() - \(age)
+                AND NOT EXISTS (
+                    SELECT
+                    FROM webhook_deliveries d
+                    WHERE d.tenant_id = o.tenant_id AND d.group_id = o.id AND d.state = 'pending'
+                )
+            ORDER BY o.id
+            LIMIT \(limit)
+            FOR UPDATE SKIP LOCKED
+        ) AS old
+        WHERE g.tenant_id = t.id AND g.id = old.id
         RETURNING 1
         """
     }

@@ -20,6 +20,7 @@ import Testing
             retention.counts = .seconds(60)
             retention.parkings = .seconds(60)
             retention.lanes = .seconds(60)
+            retention.jobs = .seconds(60)
             return retention
         }
 
@@ -212,6 +213,37 @@ import Testing
             #expect(try await fixture.count("cookies") == 6)
             let left = try await fixture.database.client.query("SELECT FROM cookies WHERE layer_id = \(layers[5])")
             #expect(left.isEmpty)
+        }
+    }
+
+    // R10
+    @Test func `groups that finished long ago go, when jobs are not kept for good`() async throws {
+        try await with { fixture in
+            func add(_ id: JobGroup.ID, finishedAgo age: Duration?) async throws {
+                let age = age ?? .seconds(-1)
+                try await fixture.run(
+                    """
+                    INSERT INTO groups (tenant_id, id, spec, created_at, closed_at, finished_at)
+                    SELECT \(fixture.tenant), \(id), '{}', now() - interval '1 day', ended.at, ended.at
+                    FROM (SELECT CASE WHEN \(age >= .zero) THEN now() - \(age) END AS at) AS ended
+                    """
+                )
+            }
+            let day = Timestamp.now.advanced(by: .seconds(-86_400))
+            let groups = (0..<5).map { _ in JobGroup.ID(UUIDv7(at: day)) }
+            for (id, age) in zip(groups, [Duration.seconds(120), .seconds(90), .seconds(90), .seconds(1), nil]) {
+                try await add(id, finishedAgo: age)
+            }
+            try await fixture.run(
+                """
+                INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, group_id, event)
+                VALUES (\(fixture.tenant), \(WebhookDelivery.ID()), \(WebhookEndpoint.ID()), \(groups[1]), 'group.finished')
+                """
+            )
+            #expect(try await fixture.store.remove(.groups, keeping: Retention()) == 0)
+            #expect(try await fixture.removeAll(.groups) == 2)
+            #expect(try await fixture.count("groups") == 3)
+            #expect(try await fixture.count("groups WHERE finished_at < now() - interval '60 seconds'") == 1)
         }
     }
 
