@@ -604,6 +604,8 @@ CREATE TABLE public.queue (
     in_host boolean DEFAULT false NOT NULL,
     group_id uuid,
     discretionary boolean DEFAULT false NOT NULL,
+    crashes smallint DEFAULT 0 NOT NULL,
+    trial_claim integer DEFAULT 0 NOT NULL,
     CONSTRAINT queue_claimed_by_a_node CHECK (((node_id IS NULL) = (claimed_at IS NULL))),
     CONSTRAINT queue_claims_are_counted CHECK (((node_id IS NULL) OR (claim > 0))),
     CONSTRAINT queue_gate_check CHECK ((gate = ANY (ARRAY['flow'::text, 'host'::text]))),

@@ -182,6 +182,7 @@ extension Server.Configuration {
 extension Dispatcher.Configuration {
     fileprivate mutating func read(_ reader: ConfigReader) {
         concurrency = max(1, reader.int(forKey: "concurrency", default: concurrency))
+        maximumCrashes = max(1, reader.int(forKey: "maximumCrashes", default: maximumCrashes))
         if let seconds = reader.double(forKey: "drainSeconds") { drainTimeout = .seconds(seconds) }
         if let seconds = reader.double(forKey: "leaseSeconds") { lease = .seconds(max(1, seconds)) }
     }

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import HTTPTypes
 import Postgres
+import Synchronization
 import TestSupport
 import Testing
 
@@ -73,6 +74,53 @@ import Testing
             let left = try await place.database.client.query("SELECT count(*) FROM queue")
             #expect(try left.first?.decode(Int64.self, at: 0) == 0)
             #expect(try await second.stop() == 0)
+        }
+    }
+
+    // R3, REL-4, REL-5
+    @Test(.timeLimit(.minutes(3)))
+    func `a job that kills every node it runs on fails in the end, and the jobs beside it do not`() async throws {
+        let running = Mutex<ServiceProcess?>(nil)
+        let kills = Mutex(0)
+        let gate = Gate()
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                if head.contains("/poison") {
+                    let count = kills.withLock { kills in
+                        kills += 1
+                        return kills
+                    }
+                    // Those beside it are lost with the first two nodes.
+                    if count == 2 { gate.open() }
+                    running.withLock { $0 }?.send(SIGKILL)
+                    return
+                }
+                try gate.wait()
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+        let settings = ["WORKER_LEASE_SECONDS": "1"]
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
+            let key = try await place.run("keys", "create")
+            var service = try await ServiceProcess.start(place, key: key)
+            try await submit(20, "GET", origin, service)
+            running.withLock { $0 = service }
+            let body =
+                #"{"request": {"url": "\#(origin.url("/poison"))"},"#
+                + #""configuration": {"connections": {"maximumPerHost": 500}}}"#
+            // The answer may be lost with the node.
+            _ = try? await service.request(.post, "/v1/jobs", body: body)
+            for _ in 0..<5 {
+                #expect(try await service.waitForEnd() == -SIGKILL)
+                service = try await ServiceProcess.start(place, key: key)
+                running.withLock { $0 = service }
+            }
+            #expect(try await states(of: 21, in: place.database) == ["succeeded": 20, "failed": 1])
+            #expect(kills.withLock { $0 } == 5)
+            let failed = try await place.database.client.query(
+                "SELECT FROM results WHERE state = 'failed' AND error_name = 'workerCrashed'")
+            #expect(failed.count == 1)
+            #expect(try await service.stop() == 0)
         }
     }
 

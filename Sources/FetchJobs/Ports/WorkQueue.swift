@@ -10,6 +10,14 @@ package protocol WorkQueue: Sendable {
     /// - Returns: false when the claim was lost: the job is another node's now.
     nonisolated(nonsending) func begin(_ job: ClaimedJob) async throws(StoreError) -> Bool
 
+    /// Whether nodes were lost with this job so often that it has to run alone (REL-5).
+    func isSuspect(_ job: ClaimedJob) async throws(StoreError) -> Bool
+
+    /// Commits that a suspect runs alone from now on: when its node is lost, that is its fault.
+    ///
+    /// - Returns: false when the claim was lost: the job is another node's now.
+    func tryAlone(_ job: ClaimedJob) async throws(StoreError) -> Bool
+
     /// Commits how a job ended: its final state, the attempt, the body and the webhook delivery, at once.
     ///
     /// - Returns: false when the claim was lost: nothing was written.
@@ -134,6 +142,9 @@ package final class ClaimedJob: Sendable {
         self.expiresAt = expiresAt
         self.stores = stores
     }
+
+    /// It was claimed before and nothing is known of what came of that: it may have been lost with its node.
+    package var mayHaveBeenLost: Bool { Int(claim) > tries + 1 }
 
     package var session: SessionAddress { SessionAddress(tenant: tenant, session: spec.session ?? .default) }
 }

@@ -61,6 +61,10 @@ extension RawJSON {
         "The node that ran the job was lost after the request may have left; a request of this method is not repeated."
     )
 
+    /// The error of a job that takes down the nodes that run it (REL-5).
+    static let workerCrashed = RawJSON(
+        .workerCrashed, "Each time the job ran, its node was lost, time after time with no other job to blame for it.")
+
     /// An error that is no load's.
     init(_ code: LoadError.Code, _ message: String) {
         self.init(
@@ -73,4 +77,9 @@ extension RawJSON {
             }
         )
     }
+}
+
+extension LoadError.Code {
+    /// Nodes were lost while they ran the job.
+    static let workerCrashed = Self("workerCrashed", LoadError.Code.unknown.number)
 }

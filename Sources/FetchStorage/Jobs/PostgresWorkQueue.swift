@@ -8,6 +8,7 @@ package struct PostgresWorkQueue: WorkQueue {
     let presence: NodePresence
     var node: Node.ID { presence.id }
     let lease: Duration
+    let maximumCrashes: Int16
     private let settling: Batcher<Settlement, Bool>
     private let beginning: Batcher<ClaimedJob, Bool>
     private let retrying: Batcher<Retry, Bool>
@@ -32,6 +33,7 @@ package struct PostgresWorkQueue: WorkQueue {
     ///   - keys: What credentials that come with jobs are sealed with.
     ///   - presence: This process, and how others reach it.
     ///   - lease: How long a node keeps its jobs without a sign of life (REL-2).
+    ///   - maximumCrashes: How many nodes a job may take down that could not have been another's fault (REL-5).
     ///   - lanes: What this node knows of them.
     ///   - quotas: Hear when they may have been changed.
     ///   - neighbours: Hears whether there are other nodes.
@@ -41,6 +43,7 @@ package struct PostgresWorkQueue: WorkQueue {
         keys: TenantKeys,
         presence: NodePresence,
         lease: Duration = .seconds(15),
+        maximumCrashes: Int = 3,
         lanes: KnownLanes,
         quotas: WaitingQuotas? = nil,
         neighbours: Neighbours = Neighbours(),
@@ -54,6 +57,7 @@ package struct PostgresWorkQueue: WorkQueue {
         self.presence = presence
         let node = presence.id
         self.lease = lease
+        self.maximumCrashes = Int16(clamping: max(1, maximumCrashes))
         self.finished = finished
         settling = Batcher(maximumItems: 500) { settlements in
             let settled = try await Self.settle(settlements, client: client, node: node)

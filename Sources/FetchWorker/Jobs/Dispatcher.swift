@@ -14,6 +14,9 @@ package final class Dispatcher: Service, DirectDispatch {
         /// How long running jobs may go on after the node was asked to stop.
         package var drainTimeout = Duration.seconds(20)
 
+        /// How many nodes a job may take down while it runs alone, before it ends as failed.
+        package var maximumCrashes = 3
+
         /// How long jobs are kept once they are final; nil for good.
         package var retention: Duration?
 
@@ -24,7 +27,7 @@ package final class Dispatcher: Service, DirectDispatch {
 
     let configuration: Configuration
     let queue: any WorkQueue
-    private let runner: JobRunner
+    let runner: JobRunner
     let courier: (any Wakeable)?
     let keeper: (any Wakeable)?
     let schedules: (any Wakeable)?
@@ -37,6 +40,7 @@ package final class Dispatcher: Service, DirectDispatch {
     let gates = Gates()
     let places: Places
     let running = RunningJobs()
+    let suspects = SuspectPlace()
     let claims = Signal()
     private let started: AsyncStream<[ClaimedJob]>
     private let starts: AsyncStream<[ClaimedJob]>.Continuation
@@ -190,7 +194,7 @@ package final class Dispatcher: Service, DirectDispatch {
             if !mayRepeat {
                 guard try await begin(job) else { return nil }
             }
-            let outcome = try await runner.run(job, retry, stop: stop)
+            guard let outcome = try await runGuarded(job, retry, stop: stop) else { return nil }
             switch stop.reason {
             case .leaseLost: return nil
             case .drained where mayRepeat && outcome.state != .succeeded:

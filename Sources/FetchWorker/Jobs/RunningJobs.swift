@@ -181,7 +181,7 @@ package final class StopSwitch: Sendable {
     }
 
     /// Returns when the switch is thrown, or its task is cancelled.
-    private func isThrown() async {
+    func isThrown() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isOver = state.withLock { state in

@@ -17,6 +17,7 @@ struct ServeCommand: AsyncParsableCommand {
               WORKER_MAXIMUM_CONNECTIONS_PER_HOST  HTTP/1.1 connections of a tenant to one host (6)
               WORKER_DRAIN_SECONDS                 time for running jobs to finish at a stop (20)
               WORKER_LEASE_SECONDS                 time after which a silent node's jobs are given to others (15)
+              WORKER_MAXIMUM_CRASHES               nodes that a job may take down by itself before it fails (3)
               TENANTS_MAXIMUM_WAITING_JOBS         jobs a tenant may have waiting, beyond which more are refused, unless
                                                    "fetchd tenants set" says otherwise (no limit)
               WEBHOOKS_CONCURRENCY                 webhooks sent at once (32)

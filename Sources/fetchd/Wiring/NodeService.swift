@@ -92,7 +92,8 @@ private struct RunningNode {
             configuration: settings.dispatcher,
             queue: PostgresWorkQueue(
                 client: database.client, keys: keys, presence: presence, lease: settings.dispatcher.lease,
-                lanes: lanes, quotas: quotas, neighbours: neighbours, finished: finished
+                maximumCrashes: settings.dispatcher.maximumCrashes, lanes: lanes, quotas: quotas,
+                neighbours: neighbours, finished: finished
             ),
             runner: runner,
             courier: courier,

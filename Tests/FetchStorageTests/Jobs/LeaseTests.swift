@@ -165,6 +165,55 @@ import Testing
         }
     }
 
+    /// Has node 1 claim all jobs and be lost, once it has let one of them run alone.
+    private func loseNode(_ fixture: StoreFixture, with suspect: Job.ID?) async throws {
+        let queue = fixture.queue(1)
+        _ = try await queue.pulse()
+        let claimed = try await queue.claim(limit: 10)
+        if let suspect {
+            let job = try #require(claimed.first { $0.id == suspect })
+            #expect(job.mayHaveBeenLost)
+            #expect(try await queue.isSuspect(job))
+            #expect(try await queue.tryAlone(job))
+        }
+        try await fixture.database.client.query("UPDATE nodes SET lease_until = now() - interval '1 second'")
+        _ = try await fixture.queue(0).pulse()
+    }
+
+    // R3, REL-4, REL-5
+    @Test func `a job that is lost alone time after time ends, and those beside it do not`() async throws {
+        try await StoreFixture.with { fixture in
+            let (poison, innocent) = (try NewJob.make(), try NewJob.make())
+            _ = try await fixture.store().enqueue([poison, innocent])
+            for _ in 0..<2 { try await loseNode(fixture, with: nil) }
+            for _ in 0..<2 { try await loseNode(fixture, with: poison.id) }
+            #expect(try await fixture.store().job(poison.id, of: fixture.tenant)?.state == .queued)
+            try await loseNode(fixture, with: poison.id)
+            let ended = try #require(try await fixture.store().job(poison.id, of: fixture.tenant))
+            #expect(ended.state == .failed && ended.attempts.count == 5)
+            #expect(ended.error?.text.contains(#""name":"workerCrashed""#) == true)
+            for _ in 0..<5 { try await loseNode(fixture, with: nil) }
+            #expect(try await fixture.store().job(innocent.id, of: fixture.tenant)?.state == .queued)
+        }
+    }
+
+    // REL-5
+    @Test func `a suspect is blamed only for what happens while it runs alone`() async throws {
+        try await StoreFixture.with { fixture in
+            let job = try NewJob.make()
+            _ = try await fixture.store().enqueue([job])
+            for _ in 0..<2 { try await loseNode(fixture, with: nil) }
+            for _ in 0..<5 {
+                let claimed = try #require(try await fixture.queue(1).claim(limit: 1).first)
+                #expect(try await fixture.queue(1).tryAlone(claimed))
+                #expect(try await fixture.queue(0).tryAlone(claimed) == false)
+                try await fixture.queue(1).release([claimed])
+                try await loseNode(fixture, with: nil)
+            }
+            #expect(try await fixture.store().job(job.id, of: fixture.tenant)?.state == .queued)
+        }
+    }
+
     @Test func `a node with a lease keeps its jobs`() async throws {
         try await StoreFixture.with { fixture in
             _ = try await fixture.store().enqueue([try .make()])
