@@ -147,15 +147,18 @@ package struct Server: Service {
         let sessions = KnownSessions(store: ports.sessions, schemes: configuration.schemes)
         let waiting = FinalJobs(jobs: ports.jobs, finished: ports.finished)
         let holds = BlobHolds(catalog: ports.catalog)
+        let warnings = Warnings(readiness: ports.readiness)
         let forwarding = Forwarding(node: ports.node, directory: ports.nodes, client: ports.nodeClient)
         let blobs = BlobRoutes(
             maximumBytes: configuration.maximumBlobBytes, blobs: ports.blobs, catalog: ports.catalog)
         let uploads = UploadRoutes(blobs: blobs, area: ports.uploads)
         let jobs = JobRoutes(
             jobs: ports.jobs, endpoints: known, groups: groups, holds: holds, waiting: waiting, sessions: sessions,
-            defaults: ports.defaults, live: ports.live, forwarding: forwarding, submitted: submitted)
+            defaults: ports.defaults, live: ports.live, forwarding: forwarding, warnings: warnings,
+            submitted: submitted)
         let batch = BatchRoute(
-            jobs: ports.jobs, endpoints: known, groups: groups, sessions: sessions, holds: holds, submitted: submitted)
+            jobs: ports.jobs, endpoints: known, groups: groups, sessions: sessions, holds: holds, warnings: warnings,
+            submitted: submitted)
         return jobs.routes + batch.routes + JobControlRoutes(jobs: ports.jobs, holds: holds).routes
             + JobActionRoutes(jobs: ports.jobs, holds: holds).routes
             + HARRoute(jobs: ports.jobs).routes

@@ -72,10 +72,15 @@ package final class MemoryKeyStore: KeyStore {
 /// Ready until a test says otherwise.
 package final class MemoryReadiness: Readiness {
     private let current = Mutex<[String]>([])
+    private let isWorking = Mutex(true)
 
     package init() {}
 
     package func set(_ obstacles: [String]) { current.withLock { $0 = obstacles } }
+
+    package func setWorker(lives: Bool) { isWorking.withLock { $0 = lives } }
+
+    package var hasLiveWorker: Bool { isWorking.withLock { $0 } }
 
     package func obstacles() async -> [String] { current.withLock { $0 } }
 }

@@ -19,6 +19,7 @@ struct BatchRoute: Sendable {
     let groups: KnownGroups
     let sessions: KnownSessions
     let holds: BlobHolds
+    let warnings: Warnings
     let submitted: Counter
 
     var routes: [Route] { [Route(.post, "/v1/jobs/batch", tenant: submit)] }
@@ -194,6 +195,7 @@ struct Batch {
                 writer.member("line", line)
                 writer.member("id", id.description)
                 writer.member("state", job.spec.firstState.rawValue)
+                route.warnings.write(&writer)
             }
         case .replayed(let id):
             write(to: &results) { writer in

@@ -16,6 +16,7 @@ struct JobRoutes: Sendable {
     let defaults: @Sendable (SessionSpec.Kind) -> Configuration
     let live: LiveJobs
     let forwarding: Forwarding
+    let warnings: Warnings
     let submitted: Counter
 
     var routes: [Route] {
@@ -40,7 +41,7 @@ struct JobRoutes: Sendable {
         if case .sessionInvalidated = result.enqueued, let session = spec.session {
             sessions.forget(session, of: tenant)
         }
-        var response = try Self.response(to: result, of: spec, preferences: preferences)
+        var response = try response(to: result, of: spec, preferences: preferences)
         if case .replayed = result.enqueued {
             response.headers[.idempotencyReplayed] = "true"
         } else {
@@ -49,7 +50,7 @@ struct JobRoutes: Sendable {
         return response
     }
 
-    private static func response(
+    private func response(
         to result: FinalJobs.Submission, of spec: JobSpec, preferences: Preferences
     ) throws -> Response {
         let id: Job.ID
@@ -73,6 +74,7 @@ struct JobRoutes: Sendable {
                 writer.member("id", id.description)
                 writer.member("state", state.rawValue)
                 writer.member("href", href)
+                warnings.write(&writer)
             }
         }
         response.headers[.location] = href

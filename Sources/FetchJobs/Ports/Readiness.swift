@@ -2,4 +2,7 @@
 package protocol Readiness: Sendable {
     /// What stands in the way, one sentence each; empty when nothing does.
     func obstacles() async -> [String]
+
+    /// A worker lives that will run what is submitted, as far as this process knows.
+    var hasLiveWorker: Bool { get }
 }

@@ -58,6 +58,9 @@ package protocol WorkQueue: Sendable {
     /// Extends this node's lease, rescues the jobs of nodes that lost theirs, and tells what there is to do.
     func pulse() async throws(StoreError) -> Pulse
 
+    /// How long the job has been due that waits for the longest time; nil when none waits, or none is to be started.
+    func oldestDueAge() async throws(StoreError) -> Duration?
+
     /// Removes what has outlived its use; a node calls it now and then.
     func tidy() async throws(StoreError)
 

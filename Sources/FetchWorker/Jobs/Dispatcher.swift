@@ -41,6 +41,7 @@ package final class Dispatcher: Service, DirectDispatch {
     let places: Places
     let running = RunningJobs()
     let suspects = SuspectPlace()
+    private let age = QueueAge()
     let claims = Signal()
     private let started: AsyncStream<[ClaimedJob]>
     private let starts: AsyncStream<[ClaimedJob]>.Continuation
@@ -79,6 +80,13 @@ package final class Dispatcher: Service, DirectDispatch {
         registry.gauge("fetchd_jobs_running", "Jobs that run here.") { [running] in Double(running.count) }
         registry.gauge("fetchd_jobs_suspended", "Those of them that are held.") { [running] in
             Double(running.suspendedCount)
+        }
+        registry.gauge(
+            "fetchd_queue_oldest_due_age_seconds",
+            "How long the job has been due that waits for the longest time, of all tenants that are not paused; 0 for none."
+        ) { [age] in age.seconds }
+        registry.gauge("fetchd_worker_alive", "1 while this node extends its lease, else 0.") { [weak self] in
+            self?.isAlive == true ? 1 : 0
         }
     }
 
@@ -133,7 +141,8 @@ package final class Dispatcher: Service, DirectDispatch {
 
     // MARK: Direct dispatch
 
-    package func reserve(_ count: Int) -> Int { places.reserve(upTo: count) }
+    /// A node whose lease may have run out leaves new jobs to others.
+    package func reserve(_ count: Int) -> Int { isAlive ? places.reserve(upTo: count) : 0 }
 
     package func release(_ count: Int) { places.leave(count) }
 
@@ -245,6 +254,15 @@ package final class Dispatcher: Service, DirectDispatch {
         }
     }
 
+    private func noteAge(_ hasQueuedJobs: Bool) async {
+        if !hasQueuedJobs { return age.note(nil) }
+        guard age.isOlder(than: configuration.pulseInterval) else { return }
+        do throws(StoreError) { age.note(try await queue.oldestDueAge()) } catch {
+            // It goes on growing, and the next pulse asks again.
+            logger.debug("the oldest job was not found", metadata: ["error": "\(error)"])
+        }
+    }
+
     /// Looks into the queue at once: another node says that there is something to do.
     package func look() async { await pulse() }
 
@@ -269,6 +287,7 @@ package final class Dispatcher: Service, DirectDispatch {
             if pulse.hasDueDeliveries { courier?.wake() }
             if pulse.hasUnsettledEnds { keeper?.wake() }
             if pulse.hasSchedules { schedules?.wake() }
+            await noteAge(pulse.hasQueuedJobs)
         } catch {
             logger.warning("the lease was not extended", metadata: ["error": "\(error)"])
         }

@@ -208,10 +208,13 @@ private struct NodeReadiness: FetchJobs.Readiness {
     let client: Client
     let dispatcher: Dispatcher
 
+    /// One that gives no sign of life does not hear of others either.
+    var hasLiveWorker: Bool { dispatcher.isAlive }
+
     func obstacles() async -> [String] {
         var obstacles: [String] = []
         if case .unavailable = client.state { obstacles.append("The database cannot be reached.") }
-        if !dispatcher.isAlive { obstacles.append("No worker lives.") }
+        if !hasLiveWorker { obstacles.append("No worker lives.") }
         return obstacles
     }
 }

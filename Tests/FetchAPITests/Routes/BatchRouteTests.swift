@@ -61,6 +61,22 @@ import Testing
         #expect(server.jobs.count == 2)
     }
 
+    // R5
+    @Test func `jobs are taken with a warning while no worker lives`() async throws {
+        let server = try await TestServer()
+        server.readiness.setWorker(lives: false)
+        try await server.test { call async throws in
+            let single = try await call(.post, "/v1/jobs", body: Self.line(1))
+            #expect(single.status == .accepted)
+            #expect(single.json?["warnings"]?[0]?["code"]?.string == "noLiveWorker")
+            let batch = try await call(.post, "/v1/jobs/batch", headers: Self.type, body: Self.line(1))
+            #expect(try Self.results(batch)[0]["warnings"]?[0]?["code"]?.string == "noLiveWorker")
+            server.readiness.setWorker(lives: true)
+            #expect(try await call(.post, "/v1/jobs", body: Self.line(1)).json?["warnings"] == nil)
+        }
+        #expect(server.jobs.count == 3)
+    }
+
     @Test func `an idempotency key counts for each line`() async throws {
         let server = try await TestServer()
         try await server.test { call async throws in

@@ -1,0 +1,105 @@
+import FetchEngine
+import FetchJobs
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// What a service says that cannot run jobs as fast as they come, or at all.
+@Suite(.timeLimit(.minutes(2))) struct OverloadTests {
+    private func answering() throws -> WireOrigin {
+        try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+    }
+
+    // R5
+    @Test func `a node that cannot extend its lease takes jobs with a warning, is not ready, and runs them later`()
+        async throws
+    {
+        let origin = try answering()
+        let settings = ["WORKER_LEASE_SECONDS": "1"]
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let body = #"{"request": {"url": "\#(origin.url("/"))"}}"#
+            try await until { try await service.request(.get, "/readyz").status == 200 }
+            #expect(try await service.request(.post, "/v1/jobs", body: body).json["warnings"] == nil)
+            try await place.database.client.query("ALTER TABLE nodes RENAME TO hidden")
+            try await until { try await service.request(.get, "/readyz").status == 503 }
+            #expect(try await service.request(.get, "/readyz").text.contains("No worker lives."))
+            #expect(try await service.request(.get, "/metrics").text.contains("\nfetchd_worker_alive 0\n"))
+            let answer = try await service.request(.post, "/v1/jobs", body: body)
+            #expect(answer.status == 202)
+            #expect(member(answer.json, "warnings", "0", "code") == "noLiveWorker")
+            try await place.database.client.query("ALTER TABLE hidden RENAME TO nodes")
+            try await until { try await service.request(.get, "/readyz").status == 200 }
+            #expect(try await service.request(.get, "/metrics").text.contains("\nfetchd_worker_alive 1\n"))
+            let id: String = try #require(member(answer.json, "id"))
+            _ = try await service.job(id) { member($0, "state") == "succeeded" }
+            #expect(try await service.stop() == 0)
+        }
+    }
+
+    // R5
+    @Test func `the age of the oldest job that could run is measured`() async throws {
+        let gate = Gate()
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                try gate.wait()
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+        try await ServiceProcess.with(
+            allowing: ["127.0.0.1:\(origin.port)"],
+            settings: ["WORKER_CONCURRENCY": "1", "WORKER_LEASE_SECONDS": "1"]
+        ) { service in
+            func age() async throws -> Double {
+                let text = try await service.request(.get, "/metrics").text
+                let line = try #require(text.firstMatch(of: /\nfetchd_queue_oldest_due_age_seconds (\S+)\n/))
+                return try #require(Double(line.output.1))
+            }
+            #expect(try await age() == 0)
+            let body = #"{"request": {"url": "\#(origin.url("/"))"}}"#
+            for _ in 0..<2 { #expect(try await service.request(.post, "/v1/jobs", body: body).status == 202) }
+            try await until { try await age() > 0.5 }
+            gate.open()
+            try await until { try await age() == 0 }
+        }
+    }
+
+    // R3, SEC-45
+    @Test func `beyond a tenant's quota jobs are refused until some have started, and all others end well`()
+        async throws
+    {
+        let origin = try answering()
+        try await ServiceProcess.with(
+            allowing: ["127.0.0.1:\(origin.port)"], settings: ["TENANTS_MAXIMUM_WAITING_JOBS": "3"]
+        ) { service in
+            let line = #"{"request": {"url": "\#(origin.url("/"))"}}"#
+            #expect(try await service.request(.post, "/v1/queue/pause").status == 200)
+            var jobs: [String] = []
+            for _ in 0..<2 {
+                jobs.append(try #require(member(try await service.request(.post, "/v1/jobs", body: line).json, "id")))
+            }
+            let batch = try await service.request(
+                .post, "/v1/jobs/batch", body: "\(line)\n\(line)\n", headers: [.contentType: "application/x-ndjson"])
+            let results = try batch.text.split(separator: "\n").map {
+                try #require(JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+            }
+            jobs.append(try #require(member(results[0], "id")))
+            #expect(member(results[1], "problem", "code") == "queueFull")
+            let refused = try await service.request(.post, "/v1/jobs", body: line)
+            #expect(refused.status == 429 && member(refused.json, "code") == "queueFull")
+            #expect(refused.headers[.retryAfter] == "5")
+            #expect(refused.headers[HTTPField.Name("RateLimit-Policy")!] == #""waitingJobs";q=3"#)
+            #expect(refused.headers[HTTPField.Name("RateLimit")!] == #""waitingJobs";r=0;t=5"#)
+            let queue = try await service.request(.get, "/v1/queue").json
+            #expect(member(queue, "waiting") == 3 && member(queue, "maximumWaitingJobs") == 3)
+            #expect(try await service.request(.post, "/v1/queue/resume").status == 200)
+            for job in jobs { _ = try await service.job(job) { member($0, "state") == "succeeded" } }
+            try await until { try await service.request(.post, "/v1/jobs", body: line).status == 202 }
+        }
+    }
+}
