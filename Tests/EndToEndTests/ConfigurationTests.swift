@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    // RED-11, SEC-31
+    // RED-11, SEC-31, R28
     @Test(arguments: [
         (#""headers": [{"name": "Authorization", "value": "Bearer own"}]"#, "{}"),
         (#""method": "GET""#, #"{"credential": {"user": "u", "password": "p"}}"#),

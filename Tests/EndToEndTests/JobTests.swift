@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    // TSK-14
+    // TSK-14, R49
     @Test func `a repeated submission under one key is one job`() async throws {
         let origin = try await Origin.nginx(files: ["a": Data()])
         try await ServiceProcess.with(allowing: [origin.rule]) { service in

@@ -133,7 +133,7 @@ import Testing
 
     // MARK: Events
 
-    /// TSK-9, BEY-6, CON-12, DLD-6, DLD-7, LIF-9: progress while the job runs, and its end.
+    /// TSK-9, BEY-6, CON-12, DLD-6, DLD-7, LIF-9, R21: progress while the job runs, and its end.
     @Test func `events tell the response, progress and the end`() async throws {
         let (content, gate) = (pattern(500_000), Gate())
         let origin = try origin(content, holdingAt: 300_000, gate)

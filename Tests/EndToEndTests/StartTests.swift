@@ -38,6 +38,23 @@ import Testing
         }
     }
 
+    // R47
+    @Test func `without a database the same program runs its own, and does the same`() async throws {
+        let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
+            var environment = place.environment
+            for name in ["DATABASE_URL", "FETCHD_MASTER_KEYS"] { environment[name] = nil }
+            environment["DATA_DIRECTORY"] = "\(place.directory)/alone"
+            let alone = ServiceProcess.Place(
+                database: place.database, directory: "\(place.directory)/alone", environment: environment)
+            let service = try await ServiceProcess.start(alone, key: try await alone.run("keys", "create"))
+            let job = try await service.fetch(origin.url("/"))
+            #expect(member(job, "response", "status") == 200)
+            #expect(try await service.stop() == 0)
+        }
+        #expect(origin.connections.count == 1)
+    }
+
     @Test func `the service tells of its health, metrics and description`() async throws {
         try await ServiceProcess.with(allowing: []) { service in
             for path in ["/healthz", "/readyz", "/metrics", "/openapi.yaml", "/docs", "/dashboard"] {

@@ -99,7 +99,7 @@ struct AuthenticationTests {
         #expect(status(of: try await rig.fetch(server.url("/basic/page"))) == 401, "another session")
     }
 
-    // AUT-23: nonces that end after two uses, each algorithm, and the content protected too.
+    // AUT-23, R23: nonces that end after two uses, each algorithm, and the content protected too.
     @Test(arguments: ["auth/u/p/MD5", "auth/u/p/SHA-256", "auth/u/p/SHA-512", "auth-int/u/p/SHA-256/2"])
     func `httpbin's digests are answered`(_ kind: String) async throws {
         let rig = try SharedService.current

@@ -224,6 +224,19 @@ import Testing
         #expect(transfers[1]["countOfResponseBodyBytesReceived"] as? Int == 5)
     }
 
+    // R31
+    @Test(arguments: ["data", "download", "upload"])
+    func `a job of any kind is measured, whatever came of it`(_ kind: String) async throws {
+        let rig = try SharedService.current
+        let (good, bad) = (rig.stage.play(answer()), rig.stage.cut("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"))
+        for (play, state) in [(good, "succeeded"), (bad, "failed")] {
+            let request = kind == "upload" ? #""method": "PUT", "body": {"text": "123"}"# : ""
+            let job = try await rig.fetch(play.url(), request, more: #""kind": "\#(kind)""#)
+            #expect(member(job, "state") == state)
+            #expect(member(job, "attempts", "0", "metrics", "0", "remoteAddress") == "127.0.0.1", "\(job)")
+        }
+    }
+
     // BEY-25
     @Test func `trailers are told`() async throws {
         let rig = try SharedService.current
@@ -236,7 +249,7 @@ import Testing
         }
     }
 
-    // BEY-2: what is not there yet is waited for.
+    // BEY-2, R16: what is not there yet is waited for.
     @Test func `a job can wait for its origin`() async throws {
         let origin = try WireOrigin(isOpen: false) { connection in
             while try connection.receiveHead() != nil { try connection.send(answer()) }

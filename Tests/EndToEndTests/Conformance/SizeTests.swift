@@ -17,7 +17,7 @@ private func nginxWithAGibibyte() async throws -> [String: LoopbackServer] {
 
 /// What is large or many, and what it leaves in memory.
 @Suite(.timeLimit(.minutes(3)), .sharedService { try await nginxWithAGibibyte() }) struct SizeTests {
-    // SES-25, TSK-3
+    // SES-25, TSK-3, R18
     @Test func `a gibibyte is a file, and no part of its job or of the memory`() async throws {
         let rig = try SharedService.current
         _ = try await rig.fetch("data:,x")
@@ -33,7 +33,7 @@ private func nginxWithAGibibyte() async throws -> [String: LoopbackServer] {
         #expect(try rig.service.residentBytes - before < 64 << 20)
     }
 
-    // TSK-15: the origin waits for the reader, and the service for both.
+    // TSK-15, R18: the origin waits for the reader, and the service for both.
     @Test func `a reader who takes no more slows the origin down`() async throws {
         let rig = try SharedService.current
         let before = try rig.service.residentBytes

@@ -135,7 +135,7 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
         #expect(status(of: unknown) == 400 || errorName(of: unknown) == "clientCertificateRequired", "\(unknown)")
     }
 
-    // NET-1, SES-13
+    // NET-1, SES-13, R12
     @Test func `jobs of one session share an HTTP 2 connection, and HTTP 1 can be had`() async throws {
         let rig = try SharedService.current
         let server = try rig.server("good")

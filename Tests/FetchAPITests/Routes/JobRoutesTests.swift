@@ -23,6 +23,7 @@ import Testing
         #expect(server.jobs.count == 1)
     }
 
+    // R21
     @Test func `with a wait, a job that ends in time is answered whole`() async throws {
         let server = try await TestServer(jobs: MemoryJobStore { _ in .succeeded })
         try await server.test { call async throws in

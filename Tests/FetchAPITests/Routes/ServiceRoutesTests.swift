@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `an endpoint shows its secret once, and must be one that may be reached (SEC-35)`() async throws {
+    @Test func `an endpoint shows its secret once, and must be one that may be reached (SEC-35, R29)`() async throws {
         let server = try await TestServer()
         try await server.test { call async throws in
             let path = "/v1/webhooks/endpoints"

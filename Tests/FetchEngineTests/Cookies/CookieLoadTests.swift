@@ -14,7 +14,7 @@ import Testing
         #expect(origin.received() == "\(start)\r\n\(start)Cookie: a=1\r\n\r\n")
     }
 
-    // RED-15, COK-4
+    // RED-15, COK-4, R27
     @Test func `cookies of a redirect are there for the next hop, and hops are given their own`() async throws {
         let origin = try cookieOrigin([
             "/a/start": "302 Found\r\nLocation: /b/next\r\nSet-Cookie: everywhere=1; Path=/\r\nSet-Cookie: here=1\r\n",
@@ -96,7 +96,7 @@ import Testing
         #expect(cookies(at: origin) == ["c=session; a=jar; b=jar", "b=mine; x=1; a=jar; c=jar"])
     }
 
-    // RED-11, COK-12, FN-43
+    // RED-11, COK-12, FN-43, R28
     @Test func `nothing of one host's cookies reaches another on a redirect`() async throws {
         let target = try cookieOrigin([
             "/b": "302 Found\r\nLocation: /c\r\nSet-Cookie: theirs=1\r\n", "/c": "200 OK\r\n",

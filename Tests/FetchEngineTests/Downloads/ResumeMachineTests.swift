@@ -3,6 +3,7 @@ import Testing
 
 @testable import FetchEngine
 
+/// R13: nothing is joined that does not belong together.
 @Suite struct ResumeMachineTests {
     // DLD-14
     @Test(arguments: [

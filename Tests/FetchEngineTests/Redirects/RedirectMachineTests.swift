@@ -118,7 +118,7 @@ import Testing
         #expect((proposed.headerFields[.cookie] != nil) == keeps)
     }
 
-    // RED-12, SEC-30
+    // RED-12, SEC-30, R28: https to http is a change too.
     @Test(arguments: [
         ("file:///etc/hostname", LoadError.Code.redirectTargetForbidden), ("ftp://h/x", .redirectTargetForbidden),
         ("data:,x", .redirectTargetForbidden), ("https://u:p@h/", .redirectTargetForbidden),

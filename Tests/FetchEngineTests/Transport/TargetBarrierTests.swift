@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// Where a load meets the target guard (SEC-11, SEC-12, SEC-30).
+/// Where a load meets the target guard (SEC-11, SEC-12, SEC-30, R29).
 @Suite struct TargetBarrierTests {
     private static func session(_ rules: [String]) throws -> Session {
         var configuration = SessionConfiguration()
