@@ -77,7 +77,10 @@ import Testing
         try await StoreFixture.with { fixture in
             let dispatch = AllAtOnce()
             let store = store(fixture, quotas(fixture, 2), dispatch: dispatch)
-            for _ in 0..<10 { #expect(try await takes(try jobs(2), store)) }
+            for _ in 0..<10 {
+                let areTaken = try await takes(try jobs(2), store)
+                #expect(areTaken)
+            }
             #expect(dispatch.started == 20)
         }
     }
