@@ -64,6 +64,22 @@ import Testing
         #expect(server.jobs.count == 1)
     }
 
+    // R49
+    @Test func `a repeat is answered with the first one's job, also when that has failed`() async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            let key: HTTPFields = [.idempotencyKey: "k-1"]
+            let first = try await call(.post, "/v1/jobs", headers: key, body: Self.spec)
+            let id = try #require(first.json?["id"]?.string)
+            server.jobs.finish(try #require(Job.ID(id)), .failed)
+            let again = try await call(.post, "/v1/jobs", headers: key, body: Self.spec)
+            #expect(again.status == .created && again.headers[.idempotencyReplayed] == "true")
+            #expect(again.json?["id"]?.string == id && again.json?["state"]?.string == "failed")
+            #expect(again.headers[.location] == "/v1/jobs/\(id)")
+        }
+        #expect(server.jobs.count == 1)
+    }
+
     @Test(arguments: ["", " ", "ü", String(repeating: "k", count: 129)])
     func `an idempotency key in bad form is refused`(key: String) async throws {
         let server = try await TestServer()
