@@ -2,6 +2,7 @@ import FetchEngine
 import FetchJobs
 import Foundation
 import HTTPTypes
+import Postgres
 import TestSupport
 import Testing
 
@@ -66,6 +67,37 @@ import Testing
             try await until { try await age() > 0.5 }
             gate.open()
             try await until { try await age() == 0 }
+        }
+    }
+
+    // R3, REL-11
+    @Test func `while nothing can be stored, no more jobs run than there are places for twice`() async throws {
+        let origin = try answering()
+        try await ServiceProcess.Place.with(
+            allowing: ["127.0.0.1:\(origin.port)"], settings: ["WORKER_CONCURRENCY": "2"]
+        ) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let body = #"{"request": {"url": "\#(origin.url("/"))"}}"#
+            func settles(_ count: Int) async throws -> Bool {
+                try await service.request(.get, "/metrics").text.contains("\nfetchd_jobs_settling \(count)\n")
+            }
+            var jobs: [String] = []
+            let other = try await place.database.connect()
+            for statement in ["BEGIN", "LOCK TABLE results IN EXCLUSIVE MODE"] as [Query] {
+                try await other.query(statement)
+            }
+            for _ in 0..<20 {
+                jobs.append(try #require(member(try await service.request(.post, "/v1/jobs", body: body).json, "id")))
+            }
+            try await until { try await settles(4) }
+            let asked = origin.connections.indices.reduce(0) { sum, index in
+                sum + origin.received(on: index).split(separator: "GET / ").count
+            }
+            #expect(asked == 4)
+            await other.close()
+            for job in jobs { _ = try await service.job(job) { member($0, "state") == "succeeded" } }
+            #expect(try await settles(0))
+            #expect(try await service.stop() == 0)
         }
     }
 

@@ -7,7 +7,8 @@ import Synchronization
 /// Runs jobs on this node: takes them as they are stored, claims those that wait, and keeps the node's lease.
 package final class Dispatcher: Service, DirectDispatch {
     package struct Configuration: Sendable {
-        /// How many jobs this node holds at once, from their claim to the end of their transfer.
+        /// How many jobs this node holds at once, from their claim to the end of their transfer; and as many again while
+        /// what came of them is stored.
         package var concurrency = 512
         /// How long this node keeps its jobs without a sign of life; it gives one three times as often.
         package var lease = Duration.seconds(15)
@@ -78,6 +79,9 @@ package final class Dispatcher: Service, DirectDispatch {
         places = Places(count: configuration.concurrency)
         (started, starts) = AsyncStream.makeStream()
         registry.gauge("fetchd_jobs_running", "Jobs that run here.") { [running] in Double(running.count) }
+        registry.gauge("fetchd_jobs_settling", "Jobs that have run here and are being stored.") { [running] in
+            Double(running.endingCount)
+        }
         registry.gauge("fetchd_jobs_suspended", "Those of them that are held.") { [running] in
             Double(running.suspendedCount)
         }
@@ -190,9 +194,16 @@ package final class Dispatcher: Service, DirectDispatch {
         let outcome = await outcome(of: job, stop: stop)
         defer { running.letGo(of: stop) }
         // One that was held has left its place before.
-        if !running.end(job.id, stop), places.leave() { claims.send() }
-        guard let outcome else { return }
-        await settle(job, outcome)
+        let hasPlace = !running.end(job.id, stop)
+        // Another job runs while this one is stored; but when storing takes long, what waits for it takes memory too.
+        let leavesEarly = hasPlace && running.endingCount <= configuration.concurrency
+        if leavesEarly { leavePlace() }
+        if let outcome { await settle(job, outcome) }
+        if hasPlace, !leavesEarly { leavePlace() }
+    }
+
+    private func leavePlace() {
+        if places.leave() { claims.send() }
     }
 
     /// What came of the job; nil when it is not ours to say.

@@ -19,6 +19,9 @@ final class RunningJobs: Sendable {
 
     var count: Int { state.withLock { $0.switches.count } }
 
+    /// Those that have run and are being stored.
+    var endingCount: Int { state.withLock { $0.ending.count } }
+
     var suspendedCount: Int { state.withLock { $0.suspended.count } }
 
     func add(_ job: ClaimedJob) -> StopSwitch {
