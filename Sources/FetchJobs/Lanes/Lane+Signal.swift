@@ -7,6 +7,8 @@ extension Lane {
     package enum Signal: Sendable, Equatable {
         /// They are to wait.
         case park(Parking)
+        /// They are to wait, and nobody says for how long: twice as long each time in a row.
+        case backOff(reason: String)
         /// They need not.
         case proceed
     }
@@ -19,7 +21,8 @@ extension Lane.Signal {
     /// What an answer says; nil when that is nothing.
     ///
     /// Statuses 429 and 503 say by Retry-After how long to wait (RFC 9110 §10.2.3); any answer may say by RateLimit that
-    /// nothing is left until some time (draft-ietf-httpapi-ratelimit-headers), in its form or those before it.
+    /// nothing is left until some time (draft-ietf-httpapi-ratelimit-headers), in its form or those before it. Without
+    /// a time 429 still means that there are too many requests (RFC 6585 §4), and 503 may concern one resource alone.
     package init?(of response: Response, now: Timestamp = .now) {
         let cache = response.cacheStatus
         guard !cache.isHit else { return nil }
@@ -31,6 +34,8 @@ extension Lane.Signal {
             self = .park(for: asked, from: now, "\(status), Retry-After")
         } else if let wait = response.headerFields.waitOfRateLimit(now: now), wait > .zero {
             self = .park(for: wait, from: now, "\(status), RateLimit")
+        } else if status == 429 {
+            self = .backOff(reason: "429")
         } else if refuses {
             return nil
         } else {

@@ -104,6 +104,7 @@ extension KnownLanes.State {
     /// Whether jobs would be started otherwise than now.
     fileprivate func isNews(_ signal: Lane.Signal, of host: Lane.Address, askedAt time: Timestamp) -> Bool {
         switch signal {
+        case .backOff: parked[host].map { $0 <= time } ?? true
         case .park(let parking): parked[host].map { $0 < parking.until.advanced(by: .seconds(-1)) } ?? true
         // What was asked before the host was parked says nothing of it.
         case .proceed: parked[host].map { $0 <= time } ?? false

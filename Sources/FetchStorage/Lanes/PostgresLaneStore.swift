@@ -140,7 +140,8 @@ package struct PostgresLaneStore: LaneStore {
             SET paused = excluded.paused, removed_at = NULL, version = excluded.version,
                 -- Who resumes it knows better than its origin did.
                 parked_until = CASE WHEN excluded.paused THEN lanes.parked_until END,
-                parked_by = CASE WHEN excluded.paused THEN lanes.parked_by END
+                parked_by = CASE WHEN excluded.paused THEN lanes.parked_by END,
+                refusals = CASE WHEN excluded.paused THEN lanes.refusals ELSE 0 END
             """)
     }
 
@@ -152,8 +153,8 @@ package struct PostgresLaneStore: LaneStore {
             WITH \(Query.newVersion)
             UPDATE lanes l
             SET paused = false, parallelism = NULL, rate_jobs = NULL, rate_period = NULL, in_order = false,
-                blocks = false, bytes_per_second = NULL, parked_until = NULL, parked_by = NULL, removed_at = now(),
-                version = changed.version
+                blocks = false, bytes_per_second = NULL, parked_until = NULL, parked_by = NULL, refusals = 0,
+                removed_at = now(), version = changed.version
             FROM changed
             WHERE l.tenant_id = \(lane.tenant) AND l.kind = \(lane.kind) AND l.key = \(lane.key)
                 AND l.removed_at IS NULL

@@ -14,6 +14,9 @@ extension PostgresWorkQueue {
         }
     }
 
+    /// Whose power of 2 is the longest wait for an origin that names none, in seconds: some four minutes.
+    private static let longestBackOff: Int16 = 8
+
     private static func writing(_ signal: Lane.Signal, of host: Lane.Address, askedAt time: Timestamp) -> Query {
         switch signal {
         case .park(let parking):
@@ -29,6 +32,20 @@ extension PostgresWorkQueue {
                 END,
                 parked_until = greatest(lanes.parked_until, excluded.parked_until),
                 removed_at = NULL, version = excluded.version
+            """
+        case .backOff(let reason):
+            """
+            -- lanes.backOff
+            WITH \(Query.newVersion)
+            INSERT INTO lanes (tenant_id, kind, key, parked_until, parked_by, refusals, version)
+            SELECT \(host.tenant), \(host.kind), \(host.key), now() + interval '1 second', \(reason), 1, version
+            FROM changed
+            ON CONFLICT (tenant_id, kind, key) DO UPDATE
+            SET parked_until = now() + interval '1 second' * 2 ^ lanes.refusals, parked_by = excluded.parked_by,
+                refusals = least(lanes.refusals + 1, \(Self.longestBackOff)), removed_at = NULL,
+                version = excluded.version
+            -- What was asked before is no news: many are under way when the first is refused.
+            WHERE lanes.parked_until IS NULL OR lanes.parked_until <= \(time)
             """
         case .proceed:
             """

@@ -55,12 +55,14 @@ import Testing
         #expect(try Self.signal(status, fields) == .proceed)
     }
 
-    @Test func `a refusal without a time says nothing, and neither does what the origin was not asked for`() throws {
-        for status in [429, 503] {
-            #expect(try Self.signal(status) == nil)
-            #expect(try Self.signal(status, [("Retry-After", "0")]) == nil)
-            #expect(try Self.signal(status, [("Retry-After", "soon")]) == nil)
+    @Test func `without a time 429 asks for patience and 503 says nothing`() throws {
+        for fields in [[], [("Retry-After", "0")], [("Retry-After", "soon")]] {
+            #expect(try Self.signal(429, fields) == .backOff(reason: "429"))
+            #expect(try Self.signal(503, fields) == nil)
         }
+    }
+
+    @Test func `what the origin was not asked for says nothing`() throws {
         #expect(try Self.signal(200, [], CacheStatus(forward: nil)) == nil)
         #expect(try Self.signal(429, [("Retry-After", "7")], CacheStatus(forward: nil)) == nil)
         var cache = CacheStatus(forward: .stale)

@@ -206,6 +206,33 @@ import Testing
         }
     }
 
+    // R35
+    @Test func `a host that names no time is left alone for twice as long each time, until it answers`() async throws {
+        try await StoreFixture.with { fixture in
+            let (queue, store) = (fixture.queue(), Self.store(fixture))
+            let refusal = Lane.Signal.backOff(reason: "429")
+            func expectRefusal(toLast seconds: Int64) async throws {
+                let before = Timestamp.now
+                #expect(try await queue.heed(refusal, of: Self.host, askedAt: before))
+                let until = try #require(try await store.lane(Self.host)?.parking?.until)
+                #expect(until >= before.advanced(by: .seconds(seconds)))
+                #expect(until <= Timestamp.now.advanced(by: .seconds(seconds)))
+            }
+            let start = Timestamp.now
+            try await expectRefusal(toLast: 1)
+            // Others were under way, here and on a node that has not heard of it.
+            #expect(try await queue.heed(refusal, of: Self.host, askedAt: start) == false)
+            _ = try await fixture.queue(1).heed(refusal, of: Self.host, askedAt: start)
+            for seconds in [2, 4, 8, 16, 32, 64, 128, 256, 256] as [Int64] {
+                try await Self.endParking(fixture)
+                try await expectRefusal(toLast: seconds)
+            }
+            try await Self.endParking(fixture)
+            #expect(try await queue.heed(.proceed, of: Self.host, askedAt: .now))
+            try await expectRefusal(toLast: 1)
+        }
+    }
+
     /// Lets the time pass that hosts are parked until, for all nodes.
     private static func endParking(_ fixture: StoreFixture) async throws {
         try await fixture.database.client.query(
