@@ -35,11 +35,13 @@ struct AuthenticationOffer: Equatable {
     ///
     /// A 401 speaks for the server and a 407 for the proxy; without the field that belongs to it, neither asks for
     /// anything. Unknown schemes are passed over (RFC 9110 §11.6).
-    static func all(in fields: HTTPFields, status: Int, server: Party, proxy: Party?) -> [AuthenticationOffer] {
+    static func all(
+        in fields: HTTPFields, status: Int, server: @autoclosure () -> Party, proxy: @autoclosure () -> Party?
+    ) -> [AuthenticationOffer] {
         switch status {
-        case 401: all(OfferedChallenge.all(of: .wwwAuthenticate, in: fields), from: server)
+        case 401: all(OfferedChallenge.all(of: .wwwAuthenticate, in: fields), from: server())
         case 407:
-            proxy.map { all(OfferedChallenge.all(of: .proxyAuthenticate, in: fields), from: $0) } ?? []
+            proxy().map { all(OfferedChallenge.all(of: .proxyAuthenticate, in: fields), from: $0) } ?? []
         default: []
         }
     }

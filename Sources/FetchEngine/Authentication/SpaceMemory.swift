@@ -51,6 +51,8 @@ struct SpaceMemory {
         case .httpBasic where space.isProxy, .httpBearer where space.isProxy, .httpDigest where space.isProxy:
             change(space, at: url) { $0.prefixes = ["/"] }
         case .httpBasic, .httpBearer:
+            // Most requests tell nothing new.
+            guard self.space(for: url) != space else { return }
             let path = url.path
             change(space, at: url) { $0.prefixes.insert(Self.directory(of: path)) }
         case .httpDigest:

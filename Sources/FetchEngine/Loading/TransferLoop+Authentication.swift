@@ -128,7 +128,8 @@ extension TransferLoop {
 
     private static func clientNonce() -> [UInt8] {
         var random = SystemRandomNumberGenerator()
-        return (0..<2).flatMap { _ in Array(String(random.next(), radix: 36).utf8) }
+        let bits: (UInt64, UInt64) = (random.next(), random.next())
+        return withUnsafeBytes(of: bits) { Base64.encode(Array($0)) }
     }
 
     private func negotiate(_ attempt: AuthenticationMachine.Attempt, of task: SessionTask) async -> Authorization? {
@@ -223,12 +224,13 @@ extension TransferLoop {
 
     /// Keeps what has convinced, and learns where it does (CRD-4).
     private func convinced(by response: Response, of task: SessionTask) async {
-        let nextNonce = Self.nextNonce(in: response)
         for attempt in task.load.authentication.convinced(status: response.status.code) {
             let place = Self.place(of: attempt.space, for: response.url, of: task)
             task.session.spaces.withLock { spaces in
                 spaces.convinced(attempt.space, at: place)
-                if let nextNonce, attempt.space.method == .httpDigest, !attempt.space.isProxy {
+                if attempt.space.method == .httpDigest, !attempt.space.isProxy,
+                    let nextNonce = Self.nextNonce(in: response)
+                {
                     spaces.renew(attempt.space, at: place, nonce: nextNonce)
                 }
             }

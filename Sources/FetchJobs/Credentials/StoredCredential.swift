@@ -84,6 +84,8 @@ extension ProtectionSpace {
         writer.member("isProxy", isProxy)
     }
 
+    package var json: RawJSON { RawJSON(JSONWriter.object(write)) }
+
     /// Reads a space; the check hears what is wrong with it.
     init?(reader: JSONReader) {
         let names: Set = ["host", "port", "protocol", "realm", "authenticationMethod"]

@@ -17,8 +17,9 @@ package struct Identifier<Kind: IdentifierKind>: Hashable, Sendable, CustomStrin
 
     /// The id that a text names, or nil when it is not of this kind or not in this form.
     package init?(_ text: some StringProtocol) {
-        let prefix = "\(Kind.prefix)_"
-        guard text.hasPrefix(prefix), let uuid = UUIDv7(base32: text.dropFirst(prefix.count).utf8) else { return nil }
+        var bytes = Array(text.utf8)[...]
+        for byte in Kind.prefix.utf8 { guard bytes.popFirst() == byte else { return nil } }
+        guard bytes.popFirst() == UInt8(ascii: "_"), let uuid = UUIDv7(base32: bytes) else { return nil }
         self.uuid = uuid
     }
 
@@ -89,6 +90,12 @@ package struct UUIDv7: Hashable, Sendable, Comparable {
     // MARK: base32
 
     private static let alphabet = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
+    /// What each character stands for; 32 for those that are not of the alphabet.
+    private static let digits: [UInt8] = {
+        var digits = [UInt8](repeating: 32, count: 256)
+        for (digit, character) in alphabet.enumerated() { digits[Int(character)] = UInt8(digit) }
+        return digits
+    }()
 
     /// 26 characters of five bits each, the first of which holds three.
     package var base32: String {
@@ -103,17 +110,15 @@ package struct UUIDv7: Hashable, Sendable, Comparable {
         }
     }
 
-    package init?(base32 text: some Sequence<UInt8>) {
+    package init?(base32 text: some Collection<UInt8>) {
+        guard text.count == 26, let first = text.first, Self.digits[Int(first)] < 8 else { return nil }
         var (high, low): (UInt64, UInt64) = (0, 0)
-        var count = 0
         for character in text {
-            guard let digit = Self.alphabet.firstIndex(of: character) else { return nil }
-            guard count < 26, count > 0 || digit < 8 else { return nil }
+            let digit = UInt64(Self.digits[Int(character)])
+            guard digit < 32 else { return nil }
             high = high << 5 | low >> 59
-            low = low << 5 | UInt64(digit)
-            count += 1
+            low = low << 5 | digit
         }
-        guard count == 26 else { return nil }
         self.init(high: high, low: low)
     }
 }

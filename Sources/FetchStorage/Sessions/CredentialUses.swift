@@ -9,11 +9,12 @@ import Synchronization
 ///
 /// No load waits for it: what is noted while a statement is under way goes with the next one.
 package final class CredentialUses: Service {
-    struct New: Sendable, Hashable {
+    struct New: Sendable, Equatable {
         let tenant: Tenant.ID
         let credential: StoredCredential.ID
         let job: Job.ID?
-        let space: ProtectionSpace
+        /// As it is written.
+        let space: RawJSON
     }
 
     /// How many may wait for a database that is away.
@@ -81,7 +82,7 @@ package final class CredentialUses: Service {
                 \(uses.map(\.tenant)),
                 \(uses.map(\.credential)),
                 \(uses.map(\.job)),
-                \(uses.map { RawJSON(JSONWriter.object($0.space.write)) })
+                \(uses.map(\.space))
             ) AS input (tenant_id, credential_id, job_id, space)
             """
         )

@@ -10,6 +10,8 @@ final class PostgresCredentialStorage: CredentialStorage {
     private struct Held: Sendable {
         let stored: StoredCredential
         let credential: Credential
+        /// Its protection space, as it is written for each use.
+        let space: RawJSON
     }
 
     private struct State {
@@ -63,7 +65,9 @@ final class PostgresCredentialStorage: CredentialStorage {
         guard state.withLock({ contents.version > $0.known }) else { return }
         var spaces: [ProtectionSpace: [Held]] = [:]
         for entry in contents.entries {
-            let held = Held(stored: entry.stored, credential: try await table.open(entry, of: session.tenant))
+            let held = Held(
+                stored: entry.stored, credential: try await table.open(entry, of: session.tenant),
+                space: entry.stored.space.json)
             spaces[entry.stored.space, default: []].append(held)
         }
         let now = spaces
@@ -110,7 +114,7 @@ final class PostgresCredentialStorage: CredentialStorage {
     nonisolated(nonsending) func defaultCredential(for space: ProtectionSpace, task: SessionTask) async -> Credential? {
         guard let held = await held(for: space).first(where: { $0.stored.isDefault }) else { return nil }
         let job = task.taskDescription.flatMap { Job.ID($0) }
-        uses.note(.init(tenant: session.tenant, credential: held.stored.id, job: job, space: space))
+        uses.note(.init(tenant: session.tenant, credential: held.stored.id, job: job, space: held.space))
         return held.credential
     }
 

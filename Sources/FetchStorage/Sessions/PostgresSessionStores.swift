@@ -62,7 +62,7 @@ package final class PostgresSessionStores: SessionStores {
     ) async throws(StoreError) -> Credential? {
         try await StoreError.wrap {
             guard let entry = try await credentialTable.find(id, of: tenant) else { return nil }
-            credentialUses.note(.init(tenant: tenant, credential: id, job: job, space: entry.stored.space))
+            credentialUses.note(.init(tenant: tenant, credential: id, job: job, space: entry.stored.space.json))
             return try await credentialTable.open(entry, of: tenant)
         }
     }

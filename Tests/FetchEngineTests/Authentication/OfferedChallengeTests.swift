@@ -72,8 +72,9 @@ import Testing
         var fields = HTTPFields()
         for line in lines { fields.append(HTTPField(name: .wwwAuthenticate, value: line)) }
         fields.append(HTTPField(name: .proxyAuthenticate, value: "Basic realm=\"gate\""))
+        let url = try URLRecord("https://Host.example/p")
         return AuthenticationOffer.all(
-            in: fields, status: status, server: .init(server: try URLRecord("https://Host.example/p")),
+            in: fields, status: status, server: .init(server: url),
             proxy: .init(host: "proxy.example", port: 3128, scheme: "http", isProxy: true))
     }
 
