@@ -1012,11 +1012,11 @@ CREATE INDEX jobs_default_group ON public.jobs_default USING btree (tenant_id, g
 
 COMMENT ON INDEX public.jobs_default_group IS 'jobs.list of a group, groups.counts';
 
-CREATE INDEX jobs_host ON ONLY public.jobs USING btree (tenant_id, host, id);
+CREATE INDEX jobs_host ON ONLY public.jobs USING btree (tenant_id, host, id) WHERE (host IS NOT NULL);
 
 COMMENT ON INDEX public.jobs_host IS 'jobs.list of a host';
 
-CREATE INDEX jobs_default_host ON public.jobs_default USING btree (tenant_id, host, id);
+CREATE INDEX jobs_default_host ON public.jobs_default USING btree (tenant_id, host, id) WHERE (host IS NOT NULL);
 
 COMMENT ON INDEX public.jobs_default_host IS 'jobs.list of a host';
 

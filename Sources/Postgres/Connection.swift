@@ -27,6 +27,13 @@ package actor Connection: QueryRunner {
         ///
         /// Off for a pooler in transaction mode.
         package var preparesStatements = true
+        /// Plans each prepared statement once, whatever its parameters.
+        ///
+        /// For statements that run all the time: planning them anew costs about as much as running them. The plan may
+        /// be made while the tables are empty and must do when they are full: no table is read as a whole, and the
+        /// statement itself has to leave no choice but keys (`CROSS JOIN LATERAL (… OFFSET 0)`). Needs
+        /// ``preparesStatements``.
+        package var plansOnce = false
         /// How long making the connection may take.
         package var connectTimeout: Duration = .seconds(10)
         /// How long an answer may take before the connection is given up.
@@ -45,12 +52,16 @@ package actor Connection: QueryRunner {
             ]
             // No statement of ours runs long enough to be worth compiling, and to try costs some hundred milliseconds. A
             // pooler refuses the setting; before the connection string, so that its own options count.
-            if preparesStatements { settings.insert(("options", "-c jit=off"), at: 0) }
+            if preparesStatements { settings.insert(("options", options), at: 0) }
             let keywords = settings.map { strdup($0.0) }
             let values = settings.map { strdup($0.1) }
             defer { (keywords + values).forEach { free($0) } }
             return PQconnectStartParams(
                 keywords.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 1)
+        }
+
+        private var options: String {
+            "-c jit=off" + (plansOnce ? " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off" : "")
         }
     }
 

@@ -40,8 +40,13 @@ extension Query {
             INSERT INTO flow_blocks (tenant_id, flow, job_id)
             SELECT s.tenant_id, s.flow, s.job_id
             FROM \(source) s
-            JOIN lanes l ON l.tenant_id = s.tenant_id AND l.kind = 'flow' AND l.key = s.flow
-            WHERE s.flow IS NOT NULL AND s.state = 'failed' AND l.blocks
+            CROSS JOIN LATERAL (
+                SELECT
+                FROM lanes l
+                WHERE l.tenant_id = s.tenant_id AND l.kind = 'flow' AND l.key = s.flow AND l.blocks
+                OFFSET 0
+            ) AS l
+            WHERE s.flow IS NOT NULL AND s.state = 'failed'
             ON CONFLICT DO NOTHING
         )
         """

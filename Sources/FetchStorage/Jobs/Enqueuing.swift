@@ -22,6 +22,7 @@ struct Enqueuing: Sendable {
 
     init(
         client: Client,
+        plannedOnce: Client,
         keys: TenantKeys,
         node: Node.ID,
         lanes: KnownLanes,
@@ -33,7 +34,8 @@ struct Enqueuing: Sendable {
         self.lanes = lanes
         self.quotas = quotas
         let statements = Statements(
-            client: client, node: node, lanes: lanes, quotas: quotas, dispatch: dispatch, announce: announce)
+            client: client, plannedOnce: plannedOnce, node: node, lanes: lanes, quotas: quotas, dispatch: dispatch,
+            announce: announce)
         self.statements = statements
         plain = Batcher(maximumItems: 500) { try await statements.insert($0) }
         checked = Batcher(maximumItems: 500) { try await statements.insertChecked($0) }
@@ -76,6 +78,7 @@ struct Enqueuing: Sendable {
 
     struct Statements: Sendable {
         let client: Client
+        let plannedOnce: Client
         let node: Node.ID
         let lanes: KnownLanes
         let quotas: WaitingQuotas?
@@ -86,7 +89,7 @@ struct Enqueuing: Sendable {
             let reserved = dispatch?.reserve(submissions.count) ?? 0
             let stores: Rows
             do {
-                stores = try await client.query(
+                stores = try await plannedOnce.query(
                     """
                     -- jobs.enqueue
                     WITH input AS (
@@ -117,9 +120,14 @@ struct Enqueuing: Sendable {
                             CASE WHEN is_claimed THEN now() END
                         FROM input
                     )
-                    SELECT tenant_id, session_id, cookies_version, credentials_version, cache_version
-                    FROM session_stores
-                    WHERE session_id = \(TenantSession.ID.default) AND tenant_id IN (SELECT tenant_id FROM input)
+                    SELECT s.*
+                    FROM (SELECT DISTINCT tenant_id FROM input) AS tenant
+                    CROSS JOIN LATERAL (
+                        SELECT s.tenant_id, s.session_id, s.cookies_version, s.credentials_version, s.cache_version
+                        FROM session_stores s
+                        WHERE s.tenant_id = tenant.tenant_id AND s.session_id = \(TenantSession.ID.default)
+                        OFFSET 0
+                    ) AS s
                     """
                 )
             } catch {

@@ -4,6 +4,7 @@ package import Postgres
 /// The job store in PostgreSQL.
 package struct PostgresJobStore: JobStore {
     let client: Client
+    private let plannedOnce: Client
     private let enqueuing: Enqueuing
     let dispatch: (any DirectDispatch)?
     private let finished: FinishedJobs
@@ -12,6 +13,7 @@ package struct PostgresJobStore: JobStore {
     private let lanes: KnownLanes
 
     /// - Parameters:
+    ///   - plannedOnce: The connections for what runs for every job.
     ///   - keys: What credentials that come with jobs are sealed with.
     ///   - node: This process.
     ///   - lanes: What this node knows of them.
@@ -21,6 +23,7 @@ package struct PostgresJobStore: JobStore {
     ///   - announce: Tells other nodes that there is something to do.
     package init(
         client: Client,
+        plannedOnce: Client,
         keys: TenantKeys,
         node: Node.ID,
         lanes: KnownLanes,
@@ -30,14 +33,15 @@ package struct PostgresJobStore: JobStore {
         announce: @escaping @Sendable () -> Void
     ) {
         self.client = client
+        self.plannedOnce = plannedOnce
         self.node = node
         self.lanes = lanes
         self.dispatch = dispatch
         self.finished = finished
         self.announce = announce
         enqueuing = Enqueuing(
-            client: client, keys: keys, node: node, lanes: lanes, quotas: quotas, dispatch: dispatch,
-            announce: announce)
+            client: client, plannedOnce: plannedOnce, keys: keys, node: node, lanes: lanes, quotas: quotas,
+            dispatch: dispatch, announce: announce)
     }
 
     package func enqueue(_ jobs: [NewJob]) async throws(StoreError) -> [Enqueued] {
@@ -53,7 +57,7 @@ package struct PostgresJobStore: JobStore {
 
     package func job(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job? {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await plannedOnce.query(
                 """
                 -- jobs.find
                 SELECT j.spec, j.created_at, \(Query.jobState), q.claimed_at, q.cancelling,
@@ -68,7 +72,7 @@ package struct PostgresJobStore: JobStore {
             guard let row = rows.first else { return nil }
             var job = try Job(row: row, id: id, tenant: tenant)
             // Afterwards, so that a final job has all of its attempts.
-            let attempts = try await client.query(
+            let attempts = try await plannedOnce.query(
                 """
                 -- jobs.attempts
                 SELECT number, started_at, finished_at, state, error_name, status, next_at, metrics

@@ -27,7 +27,7 @@ extension PostgresWorkQueue {
     ///
     /// When none is known, the first that is found has the whole claim.
     private func claim(_ step: ClaimWalk.Step) async throws -> Rows {
-        try await client.query(
+        try await plannedOnce.query(
             """
             -- queue.claim
             WITH RECURSIVE found AS (
@@ -89,9 +89,19 @@ extension PostgresWorkQueue {
                     OFFSET 0
                 ) AS j
             ) ON true
-            LEFT JOIN session_stores t ON t.tenant_id = c.tenant_id AND t.session_id = \(TenantSession.ID.default)
-            LEFT JOIN session_stores s
-                ON s.tenant_id = c.tenant_id AND s.session_id = coalesce(c.session_id, \(TenantSession.ID.default))
+            LEFT JOIN LATERAL (
+                SELECT t.credentials_version
+                FROM session_stores t
+                WHERE t.tenant_id = c.tenant_id AND t.session_id = \(TenantSession.ID.default)
+                OFFSET 0
+            ) AS t ON true
+            LEFT JOIN LATERAL (
+                SELECT s.cookies_version, s.cache_version
+                FROM session_stores s
+                WHERE s.tenant_id = c.tenant_id
+                    AND s.session_id = coalesce(c.session_id, \(TenantSession.ID.default))
+                OFFSET 0
+            ) AS s ON true
             ORDER BY c.rank, c.run_at, c.job_id
             """
         )
@@ -111,6 +121,16 @@ extension Query {
             AND q.tenant_id > \(after) AND q.tenant_id < \(before)
         ORDER BY q.tenant_id, q.rank, q.run_at, q.job_id
         LIMIT 1
+        """
+    }
+
+    /// The lane of a kind, quoted, that a due job is in.
+    fileprivate static func lane(_ kind: Query, _ key: Query) -> Query {
+        """
+        SELECT l.paused, l.is_limited, l.parked_until
+        FROM lanes l
+        WHERE l.tenant_id = due.tenant_id AND l.kind = \(kind) AND l.key = \(key)
+        OFFSET 0
         """
     }
 
@@ -140,9 +160,11 @@ extension Query {
                         OR (host.is_limited OR host.parked_until IS NOT NULL) AND NOT due.in_host THEN 'host'
                 END AS gate
             FROM due
-            JOIN jobs j ON j.tenant_id = due.tenant_id AND j.id = due.job_id
-            LEFT JOIN lanes flow ON flow.tenant_id = due.tenant_id AND flow.kind = 'flow' AND flow.key = due.flow
-            LEFT JOIN lanes host ON host.tenant_id = due.tenant_id AND host.kind = 'host' AND host.key = j.host
+            CROSS JOIN LATERAL (
+                SELECT j.host FROM jobs j WHERE j.tenant_id = due.tenant_id AND j.id = due.job_id OFFSET 0
+            ) AS j
+            LEFT JOIN LATERAL (\(lane("'flow'", "due.flow"))) AS flow ON true
+            LEFT JOIN LATERAL (\(lane("'host'", "j.host"))) AS host ON true
         ), claimed AS (
             UPDATE queue q
             SET node_id = CASE WHEN judged.gate IS NULL THEN \(node) END,

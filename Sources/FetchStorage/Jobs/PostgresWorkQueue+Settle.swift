@@ -38,12 +38,13 @@ extension PostgresWorkQueue {
                     tenant_id, job_id, claim, state, started_at, finished_at, status, response, error_name, error,
                     redirects, challenges, file, metrics, body, blob_id, body_bytes, body_digest, delivery_id
                 )
-            ), settled AS (
+            ), settled AS MATERIALIZED (
+                SELECT held.*, input.*
+                FROM input
+                \(Query.held(at: node))
+            ), gone AS (
                 DELETE FROM queue q
-                USING input
-                WHERE q.tenant_id = input.tenant_id AND q.job_id = input.job_id AND q.claim = input.claim
-                    AND q.node_id = \(node)
-                RETURNING q.endpoint_id, q.session_id, q.flow, input.*
+                WHERE q.ctid = ANY (ARRAY(SELECT row_id FROM settled))
             ), result AS (
                 INSERT INTO results (
                     tenant_id, job_id, state, started_at, finished_at, status, response, error_name, error, redirects,
@@ -71,8 +72,13 @@ extension PostgresWorkQueue {
                 INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, session_id, event)
                 SELECT s.tenant_id, s.delivery_id, e.id, s.job_id, s.session_id, \(WebhookEvent.jobFinished)
                 FROM settled s
-                JOIN webhook_endpoints e ON e.tenant_id = s.tenant_id AND e.id = s.endpoint_id
-                WHERE \(WebhookEvent.jobFinished) = ANY (e.events)
+                CROSS JOIN LATERAL (
+                    SELECT e.id
+                    FROM webhook_endpoints e
+                    WHERE e.tenant_id = s.tenant_id AND e.id = s.endpoint_id
+                        AND \(WebhookEvent.jobFinished) = ANY (e.events)
+                    OFFSET 0
+                ) AS e
             )
             SELECT job_id FROM settled
             """

@@ -4,6 +4,7 @@ package import Postgres
 /// The work queue in PostgreSQL, as one node sees it.
 package struct PostgresWorkQueue: WorkQueue {
     let client: Client
+    let plannedOnce: Client
     let keys: TenantKeys
     let presence: NodePresence
     var node: Node.ID { presence.id }
@@ -30,6 +31,7 @@ package struct PostgresWorkQueue: WorkQueue {
     }
 
     /// - Parameters:
+    ///   - plannedOnce: The connections for what runs for every job.
     ///   - keys: What credentials that come with jobs are sealed with.
     ///   - presence: This process, and how others reach it.
     ///   - lease: How long a node keeps its jobs without a sign of life (REL-2).
@@ -40,6 +42,7 @@ package struct PostgresWorkQueue: WorkQueue {
     ///   - finished: Hears of every job that has reached its final state here.
     package init(
         client: Client,
+        plannedOnce: Client,
         keys: TenantKeys,
         presence: NodePresence,
         lease: Duration = .seconds(15),
@@ -53,6 +56,7 @@ package struct PostgresWorkQueue: WorkQueue {
         self.quotas = quotas
         self.neighbours = neighbours
         self.client = client
+        self.plannedOnce = plannedOnce
         self.keys = keys
         self.presence = presence
         let node = presence.id
@@ -60,11 +64,11 @@ package struct PostgresWorkQueue: WorkQueue {
         self.maximumCrashes = Int16(clamping: max(1, maximumCrashes))
         self.finished = finished
         settling = Batcher(maximumItems: 500) { settlements in
-            let settled = try await Self.settle(settlements, client: client, node: node)
+            let settled = try await Self.settle(settlements, client: plannedOnce, node: node)
             finished.finish(settled)
             return settlements.map { settled.contains($0.job.id) }
         }
-        beginning = Batcher(maximumItems: 500) { try await Self.begin($0, client: client, node: node) }
+        beginning = Batcher(maximumItems: 500) { try await Self.begin($0, client: plannedOnce, node: node) }
         retrying = Batcher(maximumItems: 500) { try await Self.retry($0, client: client, node: node) }
     }
 
@@ -113,14 +117,34 @@ package struct PostgresWorkQueue: WorkQueue {
             -- queue.begin
             UPDATE queue q
             SET begun = true
-            FROM unnest(\(jobs.map(\.tenant)), \(jobs.map(\.id)), \(jobs.map(\.claim)))
-                AS held (tenant_id, job_id, claim)
-            WHERE q.tenant_id = held.tenant_id AND q.job_id = held.job_id AND q.claim = held.claim
-                AND q.node_id = \(node)
+            WHERE q.ctid = ANY (ARRAY(
+                SELECT held.row_id
+                FROM unnest(\(jobs.map(\.tenant)), \(jobs.map(\.id)), \(jobs.map(\.claim)))
+                    AS input (tenant_id, job_id, claim)
+                \(Query.held(at: node))
+            ))
             RETURNING q.job_id
             """
         )
         let begun = Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })
         return jobs.map { begun.contains($0.id) }
+    }
+}
+
+extension Query {
+    /// Joins `input`, which has the columns `tenant_id`, `job_id` and `claim`, with the rows that a node still holds
+    /// under those claims, as `held`; locks them.
+    ///
+    /// Each by its key: left to choose, the planner may read all that runs anywhere.
+    static func held(at node: Node.ID) -> Query {
+        """
+        CROSS JOIN LATERAL (
+            SELECT q.ctid AS row_id, q.endpoint_id, q.session_id, q.flow
+            FROM queue q
+            WHERE q.tenant_id = input.tenant_id AND q.job_id = input.job_id AND q.claim = input.claim
+                AND q.node_id = \(node)
+            FOR UPDATE
+        ) AS held
+        """
     }
 }

@@ -12,9 +12,16 @@ final class Places: Sendable {
         var isClosed = false
     }
 
+    private let count: Int
     private let state: Mutex<State>
 
-    init(count: Int) { state = Mutex(State(free: count)) }
+    init(count: Int) {
+        self.count = count
+        state = Mutex(State(free: count))
+    }
+
+    /// Jobs wait, and there is room for few of them.
+    var areScarce: Bool { state.withLock { $0.hasBacklog && $0.free < count / 8 } }
 
     /// Takes up to `count` places for jobs that are being stored; none while jobs wait.
     func reserve(upTo count: Int) -> Int {

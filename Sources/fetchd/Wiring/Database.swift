@@ -10,6 +10,10 @@ struct Database: Sendable {
     /// Nil when the database is an external one.
     let cluster: PrivateCluster?
     let client: Client
+    /// For the statements that run for every job; the same as the others where statements cannot be kept prepared.
+    let plannedOnce: Client
+    /// Each once.
+    var clients: [Client] { client === plannedOnce ? [client] : [client, plannedOnce] }
     let loop: EventLoop
     private let configuration: Client.Configuration
 
@@ -36,6 +40,12 @@ struct Database: Sendable {
         configuration.directConnectionString = settings.directDatabaseURL
         self.configuration = configuration
         client = Client(configuration, loop: loop, logger: logger)
+        guard configuration.connection.preparesStatements else {
+            plannedOnce = client
+            return
+        }
+        configuration.connection.plansOnce = true
+        plannedOnce = Client(configuration, loop: loop, logger: logger)
     }
 
     /// Returns when the database answers.
@@ -88,7 +98,7 @@ struct Database: Sendable {
     private func run(_ body: (Database) async throws -> Void) async throws {
         try await waitUntilReady()
         let result = await Result { try await body(self) }
-        await client.close()
+        for client in clients { await client.close() }
         try result.get()
     }
 }

@@ -69,7 +69,8 @@ private struct RunningNode {
 
         // What no client waits for asks these; what it finds to stop, the node hears of with its next pulse.
         let quietJobs = PostgresJobStore(
-            client: database.client, keys: keys, node: id, lanes: lanes, dispatch: nil, finished: finished, announce: {}
+            client: database.client, plannedOnce: database.plannedOnce, keys: keys, node: id, lanes: lanes,
+            dispatch: nil, finished: finished, announce: {}
         )
         let quietSessions = PostgresSessionStore(client: database.client, jobs: quietJobs)
         let groups = PostgresGroupStore(client: database.client)
@@ -91,9 +92,9 @@ private struct RunningNode {
         let dispatcher = Dispatcher(
             configuration: settings.dispatcher,
             queue: PostgresWorkQueue(
-                client: database.client, keys: keys, presence: presence, lease: settings.dispatcher.lease,
-                maximumCrashes: settings.dispatcher.maximumCrashes, lanes: lanes, quotas: quotas,
-                neighbours: neighbours, finished: finished
+                client: database.client, plannedOnce: database.plannedOnce, keys: keys, presence: presence,
+                lease: settings.dispatcher.lease, maximumCrashes: settings.dispatcher.maximumCrashes, lanes: lanes,
+                quotas: quotas, neighbours: neighbours, finished: finished
             ),
             runner: runner,
             courier: courier,
@@ -107,6 +108,7 @@ private struct RunningNode {
         let notices = Notices(client: database.client) { await dispatcher.look() }
         let storedJobs = PostgresJobStore(
             client: database.client,
+            plannedOnce: database.plannedOnce,
             keys: keys,
             node: id,
             lanes: lanes,
@@ -166,10 +168,11 @@ private struct RunningNode {
             leftovers: PostgresLeftoverStore(client: database.client), retention: settings.retention, blobs: blobs,
             catalog: catalog, area: area, uploads: uploads, logger: logger)
         let watch = DatabaseWatch(client: database.client, patience: settings.databasePatience)
-        services = [
-            database.client, watch, stores.cacheKeeper, stores.credentialUses, dispatcher, ephemeral, keeper,
-            scheduleKeeper, courier, notices, quotas, janitor, server,
+        let others: [any Service] = [
+            watch, stores.cacheKeeper, stores.credentialUses, dispatcher, ephemeral, keeper, scheduleKeeper, courier,
+            notices, quotas, janitor, server,
         ]
+        services = database.clients + others
     }
 
     /// A directory, unless the operator has named an object store.

@@ -24,6 +24,7 @@ struct StoreFixture {
     func store(_ node: Int = 0, dispatch: (any DirectDispatch)? = nil) -> PostgresJobStore {
         PostgresJobStore(
             client: database.client,
+            plannedOnce: database.plannedOnce,
             keys: keys,
             node: nodes[node],
             lanes: lanes[node],
@@ -37,7 +38,8 @@ struct StoreFixture {
         let presence = NodePresence(id: nodes[node])
         presence.listens(at: url)
         return PostgresWorkQueue(
-            client: database.client, keys: keys, presence: presence, lanes: lanes[node], finished: finished)
+            client: database.client, plannedOnce: database.plannedOnce, keys: keys, presence: presence,
+            lanes: lanes[node], finished: finished)
     }
 
     func count(_ table: Query) async throws -> Int64 {

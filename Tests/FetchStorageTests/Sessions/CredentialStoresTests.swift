@@ -123,7 +123,7 @@ import Testing
             await storage.setDefault(Credential(bearerToken: canary, persistence: .permanent), for: bearer)
             let keys = TenantKeys(client: fixture.database.client, ring: fixture.ring)
             let store = PostgresJobStore(
-                client: fixture.database.client, keys: keys, node: Node.ID(),
+                client: fixture.database.client, plannedOnce: fixture.database.plannedOnce, keys: keys, node: Node.ID(),
                 lanes: KnownLanes(client: fixture.database.client), dispatch: nil,
                 finished: FinishedJobs(), announce: {})
             let spec = try JobSpec.make(url: "http://u:\(canary)@origin.example/")
@@ -140,7 +140,8 @@ import Testing
             }
             // And yet the job that is claimed has it.
             let queue = PostgresWorkQueue(
-                client: fixture.database.client, keys: keys, presence: NodePresence(),
+                client: fixture.database.client, plannedOnce: fixture.database.plannedOnce, keys: keys,
+                presence: NodePresence(),
                 lanes: KnownLanes(client: fixture.database.client), finished: FinishedJobs())
             let claimed = try #require(try await queue.claim(limit: 1).first)
             #expect(claimed.spec == spec)

@@ -11,7 +11,8 @@ import Testing
         _ fixture: StoreFixture, _ quotas: WaitingQuotas, node: Int = 0, dispatch: (any DirectDispatch)? = nil
     ) -> PostgresJobStore {
         PostgresJobStore(
-            client: fixture.database.client, keys: fixture.keys, node: fixture.nodes[node], lanes: fixture.lanes[node],
+            client: fixture.database.client, plannedOnce: fixture.database.plannedOnce, keys: fixture.keys,
+            node: fixture.nodes[node], lanes: fixture.lanes[node],
             quotas: quotas, dispatch: dispatch, finished: fixture.finished, announce: {})
     }
 
@@ -90,7 +91,8 @@ import Testing
             let quotas = quotas(fixture)
             let store = store(fixture, quotas)
             let queue = PostgresWorkQueue(
-                client: fixture.database.client, keys: fixture.keys, presence: NodePresence(id: fixture.nodes[0]),
+                client: fixture.database.client, plannedOnce: fixture.database.plannedOnce, keys: fixture.keys,
+                presence: NodePresence(id: fixture.nodes[0]),
                 lanes: fixture.lanes[0], quotas: quotas, finished: fixture.finished)
             _ = try await queue.pulse()
             #expect(try await takes(try jobs(3), store))
