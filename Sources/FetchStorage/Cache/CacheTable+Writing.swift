@@ -62,16 +62,19 @@ extension CacheTable {
                     \(items.map(\.body.blob)),
                     \(items.map(\.entry.cost)),
                     \(items.map(\.entry.responseTime.timestamp)),
+                    \(items.map(\.entry.requestTime.timestamp)),
                     \(items.map(\.entry.timeSinceRequest))
                 ) AS answer (
                     tenant_id, session_id, key, selection, id, varied_names, url, host, tags, entry, body, blob_id,
-                    cost, responded_at, time_since_request
+                    cost, responded_at, requested_at, time_since_request
                 )
             ), \(locked("answer")), input AS MATERIALIZED (
                 SELECT a.*
                 FROM answer a
                 LEFT JOIN locked s ON s.tenant_id = a.tenant_id AND s.session_id = a.session_id
-                WHERE s.cache_purged_at IS NULL OR s.cache_purged_at < now() - a.time_since_request
+                WHERE s.cache_purged_at IS NULL
+                    -- The node's clock may be another, and the statement may have waited: the earlier is right enough.
+                    OR s.cache_purged_at < least(a.requested_at, now() - a.time_since_request)
             ), crowd AS MATERIALIZED (
                 SELECT e.tenant_id, e.session_id, e.key, e.selection, e.blob_id, i.selection AS new_selection,
                     e.varied_names <> i.varied_names
