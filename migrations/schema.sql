@@ -333,7 +333,8 @@ CREATE TABLE public.api_keys (
     name text NOT NULL,
     secret_mac bytea NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    revoked_at timestamp with time zone
+    revoked_at timestamp with time zone,
+    is_admin boolean DEFAULT false NOT NULL
 );
 
 CREATE TABLE public.attempts (

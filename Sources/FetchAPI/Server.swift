@@ -40,6 +40,7 @@ package struct Server: Service {
         package let schedules: any ScheduleStore
         package let groups: any GroupStore
         package let keys: any KeyStore
+        package let tenants: any TenantStore
         package let cookies: any CookieStore
         package let cache: any CacheStore
         package let credentials: any CredentialStore
@@ -69,6 +70,7 @@ package struct Server: Service {
             schedules: any ScheduleStore,
             groups: any GroupStore,
             keys: any KeyStore,
+            tenants: any TenantStore,
             cookies: any CookieStore,
             cache: any CacheStore,
             credentials: any CredentialStore,
@@ -94,6 +96,7 @@ package struct Server: Service {
             self.schedules = schedules
             self.groups = groups
             self.keys = keys
+            self.tenants = tenants
             self.cookies = cookies
             self.cache = cache
             self.credentials = credentials
@@ -166,6 +169,7 @@ package struct Server: Service {
             + ScheduleRoutes(schedules: ports.schedules, sessions: sessions, endpoints: known, holds: holds).routes
             + LaneRoutes(lanes: ports.lanes, kind: .host).routes
             + LaneRoutes(lanes: ports.lanes, kind: .flow).routes + QueueRoutes(lanes: ports.lanes).routes
+            + TenantRoutes(tenants: ports.tenants).routes
             + StatisticsRoute(statistics: ports.statistics).routes
             + SessionRoutes(
                 sessions: ports.sessions, snapshots: ports.snapshots, known: sessions, endpoints: known,

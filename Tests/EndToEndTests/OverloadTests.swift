@@ -70,6 +70,27 @@ import Testing
         }
     }
 
+    // R3
+    @Test func `an operator's key changes what a tenant may have waiting while nodes run, and no other key does`()
+        async throws
+    {
+        try await ServiceProcess.Place.with(allowing: []) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create", "--admin"))
+            let body = #"{"request": "data:,x"}"#
+            #expect(try await service.request(.post, "/v1/queue/pause").status == 200)
+            #expect(try await service.request(.post, "/v1/jobs", body: body).status == 202)
+            let path = "/v1/admin/tenants/default"
+            let changed = try await service.request(.patch, path, body: #"{"maximumWaitingJobs": 1}"#)
+            #expect(member(changed.json, "maximumWaitingJobs") == 1)
+            try await until { try await service.request(.post, "/v1/jobs", body: body).status == 429 }
+            #expect(try await place.run("tenants", "list").contains("default  weight 1  at most 1 jobs waiting"))
+            #expect(try await service.stop() == 0)
+            let other = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            #expect(try await other.request(.get, path).status == 403)
+            #expect(try await other.stop() == 0)
+        }
+    }
+
     // R3, REL-11
     @Test func `while nothing can be stored, no more jobs run than there are places for twice`() async throws {
         let origin = try answering()

@@ -61,6 +61,7 @@ struct TestServer {
             schedules: schedules,
             groups: groups,
             keys: keys,
+            tenants: MemoryTenantStore(["default", "crawler", "a/b"]),
             cookies: cookies,
             cache: cache,
             credentials: credentials,

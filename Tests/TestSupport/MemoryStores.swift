@@ -29,13 +29,13 @@ package final class MemoryKeyStore: KeyStore {
         }
     }
 
-    package func create(name: String, tenant: String) async throws(StoreError) -> (APIKey, APIKeyToken) {
+    package func create(name: String, tenant: String, isAdmin: Bool) async throws(StoreError) -> (APIKey, APIKeyToken) {
         state.withLock { state in
             let owner =
                 state.tenants[tenant]
                 ?? Tenant(id: Tenant.ID(rawValue: Int64(state.tenants.count + 1)), name: tenant)
             state.tenants[tenant] = owner
-            let key = APIKey(id: APIKey.ID(), tenant: owner.id, name: name, createdAt: .now)
+            let key = APIKey(id: APIKey.ID(), tenant: owner.id, name: name, isAdmin: isAdmin, createdAt: .now)
             let token = APIKeyToken(id: key.id)
             state.keys[key.id] = Stored(key: key, secret: token.secret)
             return (key, token)
@@ -57,6 +57,7 @@ package final class MemoryKeyStore: KeyStore {
                 id: id,
                 tenant: stored.key.tenant,
                 name: stored.key.name,
+                isAdmin: stored.key.isAdmin,
                 createdAt: stored.key.createdAt,
                 revokedAt: .now
             )

@@ -67,6 +67,9 @@ struct Responder: HTTPResponder {
         switch route.handler {
         case .open(let handler): return try await handler(call)
         case .tenant(let handler): return try await handler(call, try await authenticator.tenant(of: call))
+        case .admin(let handler):
+            try await authenticator.requireAdmin(call)
+            return try await handler(call)
         }
     }
 

@@ -9,6 +9,8 @@ struct Route: Sendable {
         case open(@Sendable (Call) async throws -> Response)
         /// For whom an API key speaks for.
         case tenant(@Sendable (Call, Tenant.ID) async throws -> Response)
+        /// For whom a key of an operator speaks for.
+        case admin(@Sendable (Call) async throws -> Response)
     }
 
     let method: HTTPRequest.Method
@@ -30,6 +32,16 @@ struct Route: Sendable {
         self.method = method
         self.path = path
         self.handler = .tenant(handler)
+    }
+
+    init(
+        _ method: HTTPRequest.Method,
+        _ path: String,
+        admin handler: @escaping @Sendable (Call) async throws -> Response
+    ) {
+        self.method = method
+        self.path = path
+        self.handler = .admin(handler)
     }
 }
 

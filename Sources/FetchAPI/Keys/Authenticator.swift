@@ -26,11 +26,18 @@ final class Authenticator: Sendable {
     }
 
     /// The tenant that a request's bearer token speaks for.
-    func tenant(of call: Call) async throws -> Tenant.ID {
+    func tenant(of call: Call) async throws -> Tenant.ID { try await key(of: call).tenant }
+
+    /// Refuses a request whose bearer token does not speak for an operator.
+    func requireAdmin(_ call: Call) async throws {
+        guard try await key(of: call).isAdmin else { throw Problem(.adminRequired) }
+    }
+
+    private func key(of call: Call) async throws -> APIKey {
         guard let field = call.headers[.authorization] else { throw Self.unauthorized }
         let scheme = field.prefix(7)
         guard scheme.lowercased() == "bearer " else { throw Self.unauthorized }
-        return try await key(of: field.dropFirst(7), from: call).tenant
+        return try await key(of: field.dropFirst(7), from: call)
     }
 
     /// The key that a token proves.

@@ -3,7 +3,7 @@ import HTTPTypes
 /// The stable name of a kind of problem; `openapi.yaml` lists the same ones.
 enum ProblemCode: String, Sendable, CaseIterable {
     case malformedRequest, malformedJSON, invalidParameter, invalidIdempotencyKey
-    case unauthorized, forbidden
+    case unauthorized, adminRequired, forbidden
     case notFound, methodNotAllowed, requestTimeout, jobNotFinal, jobNotRetriable, jobNotWaiting
     case blobInUse, bodyNotWanted, uploadOffsetMismatch
     case sessionInvalidated, sessionNotInvalidated, sessionIdentifierInUse, sessionHasNoSnapshot
@@ -18,7 +18,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         switch self {
         case .malformedRequest, .malformedJSON, .invalidParameter, .invalidIdempotencyKey, .digestMismatch: .badRequest
         case .unauthorized: .unauthorized
-        case .forbidden: .forbidden
+        case .adminRequired, .forbidden: .forbidden
         case .notFound: .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .requestTimeout: .requestTimeout
@@ -50,6 +50,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .invalidParameter: "A parameter is not valid"
         case .invalidIdempotencyKey: "The idempotency key is not valid"
         case .unauthorized: "A valid API key is required"
+        case .adminRequired: "The key of an operator is required"
         case .forbidden: "The request came from a place that may not make it"
         case .notFound: "Not found"
         case .methodNotAllowed: "The method is not allowed here"
@@ -104,6 +105,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
             "An Idempotency-Key has 1 to 128 visible ASCII characters and is sent once."
         case .unauthorized:
             "Send an API key as \"Authorization: Bearer fk_…\". Keys are made with \"fetchd keys create\". The answer is the same whether the key is missing, mistyped, unknown or revoked."
+        case .adminRequired:
+            "The key speaks for its tenant alone. Keys for operators are made with \"fetchd keys create --admin\"."
         case .forbidden:
             "A form of the dashboard must be sent from the dashboard itself. Load the page again and repeat."
         case .notFound:

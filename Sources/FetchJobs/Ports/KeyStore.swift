@@ -4,7 +4,9 @@ package protocol KeyStore: Sendable {
     func authenticate(_ token: APIKeyToken) async throws(StoreError) -> APIKey?
 
     /// Makes a key, and the tenant of that name when there is none; the token is not kept.
-    func create(name: String, tenant: String) async throws(StoreError) -> (APIKey, APIKeyToken)
+    ///
+    /// - Parameter isAdmin: It speaks for the operator too.
+    func create(name: String, tenant: String, isAdmin: Bool) async throws(StoreError) -> (APIKey, APIKeyToken)
 
     func keys() async throws(StoreError) -> [(key: APIKey, tenant: Tenant)]
 
@@ -13,4 +15,11 @@ package protocol KeyStore: Sendable {
 
     /// Whether any valid key exists.
     func hasKeys() async throws(StoreError) -> Bool
+}
+
+extension KeyStore {
+    /// Makes a key that speaks for its tenant alone.
+    package func create(name: String, tenant: String) async throws(StoreError) -> (APIKey, APIKeyToken) {
+        try await create(name: name, tenant: tenant, isAdmin: false)
+    }
 }

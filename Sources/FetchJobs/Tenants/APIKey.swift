@@ -11,13 +11,19 @@ package struct APIKey: Sendable, Equatable {
     package let id: ID
     package let tenant: Tenant.ID
     package let name: String
+    /// It speaks for the operator too.
+    package let isAdmin: Bool
     package let createdAt: Timestamp
     package let revokedAt: Timestamp?
 
-    package init(id: ID, tenant: Tenant.ID, name: String, createdAt: Timestamp, revokedAt: Timestamp? = nil) {
+    package init(
+        id: ID, tenant: Tenant.ID, name: String, isAdmin: Bool = false, createdAt: Timestamp,
+        revokedAt: Timestamp? = nil
+    ) {
         self.id = id
         self.tenant = tenant
         self.name = name
+        self.isAdmin = isAdmin
         self.createdAt = createdAt
         self.revokedAt = revokedAt
     }

@@ -17,7 +17,7 @@ package struct PostgresKeyStore: KeyStore {
             let rows = try await client.query(
                 """
                 -- keys.authenticate
-                SELECT tenant_id, name, created_at, secret_mac
+                SELECT tenant_id, name, created_at, secret_mac, is_admin
                 FROM api_keys
                 WHERE id = \(token.id) AND revoked_at IS NULL
                 """
@@ -32,12 +32,13 @@ package struct PostgresKeyStore: KeyStore {
                 id: token.id,
                 tenant: try row.decode(at: 0),
                 name: try row.decode(at: 1),
+                isAdmin: try row.decode(at: 4),
                 createdAt: try row.decode(at: 2)
             )
         }
     }
 
-    package func create(name: String, tenant: String) async throws(StoreError) -> (APIKey, APIKeyToken) {
+    package func create(name: String, tenant: String, isAdmin: Bool) async throws(StoreError) -> (APIKey, APIKeyToken) {
         let token = APIKeyToken(id: APIKey.ID())
         let key: APIKey? = try await StoreError.wrap {
             let code = Array(HMAC<SHA256>.authenticationCode(for: token.secret, using: try await hashingKey()))
@@ -49,14 +50,16 @@ package struct PostgresKeyStore: KeyStore {
                 ), owner AS (
                     SELECT id FROM new_tenant UNION ALL SELECT id FROM tenants WHERE name = \(tenant)
                 )
-                INSERT INTO api_keys (tenant_id, id, name, secret_mac)
-                SELECT id, \(token.id), \(name), \(code)
+                INSERT INTO api_keys (tenant_id, id, name, secret_mac, is_admin)
+                SELECT id, \(token.id), \(name), \(code), \(isAdmin)
                 FROM owner
                 RETURNING tenant_id, created_at
                 """
             )
             return try rows.first.map { row in
-                APIKey(id: token.id, tenant: try row.decode(at: 0), name: name, createdAt: try row.decode(at: 1))
+                APIKey(
+                    id: token.id, tenant: try row.decode(at: 0), name: name, isAdmin: isAdmin,
+                    createdAt: try row.decode(at: 1))
             }
         }
         guard let key else { throw StoreError(.failed, "The key was not stored.") }
@@ -68,7 +71,7 @@ package struct PostgresKeyStore: KeyStore {
             let rows = try await client.query(
                 """
                 -- keys.list
-                SELECT k.id, k.name, k.created_at, k.revoked_at, t.id, t.name
+                SELECT k.id, k.name, k.created_at, k.revoked_at, t.id, t.name, k.is_admin
                 FROM api_keys k
                 JOIN tenants t ON t.id = k.tenant_id
                 ORDER BY t.id, k.id
@@ -80,6 +83,7 @@ package struct PostgresKeyStore: KeyStore {
                     id: try row.decode(at: 0),
                     tenant: tenant.id,
                     name: try row.decode(at: 1),
+                    isAdmin: try row.decode(at: 6),
                     createdAt: try row.decode(at: 2),
                     revokedAt: try row.decode(at: 3)
                 )

@@ -1,69 +1,39 @@
 package import FetchJobs
 package import Postgres
 
-/// The tenants, as operators see them.
-package struct PostgresTenantStore: Sendable {
-    /// A tenant and its share of the service.
-    package struct Entry: Sendable {
-        package let tenant: Tenant
-        /// How many jobs it is given in its turn, while others wait.
-        package let weight: Int
-        /// How many of its jobs may wait; nil for what the nodes are set to.
-        package let maximumWaitingJobs: Int?
-        package let isPaused: Bool
-        /// How many bytes of bodies a second its jobs may move; nil for any number.
-        package let maximumBytesPerSecond: Int64?
-        package let createdAt: Timestamp
-    }
-
-    /// What an operator changes; nil for what stays.
-    package struct Change: Sendable {
-        package static let weights = 1...100
-
-        /// One of ``weights``.
-        package var weight: Int?
-        package var maximumWaitingJobs: Quota?
-
-        package init(weight: Int? = nil, maximumWaitingJobs: Quota? = nil) {
-            self.weight = weight
-            self.maximumWaitingJobs = maximumWaitingJobs
-        }
-    }
-
-    /// How much a tenant may have of something.
-    package enum Quota: Sendable {
-        package static let numbers = 1...1_000_000_000
-
-        /// As much as the nodes are set to.
-        case standard
-        /// One of ``numbers``.
-        case own(Int)
-
-        fileprivate var own: Int64? { if case .own(let number) = self { Int64(number) } else { nil } }
-    }
-
+/// The tenants in PostgreSQL.
+package struct PostgresTenantStore: TenantStore {
     private let client: Client
 
     package init(client: Client) { self.client = client }
 
-    /// All of them, the oldest first.
-    package func tenants() async throws(StoreError) -> [Entry] {
-        try await StoreError.wrap {
-            let rows = try await client.query(
+    package func tenants(after tenant: Tenant.ID?, limit: Int) async throws(StoreError) -> [TenantShare] {
+        let start = tenant ?? Tenant.ID(rawValue: .min)
+        return try await StoreError.wrap {
+            try await client.query(
                 """
                 -- tenants.list
-                SELECT \(Entry.columns) FROM tenants ORDER BY id
+                SELECT \(TenantShare.columns) FROM tenants WHERE id > \(start) ORDER BY id LIMIT \(limit)
                 """
-            )
-            return try rows.map { try Entry(row: $0) }
+            ).map { try TenantShare(row: $0) }
         }
     }
 
-    /// Changes a tenant's share; running nodes hear of it at once.
-    ///
-    /// - Returns: The tenant as it is then, or nil when there is none of this name.
-    package func change(_ change: Change, ofTenant name: String) async throws(StoreError) -> Entry? {
+    package func tenant(named name: String) async throws(StoreError) -> TenantShare? {
         try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- tenants.find
+                SELECT \(TenantShare.columns) FROM tenants WHERE name = \(name)
+                """
+            )
+            return try rows.first.map { try TenantShare(row: $0) }
+        }
+    }
+
+    package func change(_ change: TenantChange, ofTenant name: String) async throws(StoreError) -> TenantShare? {
+        let (quota, bandwidth) = (change.maximumWaitingJobs, change.maximumBytesPerSecond)
+        return try await StoreError.wrap {
             let rows = try await client.query(
                 """
                 -- tenants.change
@@ -72,18 +42,19 @@ package struct PostgresTenantStore: Sendable {
                 )
                 UPDATE tenants
                 SET weight = coalesce(\(change.weight.map { Int16(clamping: $0) }), weight),
-                    maximum_waiting_jobs = CASE
-                        WHEN \(change.maximumWaitingJobs == nil) THEN maximum_waiting_jobs
-                        ELSE \(change.maximumWaitingJobs?.own)
-                    END
+                    maximum_waiting_jobs =
+                        CASE WHEN \(quota == nil) THEN maximum_waiting_jobs ELSE \(quota?.number) END,
+                    bytes_per_second = CASE WHEN \(bandwidth == nil) THEN bytes_per_second ELSE \(bandwidth?.number) END
                 WHERE name = \(name)
-                RETURNING \(Entry.columns)
+                RETURNING \(TenantShare.columns)
                 """
             )
             try await Notices.tell(client)
-            return try rows.first.map { try Entry(row: $0) }
+            return try rows.first.map { try TenantShare(row: $0) }
         }
     }
+
+    // MARK: Pausing
 
     /// Starts none of a tenant's jobs any more, or goes on; running jobs go on.
     ///
@@ -139,17 +110,17 @@ package struct PostgresTenantStore: Sendable {
     }
 }
 
-extension PostgresTenantStore.Entry {
+extension TenantShare {
     fileprivate static let columns: Query =
-        "id, name, weight, maximum_waiting_jobs, paused, bytes_per_second, created_at"
+        "id, name, weight, maximum_waiting_jobs, bytes_per_second, paused, created_at"
 
     fileprivate init(row: Row) throws {
         self.init(
             tenant: Tenant(id: try row.decode(at: 0), name: try row.decode(at: 1)),
-            weight: Int(try row.decode(Int16.self, at: 2)),
-            maximumWaitingJobs: try row.decode(Int64?.self, at: 3).map { Int($0) },
-            isPaused: try row.decode(at: 4),
-            maximumBytesPerSecond: try row.decode(at: 5),
+            weight: Int64(try row.decode(Int16.self, at: 2)),
+            maximumWaitingJobs: try row.decode(at: 3),
+            maximumBytesPerSecond: try row.decode(at: 4),
+            isPaused: try row.decode(at: 5),
             createdAt: try row.decode(at: 6)
         )
     }

@@ -22,11 +22,14 @@ struct KeysCommand: AsyncParsableCommand {
         @Option(help: "The tenant it belongs to; made when there is none of this name.")
         var tenant = "default"
 
+        @Flag(help: "Lets it change the shares of all tenants too (/v1/admin/tenants).")
+        var admin = false
+
         @OptionGroup var options: SettingsOptions
 
         func run() async throws {
             try await KeysCommand.withStore(options) { store in
-                let (key, token) = try await store.create(name: name, tenant: tenant)
+                let (key, token) = try await store.create(name: name, tenant: tenant, isAdmin: admin)
                 print(token.revealed)
                 printError("\(key.id) of tenant \(tenant). Keep it: it cannot be shown again.")
             }
@@ -42,7 +45,8 @@ struct KeysCommand: AsyncParsableCommand {
             try await KeysCommand.withStore(options) { store in
                 for (key, tenant) in try await store.keys() {
                     let end = key.revokedAt.map { "revoked \($0)" } ?? "valid"
-                    print("\(key.id)  \(tenant.name)  \(key.name)  made \(key.createdAt)  \(end)")
+                    let kind = key.isAdmin ? "  admin" : ""
+                    print("\(key.id)  \(tenant.name)  \(key.name)\(kind)  made \(key.createdAt)  \(end)")
                 }
             }
         }

@@ -17,8 +17,8 @@ struct TenantsCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await TenantsCommand.withStore(options) { store in
-                for entry in try await store.tenants() {
-                    print("\(entry.share)  made \(entry.createdAt)")
+                for share in try await store.tenants(after: nil, limit: .max) {
+                    print("\(share.line)  made \(share.createdAt)")
                 }
             }
         }
@@ -41,31 +41,31 @@ struct TenantsCommand: AsyncParsableCommand {
         var name: String
 
         @Option(help: "From 1, which is what new tenants have, to 100.")
-        var weight: Int?
+        var weight: Int64?
 
         @Option(
             help: ArgumentHelp(
                 "How many of its jobs may wait; \"default\" for TENANTS_MAXIMUM_WAITING_JOBS.", valueName: "number"),
-            transform: PostgresTenantStore.Quota.init(argument:))
-        var maximumWaitingJobs: PostgresTenantStore.Quota?
+            transform: TenantChange.Limit.init(argument:))
+        var maximumWaitingJobs: TenantChange.Limit?
 
         @OptionGroup var options: SettingsOptions
 
         func validate() throws {
             guard weight != nil || maximumWaitingJobs != nil else { throw ValidationError("What is to be set?") }
-            if let weight, !PostgresTenantStore.Change.weights.contains(weight) {
+            if let weight, !TenantShare.weights.contains(weight) {
                 throw ValidationError("A weight is between 1 and 100.")
             }
         }
 
         func run() async throws {
             try await TenantsCommand.withStore(options) { store in
-                let change = PostgresTenantStore.Change(weight: weight, maximumWaitingJobs: maximumWaitingJobs)
-                guard let entry = try await store.change(change, ofTenant: name) else {
+                let change = TenantChange(weight: weight, maximumWaitingJobs: maximumWaitingJobs)
+                guard let share = try await store.change(change, ofTenant: name) else {
                     printError("There is no tenant \(name).")
                     throw ExitCode.failure
                 }
-                print(entry.share)
+                print(share.line)
             }
         }
     }
@@ -84,9 +84,9 @@ struct TenantsCommand: AsyncParsableCommand {
     }
 }
 
-extension PostgresTenantStore.Entry {
+extension TenantShare {
     /// The tenant's name, and what it may have.
-    fileprivate var share: String {
+    fileprivate var line: String {
         var parts = [tenant.name, "weight \(weight)"]
         if let maximumWaitingJobs { parts.append("at most \(maximumWaitingJobs) jobs waiting") }
         if isPaused { parts.append("paused") }
@@ -95,12 +95,12 @@ extension PostgresTenantStore.Entry {
     }
 }
 
-extension PostgresTenantStore.Quota {
+extension TenantChange.Limit {
     fileprivate init(argument: String) throws {
         if argument == "default" {
             self = .standard
         } else {
-            guard let number = Int(argument), Self.numbers.contains(number) else {
+            guard let number = Int64(argument), TenantShare.quotas.contains(number) else {
                 throw ValidationError("A quota is \"default\" or a number from 1 on.")
             }
             self = .own(number)

@@ -135,6 +135,7 @@ private struct RunningNode {
                 schedules: schedules,
                 groups: groups,
                 keys: PostgresKeyStore(client: database.client, ring: ring),
+                tenants: PostgresTenantStore(client: database.client),
                 cookies: stores,
                 cache: stores,
                 credentials: stores,

@@ -36,14 +36,14 @@ import Testing
             for node in [0, 1, 0] { _ = try await fixture.queue(node).pulse() }
             for node in [0, 1] { #expect(try Self.limits(fixture, node) == [2000, 1500]) }
 
-            let name = try #require(try await tenants.tenants().first?.tenant.name)
+            let name = try #require(try await tenants.tenants(after: nil, limit: 1).first?.tenant.name)
             #expect(try await tenants.setBandwidth(8000, ofTenant: name))
             #expect(try await tenants.setBandwidth(9000, ofTenant: nil))
             #expect(try await tenants.setBandwidth(1, ofTenant: "nobody") == false)
             _ = try await fixture.queue(1).pulse()
             #expect(try Self.limits(fixture, 1) == [4500, 4000, 2000, 1500])
             #expect(try await store.queue(of: fixture.tenant).maximumBytesPerSecond == 8000)
-            #expect(try await tenants.tenants().first?.maximumBytesPerSecond == 8000)
+            #expect(try await tenants.tenants(after: nil, limit: 1).first?.maximumBytesPerSecond == 8000)
 
             #expect(try await tenants.setBandwidth(nil, ofTenant: name))
             #expect(try await tenants.setBandwidth(nil, ofTenant: nil))

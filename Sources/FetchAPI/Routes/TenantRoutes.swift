@@ -1,0 +1,64 @@
+import FetchJobs
+import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
+
+/// How much of the service each tenant may have; for operators.
+struct TenantRoutes: Sendable {
+    private static let path = "/v1/admin/tenants"
+
+    let tenants: any TenantStore
+
+    var routes: [Route] {
+        [
+            Route(.get, Self.path, admin: list),
+            Route(.get, "\(Self.path)/{name}", admin: get),
+            Route(.patch, "\(Self.path)/{name}", admin: change),
+        ]
+    }
+
+    private func list(_ call: Call) async throws -> Response {
+        let query = try call.query(allowing: ["limit", "cursor"])
+        let limit = try query.integer("limit", in: 1...100, default: 25)
+        let after = try query["cursor"].map { text in
+            guard let number = OpaqueText.read(text).flatMap({ Int64($0) }), OpaqueText.write(String(number)) == text
+            else {
+                throw Problem(parameter: "cursor", "is not one that this list gave out")
+            }
+            return Tenant.ID(rawValue: number)
+        }
+        let found = try await tenants.tenants(after: after, limit: limit + 1)
+        return .page(found, limit: limit, of: Self.path) {
+            OpaqueText.write($0.tenant.id.description)
+        } write: {
+            $0.write(&$1)
+        }
+    }
+
+    private func get(_ call: Call) async throws -> Response {
+        _ = try call.query()
+        return try Self.response(to: try await tenants.tenant(named: try Self.name(call)))
+    }
+
+    private func change(_ call: Call) async throws -> Response {
+        _ = try call.query()
+        try call.requireContent("application/json", "application/merge-patch+json")
+        let body = try await call.body(upTo: JobRoutes.maximumBody)
+        let change = try TenantChange(json: JSONParser.parse(body.readableBytesView))
+        return try Self.response(to: try await tenants.change(change, ofTenant: try Self.name(call)))
+    }
+
+    private static func response(to share: TenantShare?) throws -> Response {
+        guard let share else { throw notFound }
+        return .json { share.write(&$0) }
+    }
+
+    /// The name in the path; no name that the database could not hold is one of a tenant.
+    private static func name(_ call: Call) throws -> String {
+        guard let name = call.parameter.removingPercentEncoding, !name.contains("\0") else { throw notFound }
+        return name
+    }
+
+    private static let notFound = Problem(.notFound, "There is no tenant of this name.")
+}

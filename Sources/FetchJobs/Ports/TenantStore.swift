@@ -1,0 +1,13 @@
+/// The tenants, as operators see them.
+package protocol TenantStore: Sendable {
+    /// Up to `limit` of them after one, the oldest first.
+    func tenants(after tenant: Tenant.ID?, limit: Int) async throws(StoreError) -> [TenantShare]
+
+    /// The tenant of this name, or nil when there is none.
+    func tenant(named name: String) async throws(StoreError) -> TenantShare?
+
+    /// Changes a tenant's share; running nodes hear of it at once.
+    ///
+    /// - Returns: The tenant as it is then, or nil when there is none of this name.
+    func change(_ change: TenantChange, ofTenant name: String) async throws(StoreError) -> TenantShare?
+}

@@ -1,0 +1,36 @@
+package import FetchJobs
+import Synchronization
+
+/// The tenants of a test, in memory: the second form of ``TenantStore``.
+package final class MemoryTenantStore: TenantStore {
+    private let state = Mutex<[TenantShare]>([])
+
+    /// - Parameter names: Of the tenants there are.
+    package init(_ names: [String]) {
+        state.withLock { state in
+            state = names.enumerated().map { number, name in
+                TenantShare(tenant: Tenant(id: Tenant.ID(rawValue: Int64(number + 1)), name: name))
+            }
+        }
+    }
+
+    package func tenants(after tenant: Tenant.ID?, limit: Int) async throws(StoreError) -> [TenantShare] {
+        state.withLock { state in
+            Array(state.filter { $0.tenant.id.rawValue > tenant?.rawValue ?? 0 }.prefix(limit))
+        }
+    }
+
+    package func tenant(named name: String) async throws(StoreError) -> TenantShare? {
+        state.withLock { state in state.first { $0.tenant.name == name } }
+    }
+
+    package func change(_ change: TenantChange, ofTenant name: String) async throws(StoreError) -> TenantShare? {
+        state.withLock { state in
+            guard let index = state.firstIndex(where: { $0.tenant.name == name }) else { return nil }
+            state[index].weight = change.weight ?? state[index].weight
+            if let quota = change.maximumWaitingJobs { state[index].maximumWaitingJobs = quota.number }
+            if let bandwidth = change.maximumBytesPerSecond { state[index].maximumBytesPerSecond = bandwidth.number }
+            return state[index]
+        }
+    }
+}
