@@ -81,28 +81,29 @@ extension JobSpec {
     ///
     /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
     package init(json: JSONValue) throws(InvalidInput) {
-        try self.init(stored: json)
-        if schedule != nil { throw InvalidInput(pointer: "/schedule", message: "is said by the service alone") }
-        if scheduledAt != nil { throw InvalidInput(pointer: "/scheduledAt", message: "is said by the service alone") }
+        try self.init(json, isStored: false)
         for (credential, pointer) in configuration.credentials where credential == .sealed {
             throw InvalidInput(pointer: pointer, message: "is not the id of a credential (crd_…)")
         }
     }
 
     /// Reads what ``json`` wrote: a credential that came with the job is ``JobCredential/sealed`` then.
-    package init(stored json: JSONValue) throws(InvalidInput) {
+    package init(stored json: JSONValue) throws(InvalidInput) { try self.init(json, isStored: true) }
+
+    private init(_ json: JSONValue, isStored: Bool) throws(InvalidInput) {
         let check = InputCheck()
-        let spec = JobSpec(reader: JSONReader(json, check: check))
+        let spec = JobSpec(reader: JSONReader(json, check: check), isStored: isStored)
         try check.finish()
         guard let spec else { throw InvalidInput(pointer: "", message: "is not a job") }
         self = spec
     }
 
-    private init?(reader: JSONReader) {
-        let names: Set = [
+    private init?(reader: JSONReader, isStored: Bool) {
+        var names: Set = [
             "kind", "session", "request", "configuration", "priority", "runAt", "expiresAt", "suspended",
-            "discretionary", "flow", "labels", "resumeFrom", "webhook", "group", "schedule", "scheduledAt",
+            "discretionary", "flow", "labels", "resumeFrom", "webhook", "group",
         ]
+        if isStored { names.formUnion(["schedule", "scheduledAt"]) }
         guard let object = reader.object(of: names, refusing: Self.refused) else { return nil }
         var userInfo: Credential?
         let request = object.required("request").flatMap { JobRequest(reader: $0, userInfo: &userInfo) }
@@ -139,7 +140,8 @@ extension JobSpec {
 
     /// Members that a client of the URL Loading System may look for (SES-5).
     private static let refused: KeyValuePairs = [
-        "initiated": "cannot be had: no job runs for somebody in front of a screen; its priority says how urgent it is"
+        "initiated": "cannot be had: no job runs for somebody in front of a screen; its priority says how urgent it is",
+        "schedule": "is said by the service alone", "scheduledAt": "is said by the service alone",
     ]
 
     /// Tells which rules between members are broken that may change.
