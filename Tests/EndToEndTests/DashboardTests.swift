@@ -54,8 +54,13 @@ import Testing
     // R11, R35
     @Test(.timeLimit(.minutes(2)))
     func `an operator sees which hosts and flows wait for what, and pauses and resumes them`() async throws {
-        let origin = try WireOrigin(
-            playing: "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 3600\r\nContent-Length: 0\r\n\r\n")
+        // It asks for patience once: what waited is answered, and the host is not parked again.
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                let status = head.contains("/busy") ? "503 Service Unavailable\r\nRetry-After: 3600" : "200 OK"
+                try connection.send("HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\r\n")
+            }
+        }
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
             let key = try await place.run("keys", "create")
             let service = try await ServiceProcess.start(place, key: key)
@@ -64,7 +69,7 @@ import Testing
             let order = #"{"order": "fifo", "onFailure": "block"}"#
             #expect(try await service.request(.put, "/v1/flows/orders", body: order).status == 201)
             let failed = try await service.fetch("http://10.0.0.1/", more: #", "flow": {"key": "orders"}"#)
-            _ = try await service.fetch(origin.url())
+            _ = try await service.fetch(origin.url("/busy"))
             _ = try await LaneTests.submit(origin.url(), to: service)
             try await Browser.with { browser in
                 try await browser.open(service.base + "/dashboard/hosts")
