@@ -6,12 +6,11 @@ import Synchronization
 /// One thread that waits on epoll and runs Swift jobs between two waits.
 ///
 /// It is the executor of the actors that own libcurl and libpq handles, so calling into such an actor is a hop to
-/// this thread, and C callbacks that arrive on it are already isolated to the actor. It is a task executor as well:
-/// a task with this preference runs its non-isolated steps here, and then calls those actors without any hop.
+/// this thread, and C callbacks that arrive on it are already isolated to the actor.
 ///
 /// Jobs must not block; everything else on the loop waits while they do.
 // @unchecked: `turn` is touched by the loop's thread alone; what other threads reach is behind `inbox`.
-package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
+package class EventLoop: SerialExecutor, @unchecked Sendable {
     /// What other threads leave for the loop.
     private struct Inbox {
         var jobs: [UnownedJob] = []
@@ -51,15 +50,15 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     }
 
     /// The name its thread shows in `top -H` and in a debugger.
-    package let name: String
+    package final let name: String
 
-    private let epoll: Int32
-    private let doorbell: Int32
-    private let inbox = Mutex(Inbox())
-    private var turn = Turn()
-    private let thread = Mutex<pthread_t?>(nil)
+    private final let epoll: Int32
+    private final let doorbell: Int32
+    private final let inbox = Mutex(Inbox())
+    private final var turn = Turn()
+    private final let thread = Mutex<pthread_t?>(nil)
     /// The thread's id, for the check made at each enqueue; 0 until the thread runs.
-    private let threadID = Atomic<UInt>(0)
+    private final let threadID = Atomic<UInt>(0)
 
     /// Starts the loop's thread.
     ///
@@ -79,7 +78,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         close(epoll)
     }
 
-    private func startThread() {
+    private final func startThread() {
         var created = pthread_t()
         let context = Unmanaged.passRetained(self).toOpaque()
         let status = pthread_create(
@@ -98,7 +97,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     /// Stops the loop once the jobs it holds have run, and waits for its thread.
     ///
     /// Nothing may be enqueued afterwards. Called from the loop itself, it returns without waiting.
-    package func stop() {
+    package final func stop() {
         inbox.withLock { $0.isStopping = true }
         ring()
         guard !isOnLoop else { return }
@@ -108,11 +107,11 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     // MARK: Executor
 
     /// Whether the caller runs on this loop's thread.
-    package var isOnLoop: Bool {
+    package final var isOnLoop: Bool {
         threadID.load(ordering: .relaxed) == UInt(pthread_self())
     }
 
-    package func enqueue(_ job: consuming ExecutorJob) {
+    package final func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         guard !isOnLoop else {
             turn.jobs.append(job)
@@ -129,7 +128,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     /// Runs an action on the loop, from any thread and without waiting for it.
     ///
     /// For callers that cannot suspend, such as a cancellation handler. Actions run in order, but apart from jobs.
-    package func perform(_ action: @escaping @Sendable () -> Void) {
+    package final func perform(_ action: @escaping @Sendable () -> Void) {
         let wasAsleep = inbox.withLock { inbox in
             inbox.actions.append(action)
             defer { inbox.isAsleep = false }
@@ -138,18 +137,14 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         if wasAsleep { ring() }
     }
 
-    package func checkIsolated() {
+    package final func checkIsolated() {
         precondition(isOnLoop, "\(name): called from another thread")
     }
 
-    package func isIsolatingCurrentContext() -> Bool? { isOnLoop }
+    package final func isIsolatingCurrentContext() -> Bool? { isOnLoop }
 
-    package func asUnownedSerialExecutor() -> UnownedSerialExecutor {
+    package final func asUnownedSerialExecutor() -> UnownedSerialExecutor {
         UnownedSerialExecutor(ordinary: self)
-    }
-
-    package func asUnownedTaskExecutor() -> UnownedTaskExecutor {
-        UnownedTaskExecutor(ordinary: self)
     }
 
     // MARK: Descriptors
@@ -157,7 +152,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     /// Watches a descriptor, or changes what is watched for; the loop keeps the handler until `unwatch`.
     ///
     /// On the loop only. Readiness is level-triggered.
-    package func watch(_ descriptor: Int32, for interest: Readiness, handler: any DescriptorHandler) {
+    package final func watch(_ descriptor: Int32, for interest: Readiness, handler: any DescriptorHandler) {
         checkIsolated()
         let slot = Int(descriptor)
         if slot >= turn.registrations.count {
@@ -178,7 +173,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     }
 
     /// Stops watching a descriptor, on the loop only; harmless when it was not watched.
-    package func unwatch(_ descriptor: Int32) {
+    package final func unwatch(_ descriptor: Int32) {
         checkIsolated()
         let slot = Int(descriptor)
         guard slot < turn.registrations.count, turn.registrations[slot] != nil else { return }
@@ -190,7 +185,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     // MARK: Timers
 
     /// Sets, moves or, with no deadline, clears a timer; on the loop only.
-    package func set(_ timer: LoopTimer, for deadline: MonotonicTime?) {
+    package final func set(_ timer: LoopTimer, for deadline: MonotonicTime?) {
         checkIsolated()
         turn.ticket += 1
         timer.ticket = deadline == nil ? 0 : turn.ticket
@@ -201,7 +196,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
 
     // MARK: The thread
 
-    private func run() {
+    private final func run() {
         // Few at a time: what an event starts is sent after them, while its memory is still near.
         let capacity = 16
         let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
@@ -221,7 +216,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     /// Runs what had gathered; what these jobs enqueue runs after the next look at epoll, so that neither starves.
     ///
     /// - Returns: false when the loop is to stop and holds no job any more.
-    private func runJobs() -> Bool {
+    private final func runJobs() -> Bool {
         var actions: [@Sendable () -> Void] = []
         let isStopping = inbox.withLock { inbox in
             if !inbox.actions.isEmpty { swap(&actions, &inbox.actions) }
@@ -236,22 +231,23 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
     }
 
     /// Runs the jobs that the loop's thread has; those that they enqueue are left for the next time.
-    private func runOwnJobs() {
+    private final func runOwnJobs() {
         guard !turn.jobs.isEmpty else { return }
         var jobs: [UnownedJob] = []
         swap(&jobs, &turn.spareJobs)
         swap(&jobs, &turn.jobs)
-        for job in jobs {
-            job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
-        }
+        for job in jobs { run(job) }
         jobs.removeAll(keepingCapacity: true)
         turn.spareJobs = jobs
     }
 
+    /// Runs a job as one of an actor on this loop.
+    func run(_ job: UnownedJob) { job.runSynchronously(on: asUnownedSerialExecutor()) }
+
     /// How long epoll may wait, in milliseconds; -1 without end.
     ///
     /// Marks the loop asleep when it may wait at all.
-    private func timeout() -> Int32 {
+    private final func timeout() -> Int32 {
         guard turn.jobs.isEmpty else { return 0 }
         let mayWait = inbox.withLock { inbox in
             inbox.isAsleep = inbox.isEmpty && !inbox.isStopping
@@ -264,7 +260,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         return nanoseconds <= 0 ? 0 : Int32(min(nanoseconds / 1_000_000 + 1, Int64(Int32.max)))
     }
 
-    private func deliver(_ event: epoll_event) {
+    private final func deliver(_ event: epoll_event) {
         let tag = event.data.u64
         guard tag != UInt64(UInt32.max) else {
             var count: eventfd_t = 0
@@ -279,7 +275,7 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         registration.handler.descriptor(descriptor, isReady: Readiness(epollEvents: event.events))
     }
 
-    private func fireTimers() {
+    private final func fireTimers() {
         dropClearedAlarms()
         guard let first = turn.alarms.min else { return }
         let now = MonotonicTime.now
@@ -292,11 +288,11 @@ package final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable
         }
     }
 
-    private func dropClearedAlarms() {
+    private final func dropClearedAlarms() {
         while let alarm = turn.alarms.min, alarm.timer.ticket != alarm.ticket { turn.alarms.removeMin() }
     }
 
-    private func ring() {
+    private final func ring() {
         eventfd_write(doorbell, 1)
     }
 }

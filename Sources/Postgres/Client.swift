@@ -95,8 +95,10 @@ package actor Client: QueryRunner, Service {
         listener?.close()
         listener = nil
         closeIdle()
-        guard !connections.isEmpty else { return }
-        await withCheckedContinuation { whenEmpty.append($0) }
+        await withCheckedContinuation { continuation in
+            whenEmpty.append(continuation)
+            finishClosing()
+        }
     }
 
     private func closeIdle() {
@@ -142,7 +144,10 @@ package actor Client: QueryRunner, Service {
         guard waiting.count < configuration.maximumWaiting else {
             throw PostgresError(.unavailable, "\(waiting.count) queries wait for a connection already.")
         }
-        let outcome = await withCheckedContinuation { continuation in
+        let outcome: WaitingLine<Connection>.Outcome = await withCheckedContinuation { continuation in
+            // The loop may have turned on the way here.
+            guard !isClosing else { return continuation.resume(returning: .dismissed) }
+            if let connection = idle.popLast() { return continuation.resume(returning: .served(connection)) }
             waiting.append { continuation.resume(returning: $0) }
             openForWaiters()
         }

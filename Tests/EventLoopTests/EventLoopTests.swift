@@ -21,6 +21,17 @@ private actor Resident {
         return MonotonicTime.now.nanoseconds(since: start)
     }
 
+    /// Whether the loop turned while the actor called itself.
+    func turnsWithin() async -> Bool {
+        let hasFired = Mutex(false)
+        loop.set(LoopTimer { hasFired.withLock { $0 = true } }, for: .now)
+        for _ in 0..<5 { await stay() }
+        await withCheckedContinuation { $0.resume() }
+        return hasFired.withLock { $0 }
+    }
+
+    private func stay() async {}
+
     func timersFiredInOrder() async -> [Int] {
         let order = Mutex<[Int]>([])
         let now = MonotonicTime.now
@@ -69,7 +80,7 @@ private final class Reader: DescriptorHandler {
     }
 
     @Test func `a task that prefers the loop runs there before and after it suspends`() async {
-        let loop = EventLoop(name: "test")
+        let loop = TaskLoop(name: "test")
         defer { loop.stop() }
         let resident = Resident(loop)
         let places = await withTaskExecutorPreference(loop) {
@@ -79,6 +90,16 @@ private final class Reader: DescriptorHandler {
             return [before, inside, loop.isOnLoop]
         }
         #expect(places == [true, true, true])
+    }
+
+    @Test func `an actor that calls itself stays where it is`() async {
+        let plain = EventLoop(name: "test")
+        defer { plain.stop() }
+        #expect(await !Resident(plain).turnsWithin())
+
+        let preferred = TaskLoop(name: "test")
+        defer { preferred.stop() }
+        #expect(await !withTaskExecutorPreference(preferred) { await Resident(preferred).turnsWithin() })
     }
 
     @Test func `a timer fires at its time and not before`() async {

@@ -1,3 +1,4 @@
+import EventLoop
 import Foundation
 import Postgres
 import TestSupport
@@ -103,6 +104,52 @@ import Testing
             let outside = try await database.connect()
             #expect(try await outside.query("SELECT n FROM t").count == 2)
             await outside.close()
+        }
+    }
+
+    // Callers that prefer another loop: then the database's turns at each call within the client.
+    @Test(.timeLimit(.minutes(2)))
+    func `a connection that comes free while a caller is on its way to wait for one is not overlooked`() async throws {
+        let loop = TaskLoop(name: "callers")
+        defer { loop.stop() }
+        try await TestDatabase.with(configure: {
+            $0.maximumConnections = 1
+            $0.acquireTimeout = .seconds(3)
+        }) { database in
+            for _ in 0..<2_000 {
+                try await withThrowingTaskGroup { group in
+                    for _ in 0..<2 {
+                        group.addTask(executorPreference: loop) { try await database.client.withConnection { _ in } }
+                    }
+                    try await group.waitForAll()
+                }
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a connection that comes back while a caller is on its way to wait for the end ends it`() async throws {
+        let loop = TaskLoop(name: "callers")
+        defer { loop.stop() }
+        try await TestDatabase.with { database in
+            let configuration = Client.Configuration(connectionString: database.connectionString)
+            for round in 0..<300 {
+                let client = Client(configuration, loop: TestDatabase.loop, logger: TestDatabase.logger)
+                let (lent, tell) = AsyncStream.makeStream(of: Void.self)
+                await withTaskGroup { group in
+                    group.addTask(executorPreference: loop) {
+                        _ = try? await client.withConnection { connection in
+                            tell.finish()
+                            // The end comes a little earlier or later each time.
+                            for _ in 0..<round % 10 { await Task.yield() }
+                        }
+                    }
+                    group.addTask(executorPreference: loop) {
+                        for await _ in lent {}
+                        await client.close()
+                    }
+                }
+            }
         }
     }
 

@@ -8,7 +8,7 @@ public actor TransferLoop {
     /// The loop that sessions use when they are given none.
     public static let shared = TransferLoop()
 
-    package nonisolated let eventLoop: EventLoop
+    package nonisolated let eventLoop: TaskLoop
     private var partitions: [Partition.Key: Partition] = [:]
     /// The one that was asked for last: mostly it is the one asked for next.
     private var recent: Partition?
@@ -25,10 +25,10 @@ public actor TransferLoop {
     /// several; connections and their limits belong to a session on its loop.
     ///
     /// - Parameter name: What the thread is called; the system keeps the first 15 bytes.
-    public init(named name: String = "transfers") { self.init(EventLoop(name: name)) }
+    public init(named name: String = "transfers") { self.init(TaskLoop(name: name)) }
 
     /// Makes an actor on a loop.
-    package init(_ eventLoop: EventLoop) {
+    package init(_ eventLoop: TaskLoop) {
         _ = Self.libcurl
         _ = FreedPages.areKept
         self.eventLoop = eventLoop

@@ -57,7 +57,7 @@ private struct RunningNode {
         let catalog = PostgresBlobCatalog(client: database.client)
         let webhooks = PostgresWebhookStore(client: database.client, ring: ring)
         let keys = TenantKeys(client: database.client, ring: ring)
-        let loop = TransferLoop(EventLoop(name: "fetchd-engine"))
+        let loop = TransferLoop(TaskLoop(name: "fetchd-engine"))
         let blobs = try await Self.blobStore(settings, loop)
         let neighbours = Neighbours()
         let lanes = KnownLanes(client: database.client)

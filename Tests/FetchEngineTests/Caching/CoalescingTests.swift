@@ -42,7 +42,7 @@ import Testing
         var configuration = SessionConfiguration()
         configuration.urlCache = MemoryResponseCache()
         let sessions = (0..<3).map { _ in
-            Session(configuration: configuration, transferLoop: TransferLoop(EventLoop(name: "test")))
+            Session(configuration: configuration, transferLoop: TransferLoop(TaskLoop(name: "test")))
         }
         let request = try origin.request()
         let bodies = await withTaskGroup { group in

@@ -14,7 +14,7 @@ import Testing
         await #expect(processExitsWith: .success) {
             // Threads that are started from now on are in the new namespace.
             guard ProvokedSystemErrorTests.leaveNetwork() else { exit(EXIT_SUCCESS) }
-            let session = Session(transferLoop: TransferLoop(EventLoop(name: "offline")))
+            let session = Session(transferLoop: TransferLoop(TaskLoop(name: "offline")))
             do {
                 _ = try await session.data(for: Request(url: try URLRecord("http://192.0.2.1/")))
                 exit(2)

@@ -29,9 +29,11 @@ struct SessionStoresFixture {
                     neighbours: Neighbours(), blobs: blobs, cache: cache, logger: TestDatabase.logger)
             }
             let fixture = SessionStoresFixture(database: database, ring: ring, blobs: blobs, ids: ids, nodes: nodes)
-            let keepers = nodes.map { node in Task { try await node.cacheKeeper.run() } }
-            defer { for keeper in keepers { keeper.cancel() } }
-            try await body(fixture)
+            try await withThrowingTaskGroup { group in
+                for node in nodes { group.addTask { try await node.cacheKeeper.run() } }
+                defer { group.cancelAll() }
+                try await body(fixture)
+            }
         }
     }
 

@@ -64,15 +64,17 @@ import Testing
                 for _ in 0..<3 { #expect(await storage.defaultCredential(for: space, task: task) == credential()) }
                 #expect(await storage.defaultCredential(for: space) == credential())
             }
-            let writing = Task { try await node.credentialUses.run() }
-            defer { writing.cancel() }
-            var found: [CredentialUse] = []
-            try await until {
-                found = try await node.uses(of: nil, tenant: fixture.session.tenant, after: nil, limit: 10)
-                return found.count >= jobs.count
+            try await withThrowingTaskGroup { group in
+                group.addTask { try await node.credentialUses.run() }
+                defer { group.cancelAll() }
+                var found: [CredentialUse] = []
+                try await until {
+                    found = try await node.uses(of: nil, tenant: fixture.session.tenant, after: nil, limit: 10)
+                    return found.count >= jobs.count
+                }
+                #expect(found.count == jobs.count)
+                #expect(Set(found.map(\.job)) == Set(jobs))
             }
-            #expect(found.count == jobs.count)
-            #expect(Set(found.map(\.job)) == Set(jobs))
         }
     }
 
