@@ -52,13 +52,13 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
     /// The name its thread shows in `top -H` and in a debugger.
     package final let name: String
 
-    private final let epoll: Int32
-    private final let doorbell: Int32
-    private final let inbox = Mutex(Inbox())
-    private final var turn = Turn()
-    private final let thread = Mutex<pthread_t?>(nil)
+    private let epoll: Int32
+    private let doorbell: Int32
+    private let inbox = Mutex(Inbox())
+    private var turn = Turn()
+    private let thread = Mutex<pthread_t?>(nil)
     /// The thread's id, for the check made at each enqueue; 0 until the thread runs.
-    private final let threadID = Atomic<UInt>(0)
+    private let threadID = Atomic<UInt>(0)
 
     /// Starts the loop's thread.
     ///
@@ -78,7 +78,7 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
         close(epoll)
     }
 
-    private final func startThread() {
+    private func startThread() {
         var created = pthread_t()
         let context = Unmanaged.passRetained(self).toOpaque()
         let status = pthread_create(
@@ -196,7 +196,7 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
 
     // MARK: The thread
 
-    private final func run() {
+    private func run() {
         // Few at a time: what an event starts is sent after them, while its memory is still near.
         let capacity = 16
         let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
@@ -216,7 +216,7 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
     /// Runs what had gathered; what these jobs enqueue runs after the next look at epoll, so that neither starves.
     ///
     /// - Returns: false when the loop is to stop and holds no job any more.
-    private final func runJobs() -> Bool {
+    private func runJobs() -> Bool {
         var actions: [@Sendable () -> Void] = []
         let isStopping = inbox.withLock { inbox in
             if !inbox.actions.isEmpty { swap(&actions, &inbox.actions) }
@@ -231,7 +231,7 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
     }
 
     /// Runs the jobs that the loop's thread has; those that they enqueue are left for the next time.
-    private final func runOwnJobs() {
+    private func runOwnJobs() {
         guard !turn.jobs.isEmpty else { return }
         var jobs: [UnownedJob] = []
         swap(&jobs, &turn.spareJobs)
@@ -247,7 +247,7 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
     /// How long epoll may wait, in milliseconds; -1 without end.
     ///
     /// Marks the loop asleep when it may wait at all.
-    private final func timeout() -> Int32 {
+    private func timeout() -> Int32 {
         guard turn.jobs.isEmpty else { return 0 }
         let mayWait = inbox.withLock { inbox in
             inbox.isAsleep = inbox.isEmpty && !inbox.isStopping
@@ -260,7 +260,7 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
         return nanoseconds <= 0 ? 0 : Int32(min(nanoseconds / 1_000_000 + 1, Int64(Int32.max)))
     }
 
-    private final func deliver(_ event: epoll_event) {
+    private func deliver(_ event: epoll_event) {
         let tag = event.data.u64
         guard tag != UInt64(UInt32.max) else {
             var count: eventfd_t = 0
@@ -275,7 +275,7 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
         registration.handler.descriptor(descriptor, isReady: Readiness(epollEvents: event.events))
     }
 
-    private final func fireTimers() {
+    private func fireTimers() {
         dropClearedAlarms()
         guard let first = turn.alarms.min else { return }
         let now = MonotonicTime.now
@@ -288,11 +288,11 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
         }
     }
 
-    private final func dropClearedAlarms() {
+    private func dropClearedAlarms() {
         while let alarm = turn.alarms.min, alarm.timer.ticket != alarm.ticket { turn.alarms.removeMin() }
     }
 
-    private final func ring() {
+    private func ring() {
         eventfd_write(doorbell, 1)
     }
 }
