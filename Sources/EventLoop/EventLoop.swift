@@ -43,6 +43,8 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
         var jobs: [UnownedJob] = []
         /// The room of jobs that have run.
         var spareJobs: [UnownedJob] = []
+        /// The room of actions that have run.
+        var spareActions: [@Sendable () -> Void] = []
         var registrations: [Registration?] = []
         var generation: UInt32 = 0
         var alarms = Heap<Alarm>()
@@ -218,14 +220,17 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
     /// - Returns: false when the loop is to stop and holds no job any more.
     private func runJobs() -> Bool {
         var actions: [@Sendable () -> Void] = []
+        swap(&actions, &turn.spareActions)
         let isStopping = inbox.withLock { inbox in
-            if !inbox.actions.isEmpty { swap(&actions, &inbox.actions) }
+            swap(&actions, &inbox.actions)
             turn.jobs.append(contentsOf: inbox.jobs)
             inbox.jobs.removeAll(keepingCapacity: true)
             return inbox.isStopping
         }
         let isIdle = actions.isEmpty && turn.jobs.isEmpty
         for action in actions { action() }
+        actions.removeAll(keepingCapacity: true)
+        turn.spareActions = actions
         runOwnJobs()
         return !(isStopping && isIdle && turn.jobs.isEmpty)
     }

@@ -110,17 +110,40 @@ package actor Client: QueryRunner, Service {
     // MARK: Queries
 
     @discardableResult
-    package func query(_ query: Query) async throws(PostgresError) -> Rows {
-        var connection = try await acquire()
-        while true {
-            do {
-                defer { release(connection) }
-                return try await connection.query(query)
-            } catch {
-                // The connection broke while it was being lent, so nothing was sent; the next one waits if it must.
-                guard error.code == .unavailable else { throw error }
+    package nonisolated(nonsending) func query(_ query: Query) async throws(PostgresError) -> Rows {
+        // Asked and answered on the loop, but awaited where the caller is: a wait within the actor ends on a thread of
+        // the pool, which has to wake the loop, which has to wake the caller.
+        let answer: Connection.Answer = await withCheckedContinuation { continuation in
+            loop.perform { self.assumeIsolated { $0.ask(query) { continuation.resume(returning: $0) } } }
+        }
+        return try answer.get()
+    }
+
+    /// Runs a statement over the next connection that is free.
+    private func ask(_ query: Query, _ answer: @escaping @Sendable (Connection.Answer) -> Void) {
+        borrow { loan in
+            switch loan {
+            case .success(let connection): self.assumeIsolated { $0.ask(query, over: connection, answer) }
+            case .failure(let error): answer(.failure(error))
             }
-            connection = try await acquire()
+        }
+    }
+
+    private func ask(
+        _ query: Query, over connection: Connection, _ answer: @escaping @Sendable (Connection.Answer) -> Void
+    ) {
+        connection.assumeIsolated { connection in
+            connection.ask(query) { [self, connection] result in
+                assumeIsolated { client in
+                    client.release(connection)
+                    if case .failure(let error) = result, error.code == .unavailable {
+                        // The connection broke while it was being lent, so nothing was sent; the next one waits if it must.
+                        client.ask(query, answer)
+                    } else {
+                        answer(result)
+                    }
+                }
+            }
         }
     }
 
@@ -139,23 +162,28 @@ package actor Client: QueryRunner, Service {
     // MARK: Lending
 
     private func acquire() async throws(PostgresError) -> Connection {
-        guard !isClosing else { throw Self.closedError }
-        if let connection = idle.popLast() { return connection }
+        let loan: Result<Connection, PostgresError> = await withCheckedContinuation { continuation in
+            borrow { continuation.resume(returning: $0) }
+        }
+        return try loan.get()
+    }
+
+    /// Lends a connection, now or when one comes free.
+    private func borrow(_ borrower: @escaping @Sendable (Result<Connection, PostgresError>) -> Void) {
+        guard !isClosing else { return borrower(.failure(Self.closedError)) }
+        if let connection = idle.popLast() { return borrower(.success(connection)) }
         guard waiting.count < configuration.maximumWaiting else {
-            throw PostgresError(.unavailable, "\(waiting.count) queries wait for a connection already.")
+            let error = PostgresError(.unavailable, "\(waiting.count) queries wait for a connection already.")
+            return borrower(.failure(error))
         }
-        let outcome: WaitingLine<Connection>.Outcome = await withCheckedContinuation { continuation in
-            // The loop may have turned on the way here.
-            guard !isClosing else { return continuation.resume(returning: .dismissed) }
-            if let connection = idle.popLast() { return continuation.resume(returning: .served(connection)) }
-            waiting.append { continuation.resume(returning: $0) }
-            openForWaiters()
+        waiting.append { [self] outcome in
+            switch outcome {
+            case .served(let connection): borrower(.success(connection))
+            case .expired: borrower(.failure(assumeIsolated { $0.waitedTooLong }))
+            case .dismissed: borrower(.failure(Self.closedError))
+            }
         }
-        switch outcome {
-        case .served(let connection): return connection
-        case .expired: throw waitedTooLong
-        case .dismissed: throw Self.closedError
-        }
+        openForWaiters()
     }
 
     private func release(_ connection: Connection) {

@@ -9,7 +9,7 @@ package protocol QueryRunner: Sendable {
     /// Outside a transaction it is one of its own. Cancelling the calling task neither cancels the statement nor
     /// returns early; the connection's time limits bound the wait.
     @discardableResult
-    func query(_ query: Query) async throws(PostgresError) -> Rows
+    nonisolated(nonsending) func query(_ query: Query) async throws(PostgresError) -> Rows
 }
 
 /// One connection to the server.
@@ -138,27 +138,40 @@ package actor Connection: QueryRunner {
 
     // MARK: Queries
 
+    typealias Answer = Result<Rows, PostgresError>
+
     @discardableResult
-    package func query(_ query: Query) async throws(PostgresError) -> Rows {
-        do {
-            return try await ask(query)
-        } catch  where error.code == .staleStatement && !isInTransaction {
-            // Nothing was carried out; the connection has forgotten the statement and prepares it anew.
-            return try await ask(query)
+    package nonisolated(nonsending) func query(_ query: Query) async throws(PostgresError) -> Rows {
+        let answer: Answer = await withCheckedContinuation { continuation in
+            loop.perform { self.assumeIsolated { $0.ask(query) { continuation.resume(returning: $0) } } }
+        }
+        return try answer.get()
+    }
+
+    /// Runs a statement; the answer comes on the loop.
+    func ask(_ query: Query, _ answer: @escaping @Sendable (Answer) -> Void) {
+        send(query) { [self] first in
+            assumeIsolated { connection in
+                guard case .failure(let error) = first, error.code == .staleStatement, !connection.isInTransaction else {
+                    return answer(first)
+                }
+                // Nothing was carried out; the connection has forgotten the statement and prepares it anew.
+                connection.send(query, answer)
+            }
         }
     }
 
-    @discardableResult
-    private func ask(_ query: Query) async throws(PostgresError) -> Rows {
+    private func send(_ query: Query, _ answer: @escaping @Sendable (Answer) -> Void) {
         let request = Exchange.Request.query(query, opensTransaction: opensTransaction)
         opensTransaction = false
-        let answer = await withCheckedContinuation { continuation in
-            wire.ask(Exchange(request) { continuation.resume(returning: $0) })
-        }
-        guard let rows = try answer.get() else {
-            throw PostgresError(.unexpectedResult, "The server answered without a result.")
-        }
-        return rows
+        wire.ask(
+            Exchange(request) { outcome in
+                answer(
+                    outcome.flatMap { rows in
+                        rows.map { .success($0) }
+                            ?? .failure(PostgresError(.unexpectedResult, "The server answered without a result."))
+                    })
+            })
     }
 
     /// Runs several statements given as one text, in one transaction unless the text says otherwise.
@@ -173,7 +186,7 @@ package actor Connection: QueryRunner {
     }
 
     private func openPendingTransaction() async throws(PostgresError) {
-        if opensTransaction { try await ask("SELECT") }
+        if opensTransaction { try await query("SELECT") }
     }
 
     // MARK: Transactions
@@ -200,7 +213,7 @@ package actor Connection: QueryRunner {
 
     private func commit() async throws(PostgresError) {
         guard !opensTransaction else { return endTransaction() }
-        let rows = try await ask("COMMIT")
+        let rows = try await query("COMMIT")
         endTransaction()
         // The answer to a COMMIT that could not be honoured is a success that says ROLLBACK.
         guard rows.commandTag == "COMMIT" else {
@@ -213,7 +226,7 @@ package actor Connection: QueryRunner {
         defer { endTransaction() }
         guard !opensTransaction, wire.isOpen else { return }
         do {
-            try await ask("ROLLBACK")
+            try await query("ROLLBACK")
         } catch {
             // The server rolls back what a lost connection leaves behind.
             wire.close()

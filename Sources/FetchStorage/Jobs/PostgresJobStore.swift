@@ -57,31 +57,25 @@ package struct PostgresJobStore: JobStore {
 
     package func job(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job? {
         try await StoreError.wrap {
+            // One look, so that a final job has all of its attempts.
             let rows = try await plannedOnce.query(
                 """
                 -- jobs.find
                 SELECT j.spec, j.created_at, \(Query.jobState), q.claimed_at, q.cancelling,
                     CASE WHEN q.scheduled THEN q.run_at END, r.started_at, r.finished_at, r.response, r.error,
-                    r.redirects, r.body_bytes, r.body_digest, r.file, r.challenges
+                    r.redirects, r.body_bytes, r.body_digest, r.file, r.challenges,
+                    a.number, a.started_at, a.finished_at, a.state, a.error_name, a.status, a.next_at, a.metrics
                 FROM jobs j
                 LEFT JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
                 LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
+                LEFT JOIN attempts a ON a.tenant_id = j.tenant_id AND a.job_id = j.id
                 WHERE j.tenant_id = \(tenant) AND j.id = \(id)
+                ORDER BY a.number
                 """
             )
             guard let row = rows.first else { return nil }
             var job = try Job(row: row, id: id, tenant: tenant)
-            // Afterwards, so that a final job has all of its attempts.
-            let attempts = try await plannedOnce.query(
-                """
-                -- jobs.attempts
-                SELECT number, started_at, finished_at, state, error_name, status, next_at, metrics
-                FROM attempts
-                WHERE tenant_id = \(tenant) AND job_id = \(id)
-                ORDER BY number
-                """
-            )
-            job.attempts = try attempts.map { try Job.Attempt(row: $0) }
+            job.attempts = try rows.compactMap { try Job.Attempt(row: $0) }
             return job
         }
     }
@@ -195,16 +189,18 @@ extension Job {
 }
 
 extension Job.Attempt {
-    fileprivate init(row: Row) throws {
+    /// Nil when the job has none.
+    fileprivate init?(row: Row) throws {
+        guard let number = try row.decode(Int32?.self, at: 15) else { return nil }
         self.init(
-            number: Int(try row.decode(Int32.self, at: 0)),
-            startedAt: try row.decode(at: 1),
-            finishedAt: try row.decode(at: 2),
-            state: try row.decode(at: 3),
-            errorName: try row.decode(at: 4),
-            status: try row.decode(Int16?.self, at: 5).map { Int($0) },
-            nextAttemptAt: try row.decode(at: 6),
-            metrics: try row.decode(at: 7)
+            number: Int(number),
+            startedAt: try row.decode(at: 16),
+            finishedAt: try row.decode(at: 17),
+            state: try row.decode(at: 18),
+            errorName: try row.decode(at: 19),
+            status: try row.decode(Int16?.self, at: 20).map { Int($0) },
+            nextAttemptAt: try row.decode(at: 21),
+            metrics: try row.decode(at: 22)
         )
     }
 }
