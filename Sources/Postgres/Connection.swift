@@ -152,7 +152,8 @@ package actor Connection: QueryRunner {
     func ask(_ query: Query, _ answer: @escaping @Sendable (Answer) -> Void) {
         send(query) { [self] first in
             assumeIsolated { connection in
-                guard case .failure(let error) = first, error.code == .staleStatement, !connection.isInTransaction else {
+                guard case .failure(let error) = first, error.code == .staleStatement, !connection.isInTransaction
+                else {
                     return answer(first)
                 }
                 // Nothing was carried out; the connection has forgotten the statement and prepares it anew.

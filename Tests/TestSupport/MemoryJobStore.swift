@@ -14,6 +14,7 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
         var keys: [String: (fingerprint: SHA256Digest, id: Job.ID)] = [:]
         var failure: StoreError?
         var largestEnqueue = 0
+        var looks = 0
         var quota: Int?
     }
 
@@ -38,6 +39,9 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
 
     /// The most jobs that one call of `enqueue` stored.
     package var largestEnqueue: Int { state.withLock { $0.largestEnqueue } }
+
+    /// How often a job was asked for.
+    package var looks: Int { state.withLock { $0.looks } }
 
     package func change(_ id: Job.ID, _ change: (inout Job) -> Void) {
         state.withLock { state in
@@ -105,7 +109,10 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
 
     package func job(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job? {
         try check()
-        return state.withLock { state in state.jobs[id].flatMap { $0.tenant == tenant ? $0 : nil } }
+        return state.withLock { state in
+            state.looks += 1
+            return state.jobs[id].flatMap { $0.tenant == tenant ? $0 : nil }
+        }
     }
 
     package func jobs(

@@ -19,49 +19,51 @@ struct FinalJobs: Sendable {
     func submit(_ job: NewJob, waiting seconds: Int?) async throws -> Submission {
         let deadline = seconds.map { ContinuousClock.now + .seconds($0) }
         // Before it is stored, so that an end that comes at once is not missed.
-        if deadline != nil { finished.register(job.id) }
-        defer { if deadline != nil { finished.unregister(job.id) } }
+        let wait = deadline.map { _ in finished.wait(for: job.id) }
+        defer { if let wait { finished.end(wait) } }
         guard let enqueued = try await jobs.enqueue([job]).first else {
             throw StoreError(.failed, "the store said nothing about a job")
         }
         switch enqueued {
         case .conflict, .sessionInvalidated, .sessionFull, .groupClosed, .queueFull:
             return Submission(enqueued: enqueued, job: nil)
-        case .accepted(let id):
-            guard let deadline else { return Submission(enqueued: enqueued, job: nil) }
-            let job = try await wait(for: id, of: job.tenant, until: deadline, isLookedAt: false)
-            return Submission(enqueued: enqueued, job: job)
+        case .accepted:
+            guard let deadline, let wait else { return Submission(enqueued: enqueued, job: nil) }
+            return Submission(enqueued: enqueued, job: try await end(wait, of: job.tenant, until: deadline))
         case .replayed(let id):
-            let job = try await wait(for: id, of: job.tenant, until: deadline ?? .now, isLookedAt: true)
-            return Submission(enqueued: enqueued, job: job)
+            let first = finished.wait(for: id)
+            defer { finished.end(first) }
+            var known = try await jobs.job(id, of: job.tenant)
+            if let deadline, known?.state.isFinal == false {
+                known = try await end(first, of: job.tenant, until: deadline) ?? known
+            }
+            return Submission(enqueued: enqueued, job: known)
         }
     }
 
     /// The job when it is final or time is up; nil when it was not looked at.
-    private func wait(
-        for id: Job.ID,
-        of tenant: Tenant.ID,
-        until deadline: ContinuousClock.Instant,
-        isLookedAt: Bool
+    private func end(
+        _ wait: JobWait, of tenant: Tenant.ID, until deadline: ContinuousClock.Instant
     ) async throws -> Job? {
         var job: Job?
-        if isLookedAt { job = try await jobs.job(id, of: tenant) }
         while job?.state.isFinal != true, !Task.isCancelled, !Task.isShuttingDownGracefully {
             let rest = deadline - .now
             guard rest > .zero else { break }
-            await pause(for: min(rest, Self.pollInterval), or: id)
-            job = try await jobs.job(id, of: tenant)
+            await pause(wait, for: min(rest, Self.pollInterval))
+            job = try await jobs.job(wait.job, of: tenant)
         }
         return job
     }
 
     /// Returns when the job has finished in this process, when the time is up, or when the service stops.
-    private func pause(for time: Duration, or id: Job.ID) async {
-        await withTaskGroup { group in
-            group.addTask { await finished.wait(for: id) }
-            // Cancelled when the job is done: nothing to tell anyone.
-            group.addTask { try? await cancelWhenGracefulShutdown { try await Task.sleep(for: time) } }
-            await group.next()
+    private func pause(_ wait: JobWait, for time: Duration) async {
+        await withDiscardingTaskGroup { group in
+            group.addTask { if (try? await Task.sleep(for: time)) != nil { wait.wake() } }
+            await withGracefulShutdownHandler {
+                await wait.isWoken()
+            } onGracefulShutdown: {
+                wait.wake()
+            }
             group.cancelAll()
         }
     }

@@ -2,50 +2,70 @@ import Synchronization
 
 /// Tells those who wait in this process that a job has reached its final state.
 ///
-/// A wait is registered before the job is stored, so that a job that finishes at once is not missed. Jobs that finish
-/// on another node are not heard of here: a waiter looks into the store now and then as well.
+/// A wait begins before the job is stored, so that a job that finishes at once is not missed. Jobs that finish on
+/// another node are not heard of here: a waiter looks into the store now and then as well.
 package final class FinishedJobs: Sendable {
-    private struct Waiting {
-        var isFinished = false
-        var continuation: CheckedContinuation<Void, Never>?
-    }
-
-    private let waiting = Mutex<[Job.ID: Waiting]>([:])
+    private let waits = Mutex<[Job.ID: [JobWait]]>([:])
 
     package init() {}
 
-    package func register(_ id: Job.ID) {
-        waiting.withLock { $0[id] = Waiting() }
+    /// Begins to listen for a job's end; ``end(_:)`` is to follow.
+    package func wait(for id: Job.ID) -> JobWait {
+        let wait = JobWait(for: id)
+        waits.withLock { $0[id, default: []].append(wait) }
+        return wait
     }
 
-    package func unregister(_ id: Job.ID) {
-        waiting.withLock { $0.removeValue(forKey: id) }?.continuation?.resume()
-    }
-
-    /// Returns when the registered job has finished here, or when the caller is cancelled.
-    package func wait(for id: Job.ID) async {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isOver = waiting.withLock { waiting in
-                    guard let entry = waiting[id], !entry.isFinished, !Task.isCancelled else { return true }
-                    waiting[id]?.continuation = continuation
-                    return false
-                }
-                if isOver { continuation.resume() }
-            }
-        } onCancel: {
-            waiting.withLock { $0[id]?.continuation.take() }?.resume()
+    package func end(_ wait: JobWait) {
+        waits.withLock { waits in
+            waits[wait.job]?.removeAll { $0 === wait }
+            if waits[wait.job]?.isEmpty == true { waits[wait.job] = nil }
         }
     }
 
     package func finish(_ ids: some Sequence<Job.ID>) {
-        let continuations = waiting.withLock { waiting in
-            guard !waiting.isEmpty else { return [CheckedContinuation<Void, Never>]() }
-            return ids.compactMap { id in
-                waiting[id]?.isFinished = true
-                return waiting[id]?.continuation.take()
-            }
+        let ended = waits.withLock { waits in
+            waits.isEmpty ? [] : ids.flatMap { waits[$0] ?? [] }
         }
-        continuations.forEach { $0.resume() }
+        for wait in ended { wait.wake() }
+    }
+}
+
+/// One caller's wait for the end of a job.
+package final class JobWait: Sendable {
+    private struct State {
+        var isWoken = false
+        var continuation: CheckedContinuation<Void, Never>?
+    }
+
+    package let job: Job.ID
+    private let state = Mutex(State())
+
+    init(for job: Job.ID) { self.job = job }
+
+    /// Has the caller look into the store: now, or as soon as it waits.
+    package func wake() {
+        let continuation = state.withLock { state in
+            state.isWoken = state.continuation == nil
+            return state.continuation.take()
+        }
+        continuation?.resume()
+    }
+
+    /// Returns once it was woken, or when the caller is cancelled.
+    package func isWoken() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    let isOver = state.isWoken || Task.isCancelled
+                    state.isWoken = false
+                    if !isOver { state.continuation = continuation }
+                    return isOver
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            wake()
+        }
     }
 }

@@ -43,6 +43,19 @@ import Testing
         }
     }
 
+    @Test func `a repeat waits for the first without asking for it all the time`() async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            let key: HTTPFields = [.idempotencyKey: "k-1"]
+            _ = try await call(.post, "/v1/jobs", headers: key, body: Self.spec)
+            let repeated = try await call(
+                .post, "/v1/jobs", headers: [.idempotencyKey: "k-1", .prefer: "wait=1"], body: Self.spec)
+            #expect(repeated.status == .accepted)
+            #expect(repeated.headers[.idempotencyReplayed] == "true")
+        }
+        #expect(server.jobs.looks <= 4)
+    }
+
     @Test func `an idempotency key makes repeats one job and refuses another body`() async throws {
         let server = try await TestServer()
         try await server.test { call async throws in

@@ -2,31 +2,38 @@ import FetchJobs
 import Testing
 
 @Suite struct FinishedJobsTests {
-    @Test func `a wait ends when its job finishes`() async {
-        let finished = FinishedJobs()
-        let id = Job.ID()
-        finished.register(id)
+    private let finished = FinishedJobs()
+    private let id = Job.ID()
+
+    @Test func `each wait ends when its job finishes`() async {
+        let waits = [finished.wait(for: id), finished.wait(for: id)]
         await withDiscardingTaskGroup { group in
-            group.addTask { await finished.wait(for: id) }
+            for wait in waits { group.addTask { await wait.isWoken() } }
             group.addTask { finished.finish([Job.ID(), id]) }
         }
     }
 
-    @Test func `a job that finished before the wait began is not missed`() async {
-        let finished = FinishedJobs()
-        let id = Job.ID()
-        finished.register(id)
+    @Test func `a job that finished before the caller waits is not missed`() async {
+        let wait = finished.wait(for: id)
         finished.finish([id])
-        await finished.wait(for: id)
+        await wait.isWoken()
     }
 
     @Test func `a cancelled wait ends`() async {
-        let finished = FinishedJobs()
-        let id = Job.ID()
-        finished.register(id)
+        let wait = finished.wait(for: id)
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await finished.wait(for: id) }
+            group.addTask { await wait.isWoken() }
             group.cancelAll()
         }
+    }
+
+    @Test func `a wait that has ended hears no more, and another of the same job does`() async {
+        let (ended, other) = (finished.wait(for: id), finished.wait(for: id))
+        finished.end(ended)
+        finished.finish([id])
+        await other.isWoken()
+        let waiting = Task { await ended.isWoken() }
+        waiting.cancel()
+        await waiting.value
     }
 }
