@@ -12,9 +12,15 @@ final class Batcher<Item: Sendable, Outcome: Sendable>: Sendable {
         case done(Result<[Outcome], any Error>)
     }
 
-    private struct Waiting {
+    /// A class, since to move a generic structure costs a look at its type's description each time.
+    private final class Waiting: Sendable {
         let items: [Item]
         let continuation: CheckedContinuation<Signal, Never>
+
+        init(items: [Item], continuation: CheckedContinuation<Signal, Never>) {
+            self.items = items
+            self.continuation = continuation
+        }
     }
 
     private struct State {

@@ -133,7 +133,7 @@ package struct JSONParser {
             switch byte {
             case UInt8(ascii: "\""):
                 defer { offset += 1 }
-                return try text(bytes[start..<offset])
+                return try text(bytes.span.extracting(start..<offset))
             case UInt8(ascii: "\\"):
                 return try escapedString(from: start)
             case 0..<0x20:
@@ -150,7 +150,7 @@ package struct JSONParser {
         while let byte = peek {
             offset += 1
             switch byte {
-            case UInt8(ascii: "\""): return try text(unescaped)
+            case UInt8(ascii: "\""): return try text(unescaped.span)
             case UInt8(ascii: "\\"): try escape(into: &unescaped)
             case 0..<0x20: throw failure("a control character in a string")
             default: unescaped.append(byte)
@@ -202,9 +202,13 @@ package struct JSONParser {
         return unit
     }
 
-    private func text(_ utf8: some Collection<UInt8>) throws(Failure) -> String {
-        guard let text = String(validating: utf8, as: UTF8.self) else { throw failure("a string that is not UTF-8") }
-        guard !utf8.contains(0) else { throw failure("a NUL character in a string") }
+    private func text(_ utf8: Span<UInt8>) throws(Failure) -> String {
+        let text: String
+        // Several times as fast as `String(validating:as:)`.
+        do { text = String(copying: try UTF8Span(validating: utf8)) } catch {
+            throw failure("a string that is not UTF-8")
+        }
+        guard !text.utf8.contains(0) else { throw failure("a NUL character in a string") }
         return text
     }
 

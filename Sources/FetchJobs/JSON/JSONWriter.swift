@@ -145,23 +145,45 @@ package struct JSONWriter: Sendable {
     }
 
     private mutating func quote(_ text: String) {
-        bytes.append(UInt8(ascii: "\""))
         var text = text
         text.withUTF8 { utf8 in
+            bytes.append(UInt8(ascii: "\""))
             // What stands between two bytes that need an escape goes as it is.
             var rest = utf8[...]
-            while let index = rest.firstIndex(where: Self.needsEscape) {
+            while let index = Self.firstToEscape(of: rest) {
                 bytes.append(contentsOf: rest[..<index])
                 escape(rest[index])
                 rest = rest[(index + 1)...]
             }
             bytes.append(contentsOf: rest)
+            bytes.append(UInt8(ascii: "\""))
         }
-        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func firstToEscape(of utf8: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
+        var index = utf8.startIndex
+        // Eight at a time, since most texts have none.
+        while index + 8 <= utf8.endIndex {
+            let word = UnsafeRawPointer(utf8.base.baseAddress! + index).loadUnaligned(as: UInt64.self)
+            if needsEscape(word) { break }
+            index += 8
+        }
+        return utf8[index...].firstIndex(where: needsEscape)
     }
 
     private static func needsEscape(_ byte: UInt8) -> Bool {
         byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte == 0x7F
+    }
+
+    /// Whether one of eight bytes may need an escape: the high bit of a byte is set when subtracting borrows from it.
+    private static func needsEscape(_ word: UInt64) -> Bool {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        func zeroes(_ word: UInt64) -> UInt64 { (word &- ones) & ~word }
+        let control = (word &- ones * 0x20) & ~word
+        let quote = zeroes(word ^ ones * UInt64(UInt8(ascii: "\"")))
+        let backslash = zeroes(word ^ ones * UInt64(UInt8(ascii: "\\")))
+        let delete = zeroes(word ^ ones * 0x7F)
+        return (control | quote | backslash | delete) & (ones * 0x80) != 0
     }
 
     private mutating func escape(_ byte: UInt8) {

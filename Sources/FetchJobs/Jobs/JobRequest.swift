@@ -34,18 +34,18 @@ extension JobRequest {
     static let engineFields: Set<String> = [
         "host", "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer", "expect",
     ]
+    private static let names: Set = [
+        "url", "urlTemplate", "variables", "method", "headers", "body", "cachePolicy", "mainDocumentURL",
+    ]
     static let maximumHeaders = 100
     static let maximumHeaderBytes = 32 * 1024
 
     /// - Parameter userInfo: Is given the user name and password of the URL, which the request does not keep.
     init?(reader: JSONReader, userInfo: inout Credential?) {
-        let names: Set = [
-            "url", "urlTemplate", "variables", "method", "headers", "body", "cachePolicy", "mainDocumentURL",
-        ]
         // A URL alone stands for the request that has nothing else, and what is wrong with it is told as of there.
         let isURL = if case .string = reader.value { true } else { false }
         let alone = JSONReader(reader.value, pointer: reader.pointer + "/url", check: reader.check)
-        let object = isURL ? nil : reader.object(of: names, refusing: Self.refused)
+        let object = isURL ? nil : reader.object(of: Self.names, refusing: Self.refused)
         let url = isURL ? alone.jobURL() : object.flatMap { Self.url($0) }
         method = object?["method"].flatMap { Self.method($0) } ?? .get
         headers = object?["headers"].map { Self.headers($0) } ?? HTTPFields()
@@ -133,7 +133,9 @@ extension HTTPField {
     /// The value as UTF-8 where it is that, else as ISO 8859-1, which all bytes are (RFC 9110 §5.5).
     fileprivate var text: String {
         withUnsafeBytesOfValue { bytes in
-            String(validating: bytes, as: UTF8.self) ?? String(decoding: bytes.map { UInt16($0) }, as: UTF16.self)
+            do { return String(copying: try UTF8Span(validating: bytes.span)) } catch {
+                return String(decoding: bytes.map { UInt16($0) }, as: UTF16.self)
+            }
         }
     }
 }

@@ -98,12 +98,15 @@ extension JobSpec {
         self = spec
     }
 
+    private static let names: Set = [
+        "kind", "session", "request", "configuration", "priority", "runAt", "expiresAt", "suspended", "discretionary",
+        "flow", "labels", "resumeFrom", "webhook", "group",
+    ]
+    /// What the service itself says of a job too.
+    private static let storedNames = names.union(["schedule", "scheduledAt"])
+
     private init?(reader: JSONReader, isStored: Bool) {
-        var names: Set = [
-            "kind", "session", "request", "configuration", "priority", "runAt", "expiresAt", "suspended",
-            "discretionary", "flow", "labels", "resumeFrom", "webhook", "group",
-        ]
-        if isStored { names.formUnion(["schedule", "scheduledAt"]) }
+        let names = isStored ? Self.storedNames : Self.names
         guard let object = reader.object(of: names, refusing: Self.refused) else { return nil }
         var userInfo: Credential?
         let request = object.required("request").flatMap { JobRequest(reader: $0, userInfo: &userInfo) }

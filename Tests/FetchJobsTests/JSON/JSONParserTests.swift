@@ -51,6 +51,21 @@ import Testing
         #expect(writer.text == text)
     }
 
+    // Texts are looked through eight bytes at a time.
+    @Test func `whatever needs an escape gets one, wherever it stands`() throws {
+        for escaped in ["\"", "\\", "\u{1}", "\n", "\u{1F}", "\u{7F}", "\u{80}", " ", "!"] {
+            for length in 0..<20 {
+                for place in 0...length {
+                    let text =
+                        String(repeating: "x", count: place) + escaped + String(repeating: "é", count: length - place)
+                    let written = JSONWriter.object { $0.member("t", text) }
+                    #expect(!written.contains { $0 < 0x20 || $0 == 0x7F })
+                    #expect(try JSONParser.parse(written) == .object([JSONMember("t", .string(text))]))
+                }
+            }
+        }
+    }
+
     @Test func `what is written reads back`() throws {
         let text = "quote \" slash \\ tab \t bell \u{7} é"
         let written = JSONWriter.object { writer in
