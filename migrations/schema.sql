@@ -26,8 +26,8 @@ CREATE FUNCTION fetchd.check_job(job jsonb) RETURNS void
     AS $_$
 DECLARE
     known CONSTANT text[] := ARRAY[
-        'kind', 'session', 'request', 'configuration', 'priority', 'runAt', 'expiresAt', 'suspended', 'labels',
-        'webhook'
+        'kind', 'session', 'request', 'configuration', 'priority', 'runAt', 'expiresAt', 'suspended', 'discretionary',
+        'flow', 'labels', 'resumeFrom', 'webhook', 'group'
     ];
     unknown text;
     url CONSTANT text := CASE jsonb_typeof(job -> 'request')
@@ -60,9 +60,6 @@ BEGIN
     ) THEN
         PERFORM fetchd.refuse('/configuration', 'must not hold a user name or password: name a stored credential');
     END IF;
-    IF jsonb_path_exists(job, '$.request.body.blob') OR jsonb_path_exists(job, '$.request.body.multipart[*].blob') THEN
-        PERFORM fetchd.refuse('/request/body', 'must not name blobs, which only the API keeps for the job');
-    END IF;
     IF job ->> 'kind' NOT IN ('data', 'download', 'upload') THEN
         PERFORM fetchd.refuse('/kind', 'must be one of "data", "download", "upload"');
     END IF;
@@ -76,8 +73,18 @@ BEGIN
             PERFORM fetchd.refuse('/' || part, 'must be a time as RFC 3339 writes it, such as 2026-11-21T10:52:00Z');
         END IF;
     END LOOP;
-    IF jsonb_typeof(job -> 'suspended') NOT IN ('boolean', 'null') THEN
-        PERFORM fetchd.refuse('/suspended', 'must be a boolean');
+    FOREACH part IN ARRAY ARRAY['suspended', 'discretionary'] LOOP
+        IF jsonb_typeof(job -> part) NOT IN ('boolean', 'null') THEN
+            PERFORM fetchd.refuse('/' || part, 'must be a boolean');
+        END IF;
+    END LOOP;
+    IF jsonb_typeof(job -> 'flow') <> 'null' THEN
+        IF jsonb_typeof(job #> '{flow,key}') IS DISTINCT FROM 'string' THEN
+            PERFORM fetchd.refuse('/flow', 'must be an object with the member "key", a string');
+        END IF;
+        IF octet_length(job #>> '{flow,key}') NOT BETWEEN 1 AND 256 THEN
+            PERFORM fetchd.refuse('/flow/key', 'must have 1 to 256 bytes');
+        END IF;
     END IF;
     IF jsonb_path_exists(job, 'strict $.labels ? (@.type() != "object" && @.type() != "null")', silent => true)
         OR jsonb_path_exists(job, 'strict $.labels.* ? (@.type() != "string")', silent => true)
@@ -103,12 +110,17 @@ CREATE FUNCTION fetchd.enqueue(job json, tenant text DEFAULT 'default'::text) RE
 <<stored>>
 DECLARE
     asked CONSTANT jsonb := job;
-    id CONSTANT uuid := uuidv7();
+    id CONSTANT uuid := fetchd.new_job_id();
     spec json;
     owner bigint;
+    host text;
+    flow CONSTANT text := asked #>> '{flow,key}';
+    gate text;
     session uuid;
+    joined uuid;
     endpoint uuid;
     run_at CONSTANT timestamptz := asked ->> 'runAt';
+    is_patient boolean;
 BEGIN
     SELECT t.id INTO owner
     FROM tenants t
@@ -126,6 +138,8 @@ BEGIN
     END IF;
     PERFORM fetchd.check_job(asked);
     spec := fetchd.spec_of(job);
+    host := lower(substring(spec #>> '{request,url}' FROM '^[^:]+://(\[[^]]*\]|[^/:?#]*)'));
+    is_patient := coalesce((asked ->> 'discretionary')::boolean, false);
     IF asked #>> '{webhook,endpoint}' IS NOT NULL THEN
         endpoint := fetchd.id_of_text('whe', asked #>> '{webhook,endpoint}');
         IF NOT EXISTS (SELECT FROM webhook_endpoints e WHERE e.tenant_id = owner AND e.id = endpoint) THEN
@@ -143,22 +157,77 @@ BEGIN
             PERFORM fetchd.refuse('/session', 'is not a session of yours, of kind "default", that takes jobs');
         END IF;
     END IF;
-    INSERT INTO jobs (tenant_id, id, spec, kind, host, session, labels)
-    SELECT owner, stored.id, stored.spec, stored.spec ->> 'kind',
-        lower(substring(stored.spec #>> '{request,url}' FROM '^[^:]+://(\[[^]]*\]|[^/:?#]*)')),
-        stored.spec ->> 'session',
+    IF asked ->> 'group' IS NOT NULL THEN
+        SELECT g.id INTO joined
+        FROM groups g
+        WHERE g.tenant_id = owner AND g.id = fetchd.id_of_text('grp', asked ->> 'group') AND g.closed_at IS NULL
+        -- The end of a group waits for this transaction.
+        FOR KEY SHARE;
+        IF NOT FOUND THEN PERFORM fetchd.refuse('/group', 'is not a group of yours that takes jobs'); END IF;
+    END IF;
+    PERFORM fetchd.hold_blobs(owner, id, asked);
+    -- One that need not wait for its time goes to the gate of its lane at once, that of its flow first: found there by a
+    -- claim only, a flow in order might let later ones through before it.
+    IF NOT is_patient AND coalesce(run_at <= now(), true) THEN
+        SELECT l.kind INTO gate
+        FROM lanes l
+        WHERE l.tenant_id = owner AND (l.kind, l.key) IN (('flow', flow), ('host', host))
+            AND (l.is_limited OR l.paused OR l.parked_until IS NOT NULL)
+        ORDER BY l.kind
+        LIMIT 1;
+    END IF;
+    INSERT INTO jobs (tenant_id, id, spec, kind, host, session, group_id, labels)
+    SELECT owner, stored.id, stored.spec, stored.spec ->> 'kind', stored.host, stored.spec ->> 'session', joined,
         (
             SELECT array_agg(owner || ':' || label.key || ':' || label.value)
             FROM json_each_text(stored.spec -> 'labels') AS label
         );
-    INSERT INTO queue (tenant_id, job_id, rank, endpoint_id, session_id, run_at, scheduled, expires_at, suspended)
+    INSERT INTO queue (
+        tenant_id, job_id, rank, endpoint_id, session_id, group_id, run_at, scheduled, discretionary, expires_at,
+        suspended, flow, gate, host
+    )
     SELECT owner, stored.id, round(1000 * (1 - (stored.spec ->> 'priority')::numeric)), endpoint, stored.session,
-        greatest(stored.run_at, now()), coalesce(stored.run_at > now(), false), (asked ->> 'expiresAt')::timestamptz,
-        coalesce((asked ->> 'suspended')::boolean, false);
+        joined, greatest(stored.run_at, now()) + CASE WHEN is_patient THEN interval '1 hour' ELSE interval '0' END,
+        coalesce(stored.run_at > now(), false) OR is_patient, is_patient, (asked ->> 'expiresAt')::timestamptz,
+        coalesce((asked ->> 'suspended')::boolean, false), stored.flow, stored.gate,
+        CASE WHEN stored.gate = 'host' THEN stored.host END;
     -- Sent when the caller commits, once for all of its jobs. Those who commit thousands of times a second turn it off:
     -- such commits wait for each other, and the nodes look by themselves every few seconds.
     IF coalesce(current_setting('fetchd.notify', true), '') <> 'off' THEN PERFORM pg_notify('fetchd', ''); END IF;
     RETURN fetchd.text_of_id('job', id);
+END
+$$;
+
+CREATE FUNCTION fetchd.hold_blobs(owner bigint, job_id uuid, job jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    named record;
+    held uuid;
+    parts CONSTANT jsonb := CASE jsonb_typeof(job #> '{request,body,multipart}')
+        WHEN 'array' THEN job #> '{request,body,multipart}' ELSE '[]'
+    END;
+BEGIN
+    FOR named IN
+        SELECT '/request/body/blob' AS pointer, job #>> '{request,body,blob}' AS id
+        UNION ALL
+        SELECT '/resumeFrom', job ->> 'resumeFrom'
+        UNION ALL
+        SELECT format('/request/body/multipart/%s/blob', part.n - 1), part.value ->> 'blob'
+        FROM jsonb_array_elements(parts) WITH ORDINALITY AS part (value, n)
+    LOOP
+        CONTINUE WHEN named.id IS NULL;
+        SELECT b.id INTO held
+        FROM blobs b
+        WHERE b.tenant_id = owner AND b.id = fetchd.id_of_text('blb', named.id)
+            AND (b.expires_at IS NULL OR b.expires_at > now())
+        FOR KEY SHARE;
+        IF NOT FOUND THEN PERFORM fetchd.refuse(named.pointer, 'is not a blob of yours'); END IF;
+        INSERT INTO blob_holds (tenant_id, blob_id, job_id)
+        VALUES (owner, held, hold_blobs.job_id)
+        ON CONFLICT DO NOTHING;
+    END LOOP;
 END
 $$;
 
@@ -178,6 +247,22 @@ CREATE FUNCTION fetchd.id_of_text(prefix text, id text) RETURNS uuid
     ) AS value
     WHERE id ~ ('^' || prefix || '_[0-7][0-9a-hjkmnp-tv-z]{25}$')
 $_$;
+
+CREATE FUNCTION fetchd.new_job_id() RETURNS uuid
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    now CONSTANT bigint := floor(extract(epoch FROM clock_timestamp()) * 1000000);
+BEGIN
+    RETURN encode(
+        overlay(
+            uuid_send(gen_random_uuid())
+            PLACING int8send((now / 1000) << 16 | x'7000'::bigint | (now % 1000) * 4096 / 1000)
+            FROM 1 FOR 8
+        ), 'hex'
+    )::uuid;
+END
+$$;
 
 CREATE FUNCTION fetchd.refuse(pointer text, rule text) RETURNS void
     LANGUAGE plpgsql

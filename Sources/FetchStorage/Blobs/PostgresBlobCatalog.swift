@@ -67,7 +67,8 @@ package struct PostgresBlobCatalog: BlobCatalog {
                     FROM blobs
                     WHERE tenant_id = \(tenant) AND id = ANY (\(ids)) AND (expires_at IS NULL OR expires_at > now())
                     ORDER BY id
-                    FOR UPDATE
+                    -- Not of those who hold it in a transaction of theirs (fetchd.hold_blobs), only of who removes it.
+                    FOR NO KEY UPDATE
                 ), held AS (
                     UPDATE blobs b
                     SET held_at = clock_timestamp()
@@ -88,35 +89,38 @@ package struct PostgresBlobCatalog: BlobCatalog {
     }
 
     package func remove(_ id: Blob.ID, of tenant: Tenant.ID) async throws(StoreError) -> BlobRemoval {
-        try await StoreError.wrap {
-            let rows = try await client.query(
-                """
-                -- blobs.use
-                SELECT b.held_at, EXISTS (
+        let isRemoved = try await StoreError.wrap {
+            // Two statements: the second sees every hold that was committed before the blob was locked, and others wait.
+            try await client.transaction { connection in
+                let locked = try await connection.query(
+                    """
+                    -- blobs.lock
                     SELECT
-                    FROM blob_holds h
-                    LEFT JOIN queue q ON q.tenant_id = h.tenant_id AND q.job_id = h.job_id
-                    LEFT JOIN results r ON r.tenant_id = h.tenant_id AND r.job_id = h.job_id
-                    WHERE h.tenant_id = b.tenant_id AND h.blob_id = b.id AND r.job_id IS NULL
-                        AND (q.job_id IS NOT NULL OR h.created_at > now() - interval '1 minute')
+                    FROM blobs
+                    WHERE tenant_id = \(tenant) AND id = \(id)
+                    -- Who holds it in a transaction that goes on is not waited for.
+                    FOR UPDATE SKIP LOCKED
+                    """
                 )
-                FROM blobs b
-                WHERE b.tenant_id = \(tenant) AND b.id = \(id)
-                """
-            )
-            guard let row = rows.first else { return .missing }
-            guard try !row.decode(Bool.self, at: 1) else { return .inUse }
-            let removed = try await client.query(
-                """
-                -- blobs.remove
-                DELETE FROM blobs
-                WHERE tenant_id = \(tenant) AND id = \(id)
-                    AND held_at IS NOT DISTINCT FROM \(try row.decode(Timestamp?.self, at: 0))
-                RETURNING id
-                """
-            )
-            return removed.isEmpty ? .inUse : .removed
+                guard !locked.isEmpty else { return false }
+                return try await connection.query(
+                    """
+                    -- blobs.remove
+                    DELETE FROM blobs b
+                    WHERE b.tenant_id = \(tenant) AND b.id = \(id) AND NOT EXISTS (
+                        SELECT
+                        FROM blob_holds h
+                        LEFT JOIN queue q ON q.tenant_id = h.tenant_id AND q.job_id = h.job_id
+                        LEFT JOIN results r ON r.tenant_id = h.tenant_id AND r.job_id = h.job_id
+                        WHERE h.tenant_id = b.tenant_id AND h.blob_id = b.id AND r.job_id IS NULL
+                            AND (q.job_id IS NOT NULL OR h.created_at > now() - interval '1 minute')
+                    )
+                    """
+                ).affected > 0
+            }
         }
+        if isRemoved { return .removed }
+        return try await blob(id, of: tenant) == nil ? .missing : .inUse
     }
 
     package func removeExpired() async throws(StoreError) -> [Blob.ID] {
@@ -155,31 +159,45 @@ package struct PostgresBlobCatalog: BlobCatalog {
                 RETURNING b.id
                 """
             )
-            let rows = try await client.query(
-                """
-                -- blobs.removeExpired
-                DELETE FROM blobs b
-                USING (
-                    SELECT tenant_id, id
-                    FROM blobs
-                    WHERE expires_at < now()
-                    ORDER BY expires_at
-                    LIMIT 1000
-                ) AS due
-                WHERE b.tenant_id = due.tenant_id AND b.id = due.id AND b.expires_at < now()
-                    AND NOT EXISTS (
-                        SELECT
-                        FROM blob_holds h
-                        JOIN queue q ON q.tenant_id = h.tenant_id AND q.job_id = h.job_id
-                        WHERE h.tenant_id = b.tenant_id AND h.blob_id = b.id
-                    )
-                    -- A job that was held for the blob just before may not be stored yet.
-                    AND (b.held_at IS NULL OR b.held_at < now() - interval '1 minute')
-                RETURNING b.id
-                """
-            )
-            return try (Array(fenced) + Array(rows)).map { try $0.decode(at: 0) }
+            let expired = try await client.transaction { try await Self.removeExpired(on: $0) }
+            return try fenced.map { try $0.decode(at: 0) } + expired
         }
+    }
+
+    private static func removeExpired(on connection: Connection) async throws -> [Blob.ID] {
+        let due = try await connection.query(
+            """
+            -- blobs.expired
+            SELECT tenant_id, id
+            FROM blobs
+            WHERE expires_at < now()
+            ORDER BY expires_at
+            LIMIT 1000
+            FOR UPDATE SKIP LOCKED
+            """
+        )
+        guard !due.isEmpty else { return [] }
+        let rows = try await connection.query(
+            """
+            -- blobs.removeExpired
+            DELETE FROM blobs b
+            USING unnest(
+                \(try due.map { try $0.decode(Tenant.ID.self, at: 0) }),
+                \(try due.map { try $0.decode(Blob.ID.self, at: 1) })
+            ) AS due (tenant_id, id)
+            WHERE b.tenant_id = due.tenant_id AND b.id = due.id
+                AND NOT EXISTS (
+                    SELECT
+                    FROM blob_holds h
+                    JOIN queue q ON q.tenant_id = h.tenant_id AND q.job_id = h.job_id
+                    WHERE h.tenant_id = b.tenant_id AND h.blob_id = b.id
+                )
+                -- A job that was held for the blob just before may not be stored yet.
+                AND (b.held_at IS NULL OR b.held_at < now() - interval '1 minute')
+            RETURNING b.id
+            """
+        )
+        return try rows.map { try $0.decode(at: 0) }
     }
 
     /// Every table whose rows name blobs is asked here: what is not found is deleted.

@@ -31,7 +31,8 @@ extension PostgresGroupStore {
                         AND NOT EXISTS (SELECT FROM queue q WHERE q.tenant_id = g.tenant_id AND q.group_id = g.id)
                     ORDER BY g.tenant_id, g.id
                     LIMIT 500
-                    FOR UPDATE
+                    -- Who stores jobs of one in a transaction that goes on is not waited for: the next look finds it.
+                    FOR UPDATE SKIP LOCKED
                     """
                 )
                 guard !rows.isEmpty else { return }

@@ -80,7 +80,8 @@ extension PostgresSessionStore {
                         )
                     ORDER BY s.tenant_id, s.id
                     LIMIT 500
-                    FOR UPDATE
+                    -- Who stores jobs of one in a transaction that goes on is not waited for: the next look finds it.
+                    FOR UPDATE SKIP LOCKED
                     """
                 )
                 guard !rows.isEmpty else { return }

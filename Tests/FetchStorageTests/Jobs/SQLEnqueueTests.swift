@@ -8,38 +8,6 @@ import Testing
 
 /// Jobs that other services store in transactions of their own, by `fetchd.enqueue`.
 @Suite struct SQLEnqueueTests {
-    @discardableResult
-    private func enqueue(_ job: String, on runner: any QueryRunner) async throws -> Job.ID {
-        let rows = try await runner.query("SELECT fetchd.enqueue(\(job)::text::json)")
-        let id = try #require(try rows.first?.decode(String.self, at: 0))
-        return try #require(Job.ID(id))
-    }
-
-    /// What the database says against a job.
-    private func refusal(of job: String, _ fixture: StoreFixture) async throws -> String {
-        do {
-            try await enqueue(job, on: fixture.database.client)
-            return ""
-        } catch let error as PostgresError {
-            return error.message
-        }
-    }
-
-    /// All that is stored of a job beside its spec and its times.
-    private func columns(of id: Job.ID, _ fixture: StoreFixture) async throws -> String? {
-        let rows = try await fixture.database.client.query(
-            """
-            SELECT row(
-                j.tenant_id, j.kind, j.host, j.session, j.labels, q.rank, q.session_id, q.endpoint_id, q.scheduled,
-                q.suspended, q.expires_at, CASE WHEN q.scheduled THEN q.run_at END, q.claim, q.tries
-            )::text
-            FROM jobs j
-            JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
-            WHERE j.id = \(id)
-            """)
-        return try rows.first?.decode(at: 0)
-    }
-
     @Test(arguments: [
         #"{"request": {"url": "https://origin.example/a?b=c"}}"#,
         #"{"request": "https://origin.example:8080/"}"#,
@@ -49,15 +17,16 @@ import Testing
         #"{"request": {"url": "http://origin.example/"}, "runAt": "2099-01-01T00:00:00+01:00","#
             + #""expiresAt": "2099-01-01T12:00:00.25Z", "session": "default", "priority": 1}"#,
         #"{"request": {"url": "data:,x"}, "configuration": {"redirects": {"maximum": 3}}}"#,
+        #"{"request": {"url": "http://origin.example/"}, "discretionary": true, "flow": {"key": "a \"b\""}}"#,
     ])
     func `what SQL stores is what the API stores`(job: String) async throws {
         try await StoreFixture.with { fixture in
             let spec = try JobSpec(json: try JSONParser.parse(job.utf8))
             let byAPI = NewJob(tenant: fixture.tenant, spec: spec)
             _ = try await fixture.store().enqueue([byAPI])
-            let bySQL = try await enqueue(job, on: fixture.database.client)
-            let expected = try await columns(of: byAPI.id, fixture)
-            #expect(try await columns(of: bySQL, fixture) == expected)
+            let bySQL = try await fixture.enqueueBySQL(job)
+            let expected = try await fixture.columns(of: byAPI.id)
+            #expect(try await fixture.columns(of: bySQL) == expected)
             let stored = try #require(try await fixture.store().job(bySQL, of: fixture.tenant))
             var same = try #require(stored.storedSpec)
             same.isSuspended = spec.isSuspended
@@ -75,13 +44,13 @@ import Testing
             let connection = try await fixture.database.connect()
             await #expect(throws: Undone.self) {
                 try await connection.transaction { connection in
-                    try await enqueue(job, on: connection)
+                    try await fixture.enqueueBySQL(job, on: connection)
                     throw Undone()
                 }
             }
             #expect(try await fixture.count("jobs") == 0)
             let id = try await connection.transaction { connection in
-                let id = try await enqueue(job, on: connection)
+                let id = try await fixture.enqueueBySQL(job, on: connection)
                 #expect(try await fixture.queue().claim(limit: 1).isEmpty)
                 return id
             }
@@ -94,7 +63,7 @@ import Testing
         try await StoreFixture.with { fixture in
             let (session, endpoint) = (TenantSession.ID(), WebhookEndpoint.ID())
             let job = #"{"request": "http://origin.example/", "session": "\#(session)"}"#
-            await #expect(throws: PostgresError.self) { try await enqueue(job, on: fixture.database.client) }
+            await #expect(throws: PostgresError.self) { try await fixture.enqueueBySQL(job) }
             try await fixture.database.client.query(
                 """
                 WITH endpoint AS (
@@ -106,12 +75,12 @@ import Testing
                 """)
             let byAPI = NewJob(tenant: fixture.tenant, spec: try JobSpec(json: try JSONParser.parse(job.utf8)))
             _ = try await fixture.store().enqueue([byAPI])
-            let bySQL = try await enqueue(job, on: fixture.database.client)
-            let expected = try await columns(of: byAPI.id, fixture)
-            #expect(try await columns(of: bySQL, fixture) == expected)
+            let bySQL = try await fixture.enqueueBySQL(job)
+            let expected = try await fixture.columns(of: byAPI.id)
+            #expect(try await fixture.columns(of: bySQL) == expected)
             try await fixture.database.client.query(
                 "UPDATE sessions SET state = 'finishing', invalidated_at = now()")
-            await #expect(throws: PostgresError.self) { try await enqueue(job, on: fixture.database.client) }
+            await #expect(throws: PostgresError.self) { try await fixture.enqueueBySQL(job) }
         }
     }
 
@@ -131,7 +100,16 @@ import Testing
             #"{"request": "http://x.example/", "configuration": {"proxy": {"http": "http://u:p@proxy.example"}}}"#,
             "/configuration must not hold"
         ),
-        (#"{"request": {"url": "http://x.example/", "body": {"blob": "blb_1"}}}"#, "/request/body must not"),
+        (#"{"request": {"url": "http://x.example/", "body": {"blob": "blb_1"}}}"#, "/request/body/blob is not"),
+        (
+            #"{"request": {"url": "http://x.example/", "body": {"multipart": [{"text": ""}, {"blob": "blb_1"}]}}}"#,
+            "/request/body/multipart/1/blob is not"
+        ),
+        (#"{"request": "http://x.example/", "kind": "download", "resumeFrom": 1}"#, "/resumeFrom is not"),
+        (#"{"request": "http://x.example/", "flow": "orders"}"#, "/flow must be"),
+        (#"{"request": "http://x.example/", "flow": {"key": ""}}"#, "/flow/key must have"),
+        (#"{"request": "http://x.example/", "group": "grp_1"}"#, "/group is not"),
+        (#"{"request": "http://x.example/", "discretionary": 1}"#, "/discretionary must be"),
         (#"{"request": "http://x.example/", "kind": "stream"}"#, "/kind must be"),
         (#"{"request": "http://x.example/", "priority": 1.5}"#, "/priority must be"),
         (#"{"request": "http://x.example/", "priority": "1"}"#, "/priority must be"),
@@ -143,7 +121,7 @@ import Testing
     ])
     func `what is refused names the member, and stores nothing`(job: String, message: String) async throws {
         try await StoreFixture.with { fixture in
-            let refusal = try await refusal(of: job, fixture)
+            let refusal = try await fixture.refusal(of: job)
             #expect(refusal.hasPrefix(message))
             #expect(!refusal.contains("hunter2"))
             #expect(try await fixture.count("jobs") == 0)

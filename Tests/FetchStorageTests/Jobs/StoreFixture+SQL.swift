@@ -1,0 +1,44 @@
+import FetchJobs
+import Postgres
+import TestSupport
+import Testing
+
+extension StoreFixture {
+    /// Stores a job as another service does.
+    @discardableResult
+    func enqueueBySQL(_ job: String, on runner: (any QueryRunner)? = nil) async throws -> Job.ID {
+        let rows = try await (runner ?? database.client).query("SELECT fetchd.enqueue(\(job)::text::json)")
+        let id = try #require(try rows.first?.decode(String.self, at: 0))
+        return try #require(Job.ID(id))
+    }
+
+    /// What the database says against a job.
+    func refusal(of job: String) async throws -> String {
+        do {
+            try await enqueueBySQL(job)
+            return ""
+        } catch let error as PostgresError {
+            return error.message
+        }
+    }
+
+    /// All that is stored of a job beside its spec and its times.
+    func columns(of id: Job.ID) async throws -> String? {
+        let rows = try await database.client.query(
+            """
+            SELECT row(
+                j.tenant_id, j.kind, j.host, j.session, j.labels, j.group_id, q.group_id, q.rank, q.session_id,
+                q.endpoint_id, q.scheduled, q.discretionary, q.suspended, q.expires_at,
+                CASE WHEN q.discretionary THEN (q.run_at - j.created_at)::text WHEN q.scheduled THEN q.run_at::text END,
+                q.flow, q.gate, q.host, q.claim, q.tries,
+                ARRAY(
+                    SELECT h.blob_id FROM blob_holds h WHERE h.tenant_id = j.tenant_id AND h.job_id = j.id ORDER BY 1
+                )
+            )::text
+            FROM jobs j
+            JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
+            WHERE j.id = \(id)
+            """)
+        return try rows.first?.decode(at: 0)
+    }
+}
