@@ -102,4 +102,33 @@ import Testing
             #expect(try await service.request(.get, "/v1/jobs/export?form=x").status == 400)
         }
     }
+
+    @Test func `batches with the same keys on two nodes at once make one job a key`() async throws {
+        try await ServiceProcess.Place.with(allowing: []) { place in
+            let key = try await place.run("keys", "create")
+            let nodes = [
+                try await ServiceProcess.start(place, key: key), try await ServiceProcess.start(place.apart, key: key),
+            ]
+            let lines = (0..<1200).map {
+                #"{"idempotencyKey": "order-\#($0)", "request": "https://origin.example/\#($0)", "suspended": true}"#
+            }
+            let ids = try await withThrowingTaskGroup(of: [String: String].self) { tasks in
+                for node in nodes + nodes {
+                    // In an order of its own.
+                    let shuffled = lines.shuffled()
+                    tasks.addTask {
+                        let results = try await submit(shuffled.joined(separator: "\n"), to: node)
+                        let ids = results.compactMap { $0["id"] as? String }
+                        return Dictionary(uniqueKeysWithValues: zip(shuffled, ids))
+                    }
+                }
+                return try await tasks.reduce(into: []) { $0.append($1) }
+            }
+            #expect(ids[0].count == lines.count && Set(ids[0].values).count == lines.count)
+            #expect(ids.allSatisfy { $0 == ids[0] })
+            let rows = try await place.database.client.query("SELECT count(*) FROM jobs")
+            #expect(try rows.first?.decode(Int64.self, at: 0) == Int64(lines.count))
+            for node in nodes { #expect(try await node.stop() == 0, "\(node.logged)") }
+        }
+    }
 }

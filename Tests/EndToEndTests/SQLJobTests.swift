@@ -67,12 +67,13 @@ import Testing
                 .post, "/v1/blobs", body: "hello", headers: [.contentType: "text/plain"])
             let blob = try #require(member(stored.json, "id", as: String.self))
 
-            func enqueue(_ numbers: ClosedRange<Int32>, _ connection: Connection) async throws {
+            let url = origin.url("/")
+            @Sendable func enqueue(_ numbers: ClosedRange<Int32>, _ connection: Connection) async throws {
                 try await connection.query(
                     """
                     SELECT fetchd.enqueue(json_build_object(
                         'request', json_build_object(
-                            'url', \(origin.url("/"))::text || number, 'method', 'PUT',
+                            'url', \(url)::text || number, 'method', 'PUT',
                             'body', json_build_object('blob', \(blob)::text)
                         ),
                         'flow', json_build_object('key', 'orders'), 'group', \(id)::text

@@ -73,10 +73,10 @@ struct BatchRoute: Sendable {
 /// Only one task at a time holds and advances a batch; it is handed from the route to the body of its response.
 struct Batch {
     private enum Line {
-        case job(NewJob)
+        case job(NewJob, hasKey: Bool)
         case refused(Problem)
 
-        var job: NewJob? { if case .job(let job) = self { job } else { nil } }
+        var job: NewJob? { if case .job(let job, _) = self { job } else { nil } }
     }
 
     private let route: BatchRoute
@@ -107,7 +107,8 @@ struct Batch {
         for (offset, line) in group.enumerated() {
             switch line {
             case .refused(let problem): write(problem, line: first + offset, to: &results)
-            case .job(let job): write(enqueued.next(), of: job, line: first + offset, to: &results)
+            case .job(let job, let hasKey):
+                write(enqueued.next(), of: job, hasKey: hasKey, line: first + offset, to: &results)
             }
         }
         if count >= BatchRoute.maximumLines, !isOver { try await refuseMore(&results) }
@@ -162,13 +163,14 @@ struct Batch {
 
     private func read(_ text: ByteBuffer) async throws -> Line {
         do {
-            let spec = try JobSpec(json: JSONParser.parse(text.readableBytesView))
+            let line = try BatchLine(json: JSONParser.parse(text.readableBytesView))
+            let spec = line.spec
             try await route.endpoints.require(spec.webhook?.endpoint, of: tenant)
             try await route.groups.require(spec.group, of: tenant)
-            let idempotency = key?.idempotency(for: spec, line: count)
+            let idempotency = line.key?.idempotency(for: spec) ?? key?.idempotency(for: spec, line: count)
             let job = try await route.sessions.job(spec, of: tenant, idempotency: idempotency)
             try await route.holds.hold(for: job)
-            return .job(job)
+            return .job(job, hasKey: line.key != nil)
         } catch let error as StoreError where error.code != .elsewhere {
             throw error
         } catch {
@@ -187,7 +189,9 @@ struct Batch {
 
     // MARK: Results
 
-    private func write(_ enqueued: Enqueued?, of job: NewJob, line: Int, to results: inout ByteBuffer) {
+    private func write(
+        _ enqueued: Enqueued?, of job: NewJob, hasKey: Bool, line: Int, to results: inout ByteBuffer
+    ) {
         switch enqueued {
         case .accepted(let id):
             route.submitted.add()
@@ -203,10 +207,7 @@ struct Batch {
                 writer.member("id", id.description)
                 writer.member("replayed", true)
             }
-        case .conflict:
-            let problem = Problem(
-                parameter: "Idempotency-Key", "was used for another line", code: .idempotencyKeyReused)
-            write(problem, line: line, to: &results)
+        case .conflict: write(Problem.reusedKey(ofLine: hasKey), line: line, to: &results)
         case .sessionInvalidated: write(Problem.sessionInvalidated, line: line, to: &results)
         case .sessionFull: write(Problem.sessionFull, line: line, to: &results)
         case .queueFull(let quota): write(Problem.queueFull(quota: quota), line: line, to: &results)

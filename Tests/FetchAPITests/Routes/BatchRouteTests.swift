@@ -90,6 +90,51 @@ import Testing
         #expect(server.jobs.count == 2)
     }
 
+    @Test func `a line may have a key of its own, which names one job wherever it is used again`() async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            func line(_ key: String, _ number: Int) -> String {
+                #"{"idempotencyKey":\#(key),"# + Self.line(number).dropFirst()
+            }
+            let body = [line(#""a""#, 1), line(#""a""#, 1), line(#""a""#, 2), Self.line(1), line(#""b""#, 2)]
+            let fields: HTTPFields = [.contentType: "application/x-ndjson", .idempotencyKey: "whole"]
+            let answer = try await call(
+                .post, "/v1/jobs/batch", headers: fields, body: body.joined(separator: "\n"))
+            let results = try Self.results(answer)
+            let first = try #require(results[0]["id"]?.string)
+            #expect(results[1]["id"]?.string == first && results[1]["replayed"]?.bool == true)
+            #expect(results[2]["problem"]?["code"]?.string == "idempotencyKeyReused")
+            #expect(results[2]["problem"]?["errors"]?[0]?["pointer"]?.string == "/idempotencyKey")
+            #expect(results[3...].map { $0["state"]?.string } == ["queued", "queued"])
+
+            // Where the line stands, and what else is in the request, does not matter.
+            let moved = try await call(
+                .post, "/v1/jobs/batch", headers: Self.type, body: Self.line(9) + "\n" + line(#""a""#, 1))
+            #expect(try Self.results(moved)[1]["id"]?.string == first)
+            let single = try await call(
+                .post, "/v1/jobs", headers: [.contentType: "application/json", .idempotencyKey: "a"], body: Self.line(1)
+            )
+            #expect(single.json?["id"]?.string == first)
+        }
+        #expect(server.jobs.count == 4)
+    }
+
+    @Test(arguments: ["1", "null", #""""#, #""a b""#, "\"\(String(repeating: "k", count: 129))\""])
+    func `a key that is none is refused with what else is wrong`(key: String) async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            let line = #"{"idempotencyKey":\#(key),"request":"https://origin.example/","priority":2}"#
+            let results = try Self.results(try await call(.post, "/v1/jobs/batch", headers: Self.type, body: line))
+            let errors = results[0]["problem"]?["errors"]
+            #expect(errors?[0]?["pointer"]?.string == "/idempotencyKey")
+            #expect(errors?[1]?["pointer"]?.string == "/priority")
+            // One job has the header field for it.
+            let single = try await call(.post, "/v1/jobs", body: line)
+            #expect(single.problem == .invalidInput)
+        }
+        #expect(server.jobs.count == 0)
+    }
+
     @Test func `a store that fails at the first group refuses the request`() async throws {
         let server = try await TestServer()
         server.jobs.fail(with: .init(.unavailable, "gone"))

@@ -1,0 +1,42 @@
+import FetchJobs
+
+/// One line of a batch: a job, and what its client names the line with, if anything.
+struct BatchLine {
+    private static let keyName = "idempotencyKey"
+
+    let spec: JobSpec
+    /// Stands for the line alone, wherever in whichever batch it is.
+    let key: IdempotencyKey?
+
+    /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
+    init(json: JSONValue) throws(InvalidInput) {
+        guard case .object(var members) = json, let index = members.firstIndex(where: { $0.name == Self.keyName })
+        else {
+            spec = try JobSpec(json: json)
+            key = nil
+            return
+        }
+        let check = InputCheck()
+        let member = members.remove(at: index)
+        key = IdempotencyKey(reader: JSONReader(member.value, pointer: "/\(Self.keyName)", check: check))
+        do {
+            spec = try JobSpec(json: .object(members))
+        } catch {
+            for violation in error.violations { check.refuse(violation.pointer, violation.message) }
+            try check.finish()
+            throw error
+        }
+        try check.finish()
+    }
+}
+
+extension Problem {
+    /// A key, of a line or of the whole batch, that named another line before.
+    static func reusedKey(ofLine isOfLine: Bool) -> Problem {
+        let message = "was used for another line"
+        guard isOfLine else { return Problem(parameter: "Idempotency-Key", message, code: .idempotencyKeyReused) }
+        var problem = Problem(.idempotencyKeyReused, "/idempotencyKey \(message)")
+        problem.errors = [Entry(place: .member("/idempotencyKey"), message: message)]
+        return problem
+    }
+}
