@@ -693,6 +693,7 @@ CREATE TABLE public.queue (
     discretionary boolean DEFAULT false NOT NULL,
     crashes smallint DEFAULT 0 NOT NULL,
     trial_claim integer DEFAULT 0 NOT NULL,
+    pace_changed boolean DEFAULT false NOT NULL,
     CONSTRAINT queue_claimed_by_a_node CHECK (((node_id IS NULL) = (claimed_at IS NULL))),
     CONSTRAINT queue_claims_are_counted CHECK (((node_id IS NULL) OR (claim > 0))),
     CONSTRAINT queue_gate_check CHECK ((gate = ANY (ARRAY['flow'::text, 'host'::text]))),
@@ -1202,9 +1203,9 @@ CREATE INDEX queue_session ON public.queue USING btree (tenant_id, session_id, j
 
 COMMENT ON INDEX public.queue_session IS 'sessions.quiet, sessions.outstanding';
 
-CREATE INDEX queue_suspended ON public.queue USING btree (node_id) WHERE (suspended AND (node_id IS NOT NULL));
+CREATE INDEX queue_told ON public.queue USING btree (node_id) WHERE ((suspended OR pace_changed) AND (node_id IS NOT NULL));
 
-COMMENT ON INDEX public.queue_suspended IS 'nodes.pulse';
+COMMENT ON INDEX public.queue_told IS 'nodes.pulse: what clients have said of jobs that run';
 
 CREATE INDEX queue_waiting ON public.queue USING btree (tenant_id, rank, run_at, job_id) WHERE ((node_id IS NULL) AND (NOT scheduled) AND (NOT suspended) AND (gate IS NULL));
 

@@ -85,6 +85,9 @@ class Exchange: @unchecked Sendable {
     /// Takes the place that the task's priority gives it now.
     func priorityChanged() {}
 
+    /// Goes by how fast the task may be now.
+    func speedChanged() {}
+
     /// Ends it from outside, with an error unless it is over already.
     func abort(_ error: LoadError) {
         guard outcome == nil else { return }

@@ -17,6 +17,8 @@ final class Load: @unchecked Sendable {
         var taskDescription: String?
         /// What it shares with other tasks, asked for before each piece of a body.
         var bandwidths: (@Sendable () -> [Bandwidth])?
+        /// What was set for it alone; nil while its configuration says it.
+        var maximumBytesPerSecond: Int64??
         var currentRequest: Request?
         var response: Response?
         var trailers = HTTPFields()
@@ -116,6 +118,11 @@ final class Load: @unchecked Sendable {
     /// Moves the exchange to its new place among those that wait.
     func priorityChanged() {
         loop.perform { [self] in exchange?.priorityChanged() }
+    }
+
+    /// Has the exchange go by how fast the task may be now.
+    func speedChanged() {
+        loop.perform { [self] in exchange?.speedChanged() }
     }
 
     // MARK: Waiting outside of an exchange

@@ -115,6 +115,17 @@ public class SessionTask: @unchecked Sendable {
         }
     }
 
+    /// How many bytes a second each transfer of the task may receive, and as many send; `nil` for any number.
+    ///
+    /// At first what its configuration says. It may be changed at any time; a task that runs goes by it within a second.
+    public var maximumBytesPerSecond: Int64? {
+        get { load.record.withLock { $0.maximumBytesPerSecond } ?? configuration.maximumBytesPerSecond }
+        set {
+            load.record.withLock { $0.maximumBytesPerSecond = .some(newValue) }
+            load.speedChanged()
+        }
+    }
+
     /// Says which bandwidths the task shares with others at the moment; nil, the default, when it never shares any.
     ///
     /// To be set before the task is resumed. It is asked before each piece of a body, on the thread that moves the

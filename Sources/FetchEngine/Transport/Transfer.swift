@@ -47,7 +47,7 @@ final class Transfer: Exchange, @unchecked Sendable {
     var isSendingPaused = false
     /// The bandwidths that it shares with others, and the one of its own.
     let bandwidthSource: (@Sendable () -> [Bandwidth])?
-    let ownBandwidth: Bandwidth?
+    private(set) var ownBandwidth: Bandwidth?
     var throttles = Throttles()
     /// Undoes the content coding; nil when there is none, or it is the caller's business.
     var decoder: ContentDecoder?
@@ -80,8 +80,9 @@ final class Transfer: Exchange, @unchecked Sendable {
         collector = HeadCollector(partition.names)
         proxyCollector = HeadCollector(partition.names)
         lastActivity = .now
-        bandwidthSource = load.record.withLock { $0.bandwidths }
-        ownBandwidth = configuration.value.maximumBytesPerSecond.map { Bandwidth(bytesPerSecond: $0) }
+        let (shared, own) = load.record.withLock { ($0.bandwidths, $0.maximumBytesPerSecond) }
+        bandwidthSource = shared
+        ownBandwidth = (own ?? configuration.value.maximumBytesPerSecond).map { Bandwidth(bytesPerSecond: $0) }
         super.init(request: request, configuration: configuration, load: load)
     }
 
@@ -308,6 +309,15 @@ final class Transfer: Exchange, @unchecked Sendable {
     }
 
     override func priorityChanged() { partition.requeue(self) }
+
+    override func speedChanged() {
+        let limit = load.record.withLock { $0.maximumBytesPerSecond } ?? shared.value.maximumBytesPerSecond
+        if let ownBandwidth {
+            ownBandwidth.bytesPerSecond = limit
+        } else {
+            ownBandwidth = limit.map { Bandwidth(bytesPerSecond: $0) }
+        }
+    }
 
     // MARK: Time
 

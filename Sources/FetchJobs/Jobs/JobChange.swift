@@ -1,3 +1,5 @@
+import FetchEngine
+
 /// What a client changes of a stored job, as a merge patch writes it (RFC 7396): null takes a member away.
 package struct JobChange: Sendable, Equatable {
     package enum Time: Sendable, Equatable {
@@ -5,8 +7,16 @@ package struct JobChange: Sendable, Equatable {
         case at(Timestamp)
     }
 
+    package enum Limit: Sendable, Equatable {
+        /// What its session says.
+        case inherited
+        case own(Int64)
+    }
+
     package var priority: Double?
     package var runAt: Time?
+    /// How many bytes a second the job may have.
+    package var maximumBytesPerSecond: Limit?
     /// By name; nil for those to be taken away.
     package var labels: [(name: String, value: String?)] = []
 
@@ -15,12 +25,21 @@ package struct JobChange: Sendable, Equatable {
     /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
     package init(json: JSONValue) throws(InvalidInput) {
         let check = InputCheck()
-        if let object = JSONReader(json, check: check).object(of: ["priority", "runAt", "labels"]) {
+        if let object = JSONReader(json, check: check).object(of: ["priority", "runAt", "labels", "configuration"]) {
             priority = object["priority"].flatMap { $0.value == .null ? 0.5 : $0.number(in: 0...1) }
             runAt = object["runAt"].flatMap { $0.value == .null ? .now : $0.timestamp().map { .at($0) } }
             labels = object["labels"].map { Self.labels($0) } ?? []
+            maximumBytesPerSecond = object["configuration"].flatMap { Self.maximumBytesPerSecond($0) }
         }
         try check.finish()
+    }
+
+    /// All else of a configuration stays as it was submitted.
+    private static func maximumBytesPerSecond(_ configuration: JSONReader) -> Limit? {
+        guard let connections = configuration.object(of: ["connections"])?["connections"],
+            let member = connections.object(of: ["maximumBytesPerSecond"])?["maximumBytesPerSecond"]
+        else { return nil }
+        return member.value == .null ? .inherited : member.integer(in: Bandwidth.settable).map { .own($0) }
     }
 
     private static func labels(_ reader: JSONReader) -> [(name: String, value: String?)] {
@@ -32,8 +51,12 @@ package struct JobChange: Sendable, Equatable {
 
     package static func == (left: JobChange, right: JobChange) -> Bool {
         left.priority == right.priority && left.runAt == right.runAt
+            && left.maximumBytesPerSecond == right.maximumBytesPerSecond
             && left.labels.elementsEqual(right.labels) { $0 == $1 }
     }
+
+    /// It is of something that a job goes by while it runs.
+    package var changesPace: Bool { priority != nil || maximumBytesPerSecond != nil }
 
     /// Why a job in this state cannot be changed so; nil when it can.
     package func obstacle(in state: JobState) -> String? {
@@ -41,7 +64,7 @@ package struct JobChange: Sendable, Equatable {
         case .scheduled, .queued, .suspended: nil
         case .running: runAt == nil ? nil : "The job runs already: runAt cannot be changed."
         case .succeeded, .failed, .cancelled:
-            runAt == nil && priority == nil ? nil : "The job is \(state.rawValue): only its labels can be changed."
+            runAt == nil && !changesPace ? nil : "The job is \(state.rawValue): only its labels can be changed."
         }
     }
 
@@ -55,6 +78,11 @@ package struct JobChange: Sendable, Equatable {
         case nil: break
         case .now: spec.runAt = nil
         case .at(let time): spec.runAt = time
+        }
+        switch maximumBytesPerSecond {
+        case nil: break
+        case .inherited: spec.configuration.connections.maximumBytesPerSecond = nil
+        case .own(let limit): spec.configuration.connections.maximumBytesPerSecond = limit
         }
         for label in labels {
             let index = spec.labels.firstIndex { $0.name == label.name }

@@ -184,6 +184,8 @@ package struct Pulse: Sendable {
     package let keepingPartial: [Job.ID]
     /// Jobs that this node has and that are held.
     package let suspended: [Job.ID]
+    /// How those of its jobs are to go on whose pace was changed.
+    package let paces: [Job.ID: JobPace]
     /// This node's lease had run out before it was extended: its jobs may be another's now.
     package let leaseWasLost: Bool
     /// There are sessions or groups that end, or whose client is owed word of it.
@@ -201,6 +203,7 @@ package struct Pulse: Sendable {
         cancelled: [Job.ID],
         keepingPartial: [Job.ID] = [],
         suspended: [Job.ID] = [],
+        paces: [Job.ID: JobPace] = [:],
         leaseWasLost: Bool,
         hasUnsettledEnds: Bool,
         hasSchedules: Bool,
@@ -213,6 +216,7 @@ package struct Pulse: Sendable {
         self.cancelled = cancelled
         self.keepingPartial = keepingPartial
         self.suspended = suspended
+        self.paces = paces
         self.leaseWasLost = leaseWasLost
         self.hasUnsettledEnds = hasUnsettledEnds
         self.hasSchedules = hasSchedules
@@ -245,6 +249,9 @@ package protocol DirectDispatch: Sendable {
 
     /// Holds jobs that run here, or lets them go on.
     func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool)
+
+    /// Has a job go on at another pace if it runs here.
+    func setPace(_ pace: JobPace, of id: Job.ID)
 
     /// Stops a job if it runs here.
     func cancel(_ id: Job.ID, _ manner: Cancellation)

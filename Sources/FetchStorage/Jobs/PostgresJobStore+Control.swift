@@ -65,22 +65,31 @@ extension PostgresJobStore {
                         -- A time that the client tells afterwards is meant.
                         discretionary = q.discretionary AND \(change.runAt == nil),
                         -- One that waits for a time is not at a gate; the next claim finds out again.
-                        gate = CASE WHEN \(change.runAt == nil) THEN q.gate END
+                        gate = CASE WHEN \(change.runAt == nil) THEN q.gate END,
+                        -- Whether it runs or is being claimed just now: the node that has it reads what is stored.
+                        pace_changed = q.pace_changed OR \(change.changesPace)
                     FROM changed c
                     WHERE q.tenant_id = c.tenant_id AND q.job_id = c.id
                     RETURNING q.node_id IS NULL AND NOT q.scheduled AS is_due,
-                        CASE WHEN q.scheduled THEN q.run_at - now() END AS wait
+                        CASE WHEN q.scheduled THEN q.run_at - now() END AS wait, q.node_id IS NOT NULL AS runs
                 )
-                SELECT queued.is_due, queued.wait FROM changed LEFT JOIN queued ON true
+                SELECT queued.is_due, queued.wait, queued.runs FROM changed LEFT JOIN queued ON true
                 """
             )
             return try rows.first.map { row in
-                (isDue: try row.decode(Bool?.self, at: 0), wait: try row.decode(Duration?.self, at: 1))
+                (
+                    isDue: try row.decode(Bool?.self, at: 0), wait: try row.decode(Duration?.self, at: 1),
+                    runs: try row.decode(Bool?.self, at: 2)
+                )
             }
         }
         guard let found else { return false }
         if found.isDue == true { callWorkers() }
         if let wait = found.wait { dispatch?.wake(after: wait) }
+        if found.runs == true, change.changesPace {
+            dispatch?.setPace(spec.pace, of: id)
+            announce()
+        }
         return true
     }
 

@@ -32,7 +32,8 @@ extension PostgresWorkQueue {
                     EXISTS (SELECT FROM schedules WHERE next_run_at < now() + \(lease)),
                     EXISTS (SELECT FROM queue WHERE \(Query.isPatient)),
                     EXISTS (SELECT FROM queue WHERE gate = 'flow') OR EXISTS (SELECT FROM queue WHERE gate = 'host'),
-                    (SELECT version FROM queue_state)
+                    (SELECT version FROM queue_state),
+                    ARRAY(SELECT job_id FROM queue WHERE pace_changed AND node_id = \(node))
                 """
             )
             guard let row = rows.first else { throw StoreError(.failed, "The pulse of this node has no answer.") }
@@ -50,12 +51,32 @@ extension PostgresWorkQueue {
                 cancelled: try row.decode(at: 4),
                 keepingPartial: try row.decode(at: 5),
                 suspended: try row.decode(at: 9),
+                paces: try await paces(of: try row.decode(at: 14)),
                 leaseWasLost: try row.decode(at: 0),
                 hasUnsettledEnds: try row.decode(at: 7),
                 hasSchedules: try row.decode(at: 10),
                 hasDiscretionaryJobs: try row.decode(at: 11)
             )
         }
+    }
+
+    /// How jobs are to go on whose pace was changed; few are.
+    private func paces(of jobs: [Job.ID]) async throws -> [Job.ID: JobPace] {
+        guard !jobs.isEmpty else { return [:] }
+        let rows = try await client.query(
+            """
+            -- queue.paces
+            SELECT j.id, j.spec
+            FROM queue q
+            JOIN jobs j ON j.tenant_id = q.tenant_id AND j.id = q.job_id
+            WHERE q.node_id = \(node) AND q.pace_changed AND q.job_id = ANY (\(jobs))
+            """
+        )
+        let paces = try rows.map { row in
+            let spec = try JobSpec(stored: try JSONParser.parse(try row.decode(RawJSON.self, at: 1).bytes))
+            return (try row.decode(Job.ID.self, at: 0), spec.pace)
+        }
+        return Dictionary(uniqueKeysWithValues: paces)
     }
 
     /// Removes what has outlived its use; a node calls it now and then.

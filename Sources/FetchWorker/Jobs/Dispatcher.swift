@@ -160,6 +160,8 @@ package final class Dispatcher: Service, DirectDispatch {
         claims.send()
     }
 
+    package func setPace(_ pace: JobPace, of id: Job.ID) { running.setPace(pace, of: id) }
+
     package func cancel(_ id: Job.ID, _ manner: Cancellation) { running.stop(id, .cancelled(manner)) }
 
     // MARK: Claiming
@@ -293,6 +295,7 @@ package final class Dispatcher: Service, DirectDispatch {
             for id in pulse.keepingPartial { running.stop(id, .cancelled(.keepingPartial)) }
             for id in pulse.cancelled { running.stop(id, .cancelled(.plainly)) }
             await setSuspended(pulse.suspended, asOf: start)
+            for (id, pace) in pulse.paces { running.setPace(pace, of: id) }
             watchDeadlines()
             if pulse.hasQueuedJobs { wake() } else if pulse.hasDiscretionaryJobs { try await useQuietTime() }
             if pulse.hasGatedJobs { admit(nil) }

@@ -76,6 +76,47 @@ import Testing
 
     // It would take five minutes otherwise.
     @Test(arguments: [nil, 100_000_000] as [Int64?])
+    func `how fast a task is can be changed while it runs`(bytesPerSecond: Int64?) async throws {
+        let origin = try Self.origin()
+        let session = Self.session { $0.maximumBytesPerSecond = 1024 }
+        let task = session.dataTask(with: Request(url: try URLRecord(origin.url())))
+        #expect(task.maximumBytesPerSecond == 1024)
+        async let loaded: Void = Self.load(task)
+        try await until { task.countOfBytesReceived > 0 }
+        #expect(task.countOfBytesReceived < 300_000)
+        task.maximumBytesPerSecond = bytesPerSecond
+        #expect(task.maximumBytesPerSecond == bytesPerSecond)
+        try await loaded
+    }
+
+    @Test func `a task that nothing bounded is bounded while it runs, and before`() async throws {
+        let gate = Gate()
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n")
+                try connection.send(Array(Self.body.prefix(1000)))
+                try gate.wait()
+                try connection.send(Array(Self.body.dropFirst(1000)))
+            }
+        }
+        let running = Self.session().dataTask(with: Request(url: try URLRecord(origin.url())))
+        async let loaded: Void = Self.load(running)
+        try await until { running.countOfBytesReceived == 1000 }
+        running.maximumBytesPerSecond = 200_000
+        let start = ContinuousClock.now
+        gate.open()
+        try await loaded
+        #expect(ContinuousClock.now - start > .milliseconds(1300))
+
+        let early = Self.session().dataTask(with: Request(url: try URLRecord(origin.url())))
+        early.maximumBytesPerSecond = 200_000
+        let second = ContinuousClock.now
+        try await Self.load(early)
+        #expect(ContinuousClock.now - second > .milliseconds(1300))
+    }
+
+    // It would take five minutes otherwise.
+    @Test(arguments: [nil, 100_000_000] as [Int64?])
     func `a bandwidth can be changed while tasks run`(bytesPerSecond: Int64?) async throws {
         let origin = try Self.origin()
         let bandwidth = Bandwidth(bytesPerSecond: 1024)

@@ -37,20 +37,43 @@ import Testing
         }
     }
 
+    /// Changes a job at the first node.
+    private func change(_ job: Job.ID, _ text: String, _ fixture: StoreFixture) async throws -> Bool {
+        let change = try JobChange(json: JSONParser.parse(text.utf8))
+        let stored = try #require(try await fixture.store().job(job, of: fixture.tenant))
+        let spec = try change.applied(to: try #require(stored.storedSpec))
+        return try await fixture.store().change(job, of: fixture.tenant, from: stored.spec, to: spec, change)
+    }
+
+    // R17
+    @Test func `the node that runs a job hears at which pace it is to go on`() async throws {
+        try await StoreFixture.with { fixture in
+            let jobs = [try NewJob.make(), try .make(), try .make()]
+            _ = try await fixture.store().enqueue(jobs)
+            // Before it is claimed, too: a claim may have read it just before.
+            #expect(try await change(jobs[2].id, #"{"priority": 0.25}"#, fixture))
+            #expect(try await fixture.queue(1).claim(limit: 3).map(\.spec.priority) == [0.5, 0.5, 0.25])
+            let slower = #"{"configuration": {"connections": {"maximumBytesPerSecond": 2048}}}"#
+            #expect(try await change(jobs[0].id, slower, fixture))
+            #expect(try await change(jobs[1].id, #"{"labels": {"a": "1"}}"#, fixture))
+            #expect(try await fixture.queue(0).pulse().paces.isEmpty)
+            let own = JobPace(priority: 0.5, maximumBytesPerSecond: 2048)
+            let later = JobPace(priority: 0.25, maximumBytesPerSecond: nil)
+            #expect(try await fixture.queue(1).pulse().paces == [jobs[0].id: own, jobs[2].id: later])
+            let inherited = #"{"priority": 1, "configuration": {"connections": {"maximumBytesPerSecond": null}}}"#
+            #expect(try await change(jobs[0].id, inherited, fixture))
+            let last = JobPace(priority: 1, maximumBytesPerSecond: nil)
+            #expect(try await fixture.queue(1).pulse().paces[jobs[0].id] == last)
+        }
+    }
+
     @Test func `a changed job waits at its new place and for its new time`() async throws {
         try await StoreFixture.with { fixture in
             let jobs = [try NewJob.make(), try .make()]
             _ = try await fixture.store().enqueue(jobs)
-            func change(_ job: NewJob, _ text: String) async throws -> Bool {
-                let change = try JobChange(json: JSONParser.parse(text.utf8))
-                let stored = try #require(try await fixture.store().job(job.id, of: fixture.tenant))
-                let spec = try change.applied(to: try #require(stored.storedSpec))
-                return try await fixture.store().change(
-                    job.id, of: fixture.tenant, from: stored.spec, to: spec, change)
-            }
-            #expect(try await change(jobs[0], #"{"runAt": "2999-01-01T00:00:00Z", "labels": {"a": "1"}}"#))
+            #expect(try await change(jobs[0].id, #"{"runAt": "2999-01-01T00:00:00Z", "labels": {"a": "1"}}"#, fixture))
             #expect(try await fixture.store().job(jobs[0].id, of: fixture.tenant)?.state == .scheduled)
-            #expect(try await change(jobs[0], #"{"runAt": null, "priority": 0}"#))
+            #expect(try await change(jobs[0].id, #"{"runAt": null, "priority": 0}"#, fixture))
             #expect(try await fixture.queue().claim(limit: 2).map(\.id) == [jobs[1].id, jobs[0].id])
             let spec = RawJSON(jobs[0].spec.json)
             let late = try await fixture.store().change(

@@ -287,5 +287,6 @@ private final class RoomFor: DirectDispatch {
     func wake(after wait: Duration) {}
     func admit(_ lanes: [Lane.Address]?) {}
     func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool) {}
+    func setPace(_ pace: JobPace, of id: Job.ID) {}
     func cancel(_ id: Job.ID, _ manner: Cancellation) {}
 }
