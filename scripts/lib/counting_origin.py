@@ -1,13 +1,19 @@
 """An origin on loopback that answers slowly and counts what it was asked: for trials of crashes."""
 import asyncio
 import collections
+import hashlib
 import json
 
 from threaded_origin import ThreadedOrigin
 
 
+def content(path):
+    """What a large body holds: nothing that another one has."""
+    return hashlib.sha256(path.encode()).digest() * 3200
+
+
 class CountingOrigin(ThreadedOrigin):
-    """`/job/N` is answered after a delay; `/webhook` takes events."""
+    """`/job/N` is answered after a delay, `/job/N/large` with a body of its own; `/webhook` takes events."""
 
     def __init__(self, delay_seconds):
         self.delay_seconds = delay_seconds
@@ -41,5 +47,7 @@ class CountingOrigin(ThreadedOrigin):
                 await asyncio.sleep(self.delay_seconds)
             finally:
                 self.in_flight -= 1
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n\r\nok\n")
+        body = content(path) if path.endswith("/large") else b"ok\n"
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(body))
+        writer.write(body)
         await writer.drain()
