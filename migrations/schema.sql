@@ -649,6 +649,7 @@ CREATE TABLE public.lanes (
     version bigint NOT NULL,
     bytes_per_second bigint,
     refusals smallint DEFAULT 0 NOT NULL,
+    doublings smallint DEFAULT 0 NOT NULL,
     CONSTRAINT lanes_blocks_in_order CHECK ((in_order OR (NOT blocks))),
     CONSTRAINT lanes_bytes_per_second_check CHECK ((bytes_per_second > 0)),
     CONSTRAINT lanes_in_order_runs_one CHECK (((NOT in_order) OR (parallelism IS NULL))),

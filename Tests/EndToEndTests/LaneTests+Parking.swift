@@ -60,7 +60,7 @@ extension LaneTests {
     }
 
     // R35
-    @Test func `when the time has passed one job is tried, and its answer lets all others go on`() async throws {
+    @Test func `when the time has passed one job is tried, and its answer lets others go on`() async throws {
         let (seen, gate) = (Seen(), Gate())
         let origin = try Self.origin(seen, asking: 1) { if $0 == 2 { try gate.wait() } }
         try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in

@@ -141,7 +141,8 @@ package struct PostgresLaneStore: LaneStore {
                 -- Who resumes it knows better than its origin did.
                 parked_until = CASE WHEN excluded.paused THEN lanes.parked_until END,
                 parked_by = CASE WHEN excluded.paused THEN lanes.parked_by END,
-                refusals = CASE WHEN excluded.paused THEN lanes.refusals ELSE 0 END
+                refusals = CASE WHEN excluded.paused THEN lanes.refusals ELSE 0 END,
+                doublings = CASE WHEN excluded.paused THEN lanes.doublings ELSE 0 END
             """)
     }
 
@@ -154,7 +155,7 @@ package struct PostgresLaneStore: LaneStore {
             UPDATE lanes l
             SET paused = false, parallelism = NULL, rate_jobs = NULL, rate_period = NULL, in_order = false,
                 blocks = false, bytes_per_second = NULL, parked_until = NULL, parked_by = NULL, refusals = 0,
-                removed_at = now(), version = changed.version
+                doublings = 0, removed_at = now(), version = changed.version
             FROM changed
             WHERE l.tenant_id = \(lane.tenant) AND l.kind = \(lane.kind) AND l.key = \(lane.key)
                 AND l.removed_at IS NULL

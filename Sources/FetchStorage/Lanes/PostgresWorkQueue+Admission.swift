@@ -77,8 +77,11 @@ extension PostgresWorkQueue {
                     ) THEN 0
                     ELSE greatest(0, least(
                         \(Int64(admissionLimit)),
-                        CASE WHEN l.in_order OR l.parked_until IS NOT NULL THEN 1 ELSE l.parallelism END
-                            - taken.places,
+                        least(
+                            CASE WHEN l.in_order THEN 1 ELSE l.parallelism END,
+                            -- After a time of patience more are let through step by step.
+                            CASE WHEN l.parked_until IS NOT NULL THEN 1 << l.doublings END
+                        ) - taken.places,
                         l.rate_jobs - started.count
                     ))
                 END AS room

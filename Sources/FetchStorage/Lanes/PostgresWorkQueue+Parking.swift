@@ -17,6 +17,9 @@ extension PostgresWorkQueue {
     /// Whose power of 2 is the longest wait for an origin that names none, in seconds: some four minutes.
     private static let longestBackOff: Int16 = 8
 
+    /// How often the number of jobs that run at once is doubled before all others are let through.
+    private static let doublings: Int16 = 6
+
     private static func writing(_ signal: Lane.Signal, of host: Lane.Address, askedAt time: Timestamp) -> Query {
         switch signal {
         case .park(let parking):
@@ -30,7 +33,7 @@ extension PostgresWorkQueue {
             SET parked_by = CASE
                     WHEN lanes.parked_until >= excluded.parked_until THEN lanes.parked_by ELSE excluded.parked_by
                 END,
-                parked_until = greatest(lanes.parked_until, excluded.parked_until),
+                parked_until = greatest(lanes.parked_until, excluded.parked_until), doublings = 0,
                 removed_at = NULL, version = excluded.version
             """
         case .backOff(let reason):
@@ -42,21 +45,41 @@ extension PostgresWorkQueue {
             FROM changed
             ON CONFLICT (tenant_id, kind, key) DO UPDATE
             SET parked_until = now() + interval '1 second' * 2 ^ lanes.refusals, parked_by = excluded.parked_by,
-                refusals = least(lanes.refusals + 1, \(Self.longestBackOff)), removed_at = NULL,
+                refusals = least(lanes.refusals + 1, \(Self.longestBackOff)), doublings = 0, removed_at = NULL,
                 version = excluded.version
             -- What was asked before is no news: many are under way when the first is refused.
             WHERE lanes.parked_until IS NULL OR lanes.parked_until <= \(time)
             """
-        case .proceed:
-            """
-            -- lanes.unpark
-            WITH \(Query.newVersion)
-            UPDATE lanes l
-            SET \(Query.unparking), version = changed.version
-            FROM changed
-            WHERE l.tenant_id = \(host.tenant) AND l.kind = \(host.kind) AND l.key = \(host.key)
-                AND l.parked_until <= \(time)
-            """
+        case .proceed: opening(host, askedAt: time)
         }
+    }
+
+    /// Lets twice as many go on, or all when these were enough or nothing is left that waits.
+    private static func opening(_ host: Lane.Address, askedAt time: Timestamp) -> Query {
+        """
+        -- lanes.open
+        WITH \(Query.newVersion), host AS (
+            SELECT l.tenant_id, l.kind, l.key, changed.version, l.doublings < \(doublings) AND EXISTS (
+                SELECT FROM queue q WHERE q.tenant_id = l.tenant_id AND q.gate = 'host' AND q.host = l.key
+            ) AS is_slow
+            FROM lanes l
+            CROSS JOIN changed
+            WHERE l.tenant_id = \(host.tenant) AND l.kind = \(host.kind) AND l.key = \(host.key)
+                -- Of those that began together one answer counts.
+                AND l.parked_until <= \(time)
+            -- After the version, as everywhere, so that two of these cannot wait for each other.
+            FOR UPDATE OF l
+        ), slow AS (
+            UPDATE lanes l
+            SET parked_until = least(now(), \(Timestamp.now)), refusals = 0, doublings = l.doublings + 1,
+                version = host.version
+            FROM host
+            WHERE l.tenant_id = host.tenant_id AND l.kind = host.kind AND l.key = host.key AND host.is_slow
+        )
+        UPDATE lanes l
+        SET \(Query.unparking), version = host.version
+        FROM host
+        WHERE l.tenant_id = host.tenant_id AND l.kind = host.kind AND l.key = host.key AND NOT host.is_slow
+        """
     }
 }

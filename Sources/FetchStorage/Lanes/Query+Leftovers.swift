@@ -31,7 +31,7 @@ extension Query {
     /// Starts the jobs of a host as ever, and forgets it when nothing else is set for it.
     static let unparking: Query =
         """
-        parked_until = NULL, parked_by = NULL, refusals = 0,
+        parked_until = NULL, parked_by = NULL, refusals = 0, doublings = 0,
         removed_at = CASE WHEN NOT l.paused AND NOT l.is_limited AND l.bytes_per_second IS NULL THEN now() END
         """
 

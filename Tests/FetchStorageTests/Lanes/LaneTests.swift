@@ -158,7 +158,7 @@ import Testing
     }
 
     // R35
-    @Test func `the jobs of a parked host wait; then one is tried, and an answer lets all go on`() async throws {
+    @Test func `the jobs of a parked host wait; then one is tried, and an answer lets more go on`() async throws {
         try await StoreFixture.with { fixture in
             let queue = fixture.queue()
             _ = try await Self.enqueue(4, fixture)
@@ -182,11 +182,42 @@ import Testing
             #expect(probe.count == 1)
             #expect(try await Self.next(fixture, 1).isEmpty)
             #expect(try await fixture.queue(1).heed(.proceed, of: Self.host, askedAt: .now))
-            // Nothing is known of it any more.
-            #expect(try await Self.store(fixture).lane(Self.host) == nil)
-            _ = try await queue.pulse()
-            #expect(try await Self.next(fixture).count == 2)
+            #expect(try await Self.store(fixture).lane(Self.host)?.circuit == .halfOpen)
             for job in [early, probe[0]] { #expect(try await queue.settle(job, .make())) }
+            #expect(try await Self.next(fixture).count == 2)
+            #expect(try await fixture.queue(1).heed(.proceed, of: Self.host, askedAt: .now))
+            // Nothing waits: nothing is known of it any more.
+            #expect(try await Self.store(fixture).lane(Self.host) == nil)
+        }
+    }
+
+    // R35
+    @Test func `twice as many go on with each answer, until there are enough or one is refused`() async throws {
+        try await StoreFixture.with { fixture in
+            let queue = fixture.queue()
+            _ = try await Self.enqueue(300, fixture)
+            func park() async throws {
+                let parking = Lane.Parking(until: .now.advanced(by: .seconds(60)), reason: "503, Retry-After")
+                #expect(try await queue.heed(.park(parking), of: Self.host, askedAt: .now))
+                // The claim that finds them sends them to the gate.
+                #expect(try await queue.claim(limit: 300).isEmpty)
+                try await Self.endParking(fixture)
+            }
+            func expectRound(_ count: Int) async throws {
+                let asked = Timestamp.now
+                let jobs = try await Self.next(fixture)
+                #expect(jobs.count == count)
+                for job in jobs { #expect(try await queue.settle(job, .make())) }
+                #expect(try await queue.heed(.proceed, of: Self.host, askedAt: asked))
+                // Another answer of the same round.
+                #expect(try await queue.heed(.proceed, of: Self.host, askedAt: asked) == false)
+            }
+            try await park()
+            for count in [1, 2, 4] { try await expectRound(count) }
+            try await park()
+            for count in [1, 2, 4, 8, 16, 32, 64] { try await expectRound(count) }
+            #expect(try await Self.store(fixture).lane(Self.host) == nil)
+            #expect(try await Self.next(fixture, limit: 300).count == 300 - 7 - 127)
         }
     }
 

@@ -70,7 +70,7 @@ extension LaneListPage.Row {
         if lane.isPaused { return ("paused", "suspended") }
         switch lane.circuit {
         case .open: return ("parked", "scheduled")
-        case .halfOpen: return ("tried one at a time", "scheduled")
+        case .halfOpen: return ("tried, few at a time", "scheduled")
         case .closed: return lane.blockedBy == nil ? ("open", "succeeded") : ("held up", "failed")
         }
     }
