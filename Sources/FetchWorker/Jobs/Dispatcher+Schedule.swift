@@ -65,7 +65,9 @@ extension Dispatcher {
             logger.notice("job fenced", metadata: ["job.id": "\(job.id)", "job.claim": "\(job.claim)"])
             return
         }
-        logger.notice(
+        // Thousands a second may succeed.
+        logger.log(
+            level: outcome.state == .succeeded ? .info : .notice,
             "job finished",
             metadata: [
                 "job.id": "\(job.id)",

@@ -32,7 +32,9 @@ struct SettingsOptions: ParsableArguments {
     var databaseUser: String?
 
     @Option(
-        help: ArgumentHelp("trace, debug, info, notice, warning, error or critical (LOG_LEVEL).", valueName: "level"))
+        help: ArgumentHelp(
+            "trace, debug, info, notice, warning, error or critical; info has a line for each job that succeeds "
+                + "(LOG_LEVEL; default: notice).", valueName: "level"))
     var logLevel: String?
 
     /// The settings of these flags, further ones and the environment.
