@@ -34,7 +34,7 @@ struct SettingsOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "trace, debug, info, notice, warning, error or critical; info has a line for each job that succeeds "
-                + "(LOG_LEVEL; default: notice).", valueName: "level"))
+                + "(LOG_LEVEL, notice).", valueName: "level"))
     var logLevel: String?
 
     /// The settings of these flags, further ones and the environment.
