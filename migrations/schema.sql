@@ -550,7 +550,7 @@ CREATE TABLE public.credentials (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
     last_failure_at timestamp with time zone,
-    CONSTRAINT credentials_kind CHECK ((kind = ANY (ARRAY['password'::text, 'bearerToken'::text, 'clientCertificate'::text, 'awsKeys'::text]))),
+    CONSTRAINT credentials_kind CHECK ((kind = ANY (ARRAY['password'::text, 'bearerToken'::text, 'clientCertificate'::text, 'awsKeys'::text, 'keytab'::text]))),
     CONSTRAINT credentials_persistence CHECK ((persistence = ANY (ARRAY['forSession'::text, 'permanent'::text])))
 );
 

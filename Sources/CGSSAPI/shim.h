@@ -53,6 +53,12 @@ static inline OM_uint32 cgssapi_acquire_with_password(
     return cgssapi_keep_kerberos(major, minor, *credential);
 }
 
+/// A file in memory that has no name: where the library takes files alone. C's headers show the call to GNU programs only.
+static inline int cgssapi_unnamed_file(void) {
+    extern int memfd_create(const char *name, unsigned int flags);
+    return memfd_create("keytab", 1 /* MFD_CLOEXEC */);
+}
+
 /// Takes one step of a SPNEGO conversation that proves both sides.
 static inline OM_uint32 cgssapi_step(
     OM_uint32 *minor, gss_cred_id_t credential, gss_ctx_id_t *context, gss_name_t target, gss_buffer_t input,

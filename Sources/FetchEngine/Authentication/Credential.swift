@@ -24,6 +24,8 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         case tickets(cache: String?)
         /// A file of Kerberos keys.
         case keytab(path: String)
+        /// The content of one.
+        case kerberosKeys([UInt8])
         case awsKeys(AWSKeys)
     }
 
@@ -119,6 +121,15 @@ extension Credential {
         secret = .awsKeys(awsKeys)
     }
 
+    /// Makes a credential of the content of a file of Kerberos keys, of which nothing is written to a disk.
+    ///
+    /// - Parameter principal: Whose key of them, as `user@REALM`.
+    package init(kerberosPrincipal principal: String, keys: [UInt8], persistence: Persistence = .none) {
+        user = principal
+        self.persistence = persistence
+        secret = .kerberosKeys(keys)
+    }
+
     private init(_ credential: Credential, persistence: Persistence) {
         user = credential.user
         self.persistence = persistence
@@ -130,6 +141,10 @@ extension Credential {
 
     package var awsKeys: AWSKeys? {
         if case .awsKeys(let keys) = secret { keys } else { nil }
+    }
+
+    package var kerberosKeys: [UInt8]? {
+        if case .kerberosKeys(let keys) = secret { keys } else { nil }
     }
 
     package var password: String? {
@@ -169,7 +184,7 @@ extension Credential {
             (.ntlm, .password(let password)), (.negotiate, .password(let password)):
             Self.isPrintable(user) && Self.isPrintable(password)
         case (.httpBearer, .bearerToken(let token)): Self.isToken68(token)
-        case (.negotiate, .tickets), (.negotiate, .keytab), (.awsSigV4, .awsKeys): true
+        case (.negotiate, .tickets), (.negotiate, .keytab), (.negotiate, .kerberosKeys), (.awsSigV4, .awsKeys): true
         default: false
         }
     }

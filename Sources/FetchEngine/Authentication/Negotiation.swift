@@ -18,6 +18,8 @@ final class Negotiation: Sendable {
         var context: gss_ctx_id_t?
         var credential: gss_cred_id_t?
         var target: gss_name_t?
+        /// The library may look for the keys for as long as it has the credential.
+        var keys: KeytabInMemory?
         var isComplete = false
     }
 
@@ -53,7 +55,7 @@ final class Negotiation: Sendable {
         try state.withLock { state throws(Failure) in
             if state.target == nil {
                 state.target = try Self.name(target, cgssapi_service_name())
-                state.credential = try acquire()
+                state.credential = try acquire(&state.keys)
             }
             var (minor, output) = (OM_uint32(0), gss_buffer_desc())
             let major = Self.withBuffer(token ?? []) { input in
@@ -71,7 +73,7 @@ final class Negotiation: Sendable {
 
     // MARK: Credentials
 
-    private func acquire() throws(Failure) -> gss_cred_id_t? {
+    private func acquire(_ keytab: inout KeytabInMemory?) throws(Failure) -> gss_cred_id_t? {
         var (minor, result) = (OM_uint32(0), gss_cred_id_t?.none)
         var name = try credential.user.isEmpty ? nil : Self.name(credential.user, cgssapi_user_name())
         defer {
@@ -84,10 +86,19 @@ final class Negotiation: Sendable {
                 Self.withBuffer(Array(password.utf8)) { cgssapi_acquire_with_password(&minor, name, $0, &result) }
             case .tickets(let cache): cgssapi_acquire(&minor, name, cache, nil, &result)
             case .keytab(let path): cgssapi_acquire(&minor, name, "MEMORY:" + Self.uniqueName(), path, &result)
+            case .kerberosKeys(let keys):
+                Self.open(keys, as: &keytab).map { path in
+                    cgssapi_acquire(&minor, name, "MEMORY:" + Self.uniqueName(), path, &result)
+                } ?? cgssapi_no_credential()
             case .bearerToken, .identity, .trust, .awsKeys: cgssapi_no_credential()
             }
         guard cgssapi_has_failed(major) == 0 else { throw Failure(major: major, minor: minor) }
         return result
+    }
+
+    private static func open(_ keys: [UInt8], as keytab: inout KeytabInMemory?) -> String? {
+        keytab = KeytabInMemory(keys)
+        return keytab?.path
     }
 
     private static let counter = Atomic<UInt64>(0)

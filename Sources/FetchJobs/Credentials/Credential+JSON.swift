@@ -5,7 +5,7 @@ import Foundation
 extension Credential {
     static let members: Set = [
         "user", "password", "bearerToken", "certificateChain", "privateKey", "pkcs12", "passphrase", "accessKeyID",
-        "secretAccessKey", "sessionToken", "region", "service",
+        "secretAccessKey", "sessionToken", "region", "service", "keytab",
     ]
 
     /// Reads the members of one kind; the check hears of anything else.
@@ -15,10 +15,12 @@ extension Credential {
             ("certificateChain", ["certificateChain", "privateKey", "passphrase"]),
             ("pkcs12", ["pkcs12", "passphrase"]),
             ("secretAccessKey", ["accessKeyID", "secretAccessKey", "sessionToken", "region", "service"]),
+            ("keytab", ["user", "keytab"]),
         ]
         let chosen = kinds.filter { object[$0.0] != nil }
         guard chosen.count == 1, let kind = chosen.first else {
-            reader.refuse("must have one of password, bearerToken, certificateChain, pkcs12 and secretAccessKey")
+            reader.refuse(
+                "must have one of password, bearerToken, certificateChain, pkcs12, secretAccessKey and keytab")
             return nil
         }
         for name in Self.members where !kind.1.contains(name) {
@@ -33,6 +35,12 @@ extension Credential {
                 object.required("accessKeyID")?.string(maximumLength: 128).flatMap { id in
                     Self.awsKeys(object).map { Credential(accessKeyID: id, awsKeys: $0, persistence: persistence) }
                 }
+            case "keytab":
+                object.required("user")?.string(maximumLength: 1024).flatMap { principal in
+                    Self.keytab(object).map {
+                        Credential(kerberosPrincipal: principal, keys: $0, persistence: persistence)
+                    }
+                }
             default: Self.identity(object, of: reader).map { Credential(identity: $0, persistence: persistence) }
             }
         guard let credential else { return nil }
@@ -43,6 +51,16 @@ extension Credential {
         let user = object.required("user")?.string(maximumLength: 1024)
         guard let password = object["password"]?.secret(), let user else { return nil }
         return Credential(user: user, password: password, persistence: persistence)
+    }
+
+    /// The content of a file of Kerberos keys, which begins with its version.
+    private static func keytab(_ object: JSONObjectReader) -> [UInt8]? {
+        guard let reader = object["keytab"], let text = reader.secret() else { return nil }
+        guard let bytes = Data(base64Encoded: text), bytes.count > 2, bytes[0] == 5, [1, 2].contains(bytes[1]) else {
+            reader.refuse("is not a keytab in base64")
+            return nil
+        }
+        return Array(bytes)
     }
 
     private static func awsKeys(_ object: JSONObjectReader) -> AWSKeys? {
@@ -80,6 +98,7 @@ extension Credential {
     package var secretBytes: [UInt8]? {
         if let password { return Self.object("password", password) }
         if let bearerToken { return Self.object("bearerToken", bearerToken) }
+        if let kerberosKeys { return Self.object("keytab", Data(kerberosKeys).base64EncodedString()) }
         if let awsKeys {
             return JSONWriter.object { writer in
                 writer.member("secretAccessKey", awsKeys.secretAccessKey)
@@ -110,6 +129,8 @@ extension Credential {
             self.init(user: user, password: password, persistence: persistence)
         } else if let token = object["bearerToken"]?.secret() {
             self.init(bearerToken: token, persistence: persistence)
+        } else if object["keytab"] != nil, let keys = Self.keytab(object) {
+            self.init(kerberosPrincipal: user, keys: keys, persistence: persistence)
         } else if object["secretAccessKey"] != nil, let keys = Self.awsKeys(object) {
             self.init(accessKeyID: user, awsKeys: keys, persistence: persistence)
         } else if let identity = Self.identity(object, of: reader) {

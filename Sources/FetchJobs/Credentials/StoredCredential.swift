@@ -14,6 +14,7 @@ package struct StoredCredential: Sendable {
         case bearerToken
         case clientCertificate
         case awsKeys
+        case keytab
     }
 
     package let id: ID
@@ -65,6 +66,7 @@ extension Credential {
         if password != nil { return .password }
         if bearerToken != nil { return .bearerToken }
         if awsKeys != nil { return .awsKeys }
+        if kerberosKeys != nil { return .keytab }
         return identity == nil ? nil : .clientCertificate
     }
 }

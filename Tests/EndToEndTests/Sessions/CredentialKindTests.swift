@@ -32,6 +32,46 @@ import Testing
         #expect(try await server.accessLog(3).contains("GET /kerberos/page 200 aladdin@CAVE.TEST"))
     }
 
+    // AUT-13: nobody is asked, each job has tickets of its own, and the keys are neither shown nor on a disk.
+    @Test(.enabled(if: KerberosRealm.isInstalled && LoopbackServer.hasApache(modules: "auth_gssapi")))
+    func `jobs of two principals in parallel do not mix`() async throws {
+        let realm = try await KerberosRealm()
+        let server = try await LoopbackServer.apache(realm: realm)
+        for name in ["page", "lamp"] { try server.directory.write(Cave.treasure, to: "www/kerberos/\(name)") }
+        let keytab = try Data(contentsOf: URL(filePath: realm.keytabOfJafar)).base64EncodedString()
+        let settings = realm.environment.filter { $0.key == "KRB5_CONFIG" }
+        let rules = ["localhost", "127.0.0.1:\(server.port)"]
+        try await ServiceProcess.with(allowing: rules, settings: settings) { service in
+            let put = try await service.request(
+                .post, "/v1/credentials",
+                body: #"{"protectionSpace": {"host": "localhost", "authenticationMethod": "negotiate"}, "#
+                    + #""user": "jafar@CAVE.TEST", "keytab": "\#(keytab)"}"#)
+            #expect(member(put.json, "kind") == "keytab", "\(put.text)")
+            let jafar = "\"\(try #require(member(put.json, "id", as: String.self)))\""
+            let aladdin = #"{"user": "aladdin@CAVE.TEST", "password": "\#(Cave.password)"}"#
+            try await withThrowingTaskGroup { group in
+                for number in 0..<20 {
+                    group.addTask {
+                        let (path, credential) = number.isMultiple(of: 2) ? ("page", aladdin) : ("lamp", jafar)
+                        let job = try await service.fetch(
+                            server.url("/kerberos/\(path)?\(number)", host: "localhost"),
+                            more: authentication(credential))
+                        #expect(member(job, "response", "status") == 200, "\(job)")
+                        #expect(member(job, "challenges", "0", "answer") == "useCredential")
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(!"\(put.text)\(service.logged)".contains(keytab.prefix(24)))
+        }
+        let served = try await server.accessLog(40).filter { $0.contains(" 200 ") }
+        #expect(served.count == 20)
+        #expect(
+            Set(served) == [
+                "GET /kerberos/page 200 aladdin@CAVE.TEST", "GET /kerberos/lamp 200 jafar@CAVE.TEST",
+            ])
+    }
+
     // AUT-27
     @Test(.enabled(if: LoopbackServer.nginx != nil), arguments: ["", "permanent"])
     func `a server that asks for a certificate is shown that of the job, or the one stored`(stored: String) async throws

@@ -54,6 +54,8 @@ import Testing
         (#"{\#(space), "user": "u", "password": "p", "persistence": "none"}"#, "/persistence"),
         (#"{\#(space), "user": "u", "password": "p", "passphrase": "x"}"#, "/passphrase"),
         (#"{\#(space), "certificateChain": "x", "privateKey": "y"}"#, ""),
+        (#"{\#(space), "user": "a@B", "keytab": "x"}"#, "/keytab"),
+        (#"{\#(space), "user": "a@B", "keytab": "BQIAAA=="}"#, "/protectionSpace/authenticationMethod"),
         (
             #"{"protectionSpace": {"host": "a/b", "authenticationMethod": "ntlm"}, "user": "u", "password": "p"}"#,
             "/protectionSpace/host"

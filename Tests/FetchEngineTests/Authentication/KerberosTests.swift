@@ -1,4 +1,5 @@
 import FetchEngine
+import Foundation
 import HTTPTypes
 import TestSupport
 import Testing
@@ -110,6 +111,22 @@ struct KerberosTests {
                 Set(served) == [
                     "GET /kerberos/page 200 aladdin@CAVE.TEST", "GET /kerberos/lamp 200 jafar@CAVE.TEST",
                 ])
+        }
+    }
+
+    // AUT-13, AUT-25
+    @Test func `keys in memory are as good as those in a file`() async throws {
+        try await Self.inCave { (realm: KerberosRealm, server: LoopbackServer) async throws in
+            let keys = Array(try Data(contentsOf: URL(filePath: realm.keytabOfJafar)))
+            for (keys, status) in [(keys, 200), (Array(keys.prefix(20)), 401), ([], 401)] {
+                let log = ChallengeLog(task: { challenge in
+                    challenge.previousFailureCount == 0
+                        ? .useCredential(Credential(kerberosPrincipal: "jafar@CAVE.TEST", keys: keys))
+                        : .continueWithoutCredential
+                })
+                #expect(try await Self.get(server, "/kerberos/page", log) == status)
+            }
+            #expect(try await server.accessLog(2).contains("GET /kerberos/page 200 jafar@CAVE.TEST"))
         }
     }
 
