@@ -97,6 +97,41 @@ import Testing
         }
     }
 
+    // LIF-12: a file stays until its client has done with it, or its time is up; then nothing of it is on the disk.
+    @Test func `a file is there until it is deleted or its time is up`() async throws {
+        let origin = try await Origin.nginx(files: ["a.bin": Data(pattern(100_000))])
+        try await ServiceProcess.Place.with(allowing: [origin.rule]) { place in
+            func files() -> [String] {
+                let all = FileManager.default.enumerator(
+                    at: URL(filePath: place.directory), includingPropertiesForKeys: nil)
+                return (all?.compactMap { $0 as? URL } ?? []).filter {
+                    (try? $0.resourceValues(forKeys: [.fileSizeKey]))?.fileSize == 100_000
+                }.map(\.path)
+            }
+            let key = try await place.run("keys", "create")
+            let service = try await ServiceProcess.start(place, key: key)
+            let kept = try await download(service, origin.url("/a.bin"))
+            let brief = try await download(service, origin.url("/a.bin"), destination: #""expiresAfter": 1"#)
+            let deleted = try await download(service, origin.url("/a.bin"))
+            #expect(files().count == 3)
+            #expect(member(kept, "file", "expiresAt", as: String.self) == nil)
+            let expiry = member(brief, "file", "expiresAt", as: String.self)
+            let end = try #require(expiry.flatMap { Timestamp(rfc3339: $0) })
+            let blob = try #require(member(deleted, "file", "blob", as: String.self))
+            #expect(try await service.request(.delete, "/v1/blobs/\(blob)").status == 204)
+            #expect(files().count == 2)
+            #expect(try await service.stop() == 0)
+            // Each start looks at once for what has expired.
+            try await until { Timestamp.now > end }
+            let restarted = try await ServiceProcess.start(place, key: key)
+            try await until { files().count == 1 }
+            let gone = try #require(member(brief, "body", "href", as: String.self))
+            #expect(try await restarted.request(.get, gone).status == 404)
+            #expect(try await content(of: kept, restarted) == pattern(100_000))
+            #expect(try await restarted.stop() == 0)
+        }
+    }
+
     /// DLD-10: retention.
     @Test func `what is asked of a destination is checked`() async throws {
         try await ServiceProcess.with(allowing: []) { service async throws in

@@ -40,6 +40,39 @@ import Testing
         }
     }
 
+    // MPR-5: parts that do not replace one another are one body, whatever was asked of those that do.
+    @Test(arguments: ["mixed", "byteranges", "related"])
+    func `a body of another multipart type is left as it is`(_ kind: String) async throws {
+        let gate = Gate()
+        let origin = try WireOrigin { connection in
+            _ = try connection.receiveHead()
+            try connection.send(
+                "HTTP/1.1 206 Partial\r\nContent-Type: multipart/\(kind); boundary=b\r\n"
+                    + "Content-Length: \(Self.body.utf8.count)\r\n\r\n\(Self.body.prefix(70_000))")
+            try gate.wait()
+            try connection.send(String(Self.body.dropFirst(70_000)))
+        }
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let answer = try await service.request(
+                .post, "/v1/jobs",
+                body:
+                    #"{"request": {"url": "\#(origin.url())", "headers": [{"name": "Range", "value": "bytes=0-1,3-4"}]}, "#
+                    + #""configuration": {"response": {"multipartReplace": "all"}}}"#)
+            let id = try #require(member(answer.json, "id", as: String.self), "\(answer.text)")
+            var text = ""
+            for try await chunk in try await service.stream("/v1/jobs/\(id)/events").0 {
+                text += String(decoding: chunk, as: UTF8.self)
+                if text.contains("event: job.response\n") { gate.open() }
+            }
+            #expect(text.components(separatedBy: "event: job.response\n").count == 2, "\(text)")
+            let job = try await service.job(id) { member($0, "state") == "succeeded" }
+            #expect(member(job, "response", "mimeType") == "multipart/\(kind)")
+            #expect(member(job, "response", "parts", as: [Any].self) == nil)
+            let href = try #require(member(job, "body", "href", as: String.self))
+            #expect(try await service.request(.get, href).text == Self.body)
+        }
+    }
+
     // MPR-1, MPR-2, MPR-4: every part has its place, which a range request reads.
     @Test func `all parts are kept one after the other`() async throws {
         let origin = try origin()
@@ -64,7 +97,7 @@ import Testing
         }
     }
 
-    // MPR-1: each part has a response event of its own, while the connection is open.
+    // MPR-1, RSP-8, LIF-16: each part has a response event of its own, in order, while the connection is open.
     @Test func `each part is told when it comes`() async throws {
         let gate = Gate()
         let origin = try WireOrigin { connection in
@@ -83,10 +116,15 @@ import Testing
                 text += String(decoding: chunk, as: UTF8.self)
                 if text.components(separatedBy: "event: job.response\n").count == 4 { gate.open() }
             }
-            for (part, type) in [(1, "text/plain"), (2, "text/html"), (3, "image/jpeg")] {
-                let line = text.split(separator: "\n").first { $0.contains("\"part\":\(part)}") }
-                #expect(line?.contains("\"mimeType\":\"\(type)\"") == true, "\(text)")
+            let told = text.components(separatedBy: "event: job.response\n").dropFirst().map {
+                $0.prefix { $0 != "\n" }
             }
+            #expect(told.count == 3)
+            for (line, (part, type)) in zip(told, [(1, "text/plain"), (2, "text/html"), (3, "image/jpeg")]) {
+                #expect(line.contains("\"part\":\(part)}") && line.contains("\"mimeType\":\"\(type)\""), "\(text)")
+            }
+            // What is expected is told of each part anew.
+            #expect(told.map { $0.contains("\"expectedContentLength\":100000") } == [false, true, false])
             let job = try await service.job(id) { member($0, "state") == "succeeded" }
             #expect(member(job, "response", "part") == 3)
         }
