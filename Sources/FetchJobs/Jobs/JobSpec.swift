@@ -14,6 +14,12 @@ package struct JobSpec: Sendable, Equatable {
         case upload
     }
 
+    /// Whether somebody was waiting when it was asked for (SES-5).
+    package enum Initiation: String, Sendable, CaseIterable {
+        case interactive
+        case background
+    }
+
     package var kind: Kind = .data
     /// The session it belongs to; nil for the tenant's default session.
     package var session: TenantSession.ID?
@@ -30,6 +36,7 @@ package struct JobSpec: Sendable, Equatable {
     package var isSuspended = false
     /// It waits for a time at which some node has little to do, up to ``patience`` (SES-15).
     package var isDiscretionary = false
+    package var initiated = Initiation.interactive
     /// The flow whose limits it keeps.
     package var flow: Flow?
     /// The client's own words about the job.
@@ -100,7 +107,7 @@ extension JobSpec {
 
     private static let names: Set = [
         "kind", "session", "request", "configuration", "priority", "runAt", "expiresAt", "suspended", "discretionary",
-        "flow", "labels", "resumeFrom", "webhook", "group",
+        "initiated", "flow", "labels", "resumeFrom", "webhook", "group",
     ]
     /// What the service itself says of a job too.
     private static let storedNames = names.union(["schedule", "scheduledAt"])
@@ -118,6 +125,7 @@ extension JobSpec {
         expiresAt = object["expiresAt"]?.timestamp()
         isSuspended = object["suspended"]?.bool() ?? false
         isDiscretionary = object["discretionary"]?.bool() ?? false
+        initiated = object["initiated"]?.oneOf(Initiation.self) ?? .interactive
         flow = object["flow"].flatMap { Flow(reader: $0) }
         labels = object["labels"].map { Self.labels($0) } ?? []
         webhook = object["webhook"].flatMap { Webhook(reader: $0) }
@@ -141,9 +149,7 @@ extension JobSpec {
         check(reader.check)
     }
 
-    /// Members that a client of the URL Loading System may look for (SES-5).
     private static let refused: KeyValuePairs = [
-        "initiated": "cannot be had: no job runs for somebody in front of a screen; its priority says how urgent it is",
         "schedule": "is said by the service alone", "scheduledAt": "is said by the service alone",
     ]
 
@@ -189,6 +195,7 @@ extension JobSpec {
             writer.member("runAt", runAt?.description)
             writer.member("expiresAt", expiresAt?.description)
             if isDiscretionary { writer.member("discretionary", true) }
+            if initiated != .interactive { writer.member("initiated", initiated.rawValue) }
             if let flow { writer.member("flow", object: { $0.member("key", flow.key) }) }
             if !labels.isEmpty { writer.member("labels", object: { Self.write(labels, &$0) }) }
             writer.member("resumeFrom", resumeFrom?.description)

@@ -116,6 +116,14 @@ extension SessionSpec {
         try check.finish()
     }
 
+    /// The job as it runs here: what is started in the background of a background session may wait (BKG-6).
+    package func adapted(_ job: JobSpec) -> JobSpec {
+        guard kind == .background, job.initiated == .background else { return job }
+        var job = job
+        job.isDiscretionary = true
+        return job
+    }
+
     /// Writes the members as the client gave them; ``init(json:)`` reads them back.
     package func write(_ writer: inout JSONWriter) {
         writer.member("kind", kind.rawValue)

@@ -130,6 +130,44 @@ import Testing
         }
     }
 
+    // SES-5, BKG-6: who waits for a job says so, and only in a background session it matters.
+    @Test func `what is started in the background may wait`() async throws {
+        let (gate, origin) = (Gate(), try Stage())
+        let busy = origin.serve { _, connection in
+            try gate.wait()
+            try connection.send(answer())
+        }
+        let play = origin.play(answer(body: "x"))
+        let receiver = try WebhookReceiver()
+        // While one of four places is taken, nothing is pulled forward that may wait.
+        let settings = ["WORKER_CONCURRENCY": "4", "WORKER_LEASE_SECONDS": "1"]
+        let rules = ["127.0.0.1:\(origin.port)", receiver.rule]
+        try await ServiceProcess.with(allowing: rules, settings: settings) { service in
+            let (hook, _) = try await receiver.endpoint(of: service)
+            let (background, other) = (
+                try await makeSession("background", hook, service), try await makeSession("default", hook, service)
+            )
+            let id = try await submit(busy.url(), in: other, service)
+            try await until { busy.requests.count == 1 }
+            let started = #", "initiated": "background""#
+            let waiting = try await submit(play.url("w"), in: background, service, more: started)
+            for (session, more) in [
+                (background, ""), (background, #", "initiated": "interactive""#), (other, started),
+            ] {
+                let one = try await submit(play.url("i"), in: session, service, more: more)
+                let job = try await service.job(one) { member($0, "state") == "succeeded" }
+                #expect(member(job, "discretionary", as: Bool.self) == nil)
+            }
+            let job = try await service.request(.get, "/v1/jobs/\(waiting)").json
+            #expect(member(job, "state") == "scheduled" && member(job, "discretionary") == true, "\(job)")
+            #expect(member(job, "initiated") == "background")
+            #expect(!play.requests.contains { $0.line.contains("/w ") })
+            gate.open()
+            _ = try await service.job(id) { member($0, "state") == "succeeded" }
+            _ = try await service.job(waiting) { member($0, "state") == "succeeded" }
+        }
+    }
+
     // BKG-15, BKG-5, RED-16: the same is told of them, and redirects are followed.
     @Test func `jobs of background sessions are told of like all others`() async throws {
         let origin = try WireOrigin { connection in

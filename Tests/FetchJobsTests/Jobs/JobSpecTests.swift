@@ -73,7 +73,7 @@ import Testing
         (#"{"request": {"url": "http://a.example"}, "prio": 1}"#, "/prio", "is not a member that is known here"),
         (#"{"request": {"url": "http://a.example"}, "kind": "ftp"}"#, "/kind", "must be one of \"data\""),
         (#"{"request": {"url": "http://a.example"}, "discretionary": 1}"#, "/discretionary", "a boolean"),
-        (#"{"request": {"url": "http://a.example"}, "initiated": "background"}"#, "/initiated", "cannot be had"),
+        (#"{"request": {"url": "http://a.example"}, "initiated": "later"}"#, "/initiated", "must be one of"),
         (#"{"request": {"url": "http://a.example", "properties": {}}}"#, "/request/properties", "cannot be had"),
         (#"{"request": {"url": "http://a.example"}, "priority": 1.5}"#, "/priority", "must be from 0 to 1"),
         (#"{"request": {"url": "http://a.example", "method": "TRACE"}}"#, "/request/method", "methodInvalid"),

@@ -43,6 +43,9 @@ struct ScheduleRoutes: Sendable {
             if let id = job.session, try await sessions.session(id, of: tenant)?.spec.kind == .ephemeral {
                 throw InvalidInput(pointer: "/session", message: "is ephemeral: a schedule outlives it")
             }
+            if job.initiated == .background {
+                throw InvalidInput(pointer: "/initiated", message: "is for jobs that are submitted: say discretionary")
+            }
             _ = try await sessions.job(job, of: tenant, idempotency: nil)
             try await endpoints.require(job.webhook?.endpoint, of: tenant)
         } catch let error as InvalidInput {

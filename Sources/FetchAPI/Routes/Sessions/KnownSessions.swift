@@ -38,6 +38,7 @@ final class KnownSessions: Sendable {
             throw InvalidInput(pointer: "/session", message: "is not a session of yours")
         }
         try session.spec.check(spec)
+        let spec = session.spec.adapted(spec)
         return NewJob(id: session.newJobID(), tenant: tenant, spec: spec, idempotency: idempotency)
     }
 
