@@ -25,6 +25,15 @@ enum DigestAlgorithm: String, Comparable, CaseIterable {
         }
     }
 
+    /// The length of a hash.
+    var byteCount: Int {
+        switch self {
+        case .md5: 16
+        case .sha256, .sha512Half: 32
+        case .sha512: 64
+        }
+    }
+
     private var implementation: OpaquePointer? {
         switch self {
         case .md5: EVP_md5()

@@ -20,7 +20,7 @@ public struct DownloadOptions: Sendable {
 
     /// What the content must be; something else fails with `contentDigestMismatch`.
     ///
-    /// `nil`, the default, takes what the server says in `Repr-Digest` or `Content-Digest`, if anything.
+    /// `nil`, the default, goes by ``SessionConfiguration/verifiesContentDigests``.
     /// Of the bytes as they come, before a file is decoded and after HTTP's content coding is undone.
     public var expectedDigest: ExpectedDigest?
 

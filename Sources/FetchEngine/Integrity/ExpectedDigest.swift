@@ -45,10 +45,6 @@ extension ExpectedDigest {
         self = best
     }
 
-    /// The fields that carry digests.
-    fileprivate static let contentField = HTTPField.Name("Content-Digest")
-    fileprivate static let representationField = HTTPField.Name("Repr-Digest")
-
     /// What to throw when the content has another digest.
     static var mismatch: LoadError {
         LoadError(.contentDigestMismatch, "The content is not what its digest says: it was changed on the way.")
@@ -61,8 +57,8 @@ extension Response {
     /// `Repr-Digest` is of the whole, whatever range was sent; `Content-Digest` is of what was sent, so it is the
     /// file's only where that is all of it (RFC 9530 §2 and §3).
     var expectedDigest: ExpectedDigest? {
-        for (name, isOfWhole) in [(ExpectedDigest.representationField, true), (ExpectedDigest.contentField, false)] {
-            guard let name, isOfWhole || status.code != 206 else { continue }
+        for (name, isOfWhole) in [(HTTPField.Name.reprDigest, true), (.contentDigest, false)] {
+            guard isOfWhole || status.code != 206 else { continue }
             if let digest = ExpectedDigest(field: headerFields[values: name]) { return digest }
         }
         return nil

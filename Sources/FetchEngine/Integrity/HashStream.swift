@@ -18,6 +18,8 @@ final class HashStream {
 
     func append(_ bytes: [UInt8]) { EVP_DigestUpdate(context, bytes, bytes.count) }
 
+    func append(_ bytes: UnsafeRawBufferPointer) { EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) }
+
     /// The hash; the stream takes nothing more.
     func finish() -> [UInt8] {
         var hash = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))

@@ -43,7 +43,7 @@ extension TransferLoop {
         var plan = DownloadPlan(
             response: response, filename: response.safeFilename, destination: options.destination,
             expectedCount: task.isContentDecoded ? nil : response.expectedContentLength,
-            expectedDigest: options.expectedDigest ?? (task.isContentDecoded ? nil : response.expectedDigest),
+            expectedDigest: options.expectedDigest ?? task.statedDigest(of: response),
             temporaryDirectory: options.temporaryDirectory,
             decodingLimits: task.shared.value.decodingLimits, resumability: .notResumable(.decoding))
         noteResumption(of: task, in: &plan)

@@ -124,6 +124,8 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
 
     /// Whether what is there of the file is kept after this error.
     func keepsPartialFile(after error: LoadError) -> Bool {
+        // Nobody knows which of its bytes are wrong.
+        if error.code == .contentDigestMismatch { return false }
         if error.code == .cancelled {
             return downloadState.withLock { $0.wantsResumeData } || options.deletesFileUponFailure == false
         }

@@ -63,6 +63,12 @@ public struct SessionConfiguration: Sendable, Hashable {
     ///
     /// Not so for a request that has `Accept-Encoding` or `Range` itself: its response comes as the server sends it.
     public var automaticallyDecodesContent = true
+    /// Whether bodies are held against the digests that their server states in `Repr-Digest`, `Content-Digest`, `Digest`
+    /// or `Content-MD5`, or in trailers that it announces; true.
+    ///
+    /// A body that is something else fails with `contentDigestMismatch` at its end. One whose content coding is undone
+    /// is not looked at.
+    public var verifiesContentDigests = true
     /// How much decoding may make of a response's body.
     public var decodingLimits = DecodingLimits()
     /// The most bytes a response body may have; more fails with `dataLengthExceedsMaximum`.

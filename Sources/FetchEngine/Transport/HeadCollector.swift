@@ -11,6 +11,8 @@ struct HeadCollector {
         var contentLength: Int64?
         /// Both kinds of framing were there, which smugglers like: the connection must not be used again.
         var isFramedTwice = false
+        /// It may state digests of the body, or announce them.
+        var saysDigests = false
     }
 
     /// A head with more lines than this is hostile.
@@ -126,7 +128,7 @@ struct HeadCollector {
 }
 
 extension HeadCollector.Head {
-    /// Reads `Content-Length` and `Transfer-Encoding` (RFC 9112 §6.3, SEC-26).
+    /// Reads `Content-Length` and `Transfer-Encoding` (RFC 9112 §6.3, SEC-26), and notes what is read later.
     fileprivate mutating func readFraming() throws(LoadError) {
         var isChunked = false
         for field in fields {
@@ -138,10 +140,21 @@ extension HeadCollector.Head {
                 }
                 contentLength = number
             case "transfer-encoding": isChunked = true
-            default: break
+            case let name: saysDigests = saysDigests || Self.isOfDigests(name)
             }
         }
         isFramedTwice = isChunked && contentLength != nil
         if isChunked { contentLength = nil }
+    }
+
+    /// Asked of nearly every field of every answer, so that few are compared with anything.
+    private static func isOfDigests(_ name: String) -> Bool {
+        switch name.utf8.count {
+        case 6: name == "digest"
+        case 7: name == "trailer"
+        case 11: name == "repr-digest" || name == "content-md5"
+        case 14: name == "content-digest"
+        default: false
+        }
     }
 }

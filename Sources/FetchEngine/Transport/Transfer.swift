@@ -51,6 +51,8 @@ final class Transfer: Exchange, @unchecked Sendable {
     var throttles = Throttles()
     /// Undoes the content coding; nil when there is none, or it is the caller's business.
     var decoder: ContentDecoder?
+    /// Looks at the body; nil when nothing is said of it.
+    var contentCheck: ContentCheck?
     /// Whether the request waits for the server's word before its body, and has not been refused that yet.
     var expectsContinue = false
     /// The TLS handshake of the connection, and how many there were on the way to it.
@@ -114,6 +116,7 @@ final class Transfer: Exchange, @unchecked Sendable {
         guard head.status.code >= 200 || head.status.code == 101 else { return note(informational: head) }
         guard !isRepeatedWithoutExpect(head), !isHandshakeStep(head) else { return }
         try prepareDecoding(of: head)
+        if head.saysDigests { prepareCheck(of: head) }
         if head.isFramedTwice, let easy { ccurl_set_long(easy, CURLOPT_FORBID_REUSE, 1) }
         let response = Response(
             url: request.url.withoutCredentials(), status: head.status, headerFields: head.fields,
@@ -178,6 +181,7 @@ final class Transfer: Exchange, @unchecked Sendable {
             return 0
         }
         load.countOfBytesReceived.add(Int64(bytes.count), ordering: .relaxed)
+        contentCheck?.append(bytes)
         if body.isEmpty {
             body = Array(bytes)
         } else {
@@ -366,6 +370,7 @@ final class Transfer: Exchange, @unchecked Sendable {
     func finished(_ result: CURLcode) {
         stage = .over
         if result == CURLE_OK { speaksFTP ? ftpTransferEnded() : readTrailers() }
+        if result == CURLE_OK { checkContent() }
         let error = failure ?? source?.failure ?? (result == CURLE_OK ? nil : curlError(result))
         if error == nil, decoder != nil { finishDecoding() } else { outcome = .some(error?.at(request.url)) }
         finishMetrics()

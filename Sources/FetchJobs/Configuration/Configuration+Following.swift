@@ -61,6 +61,7 @@ extension Configuration {
         }
 
         package var maximumBytes: Int64?
+        package var verifyDigests: Bool?
         // What the others mean happens where a job runs: no setting of the engine stands for them.
         package var decode: [Format]?
         package var becomeDownload: BecomeDownload?
@@ -71,6 +72,7 @@ extension Configuration {
         package static let members: [ConfigurationMember<Self>] = [
             ConfigurationMember(
                 "maximumBytes", \.maximumBytes, .integer(0...(1 << 50)), optional: \.maximumResponseBytes),
+            ConfigurationMember("verifyDigests", \.verifyDigests, .bool, \.verifiesContentDigests),
             ConfigurationMember(
                 "decode", \.decode, .list(of: .anyCase, upTo: Format.allCases.count),
                 get: { _ in nil }, set: { _, _ in }),

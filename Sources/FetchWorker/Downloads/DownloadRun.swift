@@ -203,6 +203,8 @@ struct DownloadRun: Sendable {
         do throws(StoreError) {
             if hasNextAttempt(after: outcome) {
                 if let data = error.resumeData { try await area.checkpoint(data, of: job.id) }
+                // Nobody knows which of its bytes are wrong.
+                if error.code == .contentDigestMismatch { try await area.remove(job.id) }
                 return outcome
             }
             outcome.error = try await leavings(of: error, task)

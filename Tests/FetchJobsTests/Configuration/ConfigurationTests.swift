@@ -24,7 +24,7 @@ import Testing
             "maximumPerHost": 2, "httpVersion": "1.1", "waitsForConnectivity": true, "addressFamily": "ipv4",
             "maximumBytesPerSecond": 5000
           },
-          "response": {"maximumBytes": 10},
+          "response": {"maximumBytes": 10, "verifyDigests": false},
           "upload": {"expectContinue": "never"}
         }
         """#
@@ -76,7 +76,7 @@ import Testing
         #expect(engine.httpVersion == .http1)
         #expect(engine.waitsForConnectivity)
         #expect(engine.network.addressFamily == .ipv4)
-        #expect(engine.maximumResponseBytes == 10)
+        #expect(engine.maximumResponseBytes == 10 && !engine.verifiesContentDigests)
         #expect(engine.maximumBytesPerSecond == 5000)
         #expect(engine.expectContinue == .never)
         var again = Configuration(of: engine)

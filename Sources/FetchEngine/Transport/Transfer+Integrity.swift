@@ -1,0 +1,21 @@
+import HTTPTypes
+
+// Holds content against the digests that its server states.
+extension Transfer {
+    /// Makes ready for a body that is to be looked at.
+    ///
+    /// Not for one whose coding is undone here: servers disagree on which of its forms they mean.
+    func prepareCheck(of head: HeadCollector.Head) {
+        let status = head.status.code
+        guard shared.value.verifiesContentDigests, decoder == nil, request.method != .head, status != 304,
+            !Self.mayBeRepeated(status)
+        else { return }
+        contentCheck = ContentCheck(head.fields, isPart: status == 206)
+    }
+
+    /// Fails content that has come whole and is not what was said of it.
+    func checkContent() {
+        guard failure == nil, let contentCheck, !contentCheck.isMet(by: trailers) else { return }
+        failure = ExpectedDigest.mismatch
+    }
+}
