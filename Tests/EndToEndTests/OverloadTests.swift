@@ -1,6 +1,7 @@
 import FetchEngine
 import FetchJobs
 import Foundation
+import Glibc
 import HTTPTypes
 import Postgres
 import TestSupport
@@ -153,6 +154,60 @@ import Testing
             #expect(try await service.request(.post, "/v1/queue/resume").status == 200)
             for job in jobs { _ = try await service.job(job) { member($0, "state") == "succeeded" } }
             try await until { try await service.request(.post, "/v1/jobs", body: line).status == 202 }
+        }
+    }
+
+    // R43: whatever is asked of it, and while no transfer ends.
+    @Test func `the API answers while transfers have every place`() async throws {
+        let (places, isOver) = (100, Progress())
+        let origin = try WireOrigin { connection in
+            _ = try connection.receiveHead()
+            try connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+            while isOver.value == 0 {
+                try connection.send("1000\r\n\(String(repeating: "x", count: 4096))\r\n")
+                poll(nil, 0, 200)
+            }
+            try connection.send("0\r\n\r\n")
+        }
+        try await ServiceProcess.with(
+            allowing: ["127.0.0.1:\(origin.port)"], settings: ["WORKER_CONCURRENCY": "\(places)"]
+        ) { service in
+            let own =
+                #""connections": {"maximumPerHost": 200}, "cache": {"requestCachePolicy": "#
+                + #""reloadIgnoringLocalCacheData"}"#
+            let line = #"{"request": "\#(origin.url("/"))", "configuration": {\#(own)}}"#
+            let batch = try await service.request(
+                .post, "/v1/jobs/batch", body: String(repeating: line + "\n", count: places + 10),
+                headers: [.contentType: "application/x-ndjson"])
+            #expect(batch.status == 200)
+            try await until { origin.connections.count == places }
+            let running = try #require(
+                member(
+                    try await service.request(.get, "/v1/jobs?state=running").json, "data", "0", "id", as: String.self))
+            let calls: [(HTTPRequest.Method, String, String?, Int)] = [
+                (.get, "/healthz", nil, 200), (.get, "/readyz", nil, 200), (.get, "/metrics", nil, 200),
+                (.get, "/v1/jobs?limit=100", nil, 200), (.get, "/v1/jobs/\(running)", nil, 200),
+                (.get, "/v1/stats", nil, 200), (.get, "/v1/queue", nil, 200), (.post, "/v1/jobs", line, 202),
+                (.post, "/v1/sessions", "{}", 201), (.post, "/v1/groups", "{}", 201),
+            ]
+            try await withThrowingTaskGroup { group in
+                for (method, path, body, status) in Array(repeating: calls, count: 10).joined() {
+                    group.addTask {
+                        let answer = try await service.request(method, path, body: body)
+                        #expect(answer.status == status, "\(path): \(answer.text)")
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await service.request(.post, "/v1/jobs/\(running)/cancel").status == 202)
+            _ = try await service.job(running) { member($0, "state") == "cancelled" }
+            let ended = try await service.request(.get, "/v1/jobs?state=succeeded").json
+            #expect(member(ended, "data", as: [Any].self)?.isEmpty == true)
+            isOver.add(1)
+            try await until {
+                let left = try await service.request(.get, "/v1/queue").json
+                return member(left, "waiting") == 0 && member(left, "running") == 0
+            }
         }
     }
 }

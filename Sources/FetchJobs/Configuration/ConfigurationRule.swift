@@ -109,7 +109,7 @@ extension ConfigurationRule where Value == Duration {
     static var seconds: Self {
         Self(
             read: { reader in
-                reader.number(in: 0.001...604_800).map { .microseconds(Int64(($0 * 1_000_000).rounded())) }
+                reader.number(in: 0.001...31_536_000).map { .microseconds(Int64(($0 * 1_000_000).rounded())) }
             },
             write: { value, writer in writer.value(value.seconds) }
         )

@@ -35,7 +35,7 @@ struct AuthenticationTests {
         #expect(member(job, "challenges", "0", "previousFailureCount") == 0)
     }
 
-    // AUT-6, AUT-20, CON-4: nobody to ask, or nothing asked.
+    // AUT-6, AUT-20, CON-4, R24: nobody to ask, or nothing asked.
     @Test func `without a credential, or a question, the refusal is the response`() async throws {
         let rig = try SharedService.current
         let refused = try await rig.fetch(try rig.server("apache").url("/basic/page"))
@@ -60,6 +60,25 @@ struct AuthenticationTests {
         #expect(member(failed, "challenges", "1", "previousFailureCount") == 1)
         let thrice = try await rig.fetch(url, configuration: own("wrong", #", "maximumFailures": 3"#))
         #expect(transfers(thrice) == 2, "the same is not tried again")
+    }
+
+    // R24: a server that asks for ever is given up, and one that never says what it asks for has the load's own limits.
+    @Test func `a challenge comes to an end`() async throws {
+        let rig = try SharedService.current
+        let endless = rig.stage.serve { number, connection in
+            let question = #"WWW-Authenticate: Digest realm="r", nonce="\#(number)", stale=true, qop="auth""#
+            try connection.send(answer("401 No", question))
+        }
+        let refused = try await rig.fetch(endless.url(), configuration: own())
+        #expect(status(of: refused) == 401 && endless.requests.count < 10)
+        let halting = rig.stage.serve { number, connection in
+            if number > 0 { try connection.receiveToEnd() }
+            try connection.send(answer("401 No", "WWW-Authenticate: Basic realm=\"r\""))
+        }
+        let late = try await rig.fetch(
+            halting.url(), configuration: own() + #", "timeouts": {"timeoutIntervalForRequest": 1}"#)
+        #expect(errorName(of: late) == "timedOut" && halting.requests.count == 2)
+        #expect(member(late, "challenges", "0", "answer") == "useCredential")
     }
 
     // AUT-16, AUT-26: the strongest first, and the next when that one is turned down.

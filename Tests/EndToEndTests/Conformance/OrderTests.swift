@@ -159,7 +159,7 @@ import Testing
         #expect(statuses == Array(repeating: 201, count: 100))
     }
 
-    // CON-2: who waits gets the job as it is, when its time is over.
+    // CON-2, R34: who waits gets the job as it is, when its time is over.
     @Test func `a wait has an end, and the job goes on`() async throws {
         let rig = try SharedService.current
         let gate = Gate()

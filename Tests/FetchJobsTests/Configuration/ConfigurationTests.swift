@@ -84,6 +84,14 @@ import Testing
         #expect(again == read)
     }
 
+    // R34
+    @Test func `an answer may take a year`() throws {
+        let limits = #"{"timeoutIntervalForRequest": 31536000, "timeoutIntervalForResource": 31536000}"#
+        let engine = SessionConfiguration.default.overridden(by: try configuration(#"{"timeouts": \#(limits)}"#))
+        #expect(engine.timeoutIntervalForRequest == .seconds(365 * 86_400))
+        #expect(engine.timeoutIntervalForResource == .seconds(365 * 86_400))
+    }
+
     @Test func `nothing set changes nothing`() {
         let engine = SessionConfiguration.default
         #expect(engine.overridden(by: Configuration()) == engine)
