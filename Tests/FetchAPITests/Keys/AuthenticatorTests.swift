@@ -25,6 +25,25 @@ import Testing
         }
     }
 
+    @Test func `whoever has no key learns nothing, whatever they ask for (SEC-43)`() async throws {
+        let server = try await TestServer()
+        let authenticator = Authenticator(store: server.keys, limiter: FailureLimiter(limit: 1, totalLimit: 1))
+        let routes = Server.routes(server.ports, server.configuration, authenticator)
+            .filter { $0.path.hasPrefix("/v1/") && $0.method != .head }
+        #expect(routes.count > 80)
+        try await server.test { call async throws in
+            var bodies: Set<String> = []
+            for route in routes {
+                let path = route.path.replacing(/\{\w+\}/, with: "x")
+                let answer = try await call(
+                    route.method, path, headers: [.authorization: "", .requestID: "same"], body: "{")
+                #expect(answer.problem == .unauthorized, "\(route.method) \(path): \(answer.text)")
+                bodies.insert(answer.text)
+            }
+            #expect(bodies.count == 1, "\(bodies)")
+        }
+    }
+
     @Test func `keys are not accepted in URLs (SEC-43)`() async throws {
         let server = try await TestServer()
         let token = server.token.revealed
