@@ -55,7 +55,7 @@ class Plan:
 
 
 def generate(database, url, waiting, finished):
-    """Rows as the service would have left them, stored a month ago (finished) or a moment ago."""
+    """Rows as the service would have left them, stored one after another: a month ago (finished) or an hour ago."""
     spec = json.dumps({"kind": "data", "request": {"url": url, "method": "GET"}, "priority": 0.5})
     make = f"""
         CREATE TEMPORARY TABLE made AS
@@ -82,7 +82,7 @@ def generate(database, url, waiting, finished):
         finished -= count
     while waiting > 0:
         count = min(waiting, 500_000)
-        database.psql("fetchd", "-c", make % ("now()", count) + """
+        database.psql("fetchd", "-c", make % ("now() - interval '1 hour' + n * interval '1 ms'", count) + """
             INSERT INTO queue (tenant_id, job_id, rank) SELECT 1, id, 500 FROM made;
             DROP TABLE made""")
         waiting -= count
