@@ -84,7 +84,7 @@ import Testing
             filter.endpoint = one.id
             filter.state = .pending
             filter.event = .jobFinished
-            filter.since = all.last?.delivery.createdAt
+            filter.since = all.map(\.delivery.createdAt).min()
             #expect(try await list(filter, .init(limit: 10)).count == 3)
             filter.job = if case .job(let id) = all.last?.delivery.subject { id } else { nil }
             #expect(try await list(filter, .init(limit: 10)).map(\.delivery.id) == [all[4].delivery.id])
