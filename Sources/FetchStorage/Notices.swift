@@ -1,3 +1,4 @@
+import FetchJobs
 package import Postgres
 import ServiceLifecycle
 
@@ -11,17 +12,15 @@ package final class Notices: Service {
 
     private let client: Client
     private let onNotice: @Sendable () async -> Void
-    private let due: AsyncStream<Void>
-    private let announcing: AsyncStream<Void>.Continuation
+    private let due = Signal()
 
     /// - Parameter onNotice: Called after notices came, and when some may have been missed.
     package init(client: Client, onNotice: @escaping @Sendable () async -> Void) {
         self.client = client
         self.onNotice = onNotice
-        (due, announcing) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    package func announce() { announcing.yield() }
+    package func announce() { due.send() }
 
     package func run() async throws {
         await cancelWhenGracefulShutdown {
@@ -33,7 +32,7 @@ package final class Notices: Service {
     }
 
     private func send() async {
-        for await _ in due {
+        for await _ in due.values {
             // A lost notice costs time only: the other nodes look by themselves within seconds.
             try? await Self.tell(client)
             try? await Task.sleep(for: Self.pause)

@@ -369,8 +369,10 @@ final class Transfer: Exchange, @unchecked Sendable {
     /// Called once, by the partition, while the handle still knows its times.
     func finished(_ result: CURLcode) {
         stage = .over
-        if result == CURLE_OK { speaksFTP ? ftpTransferEnded() : readTrailers() }
-        if result == CURLE_OK { checkContent() }
+        if result == CURLE_OK {
+            speaksFTP ? ftpTransferEnded() : readTrailers()
+            checkContent()
+        }
         let error = failure ?? source?.failure ?? (result == CURLE_OK ? nil : curlError(result))
         if error == nil, decoder != nil { finishDecoding() } else { outcome = .some(error?.at(request.url)) }
         finishMetrics()

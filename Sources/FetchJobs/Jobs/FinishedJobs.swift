@@ -33,39 +33,14 @@ package final class FinishedJobs: Sendable {
 
 /// One caller's wait for the end of a job.
 package final class JobWait: Sendable {
-    private struct State {
-        var isWoken = false
-        var continuation: CheckedContinuation<Void, Never>?
-    }
-
     package let job: Job.ID
-    private let state = Mutex(State())
+    private let signal = Signal()
 
     init(for job: Job.ID) { self.job = job }
 
     /// Has the caller look into the store: now, or as soon as it waits.
-    package func wake() {
-        let continuation = state.withLock { state in
-            state.isWoken = state.continuation == nil
-            return state.continuation.take()
-        }
-        continuation?.resume()
-    }
+    package func wake() { signal.send() }
 
     /// Returns once it was woken, or when the caller is cancelled.
-    package func isWoken() async {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isOver = state.withLock { state in
-                    let isOver = state.isWoken || Task.isCancelled
-                    state.isWoken = false
-                    if !isOver { state.continuation = continuation }
-                    return isOver
-                }
-                if isOver { continuation.resume() }
-            }
-        } onCancel: {
-            wake()
-        }
-    }
+    package func isWoken() async { for await _ in signal.values { return } }
 }

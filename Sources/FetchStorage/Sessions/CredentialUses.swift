@@ -23,13 +23,11 @@ package final class CredentialUses: Service {
     private let client: Client
     private let logger: Logger
     private let waiting = Mutex<[New]>([])
-    private let arrivals: AsyncStream<Void>
-    private let arrival: AsyncStream<Void>.Continuation
+    private let arrivals = Signal()
 
     init(client: Client, logger: Logger) {
         self.client = client
         self.logger = logger
-        (arrivals, arrival) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Notes a use, which is written soon.
@@ -40,12 +38,12 @@ package final class CredentialUses: Service {
             waiting.append(use)
             return waiting.count == 1
         }
-        if isFirst { arrival.yield() }
+        if isFirst { arrivals.send() }
     }
 
     package func run() async throws {
         await cancelWhenGracefulShutdown {
-            for await _ in self.arrivals {
+            for await _ in self.arrivals.values {
                 while await !self.write(), !Task.isCancelled { try? await Task.sleep(for: .seconds(1)) }
             }
         }

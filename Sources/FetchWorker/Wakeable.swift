@@ -1,0 +1,4 @@
+/// Can be told that there is something to do.
+package protocol Wakeable: Sendable {
+    func wake()
+}
