@@ -3,6 +3,7 @@ import FetchJobs
 /// One line of a batch: a job, and what its client names the line with, if anything.
 struct BatchLine {
     private static let keyName = "idempotencyKey"
+    private static let ownNames: Set = [keyName]
 
     let spec: JobSpec
     /// Stands for the line alone, wherever in whichever batch it is.
@@ -10,17 +11,14 @@ struct BatchLine {
 
     /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
     init(json: JSONValue) throws(InvalidInput) {
-        guard case .object(var members) = json, let index = members.firstIndex(where: { $0.name == Self.keyName })
-        else {
-            spec = try JobSpec(json: json)
-            key = nil
-            return
-        }
         let check = InputCheck()
-        let member = members.remove(at: index)
-        key = IdempotencyKey(reader: JSONReader(member.value, pointer: "/\(Self.keyName)", check: check))
+        if case .object(let members) = json, let member = members.first(where: { $0.name == Self.keyName }) {
+            key = IdempotencyKey(reader: JSONReader(member.value, pointer: "/\(Self.keyName)", check: check))
+        } else {
+            key = nil
+        }
         do {
-            spec = try JobSpec(json: .object(members))
+            spec = try JobSpec(json: json, besides: Self.ownNames)
         } catch {
             for violation in error.violations { check.refuse(violation.pointer, violation.message) }
             try check.finish()

@@ -56,18 +56,21 @@ package struct JSONReader {
 
     /// The members of an object that has none but these.
     ///
-    /// - Parameter refused: Others that a client may look for, each with the reason why it is not here.
+    /// - Parameters:
+    ///   - others: Members that are read elsewhere.
+    ///   - refused: Others that a client may look for, each with the reason why it is not here.
     package func object(
         of names: Set<String>,
+        besides others: Set<String> = [],
         refusing refused: KeyValuePairs<String, String> = [:]
     ) -> JSONObjectReader? {
         guard case .object(let members) = value else { return mismatch("an object") }
-        for member in members where !names.contains(member.name) {
+        for member in members where !names.contains(member.name) && !others.contains(member.name) {
             if let reason = refused.first(where: { $0.key == member.name })?.value {
                 check.refuse(path(member.name), reason)
                 continue
             }
-            let known = names.sorted().joined(separator: ", ")
+            let known = names.union(others).sorted().joined(separator: ", ")
             check.refuse(path(member.name), "is not a member that is known here; known are: \(known)")
         }
         return JSONObjectReader(members: members, reader: self)

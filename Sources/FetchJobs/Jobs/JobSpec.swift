@@ -86,9 +86,10 @@ extension JobSpec {
 
     /// Reads and checks a submission.
     ///
+    /// - Parameter others: Members of the object that are not the job's.
     /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
-    package init(json: JSONValue) throws(InvalidInput) {
-        try self.init(json, isStored: false)
+    package init(json: JSONValue, besides others: Set<String> = []) throws(InvalidInput) {
+        try self.init(json, besides: others, isStored: false)
         for (credential, pointer) in configuration.credentials where credential == .sealed {
             throw InvalidInput(pointer: pointer, message: "is not the id of a credential (crd_…)")
         }
@@ -97,9 +98,9 @@ extension JobSpec {
     /// Reads what ``json`` wrote: a credential that came with the job is ``JobCredential/sealed`` then.
     package init(stored json: JSONValue) throws(InvalidInput) { try self.init(json, isStored: true) }
 
-    private init(_ json: JSONValue, isStored: Bool) throws(InvalidInput) {
+    private init(_ json: JSONValue, besides others: Set<String> = [], isStored: Bool) throws(InvalidInput) {
         let check = InputCheck()
-        let spec = JobSpec(reader: JSONReader(json, check: check), isStored: isStored)
+        let spec = JobSpec(reader: JSONReader(json, check: check), besides: others, isStored: isStored)
         try check.finish()
         guard let spec else { throw InvalidInput(pointer: "", message: "is not a job") }
         self = spec
@@ -112,9 +113,9 @@ extension JobSpec {
     /// What the service itself says of a job too.
     private static let storedNames = names.union(["schedule", "scheduledAt"])
 
-    private init?(reader: JSONReader, isStored: Bool) {
+    private init?(reader: JSONReader, besides others: Set<String>, isStored: Bool) {
         let names = isStored ? Self.storedNames : Self.names
-        guard let object = reader.object(of: names, refusing: Self.refused) else { return nil }
+        guard let object = reader.object(of: names, besides: others, refusing: Self.refused) else { return nil }
         var userInfo: Credential?
         let request = object.required("request").flatMap { JobRequest(reader: $0, userInfo: &userInfo) }
         kind = object["kind"]?.oneOf(Kind.self) ?? .data

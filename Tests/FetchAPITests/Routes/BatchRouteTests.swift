@@ -119,6 +119,16 @@ import Testing
         #expect(server.jobs.count == 4)
     }
 
+    @Test func `a misspelt member is told all that a line may have`() async throws {
+        try await TestServer().test { call async throws in
+            let line = #"{"idempotencyKy":"a","request":"https://origin.example/"}"#
+            let results = try Self.results(try await call(.post, "/v1/jobs/batch", headers: Self.type, body: line))
+            let error = results[0]["problem"]?["errors"]?[0]
+            #expect(error?["pointer"]?.string == "/idempotencyKy")
+            #expect(error?["message"]?.string?.contains("group, idempotencyKey, initiated") == true)
+        }
+    }
+
     @Test(arguments: ["1", "null", #""""#, #""a b""#, "\"\(String(repeating: "k", count: 129))\""])
     func `a key that is none is refused with what else is wrong`(key: String) async throws {
         let server = try await TestServer()
