@@ -105,15 +105,17 @@ def limit_e2e(plan, figures, origin, database):
     def go(*options):
         database.psql("bench", "-v", "v=s3", "-f", ROOT / "Benchmarks/Limits/queue.sql")
         settle_down(plan, figures)
-        return measure([BUILT / "e2e", "-v", "s3", "-C", database.conninfo("bench"), "-c", 64, *options,
-                        f"{origin.url}/1k"])
+        used = cpu_seconds(database.process.pid)
+        report = measure([BUILT / "e2e", "-v", "s3", "-C", database.conninfo("bench"), "-c", 64, *options,
+                          f"{origin.url}/1k"])
+        return {**report, "postgres_cpu": cpu_seconds(database.process.pid) - used}
     batch = go("-M", "own", "-n", plan.batch_jobs, "-b", 100)
     claimed = go("-M", "claim", "-n", plan.batch_jobs, "-b", 100)
     single = go("-M", "own", "-n", plan.single_jobs, "-b", 1, "-p", 16)
     idle = go("-M", "own", "-n", plan.idle_jobs, "-b", 1, "-r", 20)
     figures.add(e2e_limitBatchRate=batch["rate"], e2e_limitClaimedBatchRate=claimed["rate"],
                 e2e_limitSingleRate=single["rate"], e2e_limitIdleP50Ms=idle["p50_ms"],
-                e2e_limitIdleP99Ms=idle["p99_ms"])
+                e2e_limitIdleP99Ms=idle["p99_ms"], e2e_limitPostgresCpuUs=batch["postgres_cpu"] / plan.batch_jobs * 1e6)
 
 
 def finish_rate(database, jobs, load):
@@ -122,16 +124,11 @@ def finish_rate(database, jobs, load):
         return float(database.psql("fetchd", "-c", query).strip())
 
     begin = ask("SELECT extract(epoch FROM clock_timestamp())")
-    waiting = "SELECT count(*) FROM (SELECT FROM queue LIMIT 1) AS waiting"
-    stored = f"SELECT count(*) FROM results WHERE finished_at >= to_timestamp({begin})"
     report = measure(load)
-    deadline = time.monotonic() + 120
-    while ask(waiting) > 0:
-        if time.monotonic() > deadline:
-            raise Failed(f"{ask(stored):.0f} of {jobs} jobs finished")
-        time.sleep(0.1)
-    if ask(stored) != jobs:
-        raise Failed(f"{ask(stored):.0f} of {jobs} jobs finished, and none waits")
+    database.wait_until("fetchd", "NOT EXISTS (SELECT FROM queue)", 120, "jobs still wait")
+    stored = ask(f"SELECT count(*) FROM results WHERE finished_at >= to_timestamp({begin})")
+    if stored != jobs:
+        raise Failed(f"{stored:.0f} of {jobs} jobs finished, and none waits")
     end = ask("SELECT extract(epoch FROM max(finished_at)) FROM results")
     return jobs / (end - begin), report
 
@@ -229,6 +226,7 @@ RATIOS = [
     ("engine.idleTransferRatio", "engine.idleTransferKB", "engine.limitIdleTransferKB"),
     ("e2e.batchRatio", "e2e.batchRate", "e2e.limitBatchRate"),
     ("e2e.singleRatio", "e2e.singleRate", "e2e.limitSingleRate"),
+    ("e2e.postgresCpuRatio", "e2e.postgresCpuUs", "e2e.limitPostgresCpuUs"),
     ("e2e.idleP50Ratio", "e2e.idleP50Ms", "e2e.limitIdleP50Ms"),
     ("bulk.downloadWallRatio", "bulk.downloadWallSeconds", "bulk.curlWallSeconds"),
     ("bulk.downloadCpuRatio", "bulk.downloadCpuSeconds", "bulk.curlCpuSeconds"),
@@ -240,7 +238,7 @@ ROWS = [
      "engine.idleTransferRatio"),
     ("jobs/s, durable, batches of 100", "e2e.batchRate", "e2e.limitBatchRate", "e2e.batchRatio"),
     ("CPU of the service per job, µs", "e2e.serviceCpuUs", None, None),
-    ("CPU of PostgreSQL per job, µs", "e2e.postgresCpuUs", None, None),
+    ("CPU of PostgreSQL per job, µs", "e2e.postgresCpuUs", "e2e.limitPostgresCpuUs", "e2e.postgresCpuRatio"),
     ("jobs/s, durable, one by one", "e2e.singleRate", "e2e.limitSingleRate", "e2e.singleRatio"),
     ("idle latency p50, ms", "e2e.idleP50Ms", "e2e.limitIdleP50Ms", "e2e.idleP50Ratio"),
     ("idle latency p99, ms", "e2e.idleP99Ms", "e2e.limitIdleP99Ms", None),

@@ -23,7 +23,7 @@ from binaries import LOAD, build
 from database import Database
 from figures import Figures, measure, settle_down, timed
 from origin import Origin
-from processes import ROOT, Failed, cpu_seconds, raise_descriptor_limit, run_as, say, stop_in_order, wait_until
+from processes import ROOT, Failed, cpu_seconds, raise_descriptor_limit, run_as, say, stop_in_order
 from service import Service
 
 FINAL = ("succeeded", "failed", "cancelled")
@@ -131,16 +131,14 @@ class Bench:
         spec = {"kind": "download", "request": {"url": self.origin.slow_url}, "labels": {"part": "slow"}}
         for _ in range(count // 500):
             self.submit([spec] * 500)
-        wait_until(lambda: self.running() >= count, 120, f"{count} downloads are not running")
+        running = "(SELECT count(*) FROM queue WHERE node_id IS NOT NULL)"
+        self.database.wait_until("fetchd", f"{running} >= {count}", 120, f"{count} downloads are not running")
         time.sleep(3)
         self.figures.add(slow_perDownloadKB=(self.status("VmRSS") - before) * 1024 / count, slow_count=count)
         self.settle()
         used, begin = self.cpu(), time.monotonic()
         self.figures.add(slow_p99Ms=self.ask(job))
         self.figures.add(slow_cpuPercent=(self.cpu() - used) / (time.monotonic() - begin) * 100)
-
-    def running(self):
-        return int(self.database.psql("fetchd", "-c", "SELECT count(*) FROM queue WHERE node_id IS NOT NULL").strip())
 
     def ask(self, job):
         """The 99th percentile of answers about a job, 200 a second."""
@@ -193,12 +191,13 @@ class Bench:
         for _ in range(count // batch):
             self.submit([spec] * batch)
             # More at a time would measure how libcurl looks through thousands of connections.
-            wait_until(lambda: self.waiting() < 500, 120, "jobs do not end")
-        wait_until(lambda: self.waiting() == 0, 120, "jobs are not over")
+            self.wait_until_fewer(500)
+        self.wait_until_fewer(1)
         return (self.cpu() - used) / count * 1e6
 
-    def waiting(self):
-        return int(self.database.psql("fetchd", "-c", "SELECT count(*) FROM queue").strip())
+    def wait_until_fewer(self, jobs):
+        fewer = f"(SELECT count(*) FROM queue) < {jobs}"
+        self.database.wait_until("fetchd", fewer, 120, "jobs do not end")
 
     def submit(self, specs):
         status, _, answer = self.service.submit_lines(self.key, specs)
@@ -208,7 +207,7 @@ class Bench:
     def warm(self):
         for _ in range(4):
             self.submit([{"request": {"url": f"{self.origin.url}/1k"}}] * 500)
-        wait_until(lambda: self.waiting() == 0, 60, "jobs are not over")
+        self.wait_until_fewer(1)
 
     def settle(self):
         os.sync()

@@ -3,9 +3,9 @@
     scripts/bench-queue [--quick] [--only idle,snapshot,claims] [--finished N] [--waiting N] [--output FILE]
 
 One service over a durable PostgreSQL, one nginx, all on loopback. Idle: the statements that a node which has nothing
-to do sends a second. Snapshot: jobs a second while another client has a transaction open, beside before. Claims: how
-long a claim takes in a new database, and beside millions of finished and of waiting jobs, and how the service starts
-over those.
+to do sends a second (R39). Snapshot: jobs a second while another client has a transaction open, beside before (R41).
+Claims: how long a claim takes in a new database, and beside millions of finished and of waiting jobs, and how the
+service starts over those.
 """
 import argparse
 import base64
@@ -22,7 +22,7 @@ from binaries import LOAD, build
 from database import Database, bindir
 from figures import Figures, measure, settle_down
 from origin import Origin
-from processes import ROOT, Failed, raise_descriptor_limit, run_as, say, stop, stop_in_order, wait_until
+from processes import ROOT, Failed, raise_descriptor_limit, run_as, say, stop, stop_in_order
 from service import Service
 
 DATABASE_SETTINGS = {
@@ -41,6 +41,8 @@ MARKS = [
     ("s until the first of them was done", "restart.firstDoneSeconds", None, None),
     ("memory then, MB", "restart.memoryMB", None, None),
 ]
+# How many jobs are final. Not by what still waits: beside an open transaction, that is to read all that has waited.
+DONE = "coalesce((SELECT sum(jobs) FROM job_counts), 0)"
 
 
 class Plan:
@@ -51,7 +53,7 @@ class Plan:
         self.snapshot_jobs = 2_000 if quick else 10_000
         self.finished = 100_000 if quick else 10_000_000
         self.waiting = 50_000 if quick else 1_000_000
-        self.claimed_jobs = 10_000 if quick else 40_000
+        self.claimed_jobs = 10_000 if quick else 200_000
 
 
 def generate(database, url, waiting, finished):
@@ -96,9 +98,11 @@ class Bench:
     def number(self, query):
         return float(self.database.psql("fetchd", "-c", query).strip() or 0)
 
-    def wait_until_idle(self, seconds=300):
-        wait_until(lambda: self.number("SELECT count(*) FROM (SELECT FROM queue LIMIT 1) AS waiting") == 0, seconds,
-                   "the queue is not empty")
+    def done(self):
+        return self.number(f"SELECT {DONE}")
+
+    def wait_until_done(self, jobs, seconds):
+        self.database.wait_until("fetchd", f"{DONE} >= {jobs}", seconds, "jobs are not done")
 
     def idle(self):
         """By pg_stat_statements, which another database asks: so its own are not among them."""
@@ -119,11 +123,11 @@ class Bench:
         load = [LOAD, "-m", "POST", "-t", 150, "-H", f"Authorization: Bearer {key}", "-c", 4, "-b", lines, "-n",
                 self.plan.snapshot_jobs // 100, "-H", "Content-Type: application/x-ndjson",
                 f"{self.service.url}/v1/jobs/batch"]
-        begin, jobs = time.monotonic(), 0
+        begin, before, jobs = time.monotonic(), self.done(), 0
         while time.monotonic() < begin + seconds:
             measure(load)
-            self.wait_until_idle()
             jobs += self.plan.snapshot_jobs
+            self.wait_until_done(before + jobs, 300)
         return jobs / (time.monotonic() - begin)
 
     def snapshot(self):
@@ -144,9 +148,6 @@ class Bench:
                 stop(holder)
         self.figures.add(snapshot_beforeRate=before, snapshot_heldRate=held, snapshot_ratio=held / before)
 
-    def done(self):
-        return self.number("SELECT coalesce(sum(jobs), 0) FROM job_counts")
-
     def claim_times(self, jobs):
         """Milliseconds of each claim that took jobs, by the database's log, until so many are done."""
         log = pathlib.Path(f"{self.database.directory}.log")
@@ -156,11 +157,11 @@ class Bench:
         self.service.start(seconds=300)
         ready = time.monotonic() - begin
         try:
-            wait_until(lambda: self.done() > done, 120, "no job is done")
+            self.wait_until_done(done + 1, 120)
             first = time.monotonic() - begin
             status = pathlib.Path(f"/proc/{self.service.process.pid}/status").read_text()
             memory = int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
-            wait_until(lambda: self.done() >= done + jobs, 300, "jobs are not done")
+            self.wait_until_done(done + jobs, 300)
         finally:
             self.service.stop()
             self.database.psql("fetchd", "-c", "ALTER DATABASE fetchd RESET log_min_duration_statement")

@@ -40,6 +40,19 @@ class Database:
     def psql(self, name, *arguments):
         return run([f"{bindir()}/psql", "-qXAt", "-v", "ON_ERROR_STOP=1", "-d", self.conninfo(name), *arguments])
 
+    def wait_until(self, name, condition, seconds, what):
+        """Until a condition in SQL holds, asked by one client: one after the other would disturb what is measured."""
+        ask = f"""
+            DO $$ BEGIN
+                FOR tick IN 1..{round(seconds / 0.05)} LOOP
+                    IF {condition} THEN RETURN; END IF;
+                    COMMIT;
+                    PERFORM pg_sleep(0.05);
+                END LOOP;
+            END $$"""
+        if self.psql(name, "-c", ask, "-c", f"SELECT {condition}").strip() != "t":
+            raise Failed(f"{what}: not within {seconds} s")
+
     def __enter__(self):
         self.directory.mkdir(mode=0o700, exist_ok=True)
         if os.geteuid() == 0:
