@@ -218,13 +218,14 @@ package struct Server: Service {
         )
         return Application(
             responder: responder,
-            server: .http1(
-                configuration: HTTP1Channel.Configuration(
+            server: HTTPServerBuilder { responder in
+                let configuration = HTTP1Channel.Configuration(
                     additionalChannelHandlers: [ConnectionGuard(limits: connection)],
                     idleTimeout: .seconds(60),
                     httpDecoderConfiguration: limits
                 )
-            ),
+                return LoopBoundChannel(base: HTTP1Channel(responder: responder, configuration: configuration))
+            },
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port),
                 availableConnectionsDelegate: .maximum(configuration.maximumConnections, logger: logger)

@@ -116,9 +116,12 @@ package final class Dispatcher: Service, DirectDispatch {
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepSchedule() } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepGates() } }
                 group.addTask { await self.limitDrain() }
-                for await jobs in started {
-                    for job in jobs {
-                        group.addTask { await self.runner.loop.run { _ in await self.run(job) } }
+                // Where jobs run they are awaited, too: they start without a turn between threads.
+                await withTaskExecutorPreference(runner.loop.eventLoop) {
+                    for await jobs in started {
+                        for job in jobs {
+                            group.addTask { await self.runner.loop.run { _ in await self.run(job) } }
+                        }
                     }
                 }
             }

@@ -45,8 +45,10 @@ package final class EphemeralSessions: Service {
     package func run() async throws {
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
-                for await id in started {
-                    group.addTask { await self.runner.loop.run { _ in await self.run(id) } }
+                await withTaskExecutorPreference(runner.loop.eventLoop) {
+                    for await id in started {
+                        group.addTask { await self.runner.loop.run { _ in await self.run(id) } }
+                    }
                 }
             }
         } onGracefulShutdown: {
