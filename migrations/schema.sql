@@ -694,7 +694,7 @@ CREATE TABLE public.queue (
     discretionary boolean DEFAULT false NOT NULL,
     crashes smallint DEFAULT 0 NOT NULL,
     trial_claim integer DEFAULT 0 NOT NULL,
-    pace_changed boolean DEFAULT false NOT NULL,
+    is_changed boolean DEFAULT false NOT NULL,
     CONSTRAINT queue_claimed_by_a_node CHECK (((node_id IS NULL) = (claimed_at IS NULL))),
     CONSTRAINT queue_claims_are_counted CHECK (((node_id IS NULL) OR (claim > 0))),
     CONSTRAINT queue_gate_check CHECK ((gate = ANY (ARRAY['flow'::text, 'host'::text]))),
@@ -1204,7 +1204,7 @@ CREATE INDEX queue_session ON public.queue USING btree (tenant_id, session_id, j
 
 COMMENT ON INDEX public.queue_session IS 'sessions.quiet, sessions.outstanding';
 
-CREATE INDEX queue_told ON public.queue USING btree (node_id) WHERE ((suspended OR pace_changed) AND (node_id IS NOT NULL));
+CREATE INDEX queue_told ON public.queue USING btree (node_id) WHERE ((suspended OR is_changed) AND (node_id IS NOT NULL));
 
 COMMENT ON INDEX public.queue_told IS 'nodes.pulse: what clients have said of jobs that run';
 

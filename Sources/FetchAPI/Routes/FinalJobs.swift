@@ -50,7 +50,7 @@ struct FinalJobs: Sendable {
             let rest = deadline - .now
             guard rest > .zero else { break }
             await pause(wait, for: min(rest, Self.pollInterval))
-            job = try await jobs.job(wait.job, of: tenant)
+            job = if let final = wait.finalJob { final } else { try await jobs.job(wait.id, of: tenant) }
         }
         return job
     }

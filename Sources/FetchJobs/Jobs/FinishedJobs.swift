@@ -18,25 +18,35 @@ package final class FinishedJobs: Sendable {
 
     package func end(_ wait: JobWait) {
         waits.withLock { waits in
-            waits[wait.job]?.removeAll { $0 === wait }
-            if waits[wait.job]?.isEmpty == true { waits[wait.job] = nil }
+            waits[wait.id]?.removeAll { $0 === wait }
+            if waits[wait.id]?.isEmpty == true { waits[wait.id] = nil }
         }
     }
 
-    package func finish(_ ids: some Sequence<Job.ID>) {
+    /// - Parameter job: A job as it is stored now; nil when that is to be looked up.
+    package func finish(_ ids: some Sequence<Job.ID>, as job: (Job.ID) -> Job? = { _ in nil }) {
         let ended = waits.withLock { waits in
             waits.isEmpty ? [] : ids.flatMap { waits[$0] ?? [] }
         }
-        for wait in ended { wait.wake() }
+        for wait in ended { wait.end(with: job(wait.id)) }
     }
 }
 
 /// One caller's wait for the end of a job.
 package final class JobWait: Sendable {
-    package let job: Job.ID
+    package let id: Job.ID
     private let signal = Signal()
+    private let job = Mutex<Job?>(nil)
 
-    init(for job: Job.ID) { self.job = job }
+    init(for id: Job.ID) { self.id = id }
+
+    /// The job in its final state, when that need not be looked up.
+    package var finalJob: Job? { job.withLock(\.self) }
+
+    fileprivate func end(with final: Job?) {
+        job.withLock { $0 = final }
+        wake()
+    }
 
     /// Has the caller look into the store: now, or as soon as it waits.
     package func wake() { signal.send() }

@@ -127,6 +127,8 @@ package final class ClaimedJob: Sendable {
     package let expiresAt: Timestamp?
     /// What the job has to see of its session's stores at least: all that was written before it was submitted.
     package let stores: StoresVersion
+    /// When it was stored, if it was claimed by that; nil of a job that has waited.
+    package let storedAt: Timestamp?
 
     package init(
         id: Job.ID,
@@ -135,7 +137,8 @@ package final class ClaimedJob: Sendable {
         claim: Int32,
         tries: Int = 0,
         expiresAt: Timestamp? = nil,
-        stores: StoresVersion = StoresVersion()
+        stores: StoresVersion = StoresVersion(),
+        storedAt: Timestamp? = nil
     ) {
         self.id = id
         self.tenant = tenant
@@ -144,6 +147,7 @@ package final class ClaimedJob: Sendable {
         self.tries = tries
         self.expiresAt = expiresAt
         self.stores = stores
+        self.storedAt = storedAt
     }
 
     /// It was claimed before and nothing is known of what came of that: it may have been lost with its node.

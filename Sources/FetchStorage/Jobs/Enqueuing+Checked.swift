@@ -62,12 +62,13 @@ extension Enqueuing.Statements {
             uniqueKeysWithValues: stored.compactMap { job in job.claim.map { (job.id, $0) } })
         let claimed = submissions.compactMap { submission -> ClaimedJob? in
             let job = submission.job
-            guard let stores = claims[job.id] else { return nil }
+            guard let claim = claims[job.id] else { return nil }
             return ClaimedJob(
-                id: job.id, tenant: job.tenant, spec: job.spec, claim: 1, expiresAt: job.spec.expiresAt, stores: stores)
+                id: job.id, tenant: job.tenant, spec: job.spec, claim: 1, expiresAt: job.spec.expiresAt,
+                stores: claim.stores, storedAt: claim.storedAt)
         }
         dispatch?.release(reserved - claimed.count)
-        if !claimed.isEmpty { start(claimed) }
+        start(claimed)
         if stored.contains(where: { $0.claim == nil && $0.wait == nil && !$0.isGated }) { callWorkers() }
         if let wait = stored.compactMap(\.wait).min() { dispatch?.wake(after: wait) }
         let gated = Set(stored.filter(\.isGated).map(\.id))
@@ -172,7 +173,7 @@ extension Enqueuing.Statements {
             )
             SELECT q.job_id, q.is_claimed, q.wait, coalesce(s.cookies_version, 0),
                 coalesce(t.credentials_version, 0), coalesce(s.cache_version, 0),
-                q.is_gated
+                q.is_gated, now()
             FROM queued q
             LEFT JOIN session_stores t
                 ON t.tenant_id = q.tenant_id AND t.session_id = \(TenantSession.ID.default)
@@ -208,8 +209,8 @@ extension Enqueuing.Statements {
 /// A submission that was accepted.
 private struct StoredJob {
     let id: Job.ID
-    /// What it has to see of its session's stores, when it is claimed already.
-    let claim: StoresVersion?
+    /// What it has to see of its session's stores and when it was stored, when it is claimed already.
+    let claim: (stores: StoresVersion, storedAt: Timestamp)?
     /// How long it waits, when it is scheduled.
     let wait: Duration?
     /// Whether it waits at the gate of a lane.
@@ -221,8 +222,11 @@ private struct StoredJob {
         isGated = try row.decode(at: 6)
         claim =
             try row.decode(Bool.self, at: 1)
-            ? StoresVersion(
-                cookies: try row.decode(at: 3), credentials: try row.decode(at: 4), cache: try row.decode(at: 5))
+            ? (
+                StoresVersion(
+                    cookies: try row.decode(at: 3), credentials: try row.decode(at: 4), cache: try row.decode(at: 5)),
+                try row.decode(at: 7)
+            )
             : nil
     }
 }

@@ -87,9 +87,9 @@ struct Enqueuing: Sendable {
 
         func insert(_ submissions: [Submission]) async throws -> [Enqueued] {
             let reserved = dispatch?.reserve(submissions.count) ?? 0
-            let stores: Rows
+            let tenants: Rows
             do {
-                stores = try await plannedOnce.query(
+                tenants = try await plannedOnce.query(
                     """
                     -- jobs.enqueue
                     WITH input AS (
@@ -120,37 +120,48 @@ struct Enqueuing: Sendable {
                             CASE WHEN is_claimed THEN now() END
                         FROM input
                     )
-                    SELECT s.*
+                    SELECT tenant.tenant_id, now(), coalesce(s.cookies_version, 0), coalesce(s.credentials_version, 0),
+                        coalesce(s.cache_version, 0)
                     FROM (SELECT DISTINCT tenant_id FROM input) AS tenant
-                    CROSS JOIN LATERAL (
-                        SELECT s.tenant_id, s.session_id, s.cookies_version, s.credentials_version, s.cache_version
+                    LEFT JOIN LATERAL (
+                        SELECT s.cookies_version, s.credentials_version, s.cache_version
                         FROM session_stores s
                         WHERE s.tenant_id = tenant.tenant_id AND s.session_id = \(TenantSession.ID.default)
                         OFFSET 0
-                    ) AS s
+                    ) AS s ON true
                     """
                 )
             } catch {
                 dispatch?.giveUp(reserved)
                 throw error
             }
-            dispatchClaimed(submissions.prefix(reserved).map(\.job), try StoresVersion.bySession(stores))
+            start(try Self.claimed(submissions.prefix(reserved).map(\.job), tenants))
             if reserved < submissions.count { callWorkers() }
             return submissions.map { .accepted($0.job.id) }
         }
 
-        private func dispatchClaimed(_ jobs: [NewJob], _ stores: [SessionAddress: StoresVersion]) {
-            guard !jobs.isEmpty else { return }
-            start(
-                jobs.map { job in
-                    let version = stores[SessionAddress(tenant: job.tenant)] ?? StoresVersion()
-                    return ClaimedJob(id: job.id, tenant: job.tenant, spec: job.spec, claim: 1, stores: version)
-                }
-            )
+        /// - Parameter tenants: What is known of each since its jobs were stored.
+        private static func claimed(_ jobs: [NewJob], _ tenants: Rows) throws -> [ClaimedJob] {
+            guard !jobs.isEmpty else { return [] }
+            let known = try tenants.map { row in
+                let stores = StoresVersion(
+                    cookies: try row.decode(at: 2), credentials: try row.decode(at: 3), cache: try row.decode(at: 4))
+                return (
+                    tenant: try row.decode(Tenant.ID.self, at: 0), at: try row.decode(Timestamp.self, at: 1),
+                    stores: stores
+                )
+            }
+            return jobs.map { job in
+                let known = known.first { $0.tenant == job.tenant }
+                return ClaimedJob(
+                    id: job.id, tenant: job.tenant, spec: job.spec, claim: 1, stores: known?.stores ?? StoresVersion(),
+                    storedAt: known?.at)
+            }
         }
 
         /// Starts jobs that were stored as claimed: they have never waited.
         func start(_ jobs: [ClaimedJob]) {
+            guard !jobs.isEmpty else { return }
             if let quotas { for job in jobs { quotas.giveBack(1, of: job.tenant) } }
             dispatch?.start(jobs)
         }
@@ -172,18 +183,5 @@ extension NewJob {
     fileprivate var isPlain: Bool {
         idempotency == nil && spec.session == nil && spec.runAt == nil && spec.expiresAt == nil && !spec.isSuspended
             && spec.schedule == nil && spec.group == nil && !spec.isDiscretionary && spec.flow == nil
-    }
-}
-
-extension StoresVersion {
-    /// The versions of the sessions that have stores.
-    fileprivate static func bySession(_ rows: Rows) throws -> [SessionAddress: StoresVersion] {
-        let versions = try rows.map { row in
-            let session = SessionAddress(tenant: try row.decode(at: 0), session: try row.decode(at: 1))
-            let version = StoresVersion(
-                cookies: try row.decode(at: 2), credentials: try row.decode(at: 3), cache: try row.decode(at: 4))
-            return (session, version)
-        }
-        return Dictionary(versions, uniquingKeysWith: { first, _ in first })
     }
 }

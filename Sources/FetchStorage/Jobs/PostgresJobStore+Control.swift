@@ -67,7 +67,7 @@ extension PostgresJobStore {
                         -- One that waits for a time is not at a gate; the next claim finds out again.
                         gate = CASE WHEN \(change.runAt == nil) THEN q.gate END,
                         -- Whether it runs or is being claimed just now: the node that has it reads what is stored.
-                        pace_changed = q.pace_changed OR \(change.changesPace)
+                        is_changed = true
                     FROM changed c
                     WHERE q.tenant_id = c.tenant_id AND q.job_id = c.id
                     RETURNING q.node_id IS NULL AND NOT q.scheduled AS is_due,

@@ -33,7 +33,7 @@ extension PostgresWorkQueue {
                     EXISTS (SELECT FROM queue WHERE \(Query.isPatient)),
                     EXISTS (SELECT FROM queue WHERE gate = 'flow') OR EXISTS (SELECT FROM queue WHERE gate = 'host'),
                     (SELECT version FROM queue_state),
-                    ARRAY(SELECT job_id FROM queue WHERE pace_changed AND node_id = \(node))
+                    ARRAY(SELECT job_id FROM queue WHERE is_changed AND node_id = \(node))
                 """
             )
             guard let row = rows.first else { throw StoreError(.failed, "The pulse of this node has no answer.") }
@@ -60,7 +60,7 @@ extension PostgresWorkQueue {
         }
     }
 
-    /// How jobs are to go on whose pace was changed; few are.
+    /// How jobs are to go on that were changed, at another pace perhaps; few are.
     private func paces(of jobs: [Job.ID]) async throws -> [Job.ID: JobPace] {
         guard !jobs.isEmpty else { return [:] }
         let rows = try await client.query(
@@ -69,7 +69,7 @@ extension PostgresWorkQueue {
             SELECT j.id, j.spec
             FROM queue q
             JOIN jobs j ON j.tenant_id = q.tenant_id AND j.id = q.job_id
-            WHERE q.node_id = \(node) AND q.pace_changed AND q.job_id = ANY (\(jobs))
+            WHERE q.node_id = \(node) AND q.is_changed AND q.job_id = ANY (\(jobs))
             """
         )
         let paces = try rows.map { row in

@@ -6,9 +6,10 @@ extension PostgresWorkQueue {
     ///
     /// A job that is no longer held under the claim its outcome names is left alone, and its outcome with it.
     ///
-    /// - Returns: The jobs that were settled.
-    static func settle(_ settlements: [Settlement], client: Client, node: Node.ID) async throws -> Set<Job.ID> {
-        let bodies = settlements.map { BodyColumns($0.outcome.body) }
+    /// - Returns: The jobs that were settled, and whether each was changed since it was stored.
+    static func settle(
+        _ settlements: [Settlement], client: Client, node: Node.ID
+    ) async throws -> [Job.ID: Bool] {
         let rows = try await client.query(
             """
             -- queue.settle
@@ -29,10 +30,10 @@ extension PostgresWorkQueue {
                     \(settlements.map(\.outcome.challenges)),
                     \(settlements.map(\.outcome.file)),
                     \(settlements.map(\.outcome.metrics)),
-                    \(bodies.map(\.inline)),
-                    \(bodies.map(\.blob)),
-                    \(bodies.map(\.bytes)),
-                    \(bodies.map(\.digest)),
+                    \(settlements.map { $0.outcome.body?.inline }),
+                    \(settlements.map { $0.outcome.body?.blob }),
+                    \(settlements.map { $0.body?.bytes }),
+                    \(settlements.map { $0.body?.digest.bytes }),
                     \(settlements.map { $0.job.spec.mayHaveEvents ? WebhookDelivery.ID() : nil })
                 ) AS input (
                     tenant_id, job_id, claim, state, started_at, finished_at, status, response, error_name, error,
@@ -80,30 +81,14 @@ extension PostgresWorkQueue {
                     OFFSET 0
                 ) AS e
             )
-            SELECT job_id FROM settled
+            SELECT job_id, is_changed FROM settled
             """
         )
-        return Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })
+        return Dictionary(uniqueKeysWithValues: try rows.map { (try $0.decode(at: 0), try $0.decode(at: 1)) })
     }
+}
 
-    private struct BodyColumns {
-        var inline: [UInt8]?
-        var blob: Blob.ID?
-        var bytes: Int64?
-        var digest: [UInt8]?
-
-        init(_ body: JobOutcome.Body?) {
-            switch body {
-            case .inline(let body):
-                inline = body
-                bytes = Int64(body.count)
-                digest = SHA256Digest(of: body).bytes
-            case .blob(let content):
-                blob = content.id
-                bytes = content.bytes
-                digest = content.digest.bytes
-            case nil: break
-            }
-        }
-    }
+extension JobOutcome.Body {
+    fileprivate var inline: [UInt8]? { if case .inline(let bytes) = self { bytes } else { nil } }
+    fileprivate var blob: Blob.ID? { if case .blob(let content) = self { content.id } else { nil } }
 }

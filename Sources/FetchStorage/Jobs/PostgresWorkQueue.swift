@@ -23,10 +23,12 @@ package struct PostgresWorkQueue: WorkQueue {
     final class Settlement: Sendable {
         let job: ClaimedJob
         let outcome: JobOutcome
+        let body: Job.BodySummary?
 
         init(_ job: ClaimedJob, _ outcome: JobOutcome) {
             self.job = job
             self.outcome = outcome
+            body = outcome.body.map(Job.BodySummary.init)
         }
     }
 
@@ -65,8 +67,11 @@ package struct PostgresWorkQueue: WorkQueue {
         self.finished = finished
         settling = Batcher(maximumItems: 500) { settlements in
             let settled = try await Self.settle(settlements, client: plannedOnce, node: node)
-            finished.finish(settled)
-            return settlements.map { settled.contains($0.job.id) }
+            finished.finish(settled.keys) { id in
+                guard settled[id] == false, let last = settlements.first(where: { $0.job.id == id }) else { return nil }
+                return Job(last.job, ending: last.outcome)
+            }
+            return settlements.map { settled[$0.job.id] != nil }
         }
         beginning = Batcher(maximumItems: 500) { try await Self.begin($0, client: plannedOnce, node: node) }
         retrying = Batcher(maximumItems: 500) { try await Self.retry($0, client: client, node: node) }
@@ -139,7 +144,7 @@ extension Query {
     static func held(at node: Node.ID) -> Query {
         """
         CROSS JOIN LATERAL (
-            SELECT q.ctid AS row_id, q.endpoint_id, q.session_id, q.flow
+            SELECT q.ctid AS row_id, q.endpoint_id, q.session_id, q.flow, q.is_changed
             FROM queue q
             WHERE q.tenant_id = input.tenant_id AND q.job_id = input.job_id AND q.claim = input.claim
                 AND q.node_id = \(node)

@@ -80,18 +80,9 @@ struct EphemeralSession {
     mutating func finish(_ id: Job.ID, _ outcome: JobOutcome) {
         guard var entry = jobs[id], !entry.job.state.isFinal else { return }
         running -= 1
-        entry.job.state = outcome.state
-        entry.job.isCancelling = false
-        entry.job.finishedAt = outcome.finishedAt
-        entry.job.response = outcome.response
-        entry.job.error = outcome.error
-        entry.job.redirects = outcome.redirects
-        entry.job.challenges = outcome.challenges
-        entry.job.nextAttemptAt = nil
-        entry.job.attempts.append(Job.Attempt(outcome, number: entry.job.attempts.count + 1))
+        entry.job.end(outcome, attempt: entry.job.attempts.count + 1)
         if case .inline(let body) = outcome.body {
             entry.body = body
-            entry.job.body = Job.BodySummary(bytes: Int64(body.count), digest: SHA256Digest(of: body))
             bytes += body.count
         }
         jobs[id] = entry
@@ -144,21 +135,6 @@ struct EphemeralSession {
         bytes -= jobs[id]?.body?.count ?? 0
         jobs[id] = nil
         order.removeAll { $0 == id }
-    }
-}
-
-extension Job.Attempt {
-    fileprivate init(_ outcome: JobOutcome, number: Int, next: Timestamp? = nil) {
-        self.init(
-            number: number,
-            startedAt: outcome.startedAt,
-            finishedAt: outcome.finishedAt,
-            state: outcome.state,
-            errorName: outcome.errorName,
-            status: outcome.status,
-            nextAttemptAt: next,
-            metrics: outcome.metrics
-        )
     }
 }
 

@@ -19,6 +19,18 @@ import Testing
         await wait.isWoken()
     }
 
+    @Test func `a wait is given the job as it ended, if that is known`() async {
+        let other = Job.ID()
+        let (known, unknown) = (finished.wait(for: id), finished.wait(for: other))
+        let spec = RawJSON(Array("{}".utf8))
+        let job = Job(id: id, tenant: Tenant.ID(rawValue: 1), state: .succeeded, spec: spec, createdAt: .now)
+        finished.finish([id, other]) { $0 == id ? job : nil }
+        await known.isWoken()
+        await unknown.isWoken()
+        #expect(known.finalJob?.id == id)
+        #expect(unknown.finalJob == nil)
+    }
+
     @Test func `a cancelled wait ends`() async {
         let wait = finished.wait(for: id)
         await withTaskGroup(of: Void.self) { group in

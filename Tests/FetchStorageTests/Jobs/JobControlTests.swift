@@ -59,7 +59,10 @@ import Testing
             #expect(try await fixture.queue(0).pulse().paces.isEmpty)
             let own = JobPace(priority: 0.5, maximumBytesPerSecond: 2048)
             let later = JobPace(priority: 0.25, maximumBytesPerSecond: nil)
-            #expect(try await fixture.queue(1).pulse().paces == [jobs[0].id: own, jobs[2].id: later])
+            // Any change is told: this one changes nothing of its pace.
+            let same = JobPace(priority: 0.5, maximumBytesPerSecond: nil)
+            let paces = try await fixture.queue(1).pulse().paces
+            #expect(paces == [jobs[0].id: own, jobs[1].id: same, jobs[2].id: later])
             let inherited = #"{"priority": 1, "configuration": {"connections": {"maximumBytesPerSecond": null}}}"#
             #expect(try await change(jobs[0].id, inherited, fixture))
             let last = JobPace(priority: 1, maximumBytesPerSecond: nil)
