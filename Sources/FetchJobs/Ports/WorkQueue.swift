@@ -93,11 +93,16 @@ package struct Claim: Sendable {
     package let isLast: Bool
     /// Where jobs wait now that could have been had but for the limits of a lane.
     package let gated: Set<Lane.Address>
+    /// After how long to look again for jobs that came late; nil when all was looked at.
+    package let nextLook: Duration?
 
-    package init(jobs: [ClaimedJob], isLast: Bool, gated: Set<Lane.Address> = []) {
+    package init(
+        jobs: [ClaimedJob], isLast: Bool, gated: Set<Lane.Address> = [], nextLook: Duration? = nil
+    ) {
         self.jobs = jobs
         self.isLast = isLast
         self.gated = gated
+        self.nextLook = nextLook
     }
 }
 

@@ -5,32 +5,14 @@ package import FetchJobs
 /// A tenant with a thousand times the jobs of another delays it by its own weight at most, and no place stays free
 /// while anybody waits. Each node gives turns for itself, and so all of them together are fair.
 package struct ClaimTurns: Sendable {
-    /// Where in a tenant's jobs the next claim begins.
-    package struct Position: Sendable, Equatable {
-        package let rank: Int16
-        package let runAt: Timestamp
-        package let job: Job.ID
-
-        package init(rank: Int16, runAt: Timestamp, job: Job.ID) {
-            self.rank = rank
-            self.runAt = runAt
-            self.job = job
-        }
-
-        package static let head = Position(
-            rank: .min, runAt: Timestamp(microseconds: 0), job: Job.ID(UUIDv7(high: 0, low: 0)))
-    }
-
     /// What one tenant gets of a claim.
     package struct Share: Sendable, Equatable {
         package let tenant: Tenant.ID
         package fileprivate(set) var count: Int
-        package let position: Position
 
-        package init(tenant: Tenant.ID, count: Int, position: Position) {
+        package init(tenant: Tenant.ID, count: Int) {
             self.tenant = tenant
             self.count = count
-            self.position = position
         }
     }
 
@@ -51,19 +33,16 @@ package struct ClaimTurns: Sendable {
     package struct Taken: Sendable {
         package var count = 0
         package var weight: Int?
-        package var last: Position?
 
-        package init(count: Int = 0, weight: Int? = nil, last: Position? = nil) {
+        package init(count: Int = 0, weight: Int? = nil) {
             self.count = count
             self.weight = weight
-            self.last = last
         }
     }
 
     private struct Entry {
         let tenant: Tenant.ID
         var weight = 1
-        var position = Position.head
     }
 
     /// The tenants that have jobs waiting, as far as is known; it is the first one's turn.
@@ -77,11 +56,6 @@ package struct ClaimTurns: Sendable {
 
     package func contains(_ tenant: Tenant.ID) -> Bool { entries.contains { $0.tenant == tenant } }
 
-    /// Starts with the first job of each again.
-    package mutating func restart() {
-        for index in entries.indices { entries[index].position = .head }
-    }
-
     /// Divides the next `limit` places, and goes on to whose turn it is after them.
     package mutating func next(_ limit: Int) -> [Share] {
         guard !entries.isEmpty else { return [] }
@@ -91,7 +65,7 @@ package struct ClaimTurns: Sendable {
             let entry = entries[index % entries.count]
             let count = min(rest, max(1, entry.weight - given))
             if index < entries.count {
-                shares.append(Share(tenant: entry.tenant, count: count, position: entry.position))
+                shares.append(Share(tenant: entry.tenant, count: count))
             } else {
                 shares[index % entries.count].count += count
             }
@@ -119,21 +93,14 @@ package struct ClaimTurns: Sendable {
         return gaps
     }
 
-    /// Notes what was there for each share: a tenant with less has nothing left behind that position.
+    /// Notes what was there for each share: a tenant with less has nothing left.
     package mutating func took(_ taken: [Tenant.ID: Taken], of shares: [Share]) {
         var dry: Set<Tenant.ID> = []
         for share in shares {
             guard let index = entries.firstIndex(where: { $0.tenant == share.tenant }) else { continue }
             let found = taken[share.tenant] ?? Taken()
             entries[index].weight = found.weight ?? entries[index].weight
-            if found.count >= share.count, let last = found.last {
-                entries[index].position = last
-            } else if share.position == .head {
-                dry.insert(share.tenant)
-            } else {
-                // Jobs that go first may have come in before it.
-                entries[index].position = .head
-            }
+            if found.count < share.count { dry.insert(share.tenant) }
         }
         remove(dry)
     }

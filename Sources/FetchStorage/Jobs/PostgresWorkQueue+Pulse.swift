@@ -4,10 +4,13 @@ import Postgres
 extension PostgresWorkQueue {
     package func pulse() async throws(StoreError) -> Pulse {
         try await StoreError.wrap {
+            let look = walk.beginLook()
+            defer { walk.end(look) }
+            let places = WaitingTenants(in: [.whole], without: look.stretches)
             let rows = try await client.query(
                 """
                 -- nodes.pulse
-                WITH before AS MATERIALIZED (
+                WITH \(Query.stretches(look.stretches)), before AS MATERIALIZED (
                     SELECT id FROM nodes WHERE id = \(node) AND lease_until > now()
                 ), extended AS (
                     INSERT INTO nodes (id, lease_until, url)
@@ -17,8 +20,10 @@ extension PostgresWorkQueue {
                 SELECT
                     NOT EXISTS (SELECT FROM before),
                     EXISTS (SELECT FROM nodes WHERE lease_until < now() AND id <> \(node)),
-                    EXISTS (
-                        SELECT FROM queue WHERE node_id IS NULL AND NOT scheduled AND NOT suspended AND gate IS NULL
+                    EXISTS (\(places.query)) OR EXISTS (
+                        SELECT
+                        FROM unnest(\(places.gaps.map(\.after)), \(places.gaps.map(\.before))) AS gap (after, before)
+                        CROSS JOIN LATERAL (\(Query.waitingTenant("gap.after", "gap.before"))) AS next
                     ),
                     EXISTS (SELECT FROM webhook_deliveries WHERE state = 'pending' AND next_attempt_at <= now()),
                     ARRAY(SELECT job_id FROM queue WHERE cancelling AND node_id = \(node)),

@@ -38,6 +38,8 @@ package final class Dispatcher: Service, DirectDispatch {
     let alarm = Alarm()
     /// Rings when jobs may pass the gates of lanes.
     let gateAlarm = Alarm()
+    /// Rings when jobs that came late may be looked for.
+    private let lookAlarm = Alarm()
     let gates = Gates()
     let places: Places
     let running = RunningJobs()
@@ -115,6 +117,7 @@ package final class Dispatcher: Service, DirectDispatch {
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepClaiming() } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepSchedule() } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepGates() } }
+                group.addTask { await self.cancelWhenShuttingDown { await self.lookAlarm.run { self.wake() } } }
                 group.addTask { await self.limitDrain() }
                 // Where jobs run they are awaited, too: they start without a turn between threads.
                 await withTaskExecutorPreference(runner.loop.eventLoop) {
@@ -186,6 +189,7 @@ package final class Dispatcher: Service, DirectDispatch {
             if claim.isLast { places.noteEmpty(since: backlog) }
             if !claim.jobs.isEmpty { starts.yield(claim.jobs) }
             if !claim.gated.isEmpty { admit(Array(claim.gated)) }
+            if let wait = claim.nextLook { lookAlarm.set(after: wait) }
         } catch {
             giveUp(free)
             places.noteFailure()
@@ -275,7 +279,8 @@ package final class Dispatcher: Service, DirectDispatch {
     private func noteAge(_ hasQueuedJobs: Bool) async {
         if !hasQueuedJobs { return age.note(nil) }
         guard age.isOlder(than: configuration.pulseInterval) else { return }
-        do throws(StoreError) { age.note(try await queue.oldestDueAge()) } catch {
+        let start = ContinuousClock.now
+        do throws(StoreError) { age.note(try await queue.oldestDueAge(), since: start) } catch {
             // It goes on growing, and the next pulse asks again.
             logger.debug("the oldest job was not found", metadata: ["error": "\(error)"])
         }

@@ -6,6 +6,8 @@ final class QueueAge: Sendable {
         /// When it became due; nil when none waits.
         var dueSince: ContinuousClock.Instant?
         var lookedAt: ContinuousClock.Instant?
+        /// How long that took.
+        var cost = Duration.zero
     }
 
     private let state = Mutex(State())
@@ -13,14 +15,19 @@ final class QueueAge: Sendable {
     /// Goes on growing while nobody can look.
     var seconds: Double { state.withLock { $0.dueSince.map { (ContinuousClock.now - $0) / .seconds(1) } } ?? 0 }
 
-    /// Whether the last look is as old as this: nodes that are told of jobs all the time need not look each time.
+    /// Whether the last look is as old as this: nodes that are told of jobs all the time need not look each time, least
+    /// of all when a look takes long.
     func isOlder(than age: Duration) -> Bool {
-        state.withLock { $0.lookedAt.map { ContinuousClock.now - $0 >= age } ?? true }
+        state.withLock { state in
+            state.lookedAt.map { ContinuousClock.now - $0 >= max(age, state.cost * 20) } ?? true
+        }
     }
 
-    func note(_ age: Duration?) {
+    /// - Parameter start: When the look began.
+    func note(_ age: Duration?, since start: ContinuousClock.Instant = .now) {
         state.withLock { state in
             state.lookedAt = .now
+            state.cost = .now - start
             state.dueSince = age.map { .now - $0 }
         }
     }

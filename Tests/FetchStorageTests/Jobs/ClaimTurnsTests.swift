@@ -6,15 +6,13 @@ import Testing
 @Suite struct ClaimTurnsTests {
     private static func tenants(_ ids: Int64...) -> [Tenant.ID] { ids.map { Tenant.ID(rawValue: $0) } }
 
-    private static let position = ClaimTurns.Position(rank: 500, runAt: .now, job: Job.ID())
-
     /// Turns of these tenants, whose weights have been seen.
     private static func turns(_ weights: KeyValuePairs<Int64, Int>) -> ClaimTurns {
         var turns = ClaimTurns()
         turns.add(weights.map { Tenant.ID(rawValue: $0.key) })
         let shares = turns.next(weights.count)
         let taken = weights.map {
-            (Tenant.ID(rawValue: $0.key), ClaimTurns.Taken(count: 1, weight: $0.value, last: position))
+            (Tenant.ID(rawValue: $0.key), ClaimTurns.Taken(count: 1, weight: $0.value))
         }
         turns.took(Dictionary(uniqueKeysWithValues: taken), of: shares)
         return turns
@@ -39,14 +37,9 @@ import Testing
         #expect(Self.counts(turns.next(4)) == [2: 2, 3: 1, 1: 1])
     }
 
-    @Test func `a tenant that has nothing left at its head has no turn, and the others have its places`() {
+    @Test func `a tenant that has nothing left has no turn, and the others have its places`() {
         var turns = Self.turns([1: 1, 2: 1])
-        let shares = turns.next(2)
-        let taken = [Tenant.ID(rawValue: 2): ClaimTurns.Taken(count: 1, weight: 1, last: Self.position)]
-        turns.took(taken, of: shares)
-        // Behind its last job there is nothing; before it there may be.
-        #expect(Self.counts(turns.next(2)) == [1: 1, 2: 1])
-        turns.took(taken, of: [.init(tenant: Tenant.ID(rawValue: 1), count: 1, position: .head)])
+        turns.took([Tenant.ID(rawValue: 2): .init(count: 1, weight: 1)], of: turns.next(2))
         #expect(!turns.contains(Tenant.ID(rawValue: 1)))
         #expect(Self.counts(turns.next(5)) == [2: 5])
     }

@@ -6,40 +6,20 @@ import Testing
 
 /// What a job costs does not depend on what waits, on what runs elsewhere, and on what is finished (R40).
 ///
-/// Counted in pages, which no other work of the machine changes. The statements are planned while the tables are empty,
-/// and nothing tells the planner of what comes later.
+/// Counted in pages. The statements are planned while the tables are empty, and nothing tells the planner of what comes
+/// later.
 @Suite struct JobCostTests {
     private struct Fixture {
         let database: TestDatabase
         let stores: StoreFixture
 
-        /// One connection of each kind, so that what it has read is told before it is asked.
         static func with(_ body: (Fixture) async throws -> Void) async throws {
-            try await TestDatabase.with(Schema.migrations, configure: { $0.maximumConnections = 1 }) { database in
+            try await TestDatabase.withCountedPages { database in
                 let fixture = Fixture(database: database, stores: try StoreFixture(database: database))
                 // Planned now.
                 try await fixture.run(jobs: 1)
                 try await body(fixture)
             }
-        }
-
-        /// How many pages of tables and indexes were looked at while `body` ran.
-        func pages(_ body: () async throws -> Void) async throws -> Int64 {
-            let before = try await pages()
-            try await body()
-            return try await pages() - before
-        }
-
-        private func pages() async throws -> Int64 {
-            for client in [database.plannedOnce, database.client] {
-                try await client.query("SELECT pg_stat_force_next_flush()")
-            }
-            let rows = try await database.client.query(
-                """
-                SELECT sum(heap_blks_read + heap_blks_hit + idx_blks_read + idx_blks_hit)::bigint
-                FROM pg_statio_user_tables
-                """)
-            return try rows.first?.decode(Int64.self, at: 0) ?? 0
         }
 
         /// Takes jobs all the way.
@@ -78,9 +58,9 @@ import Testing
     func `jobs read as many pages beside many as beside few`(thatRun areRunning: Bool) async throws {
         try await Fixture.with { fixture in
             try await fixture.fill(1000, areRunning: areRunning)
-            let few = try await fixture.pages { try await fixture.run(jobs: 20) }
+            let few = try await fixture.database.pages { try await fixture.run(jobs: 20) }
             try await fixture.fill(30_000, areRunning: areRunning)
-            let many = try await fixture.pages { try await fixture.run(jobs: 20) }
+            let many = try await fixture.database.pages { try await fixture.run(jobs: 20) }
             #expect(many < 2 * few, "\(few) pages, then \(many)")
         }
     }

@@ -52,7 +52,16 @@ struct StoreFixture {
 }
 
 extension PostgresWorkQueue {
-    func claim(limit: Int) async throws -> [ClaimedJob] { try await claim(upTo: limit).jobs }
+    /// Claims until nothing is left to be looked at.
+    func claim(limit: Int) async throws -> [ClaimedJob] {
+        var jobs: [ClaimedJob] = []
+        while true {
+            let claim = try await claim(upTo: limit - jobs.count)
+            jobs += claim.jobs
+            guard let wait = claim.nextLook else { return jobs }
+            try await Task.sleep(for: wait)
+        }
+    }
 }
 
 @Suite struct JobStoreTests {

@@ -1,0 +1,129 @@
+import FetchJobs
+import Postgres
+import Synchronization
+
+/// What this node knows of the jobs that wait, from one claim to the next.
+final class ClaimWalk: Sendable {
+    /// What one statement claims.
+    struct Step {
+        let limit: Int
+        let shares: [ClaimTurns.Share]
+        let gaps: [ClaimTurns.Gap]
+        let stretches: [TakenStretches.End]
+        let paused: Set<Tenant.ID>
+    }
+
+    /// One claim, of one statement or more.
+    struct Round {
+        private let paused: Set<Tenant.ID>
+        private var step: Step
+        /// What others hold for now is not looked at twice.
+        private var dry: Set<Tenant.ID> = []
+        fileprivate private(set) var turns: ClaimTurns
+        fileprivate private(set) var stretches: TakenStretches
+        /// Since when nothing is stepped over; nil while taken stretches are.
+        fileprivate private(set) var wholeSince: ContinuousClock.Instant?
+        /// How long to wait before nothing need be stepped over.
+        private let wait: Duration
+
+        /// Nothing waits any more, as far as may be looked.
+        private(set) var isOver = false
+        /// Jobs that came late may wait, to be looked for after this time.
+        private(set) var nextLook: Duration?
+
+        fileprivate init(_ state: State, without paused: Set<Tenant.ID>) {
+            let now = ContinuousClock.now
+            self.paused = paused
+            turns = state.turns
+            turns.remove(paused)
+            stretches = state.stretches
+            wait = state.whole.wait(at: now)
+            // Without it, what came late behind a queue that never ends would wait for ever.
+            let isDue = wait <= .zero && now >= state.wholeAt + .seconds(1)
+            wholeSince = isDue || stretches.ends.isEmpty ? now : nil
+            step = Step(limit: 0, shares: [], gaps: [], stretches: [], paused: paused)
+        }
+
+        mutating func next(_ limit: Int) -> Step {
+            let shares = turns.next(limit)
+            step = Step(
+                limit: limit, shares: shares, gaps: turns.gaps(behind: shares),
+                stretches: wholeSince == nil ? stretches.ends : [], paused: paused)
+            return step
+        }
+
+        mutating func took(_ rows: Rows) throws {
+            var taken: [Tenant.ID: ClaimTurns.Taken] = [:]
+            for row in rows {
+                guard let job = try row.decode(Job.ID?.self, at: 0) else { continue }
+                let tenant = try row.decode(Tenant.ID.self, at: 1)
+                stretches.take(
+                    .init(tenant: tenant, rank: try row.decode(at: 4), runAt: try row.decode(at: 5), job: job))
+                taken[tenant, default: .init()].count += 1
+                taken[tenant]?.weight = Int(try row.decode(Int16.self, at: 12))
+            }
+            var others = try rows.first?.decode([Tenant.ID].self, at: 13) ?? []
+            others.removeAll { paused.contains($0) }
+            turns.add(others.filter { !dry.contains($0) })
+            var shares = step.shares
+            if shares.isEmpty, let first = others.min(by: { $0.rawValue < $1.rawValue }) {
+                shares = [ClaimTurns.Share(tenant: first, count: step.limit)]
+            }
+            turns.took(taken, of: shares)
+            for share in shares where !turns.contains(share.tenant) { dry.insert(share.tenant) }
+            if turns.isEmpty { lookAtAll() }
+        }
+
+        /// Has the next step start at the head of the queue, if this one did not and it may.
+        private mutating func lookAtAll() {
+            if wholeSince != nil {
+                isOver = true
+            } else if wait > .zero {
+                (isOver, nextLook) = (true, wait)
+            } else {
+                wholeSince = .now
+                dry = []
+            }
+        }
+    }
+
+    fileprivate struct State {
+        var turns = ClaimTurns()
+        var stretches = TakenStretches()
+        var whole = LookBudget()
+        /// When nothing was stepped over the last time.
+        var wholeAt = ContinuousClock.now
+        var pulse = LookBudget()
+    }
+
+    private let state = Mutex(State())
+
+    func begin(without paused: Set<Tenant.ID>) -> Round { state.withLock { Round($0, without: paused) } }
+
+    func end(_ round: Round) {
+        state.withLock { state in
+            state.turns = round.turns
+            state.stretches = round.stretches
+            guard let start = round.wholeSince else { return }
+            state.wholeAt = .now
+            state.whole.note(from: start, to: state.wholeAt)
+        }
+    }
+
+    /// A look whether anything waits.
+    struct Look {
+        let stretches: [TakenStretches.End]
+        fileprivate let start: ContinuousClock.Instant
+    }
+
+    func beginLook() -> Look {
+        let now = ContinuousClock.now
+        return state.withLock { state in
+            Look(stretches: state.pulse.wait(at: now) > .zero ? state.stretches.ends : [], start: now)
+        }
+    }
+
+    func end(_ look: Look) {
+        if look.stretches.isEmpty { state.withLock { $0.pulse.note(from: look.start, to: .now) } }
+    }
+}

@@ -1,0 +1,55 @@
+package import FetchJobs
+
+/// Where this node has taken jobs lately: of a tenant and rank, nothing waits up to such a place, but for jobs that came
+/// late, such as one that was given back.
+///
+/// The database keeps the index entries of jobs that are gone for as long as any old snapshot is open, and whoever starts
+/// at the head walks over all of them (R41). Most looks step over these stretches; ``LookBudget`` says when one may not.
+package struct TakenStretches: Sendable {
+    /// The last job that was taken.
+    package struct End: Sendable, Equatable {
+        package let tenant: Tenant.ID
+        package let rank: Int16
+        package let runAt: Timestamp
+        package let job: Job.ID
+
+        package init(tenant: Tenant.ID, rank: Int16, runAt: Timestamp, job: Job.ID) {
+            self.tenant = tenant
+            self.rank = rank
+            self.runAt = runAt
+            self.job = job
+        }
+    }
+
+    /// Each costs a look a step of its own.
+    package static let maximumCount = 32
+
+    /// What was used last comes last.
+    package private(set) var ends: [End] = []
+
+    package init() {}
+
+    package mutating func take(_ end: End) {
+        guard let index = ends.lastIndex(where: { $0.tenant == end.tenant && $0.rank == end.rank }) else {
+            if ends.count == Self.maximumCount { ends.removeFirst() }
+            return ends.append(end)
+        }
+        let known = ends.remove(at: index)
+        // One that came late is no end.
+        ends.append(known.runAt > end.runAt ? known : end)
+    }
+}
+
+/// Allows for looks that may turn out long: a twentieth of the time.
+package struct LookBudget: Sendable {
+    private var nextAt: ContinuousClock.Instant?
+
+    package init() {}
+
+    /// How long until the next one; zero or less when it may be now.
+    package func wait(at now: ContinuousClock.Instant) -> Duration { nextAt.map { now.duration(to: $0) } ?? .zero }
+
+    package mutating func note(from start: ContinuousClock.Instant, to end: ContinuousClock.Instant) {
+        nextAt = end + start.duration(to: end) * 20
+    }
+}
