@@ -21,8 +21,12 @@ final class ClaimWalk: Sendable {
         private var dry: Set<Tenant.ID> = []
         fileprivate private(set) var turns: ClaimTurns
         fileprivate private(set) var stretches: TakenStretches
-        /// Since when nothing is stepped over; nil while taken stretches are.
-        fileprivate private(set) var wholeSince: ContinuousClock.Instant?
+        /// Whether nothing is stepped over.
+        fileprivate private(set) var isWhole: Bool
+        private var stepBegan = ContinuousClock.now
+        /// How long a step takes that steps over taken stretches, and one that does not.
+        fileprivate private(set) var usual: Duration?
+        fileprivate private(set) var longest = Duration.zero
         /// How long to wait before nothing need be stepped over.
         private let wait: Duration
 
@@ -40,7 +44,8 @@ final class ClaimWalk: Sendable {
             wait = state.whole.wait(at: now)
             // Without it, what came late behind a queue that never ends would wait for ever.
             let isDue = wait <= .zero && now >= state.wholeAt + .seconds(1)
-            wholeSince = isDue || stretches.ends.isEmpty ? now : nil
+            isWhole = isDue || stretches.ends.isEmpty
+            usual = state.usual
             step = Step(limit: 0, shares: [], gaps: [], stretches: [], paused: paused)
         }
 
@@ -48,11 +53,14 @@ final class ClaimWalk: Sendable {
             let shares = turns.next(limit)
             step = Step(
                 limit: limit, shares: shares, gaps: turns.gaps(behind: shares),
-                stretches: wholeSince == nil ? stretches.ends : [], paused: paused)
+                stretches: isWhole ? [] : stretches.ends, paused: paused)
+            stepBegan = .now
             return step
         }
 
         mutating func took(_ rows: Rows) throws {
+            let duration = stepBegan.duration(to: .now)
+            if isWhole { longest = max(longest, duration) } else { usual = duration }
             var taken: [Tenant.ID: ClaimTurns.Taken] = [:]
             for row in rows {
                 guard let job = try row.decode(Job.ID?.self, at: 0) else { continue }
@@ -76,12 +84,12 @@ final class ClaimWalk: Sendable {
 
         /// Has the next step start at the head of the queue, if this one did not and it may.
         private mutating func lookAtAll() {
-            if wholeSince != nil {
+            if isWhole {
                 isOver = true
             } else if wait > .zero {
                 (isOver, nextLook) = (true, wait)
             } else {
-                wholeSince = .now
+                isWhole = true
                 dry = []
             }
         }
@@ -90,6 +98,7 @@ final class ClaimWalk: Sendable {
     fileprivate struct State {
         var turns = ClaimTurns()
         var stretches = TakenStretches()
+        var usual: Duration?
         var whole = LookBudget()
         /// When nothing was stepped over the last time.
         var wholeAt = ContinuousClock.now
@@ -104,9 +113,10 @@ final class ClaimWalk: Sendable {
         state.withLock { state in
             state.turns = round.turns
             state.stretches = round.stretches
-            guard let start = round.wholeSince else { return }
+            state.usual = round.usual
+            guard round.isWhole else { return }
             state.wholeAt = .now
-            state.whole.note(from: start, to: state.wholeAt)
+            state.whole.note(max(.zero, round.longest - (round.usual ?? round.longest)), at: state.wholeAt)
         }
     }
 
@@ -124,6 +134,8 @@ final class ClaimWalk: Sendable {
     }
 
     func end(_ look: Look) {
-        if look.stretches.isEmpty { state.withLock { $0.pulse.note(from: look.start, to: .now) } }
+        guard look.stretches.isEmpty else { return }
+        let end = ContinuousClock.now
+        state.withLock { $0.pulse.note(look.start.duration(to: end), at: end) }
     }
 }

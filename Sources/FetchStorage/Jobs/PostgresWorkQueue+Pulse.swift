@@ -49,7 +49,8 @@ extension PostgresWorkQueue {
             try await quotas?.refresh(to: try row.decode(at: 13))
             let rescued = try row.decode(Bool.self, at: 1) ? try await rescue() : 0
             return Pulse(
-                hasQueuedJobs: try row.decode(Bool.self, at: 2) || rescued > 0,
+                // What was stepped over may have come late: a claim finds out, when it may.
+                hasQueuedJobs: try row.decode(Bool.self, at: 2) || !look.stretches.isEmpty || rescued > 0,
                 hasJobsToPromote: try row.decode(at: 8),
                 hasGatedJobs: try row.decode(at: 12),
                 hasDueDeliveries: try row.decode(Bool.self, at: 3) || rescued > 0,

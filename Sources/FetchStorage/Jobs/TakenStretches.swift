@@ -49,7 +49,6 @@ package struct LookBudget: Sendable {
     /// How long until the next one; zero or less when it may be now.
     package func wait(at now: ContinuousClock.Instant) -> Duration { nextAt.map { now.duration(to: $0) } ?? .zero }
 
-    package mutating func note(from start: ContinuousClock.Instant, to end: ContinuousClock.Instant) {
-        nextAt = end + start.duration(to: end) * 20
-    }
+    /// - Parameter cost: How much longer than another one a look took that has ended at `end`.
+    package mutating func note(_ cost: Duration, at end: ContinuousClock.Instant) { nextAt = end + cost * 20 }
 }
