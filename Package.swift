@@ -101,6 +101,7 @@ let package = Package(
             dependencies: [
                 "FetchJobs", "FetchEngine",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -149,7 +150,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "EventLoop", "FetchEngine", "FetchJobs", "Postgres",
+                "COpenSSL", "EventLoop", "FetchEngine", "FetchJobs", "Postgres",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -164,6 +165,13 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             resources: [.copy("Resources")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FuzzTests",
+            dependencies: [
+                "FetchAPI", "FetchEngine", "FetchJobs", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -232,7 +240,9 @@ if Context.environment["FETCHD_FUZZ"] != nil {
     package.targets.append(
         .executableTarget(
             name: "fuzz",
-            dependencies: ["FetchEngine", .product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: [
+                "FetchAPI", "FetchEngine", "FetchJobs", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             path: "Tests/Fuzz/Harness",
             swiftSettings: settings,
             linkerSettings: [.unsafeFlags(["-use-ld=lld"])]

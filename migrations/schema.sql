@@ -20,6 +20,45 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION fetchd.allow_service(role name) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    ledger CONSTANT oid := 'schema_migrations'::regclass;
+    part regclass;
+BEGIN
+    -- Nodes that start at the same time grant it once.
+    PERFORM pg_advisory_xact_lock(hashtext('fetchd.allow_service'));
+    IF NOT has_schema_privilege(allow_service.role, 'public', 'USAGE') THEN
+        EXECUTE format('GRANT USAGE ON SCHEMA public TO %I', allow_service.role);
+    END IF;
+    IF NOT has_function_privilege(allow_service.role, 'keep_job_ranges(interval)', 'EXECUTE') THEN
+        EXECUTE format('GRANT USAGE ON SCHEMA fetchd TO %I', allow_service.role);
+        EXECUTE format('GRANT SELECT ON schema_migrations TO %I', allow_service.role);
+        EXECUTE format('GRANT EXECUTE ON FUNCTION keep_job_ranges(interval) TO %I', allow_service.role);
+        -- Those of later migrations, and the ranges that are made meanwhile.
+        EXECUTE format(
+            'ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO %I',
+            allow_service.role);
+    END IF;
+    FOR part IN
+        SELECT c.oid
+        FROM pg_class c
+        JOIN pg_class l ON l.oid = ledger AND l.relowner = c.relowner AND l.relnamespace = c.relnamespace
+        WHERE c.oid <> ledger AND c.relkind IN ('r', 'p')
+            AND NOT (
+                has_table_privilege(allow_service.role, c.oid, 'SELECT')
+                AND has_table_privilege(allow_service.role, c.oid, 'INSERT')
+                AND has_table_privilege(allow_service.role, c.oid, 'UPDATE')
+                AND has_table_privilege(allow_service.role, c.oid, 'DELETE')
+            )
+    LOOP
+        EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %I', part, allow_service.role);
+    END LOOP;
+END
+$$;
+
 CREATE FUNCTION fetchd.check_job(job jsonb) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'public', 'pg_temp'
@@ -35,6 +74,15 @@ DECLARE
     END;
     -- RFC 3339: PostgreSQL would read "tomorrow" too.
     time CONSTANT text := '^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$';
+    -- The fields that carry credentials, as the engine knows them.
+    secrets CONSTANT text[] := ARRAY[
+        'authorization', 'proxy-authorization', 'cookie', 'x-authorization', 'x-api-key', 'x-apikey',
+        'api-key', 'apikey', 'x-auth-token', 'x-auth-key', 'x-access-token', 'x-session-token', 'x-csrf-token',
+        'x-csrftoken', 'x-xsrf-token', 'x-amz-security-token', 'x-goog-api-key',
+        'x-goog-iam-authorization-token', 'x-functions-key', 'ocp-apim-subscription-key', 'x-rapidapi-key',
+        'private-token', 'job-token', 'x-gitlab-token', 'x-vault-token', 'x-consul-token',
+        'x-shopify-access-token', 'x-subject-token'
+    ];
     part text;
 BEGIN
     IF jsonb_typeof(job) IS DISTINCT FROM 'object' THEN PERFORM fetchd.refuse('', 'must be an object'); END IF;
@@ -48,6 +96,18 @@ BEGIN
     END IF;
     IF url ~ '^[^:]+://[^/?#]*@' THEN
         PERFORM fetchd.refuse('/request/url', 'must not hold a user name or password: name a stored credential');
+    END IF;
+    IF jsonb_typeof(job #> '{request,headers}') = 'array' THEN
+        SELECT '/request/headers/' || field.n - 1 INTO part
+        FROM jsonb_array_elements(job #> '{request,headers}') WITH ORDINALITY AS field (value, n)
+        WHERE lower(field.value ->> 'name') = ANY (secrets) OR field.value -> 'sensitive' IS NOT NULL
+        LIMIT 1;
+        IF FOUND THEN
+            PERFORM fetchd.refuse(part, 'must not be a sensitive field, for nobody seals it: name a stored credential');
+        END IF;
+    END IF;
+    IF job #>> '{request,sensitive}' IS NOT NULL THEN
+        PERFORM fetchd.refuse('/request/sensitive', 'cannot be had from SQL, for nobody seals what it names');
     END IF;
     FOREACH part IN ARRAY ARRAY['authentication', 'proxy'] LOOP
         IF job #>> ARRAY['configuration', part, 'credential'] !~ '^crd_' THEN
@@ -286,11 +346,27 @@ CREATE FUNCTION fetchd.spec_of(job json) RETURNS json
                 FROM json_each(job -> 'request') WITH ORDINALITY AS member (key, value, n)
             ) || CASE WHEN job #> '{request,method}' IS NULL THEN ',"method":"GET"' ELSE '' END
         END
-        || '},"priority":' || coalesce(job ->> 'priority', '0.5')
+        || '}'
+        || coalesce(',"configuration":' || (
+            SELECT CASE
+                WHEN job ->> 'session' = 'default' AND coalesce(jsonb_typeof(own.cookies), 'object') = 'object'
+                    THEN jsonb_set(own.configuration, '{cookies}', '{"jar":"session"}' || coalesce(own.cookies, '{}'))::text
+                WHEN json_typeof(job -> 'configuration') <> 'null' THEN (job -> 'configuration')::text
+            END
+            FROM (
+                SELECT asked.configuration, asked.configuration -> 'cookies' AS cookies
+                FROM (
+                    SELECT CASE json_typeof(job -> 'configuration')
+                        WHEN 'object' THEN (job -> 'configuration')::jsonb ELSE '{}'
+                    END AS configuration
+                ) AS asked
+            ) AS own
+        ), '')
+        || ',"priority":' || coalesce(job ->> 'priority', '0.5')
         || coalesce((
             SELECT string_agg(',' || to_json(member.key)::text || ':' || member.value::text, '' ORDER BY member.n)
             FROM json_each(job) WITH ORDINALITY AS member (key, value, n)
-            WHERE member.key NOT IN ('kind', 'session', 'request', 'priority', 'suspended')
+            WHERE member.key NOT IN ('kind', 'session', 'request', 'configuration', 'priority', 'suspended')
                 AND json_typeof(member.value) <> 'null'
         ), '')
         || '}'
@@ -334,6 +410,86 @@ EXCEPTION
 END
 $_$;
 
+CREATE FUNCTION public.check_invariants(patience interval) RETURNS TABLE(invariant text, violations bigint, example text)
+    LANGUAGE sql STABLE
+    AS $$
+    WITH found AS (
+        SELECT 'a job that has its result is not in the queue' AS invariant, 'job' AS kind, q.job_id AS id
+        FROM queue q
+        JOIN results r ON r.tenant_id = q.tenant_id AND r.job_id = q.job_id
+        UNION ALL
+        SELECT 'a job is in the queue, or has its result', 'job', j.id
+        FROM jobs j
+        WHERE NOT EXISTS (SELECT FROM queue q WHERE q.tenant_id = j.tenant_id AND q.job_id = j.id)
+            AND NOT EXISTS (SELECT FROM results r WHERE r.tenant_id = j.tenant_id AND r.job_id = j.id)
+        UNION ALL
+        SELECT 'what is in the queue is a job', 'job', q.job_id
+        FROM queue q
+        WHERE NOT EXISTS (SELECT FROM jobs j WHERE j.tenant_id = q.tenant_id AND j.id = q.job_id)
+        UNION ALL
+        SELECT 'what has a result is a job', 'job', r.job_id
+        FROM results r
+        WHERE NOT EXISTS (SELECT FROM jobs j WHERE j.tenant_id = r.tenant_id AND j.id = r.job_id)
+        UNION ALL
+        SELECT 'a job that runs is had by a node that lives', 'job', q.job_id
+        FROM queue q
+        WHERE q.claimed_at < now() - patience
+            AND NOT EXISTS (SELECT FROM nodes n WHERE n.id = q.node_id AND n.lease_until > now() - patience)
+        UNION ALL
+        SELECT 'a job is promoted when its time has come', 'job', q.job_id
+        FROM queue q
+        WHERE q.scheduled AND q.run_at < now() - patience
+        UNION ALL
+        SELECT 'a job that has expired while it waited has ended', 'job', q.job_id
+        FROM queue q
+        WHERE q.node_id IS NULL AND q.expires_at < now() - patience
+        UNION ALL
+        SELECT 'a closed group without jobs to be done is finished', 'grp', g.id
+        FROM groups g
+        WHERE g.closed_at < now() - patience AND g.finished_at IS NULL
+            AND NOT EXISTS (SELECT FROM queue q WHERE q.tenant_id = g.tenant_id AND q.group_id = g.id)
+            AND NOT EXISTS (
+                SELECT
+                FROM jobs j
+                JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
+                WHERE j.tenant_id = g.tenant_id AND j.group_id = g.id AND r.finished_at >= now() - patience
+            )
+        UNION ALL
+        SELECT 'a session that ends and has no jobs to be done is invalidated', 'ses', s.id
+        FROM sessions s
+        WHERE s.state IN ('finishing', 'cancelling') AND s.invalidated_at < now() - patience
+            AND NOT EXISTS (SELECT FROM queue q WHERE q.tenant_id = s.tenant_id AND q.session_id = s.id)
+            AND NOT EXISTS (
+                SELECT
+                FROM jobs j
+                JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
+                WHERE j.tenant_id = s.tenant_id AND j.session = fetchd.text_of_id('ses', s.id)
+                    AND r.finished_at >= now() - patience
+            )
+        UNION ALL
+        -- Of the last hour: older deliveries may have been removed.
+        SELECT 'the end of a job is told to the endpoint that asked for it', 'job', r.job_id
+        FROM results r
+        JOIN jobs j ON j.tenant_id = r.tenant_id AND j.id = r.job_id
+        LEFT JOIN sessions s ON s.tenant_id = j.tenant_id AND s.id = fetchd.id_of_text('ses', j.session)
+        JOIN webhook_endpoints e ON e.tenant_id = j.tenant_id
+            AND e.id = coalesce(fetchd.id_of_text('whe', j.spec #>> '{webhook,endpoint}'), s.endpoint_id)
+        WHERE r.finished_at > now() - interval '1 hour' AND e.created_at < j.created_at
+            AND 'job.finished' = ANY (e.events)
+            AND NOT EXISTS (
+                SELECT
+                FROM webhook_deliveries d
+                WHERE d.tenant_id = r.tenant_id AND d.job_id = r.job_id AND d.event = 'job.finished'
+            )
+    )
+    SELECT f.invariant, count(*), fetchd.text_of_id(min(f.kind), (array_agg(f.id))[1])
+    FROM found f
+    GROUP BY f.invariant
+    ORDER BY f.invariant
+$$;
+
+COMMENT ON FUNCTION public.check_invariants(patience interval) IS 'what is broken: each invariant that does not hold, how often, and one example; what comes by itself may be late by the patience';
+
 CREATE TABLE public.job_ranges (
     starts_at timestamp with time zone NOT NULL,
     ends_at timestamp with time zone NOT NULL,
@@ -371,8 +527,9 @@ CREATE FUNCTION public.earliest_id(at timestamp with time zone) RETURNS uuid
 $$;
 
 CREATE FUNCTION public.keep_job_ranges(retention interval) RETURNS integer
-    LANGUAGE plpgsql
+    LANGUAGE plpgsql SECURITY DEFINER
     SET lock_timeout TO '1s'
+    SET search_path TO 'public', 'pg_temp'
     AS $$
 DECLARE
     width CONSTANT bigint := greatest(3600, extract(epoch FROM retention) / 6);
@@ -650,8 +807,12 @@ CREATE TABLE public.lanes (
     bytes_per_second bigint,
     refusals smallint DEFAULT 0 NOT NULL,
     doublings smallint DEFAULT 0 NOT NULL,
+    crowd integer,
+    crowded_at timestamp with time zone,
     CONSTRAINT lanes_blocks_in_order CHECK ((in_order OR (NOT blocks))),
     CONSTRAINT lanes_bytes_per_second_check CHECK ((bytes_per_second > 0)),
+    CONSTRAINT lanes_crowd_check CHECK ((crowd > 0)),
+    CONSTRAINT lanes_crowds_have_a_time CHECK (((crowd IS NULL) = (crowded_at IS NULL))),
     CONSTRAINT lanes_in_order_runs_one CHECK (((NOT in_order) OR (parallelism IS NULL))),
     CONSTRAINT lanes_kind_check CHECK ((kind = ANY (ARRAY['host'::text, 'flow'::text]))),
     CONSTRAINT lanes_parallelism_check CHECK ((parallelism > 0)),
@@ -695,6 +856,7 @@ CREATE TABLE public.queue (
     crashes smallint DEFAULT 0 NOT NULL,
     trial_claim integer DEFAULT 0 NOT NULL,
     is_changed boolean DEFAULT false NOT NULL,
+    company smallint DEFAULT 0 NOT NULL,
     CONSTRAINT queue_claimed_by_a_node CHECK (((node_id IS NULL) = (claimed_at IS NULL))),
     CONSTRAINT queue_claims_are_counted CHECK (((node_id IS NULL) OR (claim > 0))),
     CONSTRAINT queue_gate_check CHECK ((gate = ANY (ARRAY['flow'::text, 'host'::text]))),
@@ -778,6 +940,7 @@ CREATE TABLE public.schedules (
     last_error text,
     last_error_at timestamp with time zone,
     runs bigint DEFAULT 0 NOT NULL,
+    sealed_secrets bytea,
     CONSTRAINT schedules_error_has_a_time CHECK (((last_error IS NULL) = (last_error_at IS NULL))),
     CONSTRAINT schedules_paused_have_no_time CHECK (((paused_at IS NULL) OR (next_run_at IS NULL)))
 )
@@ -1203,6 +1366,10 @@ COMMENT ON INDEX public.queue_scheduled IS 'queue.promote, nodes.pulse; for all 
 CREATE INDEX queue_session ON public.queue USING btree (tenant_id, session_id, job_id) WHERE (session_id IS NOT NULL);
 
 COMMENT ON INDEX public.queue_session IS 'sessions.quiet, sessions.outstanding';
+
+CREATE INDEX queue_suspects ON public.queue USING btree (tenant_id, job_id) WHERE ((crashes >= 2) AND (node_id IS NULL));
+
+COMMENT ON INDEX public.queue_suspects IS 'queue.nextTrial, queue.claimSuspects, nodes.pulse; for all tenants, since any node may try them';
 
 CREATE INDEX queue_told ON public.queue USING btree (node_id) WHERE ((suspended OR is_changed) AND (node_id IS NOT NULL));
 

@@ -2,6 +2,8 @@
 #include <gssapi/gssapi.h>
 #include <gssapi/gssapi_ext.h>
 #include <gssapi/gssapi_krb5.h>
+#include <krb5.h>
+#include <string.h>
 
 // What the library has as macros or structures of pointers gets a typed form here.
 
@@ -56,7 +58,17 @@ static inline OM_uint32 cgssapi_acquire_with_password(
 /// A file in memory that has no name: where the library takes files alone. C's headers show the call to GNU programs only.
 static inline int cgssapi_unnamed_file(void) {
     extern int memfd_create(const char *name, unsigned int flags);
-    return memfd_create("keytab", 1 /* MFD_CLOEXEC */);
+    return memfd_create("kerberos", 1 /* MFD_CLOEXEC */);
+}
+
+/// Whether the library reads its configuration from this file and no other: it ignores the environment of a program
+/// that was given privileges.
+static inline int cgssapi_is_configured_by(const char *path) {
+    char **files = NULL;
+    if (krb5_get_default_config_files(&files) != 0) return 0;
+    int is_only_one = files[0] && strcmp(files[0], path) == 0 && !files[1];
+    krb5_free_config_files(files);
+    return is_only_one;
 }
 
 /// Takes one step of a SPNEGO conversation that proves both sides.

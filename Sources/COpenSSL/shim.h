@@ -44,3 +44,79 @@ static inline SSL *copenssl_connection_of(X509_STORE_CTX *verification) {
 
 /// The content of a memory BIO.
 static inline long copenssl_memory(BIO *bio, char **bytes) { return BIO_get_mem_data(bio, bytes); }
+
+// MARK: What keys are derived by
+
+static inline void copenssl_free(void *memory) { OPENSSL_free(memory); }
+
+/// A count that a file states; one that is negative or too large for its type is the greatest.
+static inline uint64_t copenssl_count(const ASN1_INTEGER *number) {
+    uint64_t count = 0;
+    return number != NULL && ASN1_INTEGER_get_uint64(&count, number) == 1 ? count : UINT64_MAX;
+}
+
+static inline void *copenssl_parameters(const X509_ALGOR *algorithm, const ASN1_ITEM *form) {
+    return algorithm == NULL ? NULL : ASN1_TYPE_unpack_sequence(form, algorithm->parameter);
+}
+
+static inline PBE2PARAM *copenssl_pbes2(const X509_ALGOR *algorithm) {
+    return copenssl_parameters(algorithm, ASN1_ITEM_rptr(PBE2PARAM));
+}
+
+static inline PBKDF2PARAM *copenssl_pbkdf2(const X509_ALGOR *algorithm) {
+    return copenssl_parameters(algorithm, ASN1_ITEM_rptr(PBKDF2PARAM));
+}
+
+static inline SCRYPT_PARAMS *copenssl_scrypt(const X509_ALGOR *algorithm) {
+    return copenssl_parameters(algorithm, ASN1_ITEM_rptr(SCRYPT_PARAMS));
+}
+
+static inline PBEPARAM *copenssl_pbes1(const X509_ALGOR *algorithm) {
+    return copenssl_parameters(algorithm, ASN1_ITEM_rptr(PBEPARAM));
+}
+
+static inline int copenssl_algorithm(const X509_ALGOR *algorithm) { return OBJ_obj2nid(algorithm->algorithm); }
+
+static inline const X509_ALGOR *copenssl_encryption(const X509_SIG *key) {
+    const X509_ALGOR *algorithm = NULL;
+    if (key != NULL) X509_SIG_get0(key, &algorithm, NULL);
+    return algorithm;
+}
+
+static inline int copenssl_safe_count(const STACK_OF(PKCS7) *safes) { return safes ? sk_PKCS7_num(safes) : 0; }
+
+static inline PKCS7 *copenssl_safe(const STACK_OF(PKCS7) *safes, int index) { return sk_PKCS7_value(safes, index); }
+
+static inline void copenssl_free_safes(STACK_OF(PKCS7) *safes) { sk_PKCS7_pop_free(safes, PKCS7_free); }
+
+/// What a safe is encrypted by; nil for one that is not.
+static inline const X509_ALGOR *copenssl_safe_encryption(const PKCS7 *safe) {
+    return PKCS7_type_is_encrypted(safe) ? safe->d.encrypted->enc_data->algorithm : NULL;
+}
+
+static inline STACK_OF(PKCS12_SAFEBAG) *copenssl_open_safe(PKCS7 *safe, const char *passphrase) {
+    if (PKCS7_type_is_data(safe)) return PKCS12_unpack_p7data(safe);
+    return PKCS7_type_is_encrypted(safe) ? PKCS12_unpack_p7encdata(safe, passphrase, passphrase ? -1 : 0) : NULL;
+}
+
+static inline int copenssl_bag_count(const STACK_OF(PKCS12_SAFEBAG) *bags) {
+    return bags ? sk_PKCS12_SAFEBAG_num(bags) : 0;
+}
+
+static inline PKCS12_SAFEBAG *copenssl_bag(const STACK_OF(PKCS12_SAFEBAG) *bags, int index) {
+    return sk_PKCS12_SAFEBAG_value(bags, index);
+}
+
+static inline void copenssl_free_bags(STACK_OF(PKCS12_SAFEBAG) *bags) {
+    sk_PKCS12_SAFEBAG_pop_free(bags, PKCS12_SAFEBAG_free);
+}
+
+/// The encrypted key in a bag; nil when there is something else in it.
+static inline const X509_SIG *copenssl_encrypted_key(const PKCS12_SAFEBAG *bag) {
+    return PKCS12_SAFEBAG_get_nid(bag) == NID_pkcs8ShroudedKeyBag ? PKCS12_SAFEBAG_get0_pkcs8(bag) : NULL;
+}
+
+/// The bags in a bag; nil when there is something else in it.
+static inline const STACK_OF(PKCS12_SAFEBAG) *copenssl_bags(const PKCS12_SAFEBAG *bag) {
+    return PKCS12_SAFEBAG_get_nid(bag) == NID_safeContentsBag ? PKCS12_SAFEBAG_get0_safes(bag) : NULL;
+}

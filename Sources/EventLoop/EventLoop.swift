@@ -49,6 +49,7 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
         var generation: UInt32 = 0
         var alarms = Heap<Alarm>()
         var ticket: UInt64 = 0
+        var clock = TurnClock()
     }
 
     /// The name its thread shows in `top -H` and in a debugger.
@@ -58,6 +59,8 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
     private let doorbell: Int32
     private let inbox = Mutex(Inbox())
     private var turn = Turn()
+    /// Hears of turns that were long.
+    private let stallObserver = Mutex<(@Sendable (LoopStall) -> Void)?>(nil)
     private let thread = Mutex<pthread_t?>(nil)
     /// The thread's id, for the check made at each enqueue; 0 until the thread runs.
     private let threadID = Atomic<UInt>(0)
@@ -104,6 +107,11 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
         ring()
         guard !isOnLoop else { return }
         if let joinable = thread.withLock({ $0.take() }) { pthread_join(joinable, nil) }
+    }
+
+    /// Tells of every turn of 5 ms and more, on the loop's thread; who was told before is told no more.
+    package final func observeStalls(_ observer: @escaping @Sendable (LoopStall) -> Void) {
+        stallObserver.withLock { $0 = observer }
     }
 
     // MARK: Executor
@@ -203,8 +211,12 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
         let capacity = 16
         let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
         defer { events.deallocate() }
+        turn.clock.begin()
         while runJobs() {
-            let count = epoll_wait(epoll, events, Int32(capacity), timeout())
+            let milliseconds = timeout()
+            if let stall = turn.clock.end() { stallObserver.withLock(\.self)?(stall) }
+            let count = epoll_wait(epoll, events, Int32(capacity), milliseconds)
+            turn.clock.begin()
             inbox.withLock { $0.isAsleep = false }
             for index in 0..<max(0, Int(count)) {
                 deliver(events[index])

@@ -12,8 +12,14 @@ package struct Server: Service {
         package var host = "127.0.0.1"
         /// 0 takes one that is free; ``Server/init(configuration:ports:logger:onListening:)`` tells which.
         package var port = 8080
-        /// Connections beyond it wait.
+        /// Beyond it idle connections are closed, and then only the server's health is told.
         package var maximumConnections = 10_000
+        /// Those from one address, unless it is a trusted proxy's; nil for half of all.
+        package var maximumConnectionsPerAddress: Int?
+        /// Calls of one tenant that are being answered; nil for half of all connections.
+        package var maximumCallsPerTenant: Int?
+        /// Who is believed when it says for whom it asks.
+        package var trustedProxies = TrustedProxies()
         /// Failed authentications of one address in a minute.
         package var authenticationFailuresPerAddress = 10
         /// Failed authentications of all addresses in a minute.
@@ -118,6 +124,7 @@ package struct Server: Service {
 
     private let configuration: Configuration
     private let responder: Responder
+    private let connections: OpenConnections
     private let logger: Logger
     private let onListening: @Sendable (Int) async -> Void
 
@@ -135,10 +142,17 @@ package struct Server: Service {
             limit: configuration.authenticationFailuresPerAddress,
             totalLimit: configuration.authenticationFailures
         )
-        let authenticator = Authenticator(store: ports.keys, limiter: limiter)
+        let authenticator = Authenticator(store: ports.keys, limiter: limiter, proxies: configuration.trustedProxies)
+        connections = OpenConnections(
+            limits: OpenConnections.Limits(configuration), proxies: configuration.trustedProxies)
+        ports.metrics.gauge("fetchd_http_connections", "Connections to the API.") { [connections] in
+            Double(connections.count)
+        }
         responder = Responder(
             table: RouteTable(Self.routes(ports, configuration, authenticator)),
             authenticator: authenticator,
+            connections: connections,
+            readiness: ports.readiness,
             counts: RequestCounts(registry: ports.metrics)
         )
     }
@@ -147,7 +161,9 @@ package struct Server: Service {
         let submitted = ports.metrics.counter("fetchd_jobs_submitted_total", "Jobs accepted.")[]
         let known = KnownEndpoints(store: ports.webhooks)
         let groups = KnownGroups(store: ports.groups)
-        let sessions = KnownSessions(store: ports.sessions, schemes: configuration.schemes)
+        let credentials = KnownCredentials(store: ports.credentials)
+        let sessions = KnownSessions(
+            store: ports.sessions, schemes: configuration.schemes, credentials: credentials)
         let waiting = FinalJobs(jobs: ports.jobs, finished: ports.finished)
         let holds = BlobHolds(catalog: ports.catalog)
         let warnings = Warnings(readiness: ports.readiness)
@@ -173,13 +189,13 @@ package struct Server: Service {
             + StatisticsRoute(statistics: ports.statistics).routes
             + SessionRoutes(
                 sessions: ports.sessions, snapshots: ports.snapshots, known: sessions, endpoints: known,
-                defaults: ports.defaults
+                credentials: credentials, defaults: ports.defaults
             ).routes
             + SnapshotRoutes(snapshots: ports.snapshots, sessions: ports.sessions).routes
             + CookieRoutes(cookies: ports.cookies, sessions: sessions).routes
             + CacheRoutes(cache: ports.cache, sessions: sessions).routes
             + CacheEntryRoutes(cache: ports.cache, blobs: ports.blobs).routes
-            + CredentialRoutes(credentials: ports.credentials, sessions: sessions).routes
+            + CredentialRoutes(credentials: ports.credentials, known: credentials, sessions: sessions).routes
             + uploads.blobs.routes(beginning: uploads) + uploads.routes
             + BodyRoute(jobs: ports.jobs, blobs: ports.blobs, live: ports.live, forwarding: forwarding).routes
             + EventsRoute(
@@ -210,7 +226,7 @@ package struct Server: Service {
 
     /// The framework's application around our responder.
     var application: some ApplicationProtocol {
-        let connection = configuration.connection
+        let (connection, connections) = (configuration.connection, connections)
         let limits = HTTP1Channel.Configuration.DecoderConfiguration(
             maxHeaderFieldSize: 16 * 1024,
             maxHeaderListSize: 32 * 1024,
@@ -220,16 +236,14 @@ package struct Server: Service {
             responder: responder,
             server: HTTPServerBuilder { responder in
                 let configuration = HTTP1Channel.Configuration(
-                    additionalChannelHandlers: [ConnectionGuard(limits: connection)],
+                    additionalChannelHandlers: [ConnectionGuard(limits: connection, connections: connections)],
                     idleTimeout: .seconds(60),
                     httpDecoderConfiguration: limits
                 )
                 return LoopBoundChannel(base: HTTP1Channel(responder: responder, configuration: configuration))
             },
             configuration: ApplicationConfiguration(
-                address: .hostname(configuration.host, port: configuration.port),
-                availableConnectionsDelegate: .maximum(configuration.maximumConnections, logger: logger)
-            ),
+                address: .hostname(configuration.host, port: configuration.port)),
             onServerRunning: { [onListening] channel in await onListening(channel.localAddress?.port ?? 0) },
             logger: logger
         )
@@ -237,5 +251,13 @@ package struct Server: Service {
 
     package func run() async throws {
         try await application.run()
+    }
+}
+
+extension OpenConnections.Limits {
+    fileprivate init(_ configuration: Server.Configuration) {
+        total = configuration.maximumConnections
+        perPeer = configuration.maximumConnectionsPerAddress
+        callsPerTenant = configuration.maximumCallsPerTenant
     }
 }

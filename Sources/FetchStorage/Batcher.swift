@@ -83,7 +83,7 @@ final class Batcher<Item: Sendable, Outcome: Sendable>: Sendable {
         var all = items
         for follower in followers { all.append(contentsOf: follower.items) }
         let result = await outcome(of: all)
-        guard case .failure(let error) = result, !followers.isEmpty, Self.undidAll(error) else {
+        guard case .failure(let error) = result, !followers.isEmpty, (error as? PostgresError)?.isRefusal == true else {
             passLead()
             var start = items.count
             for follower in followers {
@@ -104,12 +104,6 @@ final class Batcher<Item: Sendable, Outcome: Sendable>: Sendable {
 
     private nonisolated(nonsending) func outcome(of items: [Item]) async -> Result<[Outcome], any Error> {
         do { return .success(try await run(items)) } catch { return .failure(error) }
-    }
-
-    /// The database has refused the statement, so nothing of it is done, and asking again as before would not help.
-    private static func undidAll(_ error: any Error) -> Bool {
-        guard let error = error as? PostgresError else { return false }
-        return error.sqlState != nil && !error.isTransient
     }
 
     private func takeFollowers(room: Int) -> [Waiting] {

@@ -60,8 +60,17 @@ package actor Connection: QueryRunner {
                 keywords.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 1)
         }
 
+        /// How long a statement may wait for a lock.
+        private static let lockTimeout: Duration = .seconds(30)
+        /// How long a transaction may stand still: what it has locked, others wait for.
+        private static let idleTimeout: Duration = .seconds(60)
+
         private var options: String {
-            "-c jit=off" + (plansOnce ? " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off" : "")
+            // What was given up here is not to go on there.
+            "-c statement_timeout=\(answerTimeout.components.seconds + 5)s"
+                + " -c lock_timeout=\(Self.lockTimeout.components.seconds)s"
+                + " -c idle_in_transaction_session_timeout=\(Self.idleTimeout.components.seconds)s"
+                + " -c jit=off" + (plansOnce ? " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off" : "")
         }
     }
 

@@ -60,18 +60,25 @@ package struct Migrations: Sendable {
     /// - Returns: the names applied now.
     @discardableResult
     package func apply(on connection: Connection) async throws -> [String] {
+        // A migration takes its time, and waits for who is before it.
+        for timeout in Self.timeouts { try await connection.execute(script: "SET \(timeout) = 0") }
         try await connection.query("SELECT pg_advisory_lock(\(Self.lock))")
         do {
             let applied = try await applyPending(on: connection)
-            try await connection.query("RESET search_path")
-            try await connection.query("SELECT pg_advisory_unlock(\(Self.lock))")
+            try await finish(on: connection)
             return applied
         } catch {
             // The session's end unlocks as well, and the first error is the one to report.
-            _ = try? await connection.query("RESET search_path")
-            _ = try? await connection.query("SELECT pg_advisory_unlock(\(Self.lock))")
+            _ = try? await finish(on: connection)
             throw error
         }
+    }
+
+    private static let timeouts = ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"]
+
+    private func finish(on connection: Connection) async throws {
+        for setting in ["search_path"] + Self.timeouts { try await connection.execute(script: "RESET \(setting)") }
+        try await connection.query("SELECT pg_advisory_unlock(\(Self.lock))")
     }
 
     /// Every migration known, and whether and when it was applied.

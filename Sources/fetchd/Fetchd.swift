@@ -18,7 +18,8 @@ struct Fetchd: AsyncParsableCommand {
         version: version,
         subcommands: [
             ServeCommand.self, GetCommand.self, MigrateCommand.self, KeysCommand.self, TenantsCommand.self,
-            QueueCommand.self, DatabaseCommand.self, WebhooksCommand.self, SupervisePostgresCommand.self,
+            QueueCommand.self, DatabaseCommand.self, DoctorCommand.self, WebhooksCommand.self,
+            SupervisePostgresCommand.self,
         ]
     )
 

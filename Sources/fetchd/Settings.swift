@@ -50,6 +50,9 @@ struct Settings: CustomStringConvertible {
     /// Settings hold secrets: they never print themselves.
     var description: String { "<settings>" }
 
+    /// What the system lets this process open.
+    let descriptors = DescriptorLimits.ofProcess
+
     /// What is wrong with a setting, and where it came from.
     struct Failure: Error, CustomStringConvertible {
         let description: String
@@ -59,9 +62,11 @@ struct Settings: CustomStringConvertible {
     init(reader: ConfigReader) throws(Failure) {
         databaseURL = reader.string(forKey: "database.url", isSecret: true)
         directDatabaseURL = reader.string(forKey: "database.direct.url", isSecret: true)
-        preparesStatements = reader.bool(forKey: "database.preparedStatements", default: preparesStatements)
-        migratesDatabase = reader.bool(forKey: "database.migrate", default: migratesDatabase)
-        if let seconds = reader.double(forKey: "database.giveUpSeconds") { databasePatience = .seconds(seconds) }
+        let strict = SettingsReader(reader: reader)
+        preparesStatements = try strict.bool("database.preparedStatements") ?? preparesStatements
+        migratesDatabase = try strict.bool("database.migrate") ?? migratesDatabase
+        databasePatience =
+            try strict.duration("database.giveUpSeconds", of: .seconds, in: 1...86_400) ?? databasePatience
         guard preparesStatements || directDatabaseURL != nil || !migratesDatabase else {
             throw Failure(
                 description: "DATABASE_PREPARED_STATEMENTS=false needs DATABASE_DIRECT_URL, for what a pooler cannot "
@@ -73,18 +78,21 @@ struct Settings: CustomStringConvertible {
         masterKeys = reader.string(forKey: "fetchd.masterKeys", isSecret: true)
         nodeURL = try Self.nodeURL(reader)
         s3 = try Self.s3(reader.scoped(to: "s3"), dataDirectory: dataDirectory)
-        server.read(reader.scoped(to: "server"))
-        dispatcher.read(reader.scoped(to: "worker"))
-        retention.jobs = reader.double(forKey: "retention.days").map { .seconds($0 * 86_400) }
+        try server.read(strict)
+        server.maximumConnections = min(server.maximumConnections, descriptors.serverConnections)
+        dispatcher.concurrency = Self.slots(descriptors)
+        try dispatcher.read(strict)
+        // Less than a quarter of an hour would take jobs away before their clients could look.
+        retention.jobs = try strict.duration("retention.days", of: .days, in: 0.01...36_500)
         dispatcher.retention = retention.jobs
-        if let days = reader.double(forKey: "webhooks.retentionDays") { retention.deliveries = .seconds(days * 86_400) }
-        maximumWaitingJobs = reader.int(forKey: "tenants.maximumWaitingJobs").map { max(1, $0) }
-        courier.read(reader.scoped(to: "webhooks"))
-        cache.read(reader.scoped(to: "cache"))
-        session.httpMaximumConnectionsPerHost = reader.int(
-            forKey: "worker.maximumConnectionsPerHost",
-            default: session.httpMaximumConnectionsPerHost
-        )
+        retention.deliveries =
+            try strict.duration("webhooks.retentionDays", of: .days, in: 0.01...36_500) ?? retention.deliveries
+        maximumWaitingJobs = try strict.integer("tenants.maximumWaitingJobs")
+        try courier.read(strict)
+        try cache.read(strict)
+        session.httpMaximumConnectionsPerHost =
+            try strict.integer("worker.maximumConnectionsPerHost", in: 1...10_000)
+            ?? session.httpMaximumConnectionsPerHost
         // The platform's week is for a person's device; a service's default is an hour (SES-9).
         session.timeoutIntervalForResource = .seconds(3600)
         // Those of a session are put in where it is made; what loads without one, such as a webhook, has none.
@@ -93,11 +101,11 @@ struct Settings: CustomStringConvertible {
         session.caching.storesUnconfirmableAnswers = false
         // What jobs and webhooks may ask for; the engine itself knows more.
         session.networkSchemes = ["http", "https"]
-        server.schemes.allowsData = reader.bool(forKey: "schemes.data", default: server.schemes.allowsData)
-        server.schemes.allowsFile = reader.bool(forKey: "schemes.file", default: server.schemes.allowsFile)
+        server.schemes.allowsData = try strict.bool("schemes.data") ?? server.schemes.allowsData
+        server.schemes.allowsFile = try strict.bool("schemes.file") ?? server.schemes.allowsFile
         // A folder for each tenant, by its number; jobs see theirs as the root of all files.
         if server.schemes.allowsFile { session.fileMount = "\(dataDirectory)/files" }
-        server.schemes.allowsFTP = reader.bool(forKey: "schemes.ftp", default: server.schemes.allowsFTP)
+        server.schemes.allowsFTP = try strict.bool("schemes.ftp") ?? server.schemes.allowsFTP
         if server.schemes.allowsFTP {
             session.networkSchemes.formUnion(["ftp", "ftps"])
             targetPolicy.opensFTP = true
@@ -108,7 +116,15 @@ struct Settings: CustomStringConvertible {
                 throw Failure(description: "GUARD_ALLOW: \"\(rule)\" is not a rule: \(error)")
             }
         }
+        do { try targetPolicy.check() } catch {
+            throw Failure(description: "GUARD_ALLOW: \(error)")
+        }
         session.targetPolicy = targetPolicy
+        if let realms = reader.string(forKey: "kerberos.realms") {
+            do { session.authentication.kerberosRealms = try KerberosRealms(realms, allowedBy: targetPolicy) } catch {
+                throw Failure(description: "KERBEROS_REALMS: \(error)")
+            }
+        }
         session.httpAdditionalHeaders[.userAgent] = "fetchd/\(Fetchd.version)"
         session.httpAdditionalHeaders[.accept] = "*/*"
         let level = reader.string(forKey: "log.level", default: logLevel.rawValue)
@@ -169,36 +185,44 @@ struct Settings: CustomStringConvertible {
 }
 
 extension Server.Configuration {
-    fileprivate mutating func read(_ reader: ConfigReader) {
-        host = reader.string(forKey: "host", default: host)
-        port = reader.int(forKey: "port", default: port)
-        maximumConnections = reader.int(forKey: "maximumConnections", default: maximumConnections)
-        authenticationFailuresPerAddress = max(
-            1, reader.int(forKey: "authenticationFailuresPerAddress", default: authenticationFailuresPerAddress))
-        maximumBlobBytes = Int64(reader.int(forKey: "maximumBlobBytes", default: Int(maximumBlobBytes)))
+    fileprivate mutating func read(_ reader: SettingsReader) throws(Settings.Failure) {
+        host = reader.text("server.host") ?? host
+        port = try reader.integer("server.port", in: 0...65_535) ?? port
+        maximumConnections = try reader.integer("server.maximumConnections") ?? maximumConnections
+        maximumConnectionsPerAddress = try reader.integer("server.maximumConnectionsPerAddress")
+        maximumCallsPerTenant = try reader.integer("server.maximumCallsPerTenant")
+        trustedProxies = try reader.proxies("server.trustedProxies") ?? trustedProxies
+        authenticationFailuresPerAddress =
+            try reader.integer("server.authenticationFailuresPerAddress") ?? authenticationFailuresPerAddress
+        maximumBlobBytes =
+            try reader.integer("server.maximumBlobBytes", in: 1...Int.max).map { Int64($0) } ?? maximumBlobBytes
     }
 }
 
 extension Dispatcher.Configuration {
-    fileprivate mutating func read(_ reader: ConfigReader) {
-        concurrency = max(1, reader.int(forKey: "concurrency", default: concurrency))
-        maximumCrashes = max(1, reader.int(forKey: "maximumCrashes", default: maximumCrashes))
-        if let seconds = reader.double(forKey: "drainSeconds") { drainTimeout = .seconds(seconds) }
-        if let seconds = reader.double(forKey: "leaseSeconds") { lease = .seconds(max(1, seconds)) }
+    fileprivate mutating func read(_ reader: SettingsReader) throws(Settings.Failure) {
+        concurrency = try reader.integer("worker.concurrency", in: 1...100_000) ?? concurrency
+        maximumCrashes = try reader.integer("worker.maximumCrashes", in: 1...1000) ?? maximumCrashes
+        drainTimeout = try reader.duration("worker.drainSeconds", of: .seconds, in: 0...86_400) ?? drainTimeout
+        longestParking =
+            try reader.duration("worker.maximumParkingSeconds", of: .seconds, in: 1...86_400) ?? longestParking
+        lease = try reader.duration("worker.leaseSeconds", of: .seconds, in: 1...3600) ?? lease
     }
 }
 
 extension CacheKeeper.Configuration {
-    fileprivate mutating func read(_ reader: ConfigReader) {
-        capacity = Int64(max(0, reader.int(forKey: "capacityBytes", default: Int(capacity))))
-        memoryCapacity = Int64(max(0, reader.int(forKey: "memoryBytes", default: Int(memoryCapacity))))
+    fileprivate mutating func read(_ reader: SettingsReader) throws(Settings.Failure) {
+        capacity = try reader.integer("cache.capacityBytes", in: 0...Int.max).map { Int64($0) } ?? capacity
+        memoryCapacity = try reader.integer("cache.memoryBytes", in: 0...Int.max).map { Int64($0) } ?? memoryCapacity
     }
 }
 
 extension WebhookCourier.Configuration {
-    fileprivate mutating func read(_ reader: ConfigReader) {
-        concurrency = max(1, reader.int(forKey: "concurrency", default: concurrency))
-        concurrencyPerEndpoint = max(1, reader.int(forKey: "concurrencyPerEndpoint", default: concurrencyPerEndpoint))
-        if let seconds = reader.double(forKey: "timeoutSeconds") { timeout = .seconds(seconds) }
+    fileprivate mutating func read(_ reader: SettingsReader) throws(Settings.Failure) {
+        concurrency = try reader.integer("webhooks.concurrency", in: 1...100_000) ?? concurrency
+        concurrencyPerEndpoint =
+            try reader.integer("webhooks.concurrencyPerEndpoint", in: 1...100_000) ?? concurrencyPerEndpoint
+        // A message that is claimed is another node's to send after a minute.
+        timeout = try reader.duration("webhooks.timeoutSeconds", of: .seconds, in: 0.1...50) ?? timeout
     }
 }

@@ -22,7 +22,8 @@ import Testing
         try await service.request(.get, try #require(member(job, "body", "href", as: String.self))).body
     }
 
-    // LIF-7, DLD-4: one request, no byte lost, and from then on a download like any other.
+    // One request, no byte lost, and from then on a download like any other.
+    // Proves: LIF-7, DLD-4, TSK-15.
     @Test(arguments: [#"{"aboveBytes": 100000}"#, #"{"mimeTypes": ["video/*", "application/octet-stream"]}"#])
     func `a data job becomes a download in the same transfer`(rule: String) async throws {
         let bytes = pattern(3_000_000)
@@ -41,7 +42,8 @@ import Testing
         #expect(requests == 1)
     }
 
-    // LIF-7: the length of a response that announces none is what comes.
+    // The length of a response that announces none is what comes.
+    // Proves: LIF-7, LIF-6.
     @Test func `a small or other body stays one, and the rest become files`() async throws {
         let origin = try WireOrigin { connection in
             while let head = try connection.receiveHead() {
@@ -65,7 +67,8 @@ import Testing
         }
     }
 
-    // LIF-7, DLD-14, DLD-15: a retry goes on with the bytes that are there.
+    // A retry goes on with the bytes that are there.
+    // Proves: LIF-7, DLD-14, DLD-15.
     @Test func `what a data job has become is told, and resumed after a lost connection`() async throws {
         let (content, count) = (pattern(400_000), Progress())
         let origin = try WireOrigin { connection in
@@ -99,7 +102,8 @@ import Testing
         }
     }
 
-    // LIF-7, DLD-16: like any download, it goes on with the bytes that are there.
+    // Like any download, it goes on with the bytes that are there.
+    // Proves: LIF-7, DLD-16.
     @Test func `a data job that has become a download goes on after its node was killed`() async throws {
         let (content, count, gate) = (pattern(400_000), Progress(), Gate())
         let origin = try WireOrigin { connection in
@@ -138,7 +142,7 @@ import Testing
         }
     }
 
-    // LIF-7, RSP-7
+    // Proves: LIF-7, RSP-7.
     @Test func `the event says when a job becomes a download, after its response`() async throws {
         let (content, gate) = (pattern(500_000), Gate())
         let origin = try WireOrigin { connection in

@@ -19,7 +19,8 @@ import Testing
         }
     }
 
-    // RED-11, SEC-31, R28
+    // SEC-31, R28
+    // Proves: RED-11.
     @Test(arguments: [
         (#""headers": [{"name": "Authorization", "value": "Bearer own"}]"#, "{}"),
         (#""method": "GET""#, #"{"credential": {"user": "u", "password": "p"}}"#),
@@ -42,7 +43,7 @@ import Testing
         }
     }
 
-    // NET-1
+    // Proves: NET-1.
     @Test(.enabled(if: LoopbackServer.nginx != nil))
     func `the protocols that ALPN offers are those that the job names`() async throws {
         let authority = try await TestAuthority()
@@ -66,7 +67,7 @@ import Testing
         }
     }
 
-    // CCH-10
+    // Proves: CCH-10.
     @Test func `which statuses are stored is the job's to say`() async throws {
         let origin = try WireOrigin(
             playing: "HTTP/1.1 404 N\r\nCache-Control: max-age=60\r\nContent-Length: 0\r\n\r\n")
@@ -113,7 +114,8 @@ import Testing
         #expect(type("/none") == nil)
     }
 
-    // CRD-2, CRD-4: what has convinced is kept as long as the configuration says.
+    // What has convinced is kept as long as the configuration says.
+    // Proves: CRD-2, CRD-4.
     @Test func `a credential that comes with a job is kept as long as the configuration says`() async throws {
         let origin = try guardedOrigin()
         try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in

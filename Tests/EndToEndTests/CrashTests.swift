@@ -35,7 +35,8 @@ import Testing
         }
     }
 
-    /// LIF-13, REL-1, REL-6: GETs are repeated, POSTs that may have left are not; every job ends in one final state.
+    // REL-1, REL-6: GETs are repeated, POSTs that may have left are not; every job ends in one final state.
+    // Proves: LIF-13.
     @Test(.timeLimit(.minutes(2)))
     func `every acknowledged job ends once, and no POST is sent twice`() async throws {
         let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
@@ -78,6 +79,7 @@ import Testing
     }
 
     // R3, REL-4, REL-5
+    // Proves: ERR-7.
     @Test(.timeLimit(.minutes(3)))
     func `a job that kills every node it runs on fails in the end, and the jobs beside it do not`() async throws {
         let running = Mutex<ServiceProcess?>(nil)
@@ -110,17 +112,46 @@ import Testing
                 + #""configuration": {"connections": {"maximumPerHost": 500}}}"#
             // The answer may be lost with the node.
             _ = try? await service.request(.post, "/v1/jobs", body: body)
-            for _ in 0..<5 {
+            // Lost twice, tried with others, and then alone.
+            for _ in 0..<6 {
                 #expect(try await service.waitForEnd() == -SIGKILL)
                 service = try await ServiceProcess.start(place, key: key)
                 running.withLock { $0 = service }
             }
             #expect(try await states(of: 21, in: place.database) == ["succeeded": 20, "failed": 1])
-            #expect(kills.withLock { $0 } == 5)
+            #expect(kills.withLock { $0 } == 6)
             let failed = try await place.database.client.query(
                 "SELECT FROM results WHERE state = 'failed' AND error_name = 'workerCrashed'")
             #expect(failed.count == 1)
             #expect(try await service.stop() == 0)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `jobs that were lost with two nodes run many at a time, on all nodes`() async throws {
+        let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
+        let gate = Gate()
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                arrival.yield()
+                try gate.wait()
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
+            let key = try await place.run("keys", "create")
+            let first = try await ServiceProcess.start(place, key: key)
+            let second = try await ServiceProcess.start(place.apart, key: key)
+            _ = try await place.run("queue", "pause")
+            try await submit(40, "GET", origin, first)
+            try await place.database.client.query("UPDATE queue SET crashes = 2, claim = 2")
+            _ = try await place.run("queue", "resume")
+            var arrived = arrivals.makeAsyncIterator()
+            for _ in 0..<32 { await arrived.next() }
+            gate.open()
+            #expect(try await states(of: 40, in: place.database) == ["succeeded": 40])
+            #expect(try await first.stop() == 0)
+            #expect(try await second.stop() == 0)
         }
     }
 

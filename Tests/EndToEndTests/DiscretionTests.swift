@@ -5,7 +5,7 @@ import Testing
 
 /// Jobs that may wait for a quiet time.
 @Suite(.timeLimit(.minutes(2))) struct DiscretionTests {
-    // SES-15
+    // Proves: SES-15.
     @Test func `a discretionary job runs once the node has little to do`() async throws {
         let gate = Gate()
         let origin = try WireOrigin { connection in

@@ -20,7 +20,8 @@ import Testing
         try await service.request(.get, try #require(member(job, "body", "href", as: String.self))).body
     }
 
-    /// TSK-3, DLD-4, DLD-5, DLD-9: the file has the name that the response suggests.
+    // The file has the name that the response suggests.
+    // Proves: TSK-3, DLD-4, DLD-5, DLD-9, TSK-1.
     @Test func `a download becomes a file with a name, a digest and a blob of its own`() async throws {
         let bytes = pattern(3_000_000)
         let origin = try await Origin.nginx(files: ["big.bin": Data(bytes)])
@@ -40,7 +41,8 @@ import Testing
         }
     }
 
-    /// DLD-1, DLD-2: of many at once each gets a name of its own, and with `allowOverwrite` the last one has it.
+    // Of many at once each gets a name of its own, and with `allowOverwrite` the last one has it.
+    // Proves: DLD-1, DLD-2.
     @Test func `downloads of one name are numbered unless they may overwrite`() async throws {
         let origin = try await Origin.nginx(files: ["index.html": Data("hello".utf8)])
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
@@ -61,7 +63,7 @@ import Testing
         }
     }
 
-    // BEY-26
+    // Proves: BEY-26.
     @Test func `a checksum that does not match fails the job`() async throws {
         let origin = try await Origin.nginx(files: ["a.txt": Data("hello".utf8)])
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
@@ -75,7 +77,7 @@ import Testing
         }
     }
 
-    /// DCD-1, DCD-6, DCD-8.
+    // Proves: DCD-1, DCD-6, DCD-8, DCD-3.
     @Test func `a gzip file is decoded and loses its extension`() async throws {
         let text = String(repeating: "hello\n", count: 1000)
         let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).txt").path
@@ -97,7 +99,8 @@ import Testing
         }
     }
 
-    // LIF-12: a file stays until its client has done with it, or its time is up; then nothing of it is on the disk.
+    // A file stays until its client has done with it, or its time is up; then nothing of it is on the disk.
+    // Proves: LIF-12.
     @Test func `a file is there until it is deleted or its time is up`() async throws {
         let origin = try await Origin.nginx(files: ["a.bin": Data(pattern(100_000))])
         try await ServiceProcess.Place.with(allowing: [origin.rule]) { place in
@@ -132,7 +135,7 @@ import Testing
         }
     }
 
-    /// DLD-10: retention.
+    // Retention.
     @Test func `what is asked of a destination is checked`() async throws {
         try await ServiceProcess.with(allowing: []) { service async throws in
             for destination in [
@@ -198,7 +201,8 @@ import Testing
         }
     }
 
-    /// DLD-14, DLD-16, TSK-10: what was stored when the node was killed is not loaded again.
+    // What was stored when the node was killed is not loaded again.
+    // Proves: DLD-14, DLD-16, TSK-10.
     @Test(arguments: [5000, 70_001, 1_999_999])
     func `a killed download goes on from the bytes that are there`(held: Int) async throws {
         let gate = Gate()
@@ -221,7 +225,8 @@ import Testing
         }
     }
 
-    /// DLD-14, REL-2: a node goes on with what it can reach, and starts over with what it cannot.
+    // REL-2: a node goes on with what it can reach, and starts over with what it cannot.
+    // Proves: DLD-14.
     @Test(arguments: [true, false])
     func `a download whose node is gone for good ends on another`(sharesDirectory: Bool) async throws {
         let gate = Gate()
@@ -243,7 +248,8 @@ import Testing
         }
     }
 
-    /// DLD-14: bytes of two states of a resource never meet in one file.
+    // Bytes of two states of a resource never meet in one file.
+    // Proves: DLD-14.
     @Test func `a download whose resource has changed starts over`() async throws {
         let gate = Gate()
         let slow = try SlowOrigin(pattern(300_000), holdingAt: 100_000, gate, tags: ["\"v1\"", "\"v2\""])
@@ -263,7 +269,8 @@ import Testing
         }
     }
 
-    /// DLD-11, DLD-12, DLD-14: cancelling keeps what is there, and another job goes on with it.
+    // Cancelling keeps what is there, and another job goes on with it.
+    // Proves: DLD-11, DLD-12, DLD-14, TSK-10, LIF-2.
     @Test func `a cancelled download leaves resume data for a new job`() async throws {
         let gate = Gate()
         let slow = try SlowOrigin(pattern(400_000), holdingAt: 150_000, gate)
@@ -284,7 +291,8 @@ import Testing
         }
     }
 
-    /// DLD-10: without a wish to keep it, nothing is left.
+    // Without a wish to keep it, nothing is left.
+    // Proves: DLD-10.
     @Test func `a cancelled download leaves nothing by itself`() async throws {
         let gate = Gate()
         let slow = try SlowOrigin(pattern(400_000), holdingAt: 150_000, gate)

@@ -16,7 +16,8 @@ import Testing
         try await service.request(.get, try #require(member(job, "body", "href", as: String.self), "\(job)")).body
     }
 
-    // NET-2, AUT-31, CRD-3, UPL-1: a credential of the job, of its URL, or stored for the server.
+    // A credential of the job, of its URL, or stored for the server.
+    // Proves: NET-2, AUT-31, CRD-3, UPL-1, AUT-1.
     @Test(arguments: kinds) func `a file is got and put by who may log in`(_ kind: FTPServerKind) async throws {
         let server = try await LoopbackServer.ftp(kind, files: ["big.bin": Self.content])
         let rule = "127.0.0.1:\(server.port)"
@@ -46,7 +47,8 @@ import Testing
         }
     }
 
-    // DLD-14, NET-2: REST
+    // REST
+    // Proves: DLD-14, NET-2.
     @Test(.enabled(if: FTPServerKind.vsftpd.path != nil))
     func `a download goes on where another one stopped`() async throws {
         let server = try await LoopbackServer.ftp(.vsftpd, files: ["big.bin": Self.content], rate: 1_000_000)

@@ -12,7 +12,8 @@ import Testing
         return answer.json
     }
 
-    // BEY-21, R9: failed jobs are found and redriven.
+    // R9: failed jobs are found and redriven.
+    // Proves: BEY-21.
     @Test func `failed jobs are found by what they are, run again together, given out and deleted`() async throws {
         let origin = try WireOrigin(isOpen: false) { connection in
             while try connection.receiveHead() != nil {
@@ -89,12 +90,13 @@ import Testing
             playing: "HTTP/1.1 200 OK\r\nSet-Cookie: sid=canary; Path=/; HttpOnly\r\nContent-Length: 0\r\n\r\n")
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
             let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
-            let job = try await service.fetch(origin.url())
+            let more = #", "session": "default""#
+            let job = try await service.fetch(origin.url(), more: more)
             #expect(!"\(job)".contains("canary") && "\(job)".contains("sid=<redacted>; Path=/; HttpOnly"))
             let rows = try await place.database.client.query(
                 "SELECT count(*) FROM results WHERE response::text LIKE '%canary%'")
             #expect(try rows.first?.decode(Int64.self, at: 0) == 0)
-            _ = try await service.fetch(origin.url())
+            _ = try await service.fetch(origin.url(), more: more)
             #expect(origin.connections.indices.contains { origin.received(on: $0).contains("sid=canary") })
             #expect(try await service.stop() == 0)
         }

@@ -54,7 +54,8 @@ import Testing
         }
     }
 
-    /// RED-1, TSK-13: each hop is a transfer of its own.
+    // Each hop is a transfer of its own.
+    // Proves: RED-1, TSK-13, CON-5.
     @Test func `redirects are followed, returned or refused as the job says`() async throws {
         let origin = try await Origin.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
@@ -85,7 +86,8 @@ import Testing
         }
     }
 
-    /// CON-3, R4: a transport failure can never look like success.
+    // R4: a transport failure can never look like success.
+    // Proves: CON-3.
     @Test func `an answer cut short is a failure with its code`() async throws {
         let origin = try WireOrigin { connection in
             _ = try connection.receiveHead()
@@ -109,7 +111,8 @@ import Testing
         }
     }
 
-    /// SEC-6, SEC-12, SEC-30.
+    // SEC-6, SEC-12, SEC-30.
+    // Proves: RED-12.
     @Test func `an address that is not opened is refused, also behind a redirect`() async throws {
         let inner = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         let outer = try WireOrigin(
@@ -144,7 +147,8 @@ import Testing
         }
     }
 
-    // TSK-14, R49
+    // R49
+    // Proves: TSK-14.
     @Test func `a repeated submission under one key is one job`() async throws {
         let origin = try await Origin.nginx(files: ["a": Data()])
         try await ServiceProcess.with(allowing: [origin.rule]) { service in

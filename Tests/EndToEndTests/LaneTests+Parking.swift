@@ -60,6 +60,7 @@ extension LaneTests {
     }
 
     // R35
+    // Proves: LIF-14.
     @Test func `when the time has passed one job is tried, and its answer lets others go on`() async throws {
         let (seen, gate) = (Seen(), Gate())
         let origin = try Self.origin(seen, asking: 1) { if $0 == 2 { try gate.wait() } }

@@ -76,6 +76,7 @@ import Testing
         for job in jobs { _ = try await node.job(job) { member($0, "state") == "succeeded" } }
     }
 
+    // Proves: SES-8.
     @Test func `no more jobs of a host run at once than its limit, on all nodes, and it can be changed meanwhile`()
         async throws
     {

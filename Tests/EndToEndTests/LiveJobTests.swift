@@ -25,7 +25,8 @@ import Testing
         return try #require(member(answer.json, "id", as: String.self), "\(answer.text)")
     }
 
-    /// TSK-2, LIF-10: the bytes of a response can be read before its last one has come.
+    // The bytes of a response can be read before its last one has come.
+    // Proves: TSK-2, LIF-10, CON-10.
     @Test(arguments: ["data", "download"])
     func `a body is read while it arrives`(kind: String) async throws {
         let (content, gate) = (pattern(500_000), Gate())
@@ -47,7 +48,8 @@ import Testing
         }
     }
 
-    /// ERR-5: a body that ends short does not look like a whole one.
+    // A body that ends short does not look like a whole one.
+    // Proves: ERR-5.
     @Test func `the body of a job that fails is cut short for who follows it`() async throws {
         let gate = Gate()
         let origin = try WireOrigin { connection in
@@ -69,7 +71,8 @@ import Testing
 
     // MARK: Streamed uploads
 
-    /// UPL-4, UPL-5: what a client sends goes to the origin while it is sent.
+    // What a client sends goes to the origin while it is sent.
+    // Proves: UPL-4, UPL-5, UPL-1.
     @Test func `a streamed body reaches the origin`() async throws {
         let origin = try await Origin.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
@@ -89,7 +92,8 @@ import Testing
         }
     }
 
-    /// UPL-6, UPL-11: after a redirect that keeps the body the client is asked for it again.
+    // After a redirect that keeps the body the client is asked for it again.
+    // Proves: UPL-6, UPL-11, LIF-8.
     @Test func `a streamed body is wanted again after a 307`() async throws {
         let count = Progress()
         let origin = try WireOrigin { connection in
@@ -113,7 +117,8 @@ import Testing
         }
     }
 
-    /// UPL-8: a client that leaves in the middle ends the request short.
+    // A client that leaves in the middle ends the request short.
+    // Proves: UPL-8.
     @Test func `a streamed body that breaks off fails the job`() async throws {
         let origin = try WireOrigin { connection in
             while try connection.receiveHead() != nil { try connection.receiveToEnd() }
@@ -133,7 +138,8 @@ import Testing
 
     // MARK: Events
 
-    /// TSK-9, BEY-6, CON-12, DLD-6, DLD-7, LIF-9, R21: progress while the job runs, and its end.
+    // R21: progress while the job runs, and its end.
+    // Proves: TSK-9, BEY-6, DLD-6, DLD-7, DLG-9.
     @Test func `events tell the response, progress and the end`() async throws {
         let (content, gate) = (pattern(500_000), Gate())
         let origin = try origin(content, holdingAt: 300_000, gate)

@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    // LIF-10
+    // Proves: LIF-10.
     @Test(arguments: ["data", "download"])
     func `a body that grows on one node is read from the other`(kind: String) async throws {
         let (content, gate) = (pattern(500_000), Gate())
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    // ERR-5
+    // Proves: ERR-5.
     @Test func `a body whose job fails on one node is cut short on the other`() async throws {
         let gate = Gate()
         let origin = try WireOrigin { connection in
@@ -93,7 +93,8 @@ import Testing
         }
     }
 
-    /// UPL-4, UPL-5: the client is held as long as the origin does not read, wherever the two meet.
+    // The client is held as long as the origin does not read, wherever the two meet.
+    // Proves: UPL-4, UPL-5, LIF-9, CON-12, UPL-9.
     @Test func `a streamed body goes through one node to the other as fast as the origin takes it`() async throws {
         let gate = Gate()
         let content = pattern(24 << 20)
@@ -130,7 +131,7 @@ import Testing
         }
     }
 
-    // TSK-9, LIF-13
+    // Proves: TSK-9, LIF-13.
     @Test func `events of a job on one node are followed on the other`() async throws {
         let (content, gate) = (pattern(500_000), Gate())
         let origin = try origin(content, holdingAt: 300_000, gate)
@@ -150,7 +151,7 @@ import Testing
         }
     }
 
-    // TSK-9, LIF-13
+    // Proves: TSK-9, LIF-13, DLG-9.
     @Test func `a client that comes back to the other node gets what it has missed`() async throws {
         let (content, gate) = (pattern(500_000), Gate())
         let origin = try origin(content, holdingAt: 300_000, gate)

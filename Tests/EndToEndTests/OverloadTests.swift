@@ -160,6 +160,29 @@ import Testing
         }
     }
 
+    @Test func `a node whose disk is nearly full takes no jobs and is not ready, and is again when there is room`()
+        async throws
+    {
+        try await ServiceProcess.Place.with(allowing: []) { place in
+            let directory = place.apart.directory
+            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+            try #require(mount("none", directory, "tmpfs", 0, "size=16m") == 0)
+            defer { umount2(directory, Int32(MNT_DETACH)) }
+            let service = try await ServiceProcess.start(place.apart, key: try await place.run("keys", "create"))
+            let body = #"{"request": "data:,x"}"#
+            #expect(try await service.request(.post, "/v1/jobs", body: body).status == 202)
+            let filler = "\(directory)/filler"
+            #expect(FileManager.default.createFile(atPath: filler, contents: Data(count: 16_100_000)))
+            try await until { try await service.request(.post, "/v1/jobs", body: body).status == 507 }
+            #expect(try await service.request(.get, "/readyz").text.contains("The disk of the data directory"))
+            #expect(try await service.request(.get, "/healthz").status == 200)
+            try FileManager.default.removeItem(atPath: filler)
+            try await until { try await service.request(.post, "/v1/jobs", body: body).status == 202 }
+            #expect(try await service.request(.get, "/readyz").status == 200)
+            #expect(try await service.stop() == 0)
+        }
+    }
+
     // R43: whatever is asked of it, and while no transfer ends.
     @Test func `the API answers while transfers have every place`() async throws {
         let (places, isOver) = (100, Progress())

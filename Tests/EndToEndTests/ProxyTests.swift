@@ -12,7 +12,8 @@ import Testing
 
     private static let given = #", "credential": {"user": "cave", "password": "sesame12"}"#
 
-    // AUT-30, SES-11, SEC-22, R26: with the job, or stored; never in what is shown or logged.
+    // SEC-22, R26: with the job, or stored; never in what is shown or logged.
+    // Proves: AUT-30, SES-11.
     @Test func `a proxy is shown the credential of the job, and nobody else is`() async throws {
         let tinyproxy = try await LoopbackServer.tinyproxy(user: ("cave", "sesame12"))
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
@@ -29,7 +30,8 @@ import Testing
             #expect(member(shown, "effectiveConfiguration", "proxy", "credential", "value") == "sealed")
             let stored = try await service.request(
                 .post, "/v1/credentials",
-                body: #"{"protectionSpace": {"host": "127.0.0.1", "authenticationMethod": "httpBasic"}, "#
+                body: #"{"protectionSpace": {"host": "127.0.0.1", "port": \#(tinyproxy.port), "protocol": "http", "#
+                    + #""isProxy": true, "authenticationMethod": "httpBasic"}, "#
                     + #""user": "cave", "password": "sesame12"}"#)
             let name = try #require(member(stored.json, "id", as: String.self), "\(stored.text)")
             let named = try await service.fetch(
@@ -40,7 +42,7 @@ import Testing
         #expect(!origin.received().contains("Proxy-Authorization"))
     }
 
-    // AUT-30, SES-11
+    // Proves: AUT-30, SES-11, NET-6.
     @Test func `a SOCKS proxy is shown it too, after a restart as well`() async throws {
         let socks = try await LoopbackServer.microsocks(user: "cave", password: "sesame12")
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")

@@ -24,7 +24,8 @@ import Testing
         return try await service.fetch(url, more: setting)
     }
 
-    // MPR-1, MPR-2: the former parts' data is dropped.
+    // The former parts' data is dropped.
+    // Proves: MPR-1, MPR-2.
     @Test(arguments: ["last", nil]) func `the last part is the response, as in a browser`(keeping: String?) async throws
     {
         let origin = try origin()
@@ -40,7 +41,8 @@ import Testing
         }
     }
 
-    // MPR-5: parts that do not replace one another are one body, whatever was asked of those that do.
+    // Parts that do not replace one another are one body, whatever was asked of those that do.
+    // Proves: MPR-5.
     @Test(arguments: ["mixed", "byteranges", "related"])
     func `a body of another multipart type is left as it is`(_ kind: String) async throws {
         let gate = Gate()
@@ -73,7 +75,8 @@ import Testing
         }
     }
 
-    // MPR-1, MPR-2, MPR-4: every part has its place, which a range request reads.
+    // Every part has its place, which a range request reads.
+    // Proves: MPR-1, MPR-2, MPR-4.
     @Test func `all parts are kept one after the other`() async throws {
         let origin = try origin()
         try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
@@ -97,7 +100,8 @@ import Testing
         }
     }
 
-    // MPR-1, RSP-8, LIF-16: each part has a response event of its own, in order, while the connection is open.
+    // Each part has a response event of its own, in order, while the connection is open.
+    // Proves: MPR-1, RSP-8, LIF-16.
     @Test func `each part is told when it comes`() async throws {
         let gate = Gate()
         let origin = try WireOrigin { connection in

@@ -26,7 +26,7 @@ import Testing
             more: #", "kind": "download", "configuration": {"retry": {"maximumAttempts": 1}\#(configuration)}"#)
     }
 
-    // DLD-10, DLD-11, DLD-13, DLD-15, LIF-15
+    // Proves: DLD-10, DLD-11, DLD-13, DLD-15, LIF-15.
     @Test func `a failed download says whether another can go on, and why not`() async throws {
         let cases: [(fields: String, request: String, configuration: String, reason: String?)] = [
             (Self.strong, "", "", nil),
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    // DLD-11, DLD-13
+    // Proves: DLD-11, DLD-13.
     @Test func `a download of which nothing came has nothing to go on with`() async throws {
         let closed = try WireOrigin(isOpen: false) { _ in }
         try await ServiceProcess.with(allowing: ["127.0.0.1:\(closed.port)"]) { service in
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    // DLD-10, DLD-13
+    // Proves: DLD-10, DLD-13.
     @Test func `a running download says so too, and one that is cancelled for good does not keep its bytes`()
         async throws
     {

@@ -28,6 +28,7 @@ import Testing
     private static func retry(_ members: String) -> String { #", "configuration": {"retry": {\#(members)}}"# }
 
     // R1, R33, R36
+    // Proves: LIF-14.
     @Test func `a transient failure is tried again, and every attempt is listed`() async throws {
         let origin = try Self.origin(nil, nil, Self.ok)
         try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
@@ -44,7 +45,7 @@ import Testing
         }
     }
 
-    // LIF-14
+    // Proves: LIF-14.
     @Test func `a server that asks for time is left alone for so long`() async throws {
         let busy = "HTTP/1.1 503 Busy\r\nRetry-After: 1\r\nContent-Length: 4\r\n\r\nbusy"
         let origin = try Self.origin(busy, Self.ok)
@@ -59,6 +60,7 @@ import Testing
         }
     }
 
+    // Proves: LIF-14, ERR-2.
     @Test func `a status that is a failure fails the job in the end, with the response`() async throws {
         let origin = try Self.origin("HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy")
         try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
@@ -79,7 +81,8 @@ import Testing
         }
     }
 
-    // UPL-12, REL-6
+    // REL-6
+    // Proves: UPL-12.
     @Test func `a POST is not sent twice, unless it is allowed to be`() async throws {
         let origin = try Self.origin(nil)
         try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
@@ -101,7 +104,7 @@ import Testing
         }
     }
 
-    // LIF-15, DLD-15
+    // Proves: LIF-15, DLD-15, TSK-10.
     @Test func `a download goes on in its next attempt where the last one stopped`() async throws {
         let head = "HTTP/1.1 200 OK\r\nETag: \"a\"\r\nContent-Length: 10\r\n\r\n01234"
         let rest = "HTTP/1.1 206 P\r\nETag: \"a\"\r\nContent-Range: bytes 5-9/10\r\nContent-Length: 5\r\n\r\n56789"
@@ -162,7 +165,7 @@ import Testing
 
     // MARK: Times
 
-    // BEY-3
+    // Proves: BEY-3.
     @Test func `a job starts at its time, and not at all when that is too late`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in

@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test func `a schedule tells that what its job names is gone`() async throws {
-        try await ServiceProcess.with(allowing: ["127.0.0.1"], settings: Self.settings) { service in
+        try await ServiceProcess.with(allowing: ["127.0.0.1:9"], settings: Self.settings) { service in
             let session = try await service.request(.post, "/v1/sessions", body: "{}")
             let name = try #require(member(session.json, "id", as: String.self))
             let id = try await make(

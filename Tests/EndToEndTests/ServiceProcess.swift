@@ -18,6 +18,8 @@ final class ServiceProcess: Sendable {
         let database: TestDatabase
         let directory: String
         let environment: [String: String]
+        /// Where its services run; nil for the network of the tests.
+        var network: NetworkNamespace?
 
         /// - Parameters:
         ///   - rules: What the address guard opens.
@@ -65,25 +67,51 @@ final class ServiceProcess: Sendable {
         configuration.httpMaximumConnectionsPerHost = 256
         return Session(configuration: configuration)
     }()
+    /// Where it is reached.
     let base: String
+    /// Where it says that it listens.
+    let address: String
+    private let door: NetworkDoor?
 
     /// Starts a service and waits until it listens.
-    static func start(_ place: Place, key: String) async throws -> ServiceProcess {
-        let service = try await onThread { try ServiceProcess(place, key: key) }
+    ///
+    /// - Parameter launcher: The command that starts it, by becoming it.
+    static func start(_ place: Place, key: String, by launcher: [String] = []) async throws -> ServiceProcess {
+        let start: @Sendable () throws -> Program = {
+            try Program(launcher + [program, "serve"], environment: place.environment, readsErrors: true)
+        }
+        let process =
+            if let network = place.network { try await network.inside(start) } else { try await onThread(start) }
+        let service = try await onThread { try ServiceProcess(place, key: key, process) }
         Thread { service.follow() }.start()
         return service
     }
 
-    private init(_ place: Place, key: String) throws {
+    private init(_ other: ServiceProcess, key: String) {
         self.key = key
-        process = try Program([Self.program, "serve"], environment: place.environment, readsErrors: true)
+        process = other.process
+        base = other.base
+        address = other.address
+        door = nil
+        log = Mutex("")
+    }
+
+    /// The same service as another client sees it, who has a key of its own; the test stops it by the first.
+    func speaking(with key: String) -> ServiceProcess { ServiceProcess(self, key: key) }
+
+    private init(_ place: Place, key: String, _ process: Program) throws {
+        self.key = key
+        self.process = process
         var text = ""
         while !text.contains("listening") {
             let more = process.nextErrors()
             try #require(!more.isEmpty, "the service ended: \(text)")
             text += more
         }
-        base = try #require(text.firstMatch(of: /url=(http:\S+)/)).output.1.description
+        address = try #require(text.firstMatch(of: /url=http:\/\/(\S+)/)).output.1.description
+        let port = UInt16(address.split(separator: ":").last ?? "") ?? 0
+        door = try place.network.map { try NetworkDoor(into: $0, to: port) }
+        base = "http://" + (door.map { "127.0.0.1:\($0.port)" } ?? address)
         log = Mutex(text)
     }
 
@@ -96,9 +124,12 @@ final class ServiceProcess: Sendable {
     static func with(
         allowing rules: [String],
         settings: [String: String] = [:],
+        in network: NetworkNamespace? = nil,
         _ body: (ServiceProcess) async throws -> Void
     ) async throws {
         try await Place.with(allowing: rules, settings: settings) { place in
+            var place = place
+            place.network = network
             let service = try await start(place, key: try await place.run("keys", "create"))
             do { try await body(service) } catch {
                 try await service.stop()
@@ -115,6 +146,11 @@ final class ServiceProcess: Sendable {
 
     /// How much memory it has, in bytes.
     var residentBytes: Int { get throws { try #require(process.residentBytes) } }
+
+    /// Changes how many files and sockets it may have open, up to the limit that it began with.
+    func limitDescriptors(to count: Int) async throws {
+        try await Program.run(["/usr/bin/prlimit", "--pid", "\(process.pid)", "--nofile=\(count):"])
+    }
 
     /// Stops it in an orderly way.
     ///
@@ -148,11 +184,12 @@ final class ServiceProcess: Sendable {
         _ method: HTTPRequest.Method,
         _ path: String,
         body: String? = nil,
-        headers: HTTPFields = [:]
+        headers: HTTPFields = [:],
+        key: String? = nil
     ) async throws -> Answer {
         var request = Request(url: try URLRecord(base + path), method: method)
         request.headerFields = headers
-        request.headerFields[.authorization] = "Bearer \(key)"
+        request.headerFields[.authorization] = headers[.authorization] ?? "Bearer \(key ?? self.key)"
         if let body {
             request.body = .bytes(Array(body.utf8))
             if headers[.contentType] == nil { request.headerFields[.contentType] = "application/json" }
@@ -186,9 +223,13 @@ final class ServiceProcess: Sendable {
     }
 
     /// Submits a job for a URL and waits until it is final.
-    func fetch(_ url: String, request: String = "", more: String = "") async throws -> [String: Any] {
+    ///
+    /// - Parameter key: That of another tenant.
+    func fetch(
+        _ url: String, request: String = "", more: String = "", key: String? = nil
+    ) async throws -> [String: Any] {
         let body = #"{"request": {"url": "\#(url)"\#(request)}\#(more)}"#
-        let answer = try await self.request(.post, "/v1/jobs", body: body, headers: [.prefer: "wait=30"])
+        let answer = try await self.request(.post, "/v1/jobs", body: body, headers: [.prefer: "wait=30"], key: key)
         try #require(answer.status == 201, "\(answer.text)")
         return answer.json
     }

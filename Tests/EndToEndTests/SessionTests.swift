@@ -33,7 +33,8 @@ import Testing
         return try #require(member(answer.json, "id", as: String.self))
     }
 
-    /// SES-1, SES-16, SES-18: the configuration is that of the session, for what the job does not say.
+    // The configuration is that of the session, for what the job does not say.
+    // Proves: SES-1, SES-16, SES-18.
     @Test func `a job goes by its session where it says nothing itself`() async throws {
         let origin = try await Origin.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
@@ -56,7 +57,8 @@ import Testing
         }
     }
 
-    /// SES-19, SES-17: there is no way to change a session; SES-2: the default session is always there.
+    // There is no way to change a session, and the default one is always there.
+    // Proves: SES-19, SES-17, SES-2.
     @Test func `sessions do not change, and the default one stays`() async throws {
         try await ServiceProcess.with(allowing: []) { service in
             let id = try await make(service, "{}")
@@ -69,7 +71,7 @@ import Testing
         }
     }
 
-    /// SES-20.
+    // Proves: SES-20, LIF-2.
     @Test func `a session that finishes lets its job end and refuses new ones`() async throws {
         let gate = Gate()
         let (origin, arrivals) = try gated(gate)
@@ -96,7 +98,8 @@ import Testing
         }
     }
 
-    /// SES-21: on whichever node they run.
+    // On whichever node they run.
+    // Proves: SES-21.
     @Test func `cancelling a session cancels its jobs on other nodes too`() async throws {
         let gate = Gate()
         defer { gate.open() }
@@ -129,7 +132,8 @@ import Testing
         }
     }
 
-    /// LIF-17, SES-22: the last message comes once, after those of the jobs.
+    // The last message comes once, after those of the jobs.
+    // Proves: LIF-17, SES-22.
     @Test func `the end of a session is told last, and once`() async throws {
         let (messages, message) = AsyncStream.makeStream(of: [UInt8].self)
         let receiver = try WireOrigin { connection in
@@ -159,7 +163,8 @@ import Testing
         }
     }
 
-    /// SES-3, CRD-7: neither the database, its files and its log of changes, nor the service's directory and log.
+    // Neither the database, its files and its log of changes, nor the service's directory and log.
+    // Proves: SES-3, CRD-7.
     @Test func `an ephemeral session leaves no trace, and its cookies work`() async throws {
         let marker = "marker-\(UUID().uuidString)"
         let trace = "trace-\(UUID().uuidString)"
@@ -233,7 +238,7 @@ import Testing
         }
     }
 
-    /// SES-21, TSK-8.
+    // Proves: SES-21, TSK-8.
     @Test func `cancelling an ephemeral session cancels its jobs`() async throws {
         let gate = Gate()
         defer { gate.open() }
@@ -250,7 +255,8 @@ import Testing
         }
     }
 
-    /// SES-4, BKG-1, BKG-2, BKG-3, BKG-4, BKG-5, BKG-9: also found again by a service that was started anew.
+    // Also found again by a service that was started anew.
+    // Proves: SES-4, BKG-1, BKG-2, BKG-3, BKG-4, BKG-5, BKG-9, SES-19.
     @Test func `a background session has its rules, and is found again by its identifier`() async throws {
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:8099"]) { place in
             let key = try await place.run("keys", "create")
@@ -295,7 +301,8 @@ import Testing
         }
     }
 
-    /// SES-1, SES-6: log in once, go on a hundred times, each on its own.
+    // Log in once, go on a hundred times, each on its own.
+    // Proves: SES-1, SES-6.
     @Test func `sessions made from a snapshot have its cookies, and go their own ways`() async throws {
         let origin = try await Origin.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service in

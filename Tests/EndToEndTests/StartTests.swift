@@ -18,7 +18,14 @@ import Testing
     }
 
     @Test(arguments: [
-        (["GUARD_ALLOW": "nonsense/99"], "GUARD_ALLOW"), (["LOG_LEVEL": "loud"], "LOG_LEVEL"),
+        (["GUARD_ALLOW": "nonsense/99"], "GUARD_ALLOW"),
+        (["GUARD_ALLOW": "127.0.0.0/8"], "such as 127.0.0.1:8080"), (["GUARD_ALLOW": "127.0.0.1"], "GUARD_ALLOW"),
+        (["GUARD_ALLOW": "localhost"], "A name opens no address"),
+        (["KERBEROS_REALMS": "A.EXAMPLE=10.0.0.5"], "GUARD_ALLOW=10.0.0.5:88"),
+        (["LOG_LEVEL": "loud"], "LOG_LEVEL"),
+        (["SERVER_TRUSTED_PROXIES": "10.0.0.1/8"], "SERVER_TRUSTED_PROXIES: \"10.0.0.1/8\" is not an address"),
+        (["WORKER_CONCURRENCY": "0"], "WORKER_CONCURRENCY: \"0\" is not a whole number from 1 to 100000"),
+        (["DATABASE_MIGRATE": "flase"], "DATABASE_MIGRATE: \"flase\" is not true or false"),
         (["FETCHD_MASTER_KEYS": "1:c2hvcnQ="], "FETCHD_MASTER_KEYS"), (["DATA_DIRECTORY": "x"], "DATA_DIRECTORY"),
     ])
     func `a wrong setting is named`(setting: [String: String], name: String) async throws {
@@ -27,6 +34,15 @@ import Testing
             #expect(end.status == 78)
             #expect(end.errors.contains(name))
             #expect(!end.errors.contains("c2hvcnQ="))
+        }
+    }
+
+    @Test(arguments: ["RETENTION_DAYS", "WEBHOOKS_RETENTION_DAYS"], ["-1", "0", "nan", "inf", "1e-9", "1e9", "ten"])
+    func `a time to keep things for that would keep nothing is refused`(name: String, value: String) async throws {
+        try await ServiceProcess.Place.with(allowing: [], settings: [name: value]) { place in
+            let end = try await ProgramEnd.of(["serve"], place.environment)
+            #expect(end.status == 78)
+            #expect(end.errors.contains("\(name): \"\(value)\" is not a number of days from 0.01 to 36500"))
         }
     }
 

@@ -55,7 +55,8 @@ import Testing
         return (origin, gate, arrivals)
     }
 
-    // TSK-6, TSK-7, TSK-10, R7
+    // R7
+    // Proves: TSK-6, TSK-7.
     @Test(.timeLimit(.minutes(2)))
     func `a job that runs on one node is held and let go from another`() async throws {
         let (origin, gate, arrivals) = try Self.gated()
@@ -78,7 +79,8 @@ import Testing
         }
     }
 
-    // TSK-7, REL-1: the times of a transfer stand still while it is held, that of its job does not.
+    // REL-1: the times of a transfer stand still while it is held, that of its job does not.
+    // Proves: TSK-7.
     @Test(.timeLimit(.minutes(2)))
     func `a job that is held expires all the same`() async throws {
         let (origin, gate, arrivals) = try Self.gated()
@@ -95,6 +97,7 @@ import Testing
     }
 
     // REL-1, R11: what is held stays held, whatever dies.
+    // Proves: TSK-7.
     @Test(.timeLimit(.minutes(2)))
     func `a job stays held when its node is killed, and another one runs it in the end`() async throws {
         let (origin, gate, arrivals) = try Self.gated()
@@ -145,7 +148,7 @@ import Testing
         }
     }
 
-    // TSK-5
+    // Proves: TSK-5.
     @Test(arguments: ["", "ephemeral"])
     func `a job may start held`(kind: String) async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
@@ -163,7 +166,7 @@ import Testing
         }
     }
 
-    // DLD-14, DLD-16
+    // Proves: DLD-14, DLD-16, TSK-10.
     @Test(.timeLimit(.minutes(2)))
     func `a held download goes on from its bytes after a restart`() async throws {
         let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)

@@ -52,6 +52,7 @@ import Testing
     ]
 
     // R30: each limit is one of its own, and the phases that were come through are told with their times.
+    // Proves: URL-5, SES-9.
     @Test(arguments: halts) func `each phase has its limit, and is told of`(_ halt: Halt) async throws {
         let origin = try WireOrigin(halt.serve)
         let others = ["connect", "timeoutIntervalForRequest", "timeoutIntervalForResource"].filter { $0 != halt.limit }

@@ -6,7 +6,8 @@ import Testing
 
 /// Bodies that jobs send, through a running service.
 @Suite struct UploadTests {
-    /// TSK-4, UPL-1, UPL-3: an uploaded blob is sent with its length and type.
+    // An uploaded blob is sent with its length and type.
+    // Proves: TSK-4, UPL-1, UPL-3, SES-25, TSK-1.
     @Test func `a blob is sent as it was uploaded`() async throws {
         let origin = try await Origin.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
@@ -26,7 +27,8 @@ import Testing
         }
     }
 
-    /// UPL-7, UPL-11: the blob is sent again to where a 307 leads, without asking anyone.
+    // The blob is sent again to where a 307 leads, without asking anyone.
+    // Proves: UPL-7, UPL-11.
     @Test func `a blob is repeated after a redirect`() async throws {
         let origin = try await Origin.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
@@ -41,7 +43,7 @@ import Testing
         }
     }
 
-    /// BEY-29, UPL-1.
+    // Proves: BEY-29, UPL-1.
     @Test func `a form with files is sent as multipart`() async throws {
         let origin = try await Origin.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service in

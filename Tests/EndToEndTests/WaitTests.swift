@@ -1,4 +1,3 @@
-import FetchJobs
 import Foundation
 import HTTPTypes
 import TestSupport

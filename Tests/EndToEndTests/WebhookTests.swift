@@ -8,6 +8,7 @@ import Testing
 /// SEC-35, SEC-36: events reach their receiver, signed, at least once.
 @Suite struct WebhookTests {
     // R54: to the endpoint that the job names.
+    // Proves: CON-6.
     @Test func `a finished job is announced with a signature that verifies`() async throws {
         let origin = try await Origin.nginx(files: ["a": Data("x".utf8)])
         let receiver = try WebhookReceiver()
@@ -49,6 +50,53 @@ import Testing
         }
     }
 
+    // R58: five that answer late, and many more that never do.
+    @Test(arguments: [5, 40])
+    func `receivers that hold their messages hold up no other endpoint, their own tenant's or another's`(
+        count: Int
+    ) async throws {
+        let isOver = Gate()
+        defer { isOver.open() }
+        let holding = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                let length = head.firstMatch(of: /(?i)content-length: (\d+)/).flatMap { Int($0.output.1) } ?? 0
+                _ = try connection.receive(length)
+                try isOver.wait()
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            }
+        }
+        let (own, other) = (try WebhookReceiver(), try WebhookReceiver())
+        let rules = [own.rule, other.rule, "127.0.0.1:\(holding.port)"]
+        try await ServiceProcess.Place.with(allowing: rules) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let tenant = service.speaking(with: try await place.run("keys", "create", "--tenant", "other"))
+            var lines = ""
+            for number in 0..<count {
+                let answer = try await service.request(
+                    .post, "/v1/webhooks/endpoints", body: #"{"url": "\#(holding.url("/\(number)"))"}"#)
+                let id = try #require(member(answer.json, "id", as: String.self))
+                lines += String(
+                    repeating: #"{"request": "data:,x", "webhook": {"endpoint": "\#(id)"}}"# + "\n", count: 10)
+            }
+            let batch = try await service.request(
+                .post, "/v1/jobs/batch", body: lines, headers: [.contentType: "application/x-ndjson"])
+            #expect(batch.status == 200, "\(batch.text)")
+            try await until { holding.connections.count >= min(count * 8, 100) }
+            for (service, receiver) in [(service, own), (tenant, other)] {
+                let (endpoint, _) = try await receiver.endpoint(of: service)
+                for _ in 0..<5 {
+                    _ = try await service.fetch("data:,x", more: receiver.announcing(endpoint))
+                    _ = try await receiver.next()
+                }
+            }
+            // None of those that were held had to end first.
+            #expect(holding.connections.count { $0.isOver } == 0)
+            isOver.open()
+            #expect(try await service.stop() == 0)
+        }
+    }
+
+    // Proves: LIF-13, DLG-9.
     @Test func `every attempt is kept, and what failed is sent again under its id`() async throws {
         let origin = try await Origin.nginx(files: ["a": Data("x".utf8)])
         let receiver = try WebhookReceiver(answers: [

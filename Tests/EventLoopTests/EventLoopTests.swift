@@ -32,6 +32,12 @@ private actor Resident {
 
     private func stay() async {}
 
+    /// Holds up the loop, at work or asleep.
+    func hold(_ duration: Duration, working: Bool) {
+        let end = MonotonicTime.now.advanced(by: duration)
+        while MonotonicTime.now < end { if !working { usleep(1000) } }
+    }
+
     func timersFiredInOrder() async -> [Int] {
         let order = Mutex<[Int]>([])
         let now = MonotonicTime.now
@@ -72,6 +78,24 @@ private final class Reader: DescriptorHandler {
 }
 
 @Suite struct EventLoopTests {
+    @Test func `long turns are told of, and how much of them was work`() async {
+        let loop = EventLoop(name: "stalls")
+        let stalls = Mutex<[LoopStall]>([])
+        loop.observeStalls { stall in stalls.withLock { $0.append(stall) } }
+        let resident = Resident(loop)
+        await resident.hold(.milliseconds(1), working: true)
+        await resident.hold(.milliseconds(200), working: true)
+        _ = await resident.elapsed(after: .milliseconds(1))
+        await resident.hold(.milliseconds(200), working: false)
+        _ = await resident.elapsed(after: .milliseconds(1))
+        loop.stop()
+        let long = stalls.withLock { $0.filter { $0.elapsed >= .milliseconds(200) } }
+        #expect(long.count == 2)
+        // The machine may give the processor to others for some of it, but never more of it than there is.
+        #expect(long.first.map { $0.worked > .milliseconds(20) && $0.worked <= $0.elapsed } == true)
+        #expect(long.last.map { $0.worked < .milliseconds(100) } == true)
+    }
+
     @Test func `an actor on the loop runs on its thread, others do not`() async {
         let loop = EventLoop(name: "test")
         defer { loop.stop() }

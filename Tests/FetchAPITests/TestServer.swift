@@ -87,10 +87,12 @@ struct TestServer {
     /// The test is given the port and what stops the server before the test is over.
     func listen<Value: Sendable>(
         connection: ConnectionGuard.Limits = ConnectionGuard.Limits(),
+        configure: (inout Server.Configuration) -> Void = { _ in },
         _ body: @Sendable (_ port: Int, _ stop: @Sendable () async -> Void) async throws -> Value
     ) async throws -> Value {
         var configuration = configuration
         configuration.connection = connection
+        configure(&configuration)
         let (ports, told) = AsyncStream<Int>.makeStream()
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let server = Server(configuration: configuration, ports: self.ports, logger: logger) { told.yield($0) }

@@ -74,12 +74,17 @@ package final class MemoryKeyStore: KeyStore {
 package final class MemoryReadiness: Readiness {
     private let current = Mutex<[String]>([])
     private let isWorking = Mutex(true)
+    private let load = Mutex<Overload?>(nil)
 
     package init() {}
 
     package func set(_ obstacles: [String]) { current.withLock { $0 = obstacles } }
 
     package func setWorker(lives: Bool) { isWorking.withLock { $0 = lives } }
+
+    package func set(_ overload: Overload?) { load.withLock { $0 = overload } }
+
+    package var overload: Overload? { load.withLock(\.self) }
 
     package var hasLiveWorker: Bool { isWorking.withLock { $0 } }
 

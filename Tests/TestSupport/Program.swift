@@ -22,7 +22,8 @@ package final class Program: Sendable {
         guard status == 0 else { throw Failed(description: "\(command.joined(separator: " ")): \(errors)") }
     }
 
-    private let pid: Int32
+    /// Its number, as long as it runs.
+    package let pid: Int32
     private let standardError: Int32?
     private let standardOutput: Int32?
     private let standardInput: Int32?

@@ -17,7 +17,7 @@ package final class WireConnection: Sendable {
         var isOver = false
     }
 
-    private let descriptor: Int32
+    let descriptor: Int32
     private let state = Mutex(State())
 
     init(_ descriptor: Int32) {
@@ -112,7 +112,8 @@ package final class WireConnection: Sendable {
         }
     }
 
-    private func receiveLine() throws -> String {
+    /// Takes a line without its end.
+    package func receiveLine() throws -> String {
         var line: [UInt8] = []
         while case let byte = try receive(1)[0], byte != 0x0A { line.append(byte) }
         return String(decoding: line.dropLast(), as: UTF8.self)

@@ -24,10 +24,14 @@ package final class WireOrigin: Sendable {
 
     /// Takes a port and starts to listen.
     ///
-    /// - Parameter isOpen: False leaves connections refused until ``open()``.
-    package init(isOpen: Bool = true, _ serve: @escaping @Sendable (WireConnection) throws -> Void) throws {
+    /// - Parameters:
+    ///   - isOpen: False leaves connections refused until ``open()``.
+    ///   - anywhere: Whether it listens at every address of this machine.
+    package init(
+        isOpen: Bool = true, anywhere: Bool = false, _ serve: @escaping @Sendable (WireConnection) throws -> Void
+    ) throws {
         self.serve = serve
-        (listener, port) = try Self.bound()
+        (listener, port) = try Self.bound(anywhere)
         if isOpen { try open() }
     }
 
@@ -84,11 +88,11 @@ package final class WireOrigin: Sendable {
         }
     }
 
-    private static func bound() throws -> (Int32, UInt16) {
+    static func bound(_ anywhere: Bool = false) throws -> (Int32, UInt16) {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        address.sin_addr.s_addr = UInt32(anywhere ? 0 : 0x7F00_0001).bigEndian
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let status = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in

@@ -13,7 +13,10 @@ def content(path):
 
 
 class CountingOrigin(ThreadedOrigin):
-    """`/job/N` is answered after a delay, `/job/N/large` with a body of its own; `/webhook` takes events."""
+    """`/job/N` is answered after a delay, `/job/N/large` with a body of its own; `/webhook` takes events.
+
+    What is not of a trial's jobs (`/storm`, `/webhook/storm`) is answered, and not counted.
+    """
 
     def __init__(self, delay_seconds):
         self.delay_seconds = delay_seconds
@@ -40,7 +43,7 @@ class CountingOrigin(ThreadedOrigin):
             event = json.loads(body)
             if event.get("type") == "job.finished":
                 self.finished_events[event["data"]["job"]["id"]] += 1
-        else:
+        elif path.startswith("/job/"):
             self.requests[path] += 1
             self.in_flight += 1
             try:

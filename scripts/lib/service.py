@@ -74,6 +74,14 @@ class Service:
         printed = run([self.binary, "keys", "create", *self.storage, *arguments], env=self.environment)
         return re.search(r"\bfk_\S+", printed)[0]
 
+    def doctor(self, patience=5):
+        """What `fetchd doctor` finds broken, line by line."""
+        command = [self.binary, "doctor", "--patience", str(patience), *self.storage]
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
+        if done.returncode not in (0, 1):
+            raise Failed(f"fetchd doctor has exited with {done.returncode}: {done.stderr}")
+        return done.stdout.splitlines() if done.returncode else []
+
     def submit_lines(self, key, specs):
         """A batch of jobs, one document a line."""
         lines = "".join(json.dumps(spec) + "\n" for spec in specs).encode()

@@ -62,6 +62,10 @@ static inline CURLcode ccurl_set_open_socket_function(CURL *handle, curl_opensoc
     return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, function);
 }
 
+static inline CURLcode ccurl_set_close_socket_function(CURL *handle, curl_closesocket_callback function) {
+    return curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, function);
+}
+
 static inline CURLcode ccurl_set_prerequest_function(CURL *handle, curl_prereq_callback function) {
     return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, function);
 }

@@ -12,11 +12,17 @@ struct Call: Sendable {
     let parameter: String
     let logger: Logger
     let channel: any Channel
+    /// Nil where there is no network.
+    let connection: Connection?
 
     var headers: HTTPFields { request.headers }
 
-    /// Where the connection comes from; the address of a proxy, when there is one.
-    var remoteAddress: String { channel.remoteAddress?.ipAddress ?? "local" }
+    /// Where the call comes from, as far as a proxy in between is believed; nil when its connection has no address.
+    func client(through proxies: TrustedProxies) -> ClientNetwork? {
+        proxies.client(
+            of: channel.remoteAddress?.ipAddress, forwarded: headers[values: .forwarded],
+            forwardedFor: headers[values: .xForwardedFor])
+    }
 
     /// The query, which may have these parameters and no others.
     func query(allowing names: Set<String> = []) throws -> Query {

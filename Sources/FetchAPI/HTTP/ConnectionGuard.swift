@@ -16,15 +16,22 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundOut = HTTPResponsePart
 
     struct Limits: Sendable {
-        /// From the start of a connection to the end of its first header.
+        /// From the start of a connection, or the first byte of a later request, to the end of the header.
         var head: TimeAmount = .seconds(10)
         /// Between two pieces of a body.
         var body: TimeAmount = .seconds(30)
+        /// How long a client may take none of an answer.
+        var stall: TimeAmount = .seconds(60)
         /// How long a client that sends what nobody will read is given to take the answer.
         var linger: TimeAmount = .seconds(2)
     }
 
     private let limits: Limits
+    private let connections: OpenConnections
+    /// What others know of it; nil while it is not open.
+    private(set) var connection: Connection?
+    /// More than the server's health may be asked for.
+    private var isRegular = true
     /// Why reading ended, when it did.
     private var refusal: ProblemCode?
     private var hasRequest = false
@@ -33,28 +40,67 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     /// We are ready for more; while we are not, the silence is ours and not the client's.
     private var awaitsBytes = false
     private var timer: Scheduled<Void>?
+    /// Since when bytes of a head are here that is not whole.
+    private var headBegan: NIODeadline?
+    private var hasReadPart = false
+    private var stall: Scheduled<Void>?
     private var dropsBody = false
     private var closesAfterEnd = false
 
-    init(limits: Limits) { self.limits = limits }
+    init(limits: Limits, connections: OpenConnections = OpenConnections()) {
+        self.limits = limits
+        self.connections = connections
+    }
 
     func handlerAdded(context: ChannelHandlerContext) {
+        if context.channel.isActive { begin(context) }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        begin(context)
+        context.fireChannelActive()
+    }
+
+    private func begin(_ context: ChannelHandlerContext) {
+        guard connection == nil else { return }
+        guard let (connection, isRegular) = connections.open(context.channel) else {
+            return context.close(promise: nil)
+        }
+        self.connection = connection
+        self.isRegular = isRegular
         lastRead = context.eventLoop.now
         schedule(in: limits.head, context)
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { timer?.cancel() }
+    func handlerRemoved(context: ChannelHandlerContext) { isOver() }
 
     func channelInactive(context: ChannelHandlerContext) {
-        timer?.cancel()
+        isOver()
         context.fireChannelInactive()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .inputClosed? = event as? ChannelEvent { connection?.leave() }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    private func isOver() {
+        timer?.cancel()
+        stall?.cancel()
+        if let connection { connections.remove(connection) }
+        connection = nil
     }
 
     // MARK: Reading
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard refusal == nil else { return }
+        hasReadPart = true
         switch unwrapInboundIn(data) {
         case .head(let head):
+            headBegan = nil
+            guard mayAsk(for: head.path) else { return refuse(.tooManyConnections, context) }
+            connection?.begin()
             hasRequest = true
             isReadingBody = true
             if head.headerFields[.expect]?.lowercased() == "100-continue" {
@@ -66,6 +112,14 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelRead(data)
     }
 
+    /// Whoever watches the server is answered when nobody else is.
+    private static let health: Set<Substring> = ["/healthz", "/readyz", "/metrics"]
+
+    private func mayAsk(for path: String?) -> Bool {
+        if let connection, !isRegular { isRegular = connections.makeRegular(connection) }
+        return isRegular || Self.health.contains(path?.prefix { $0 != "?" } ?? "")
+    }
+
     func read(context: ChannelHandlerContext) {
         if !awaitsBytes { lastRead = context.eventLoop.now }
         awaitsBytes = true
@@ -75,7 +129,15 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     func channelReadComplete(context: ChannelHandlerContext) {
         lastRead = context.eventLoop.now
         awaitsBytes = false
-        if isReadingBody, timer == nil { schedule(in: limits.body, context) }
+        if isReadingBody {
+            if timer == nil { schedule(in: limits.body, context) }
+        } else if hasRequest, !hasReadPart, headBegan == nil, refusal == nil {
+            // Bytes have come that are no part yet: a head begins.
+            headBegan = context.eventLoop.now
+            timer?.cancel()
+            schedule(in: limits.head, context)
+        }
+        hasReadPart = false
         context.fireChannelReadComplete()
     }
 
@@ -98,8 +160,9 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func check(_ context: ChannelHandlerContext) {
-        guard isReadingBody || !hasRequest else { return }
         let now = context.eventLoop.now
+        if let headBegan, now >= headBegan + limits.head { return refuse(.requestTimeout, context) }
+        guard isReadingBody || !hasRequest else { return }
         let due = (hasRequest && !awaitsBytes ? now : lastRead) + limits.body
         if !hasRequest || now >= due {
             refuse(.requestTimeout, context)
@@ -128,14 +191,25 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         case .end:
             dropsBody = false
             context.write(data, promise: promise)
+            if let connection, hasRequest { connections.end(connection) }
             if closesAfterEnd { close(context) }
         }
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        stall?.cancel()
+        stall = nil
+        if !context.channel.isWritable {
+            stall = context.eventLoop.assumeIsolated().scheduleTask(in: limits.stall) { context.close(promise: nil) }
+        }
+        context.fireChannelWritabilityChanged()
     }
 
     private func write(_ problem: Problem, _ context: ChannelHandlerContext) {
         let id = RequestID().text
         var head = HTTPResponse(status: problem.code.status)
         head.headerFields = [.requestID: id, .connection: "close", .contentType: Problem.contentType]
+        if problem.code == .tooManyConnections { head.headerFields[.retryAfter] = "1" }
         let body = ByteBuffer(bytes: JSONWriter.object { problem.write(&$0, requestID: id) })
         head.headerFields[.contentLength] = String(body.readableBytes)
         context.write(wrapOutboundOut(.head(head)), promise: nil)

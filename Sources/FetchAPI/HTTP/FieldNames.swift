@@ -20,6 +20,8 @@ extension HTTPField.Name {
     static let traceparent = Self(constant: "traceparent")
     static let referrerPolicy = Self(constant: "Referrer-Policy")
     static let crossOriginOpenerPolicy = Self(constant: "Cross-Origin-Opener-Policy")
+    static let forwarded = Self(constant: "Forwarded")
+    static let xForwardedFor = Self(constant: "X-Forwarded-For")
     static let secFetchSite = Self(constant: "Sec-Fetch-Site")
 
     /// A name that is known when we compile.

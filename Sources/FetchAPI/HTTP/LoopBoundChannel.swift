@@ -15,7 +15,10 @@ struct LoopBoundChannel: ServerChildChannel {
 
     func handle(value: HTTP1Channel.Value, logger: Logger) async {
         await withTaskExecutorPreference(LoopExecutor(value.channel.eventLoop)) {
-            await base.handle(value: value, logger: logger)
+            let guarding = try? value.channel.pipeline.syncOperations.handler(type: ConnectionGuard.self)
+            await Connection.$current.withValue(guarding?.connection) {
+                await base.handle(value: value, logger: logger)
+            }
         }
     }
 }

@@ -2,6 +2,9 @@ import FetchJobs
 
 /// The parameters of a request's query, each there once.
 struct Query: Sendable {
+    /// No route knows so many, and they are looked for one by one.
+    private static let maximumCount = 100
+
     private var items: [(name: String, value: String)] = []
 
     init() {}
@@ -14,6 +17,9 @@ struct Query: Sendable {
                 throw Problem(.invalidParameter, "The query is not percent-encoded UTF-8.")
             }
             guard self[name] == nil else { throw Problem(parameter: name, "is there twice") }
+            guard items.count < Self.maximumCount else {
+                throw Problem(.invalidParameter, "The query has more than \(Self.maximumCount) parameters.")
+            }
             items.append((name, value))
         }
     }

@@ -22,6 +22,8 @@ struct Responder: HTTPResponder {
 
     let table: RouteTable
     let authenticator: Authenticator
+    let connections: OpenConnections
+    let readiness: any Readiness
     let counts: RequestCounts
 
     func respond(to request: Request, context: ConnectionContext) async throws -> Response {
@@ -33,7 +35,8 @@ struct Responder: HTTPResponder {
             id: id,
             parameter: match?.parameter ?? "",
             logger: context.logger,
-            channel: context.channel
+            channel: context.channel,
+            connection: Connection.current
         )
         var response: Response
         do {
@@ -66,7 +69,11 @@ struct Responder: HTTPResponder {
         }
         switch route.handler {
         case .open(let handler): return try await handler(call)
-        case .tenant(let handler): return try await handler(call, try await authenticator.tenant(of: call))
+        case .tenant(let handler):
+            let tenant = try await authenticator.tenant(of: call)
+            if let connection = call.connection { try connections.begin(connection, for: tenant) }
+            if route.takesWork, let overload = readiness.overload { throw Problem(overload) }
+            return try await handler(call, tenant)
         case .admin(let handler):
             try await authenticator.requireAdmin(call)
             return try await handler(call)

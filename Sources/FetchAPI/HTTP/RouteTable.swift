@@ -17,6 +17,15 @@ struct Route: Sendable {
     /// As `openapi.yaml` writes it, with at most one parameter: `/v1/jobs/{id}`.
     let path: String
     let handler: Handler
+    /// It gives the node work that it had not, or bytes to keep.
+    private(set) var takesWork = false
+
+    /// The same route, refused while the node can take no more.
+    func takingWork() -> Route {
+        var route = self
+        route.takesWork = true
+        return route
+    }
 
     init(_ method: HTTPRequest.Method, _ path: String, _ handler: @escaping @Sendable (Call) async throws -> Response) {
         self.method = method

@@ -5,24 +5,23 @@ import Synchronization
 
 /// Tells whom a request speaks for.
 ///
-/// What the store said of a key is believed for ``lifetime``, so that a revocation counts within that time everywhere
-/// (SEC-40). Only digests of tokens are kept.
+/// A key that is right always passes: limits are for those who fail. What the store said of a key is believed for
+/// ``lifetime``, so that a revocation counts within that time everywhere (SEC-40). Only digests of tokens are kept.
 final class Authenticator: Sendable {
     static let lifetime = Duration.seconds(5)
     static let maximumEntries = 10_000
 
-    private struct Entry {
-        let key: APIKey
-        let askedAt: ContinuousClock.Instant
-    }
-
     private let store: any KeyStore
     private let limiter: FailureLimiter
-    private let known = Mutex<[SHA256.Digest: Entry]>([:])
+    private let proxies: TrustedProxies
+    private let known = Mutex(Recent<APIKey>(lifetime: lifetime, capacity: maximumEntries))
+    /// Apart from those that are right, which nobody who has none can push out.
+    private let refused = Mutex(Recent<Void>(lifetime: lifetime, capacity: maximumEntries))
 
-    init(store: any KeyStore, limiter: FailureLimiter) {
+    init(store: any KeyStore, limiter: FailureLimiter, proxies: TrustedProxies = TrustedProxies()) {
         self.store = store
         self.limiter = limiter
+        self.proxies = proxies
     }
 
     /// The tenant that a request's bearer token speaks for.
@@ -42,29 +41,34 @@ final class Authenticator: Sendable {
 
     /// The key that a token proves.
     ///
-    /// - Throws: ``Problem`` `unauthorized`, the same whatever is wrong; `tooManyFailures` for an address that failed
-    ///   too often, except with tokens that were right a short while ago.
+    /// - Throws: ``Problem`` `unauthorized`, the same whatever is wrong; `tooManyFailures` when it is wrong and the
+    ///   client failed too often before.
     func key(of text: some StringProtocol, from call: Call) async throws -> APIKey {
         let now = ContinuousClock.now
         let digest = SHA256.hash(data: Array(text.utf8.prefix(256)))
-        let entry = known.withLock { $0[digest] }
-        if let entry, now - entry.askedAt < Self.lifetime { return entry.key }
-        if entry == nil, let wait = limiter.wait(for: call.remoteAddress, now: now) {
-            throw Problem(.tooManyFailures)
-                .limited(
-                    by: "failures", quota: limiter.limit,
-                    window: Int(FailureLimiter.window.components.seconds), retryingAfter: wait)
+        if let key = known.withLock({ $0[digest, now] }) { return key }
+        // What is no token, or was none of ours a moment ago, costs no look into the store.
+        guard let token = APIKeyToken(text), refused.withLock({ $0[digest, now] }) == nil else {
+            throw failure(of: call, now)
         }
-        guard let token = APIKeyToken(text), let key = try await store.authenticate(token) else {
-            known.withLock { _ = $0.removeValue(forKey: digest) }
-            limiter.fail(call.remoteAddress, now: now)
-            throw Self.unauthorized
+        guard let key = try await store.authenticate(token) else {
+            known.withLock { $0.forget(digest) }
+            refused.withLock { $0.note(digest, (), now) }
+            throw failure(of: call, now)
         }
-        known.withLock { known in
-            if known.count >= Self.maximumEntries { known.removeAll() }
-            known[digest] = Entry(key: key, askedAt: now)
-        }
+        known.withLock { $0.note(digest, key, now) }
         return key
+    }
+
+    private func failure(of call: Call, _ now: ContinuousClock.Instant) -> Problem {
+        let client = call.client(through: proxies)
+        guard let wait = limiter.wait(for: client, now: now) else {
+            limiter.fail(client, now: now)
+            return Self.unauthorized
+        }
+        return Problem(.tooManyFailures).limited(
+            by: "failures", quota: limiter.limit, window: Int(FailureLimiter.window.components.seconds),
+            retryingAfter: wait)
     }
 
     private static let unauthorized: Problem = {
@@ -72,4 +76,28 @@ final class Authenticator: Sendable {
         problem.headers[.wwwAuthenticate] = "Bearer realm=\"fetchd\""
         return problem
     }()
+}
+
+/// What was found out a short while ago, by the digest of a token; so many entries and no more.
+private struct Recent<Value> {
+    private var entries: [SHA256.Digest: (value: Value, since: ContinuousClock.Instant)] = [:]
+    let lifetime: Duration
+    let capacity: Int
+
+    init(lifetime: Duration, capacity: Int) {
+        self.lifetime = lifetime
+        self.capacity = capacity
+    }
+
+    subscript(digest: SHA256.Digest, now: ContinuousClock.Instant) -> Value? {
+        entries[digest].flatMap { now - $0.since < lifetime ? $0.value : nil }
+    }
+
+    mutating func note(_ digest: SHA256.Digest, _ value: Value, _ now: ContinuousClock.Instant) {
+        if entries.count >= capacity { entries = entries.filter { now - $0.value.since < lifetime } }
+        if entries.count >= capacity { entries.removeAll() }
+        entries[digest] = (value, now)
+    }
+
+    mutating func forget(_ digest: SHA256.Digest) { entries[digest] = nil }
 }

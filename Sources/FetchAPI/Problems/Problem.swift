@@ -51,6 +51,8 @@ struct Problem: Error, Sendable {
         case let problem as Problem: self = problem
         case let input as InvalidInput: self.init(input)
         case let failure as JSONParser.Failure: self.init(failure)
+        case is KeyReading.Busy:
+            self = Problem(.notReady, "Too many encrypted keys of yours wait to be read.").retrying(after: 2)
         case let error as StoreError:
             switch error.code {
             case .unavailable: self = .unavailable
@@ -64,6 +66,15 @@ struct Problem: Error, Sendable {
     }
 
     static let unavailable = Problem(.databaseUnavailable, "Try again shortly.").retrying(after: 1)
+
+    /// What a client is told whose work is refused.
+    init(_ overload: Overload) {
+        switch overload {
+        case .storageFull: self = Problem(.storageFull, "The disk of the node is nearly full.").retrying(after: 30)
+        case .memoryLow: self = Problem(.overloaded, "The node has little memory left.").retrying(after: 5)
+        case .memoryExhausted: self = Problem(.notReady, "The node has no memory left for more.").retrying(after: 10)
+        }
+    }
 
     func retrying(after seconds: Int) -> Problem {
         var problem = self

@@ -11,8 +11,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
     case misdirectedRequest
     case preconditionFailed, contentTooLarge, uriTooLong, unsupportedMediaType, rangeNotSatisfiable, expectationFailed
     case invalidInput, idempotencyKeyReused, digestMismatch
-    case tooManyFailures, queueFull, sessionFull, tooManySessions, headersTooLarge
-    case internalError, databaseUnavailable, notReady, nodeUnreachable, storageFull
+    case tooManyFailures, tooManyCalls, overloaded, queueFull, sessionFull, tooManySessions, headersTooLarge
+    case internalError, databaseUnavailable, notReady, nodeUnreachable, storageFull, tooManyConnections
 
     var status: HTTPResponse.Status {
         switch self {
@@ -34,10 +34,10 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .rangeNotSatisfiable: .rangeNotSatisfiable
         case .expectationFailed: .expectationFailed
         case .invalidInput, .idempotencyKeyReused: .unprocessableContent
-        case .tooManyFailures, .queueFull, .sessionFull, .tooManySessions: .tooManyRequests
+        case .tooManyFailures, .tooManyCalls, .overloaded, .queueFull, .sessionFull, .tooManySessions: .tooManyRequests
         case .headersTooLarge: .requestHeaderFieldsTooLarge
         case .internalError: .internalServerError
-        case .databaseUnavailable, .notReady, .nodeUnreachable: .serviceUnavailable
+        case .databaseUnavailable, .notReady, .nodeUnreachable, .tooManyConnections: .serviceUnavailable
         case .storageFull: .init(code: 507, reasonPhrase: "Insufficient Storage")
         }
     }
@@ -79,6 +79,9 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .idempotencyKeyReused: "The idempotency key was used for another request"
         case .digestMismatch: "The body is not what its digest says"
         case .tooManyFailures: "Too many requests without a valid key"
+        case .tooManyCalls: "The tenant has as many calls being answered as it may"
+        case .overloaded: "The node has as much to do as it can"
+        case .tooManyConnections: "The node has no place for the connection"
         case .queueFull: "The tenant has as many jobs waiting as it may"
         case .sessionFull: "The session has as many jobs as fit into memory"
         case .tooManySessions: "The node has as many ephemeral sessions as fit into memory"
@@ -153,7 +156,14 @@ enum ProblemCode: String, Sendable, CaseIterable {
             "A key stands for one request for 24 hours. Use a new key for a new request, or send the first one again unchanged."
         case .digestMismatch:
             "The bytes changed on their way, or the digest is of others. Nothing was stored; send the body again."
-        case .tooManyFailures: "Wait as long as Retry-After says and correct the key."
+        case .tooManyFailures:
+            "Correct the key. A valid one is taken at any time; for wrong ones, wait as long as Retry-After says."
+        case .tooManyCalls:
+            "Wait until some are answered: those that wait for jobs, follow events or bodies, or send bodies take longest. The operator sets how many there may be (SERVER_MAXIMUM_CALLS_PER_TENANT)."
+        case .overloaded:
+            "The work was not taken. Submit it again after Retry-After, or to another node; what was taken before goes on."
+        case .tooManyConnections:
+            "Too many connections are open, from your address or in all, and none of them is idle. Close some, or try again after Retry-After. The operator sets how many there may be (SERVER_MAXIMUM_CONNECTIONS, SERVER_MAXIMUM_CONNECTIONS_PER_ADDRESS)."
         case .queueFull:
             "The job was not stored. Submit it again after Retry-After, or when jobs that wait have started; GET /v1/queue tells how many there are. The operator sets how many there may be."
         case .sessionFull: "Wait until a job of the session has ended, or use another session."

@@ -22,7 +22,7 @@ struct BatchRoute: Sendable {
     let warnings: Warnings
     let submitted: Counter
 
-    var routes: [Route] { [Route(.post, "/v1/jobs/batch", tenant: submit)] }
+    var routes: [Route] { [Route(.post, "/v1/jobs/batch", tenant: submit).takingWork()] }
 
     private func submit(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
@@ -163,7 +163,8 @@ struct Batch {
 
     private func read(_ text: ByteBuffer) async throws -> Line {
         do {
-            let line = try BatchLine(json: JSONParser.parse(text.readableBytesView))
+            let json = try JSONParser.parse(text.readableBytesView)
+            let line = try await KeyReading.shared.read(json, of: tenant, BatchLine.init(json:))
             let spec = line.spec
             try await route.endpoints.require(spec.webhook?.endpoint, of: tenant)
             try await route.groups.require(spec.group, of: tenant)

@@ -20,7 +20,8 @@ struct BlobRoutes: Sendable {
                         return try await uploads.create(call, tenant, isComplete: isComplete)
                     }
                     return try await create(call, tenant)
-                }),
+                }
+            ).takingWork(),
             Route(.get, "/v1/blobs/{id}", tenant: read),
             Route(.head, "/v1/blobs/{id}", tenant: read),
             Route(.delete, "/v1/blobs/{id}", tenant: delete),

@@ -50,15 +50,20 @@ struct BodyRoute: Sendable {
         var headers = Representation.headers(type: body.contentType, filename: body.filename)
         headers[.cacheControl] = "no-store"
         guard call.request.method != .head else { return Response(status: .ok, headers: headers) }
+        // Hearing of a client that leaves takes reading on behind the request: no other can follow it.
+        headers[.connection] = "close"
         let file = try await body.open()
+        let request = call.request.body
         let content = ResponseBody { writer in
             var offset: Int64 = 0
-            for await _ in job.changes().cancelOnGracefulShutdown() {
-                let count = job.bodyState.count
-                while offset < count {
-                    let bytes = try await file.read(from: offset, upTo: min(count - offset, 256 * 1024))
-                    offset += Int64(bytes.count)
-                    try await writer.write(ByteBuffer(bytes: bytes))
+            try await request.consumeWithCancellationOnInboundClose { _ in
+                for await _ in job.changes().cancelOnGracefulShutdown() {
+                    let count = job.bodyState.count
+                    while offset < count {
+                        let bytes = try await file.read(from: offset, upTo: min(count - offset, 256 * 1024))
+                        offset += Int64(bytes.count)
+                        try await writer.write(ByteBuffer(bytes: bytes))
+                    }
                 }
             }
             let (count, isComplete, _) = job.bodyState

@@ -39,7 +39,11 @@ enum OpaqueText {
             .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
     }
 
+    /// The longest that is read: the key of a flow is the longest text in one.
+    private static let maximumLength = 4096
+
     static func read(_ opaque: String) -> String? {
+        guard opaque.utf8.count <= maximumLength else { return nil }
         let base64 = opaque.replacing("-", with: "+").replacing("_", with: "/")
         let padding = String(repeating: "=", count: (4 - base64.utf8.count % 4) % 4)
         return Data(base64Encoded: base64 + padding).flatMap { String(validating: $0, as: UTF8.self) }

@@ -15,8 +15,10 @@ struct FinalJobs: Sendable {
     let jobs: any JobStore
     let finished: FinishedJobs
 
-    /// - Parameter seconds: How long to wait for the job to become final; nil not to wait.
-    func submit(_ job: NewJob, waiting seconds: Int?) async throws -> Submission {
+    /// - Parameters:
+    ///   - seconds: How long to wait for the job to become final; nil not to wait.
+    ///   - client: Who waits; the wait ends when it leaves.
+    func submit(_ job: NewJob, waiting seconds: Int?, for client: Connection? = nil) async throws -> Submission {
         let deadline = seconds.map { ContinuousClock.now + .seconds($0) }
         // Before it is stored, so that an end that comes at once is not missed.
         let wait = deadline.map { _ in finished.wait(for: job.id) }
@@ -29,13 +31,14 @@ struct FinalJobs: Sendable {
             return Submission(enqueued: enqueued, job: nil)
         case .accepted:
             guard let deadline, let wait else { return Submission(enqueued: enqueued, job: nil) }
-            return Submission(enqueued: enqueued, job: try await end(wait, of: job.tenant, until: deadline))
+            let final = try await end(wait, of: job.tenant, until: deadline, for: client)
+            return Submission(enqueued: enqueued, job: final)
         case .replayed(let id):
             let first = finished.wait(for: id)
             defer { finished.end(first) }
             var known = try await jobs.job(id, of: job.tenant)
             if let deadline, known?.state.isFinal == false {
-                known = try await end(first, of: job.tenant, until: deadline) ?? known
+                known = try await end(first, of: job.tenant, until: deadline, for: client) ?? known
             }
             return Submission(enqueued: enqueued, job: known)
         }
@@ -43,10 +46,12 @@ struct FinalJobs: Sendable {
 
     /// The job when it is final or time is up; nil when it was not looked at.
     private func end(
-        _ wait: JobWait, of tenant: Tenant.ID, until deadline: ContinuousClock.Instant
+        _ wait: JobWait, of tenant: Tenant.ID, until deadline: ContinuousClock.Instant, for client: Connection?
     ) async throws -> Job? {
+        let leaving = client?.onLeave { wait.wake() }
+        defer { if let leaving { client?.forget(leaving) } }
         var job: Job?
-        while job?.state.isFinal != true, !Task.isCancelled, !Task.isShuttingDownGracefully {
+        while job?.state.isFinal != true, client?.hasLeft != true, !Task.isCancelled, !Task.isShuttingDownGracefully {
             let rest = deadline - .now
             guard rest > .zero else { break }
             await pause(wait, for: min(rest, Self.pollInterval))
@@ -55,7 +60,7 @@ struct FinalJobs: Sendable {
         return job
     }
 
-    /// Returns when the job has finished in this process, when the time is up, or when the service stops.
+    /// Returns when the job has finished in this process, the client has left, the time is up, or the service stops.
     private func pause(_ wait: JobWait, for time: Duration) async {
         await withDiscardingTaskGroup { group in
             group.addTask { if (try? await Task.sleep(for: time)) != nil { wait.wake() } }

@@ -21,11 +21,6 @@ struct HARRoute: Sendable {
 
 /// An HTTP Archive of every attempt's transfers: without credentials, and without the values of fields that hold them.
 struct HAR {
-    /// Fields whose values are nobody's business but the server's.
-    private static let secretFields: Set<String> = [
-        "authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-auth-token", "x-csrf-token",
-    ]
-
     private let entries: [Entry]
 
     init(_ job: Job) {
@@ -194,7 +189,7 @@ extension HAR {
                 guard let name = header.member("name")?.text, let value = header.member("value")?.text else { continue }
                 writer.object { writer in
                     writer.member("name", name)
-                    writer.member("value", HAR.secretFields.contains(name.lowercased()) ? "<redacted>" : value)
+                    writer.member("value", Redaction.hides(fieldNamed: name) ? Redaction.text : value)
                 }
             }
         }

@@ -21,7 +21,7 @@ struct JobRoutes: Sendable {
 
     var routes: [Route] {
         [
-            Route(.post, "/v1/jobs", tenant: submit),
+            Route(.post, "/v1/jobs", tenant: submit).takingWork(),
             Route(.get, "/v1/jobs", tenant: list),
             Route(.get, "/v1/jobs/{id}", tenant: get),
         ]
@@ -31,13 +31,15 @@ struct JobRoutes: Sendable {
 
     private func submit(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let (json, key) = try await call.submission(upTo: Self.maximumBody)
-        let spec = try JobSpec(json: json)
+        let spec = try await KeyReading.shared.read(json, of: tenant) { json throws(InvalidInput) in
+            try JobSpec(json: json)
+        }
         try await endpoints.require(spec.webhook?.endpoint, of: tenant)
         try await groups.require(spec.group, of: tenant)
         let job = try await sessions.job(spec, of: tenant, idempotency: key?.idempotency(for: spec))
         try await holds.hold(for: job)
         let preferences = Preferences(of: call.headers)
-        let result = try await waiting.submit(job, waiting: preferences.wait)
+        let result = try await waiting.submit(job, waiting: preferences.wait, for: call.connection)
         if case .sessionInvalidated = result.enqueued, let session = spec.session {
             sessions.forget(session, of: tenant)
         }
@@ -110,8 +112,10 @@ struct JobRoutes: Sendable {
         guard let spec = job.storedSpec else { return nil }
         var session: SessionSpec?
         if let id = spec.session { session = try await sessions.session(id, of: job.tenant)?.spec }
+        var standard = defaults(session?.kind ?? .default)
+        if spec.session == nil { standard.cookies.jar = Configuration.Cookies.Jar.none }
         return EffectiveConfiguration(
-            job: spec.configuration, session: session?.configuration, standard: defaults(session?.kind ?? .default))
+            job: spec.configuration, session: session?.configuration, standard: standard)
     }
 
     private func list(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {

@@ -21,6 +21,19 @@ enum AddressKind: Hashable {
         }
     }
 
+    /// The kind of a block's addresses, where it is one that blocks never open.
+    init?(never prefix: IPPrefix) {
+        if prefix.length == prefix.base.bitWidth, Self.metadataAddresses.contains(prefix.base) {
+            self = .metadata
+        } else if Self.loopbackBlocks.contains(where: { $0.contains(prefix) }) {
+            self = .loopback
+        } else if Self.embeddingBlocks.contains(where: { $0.contains(prefix) }) {
+            self = .embeddingIPv4
+        } else {
+            return nil
+        }
+    }
+
     private init(ipv4 address: IPAddress) {
         switch address.value >> 24 {
         // Linux connects 0.0.0.0/8 to itself, so it is opened and refused like loopback.
@@ -55,6 +68,8 @@ enum AddressKind: Hashable {
             "169.254.169.254", "169.254.170.2", "169.254.170.23", "168.63.129.16", "100.100.100.200", "192.0.0.192",
             "fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254",
         ].compactMap { IPAddress($0) })
+
+    private static let loopbackBlocks = ["0.0.0.0/8", "127.0.0.0/8", "::/127"].compactMap { IPPrefix($0) }
 
     private static let reservedIPv4 = [
         "10.0.0.0/8", "100.64.0.0/10", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24", "192.0.2.0/24",

@@ -29,7 +29,9 @@ enum HostParser {
         let isASCII = !decoded.contains { $0 >= 0x80 }
         let lowercased = decoded.map(\.asciiLowercased)
         if isASCII, !InternationalName.hasPunycodeLabel(lowercased) { return lowercased }
-        guard let ascii = InternationalName.ascii(decoded), !ascii.isEmpty else { throw .domainToASCII }
+        guard decoded.count <= InternationalName.maximumBytes, let ascii = InternationalName.ascii(decoded),
+            !ascii.isEmpty
+        else { throw .domainToASCII }
         return ascii
     }
 

@@ -128,6 +128,9 @@ public struct IPPrefix: Sendable, Hashable, CustomStringConvertible {
         address.isIPv6 == base.isIPv6 && (address.value ^ base.value) >> UInt128(base.bitWidth - length) == 0
     }
 
+    /// Whether all of another block is in this one.
+    func contains(_ other: IPPrefix) -> Bool { other.length >= length && contains(other.base) }
+
     /// The block in CIDR notation.
     public var description: String { "\(base)/\(length)" }
 }

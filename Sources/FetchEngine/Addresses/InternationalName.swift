@@ -2,6 +2,9 @@ import CIDN2
 
 /// Internationalized domain names (UTS 46, non-transitional), by libidn2.
 enum InternationalName {
+    /// No name that DNS could hold is longer, in any script; to normalize takes more than linear time.
+    static let maximumBytes = 2048
+
     /// The name in lower-case ASCII, or `nil` when it is not a valid name.
     ///
     /// libidn2 keeps to IDNA 2008, so symbols and emoji are refused. Its STD 3 option removes underscores instead of

@@ -15,7 +15,16 @@ public struct TargetGuard: Sendable {
     /// `//` after the scheme, a host and an IPv4 address in their one plain spelling.
     public func target(_ text: String) throws(TargetRefusal) -> URLRecord {
         guard policy.isRestricted else { return try Self.parse(text) }
-        let strict = try TargetText(text, schemes: policy.schemes)
+        let record = try Self.strictTarget(text, schemes: policy.schemes)
+        try judge(record)
+        return record
+    }
+
+    /// Parses a target in the strict form, and leaves it to others to judge where it leads.
+    ///
+    /// For those who take what is to be loaded later, when the rules may be others.
+    package static func strictTarget(_ text: String, schemes: Set<String>) throws(TargetRefusal) -> URLRecord {
+        let strict = try TargetText(text, schemes: schemes)
         let record: URLRecord
         do throws(URLRecord.Failure) {
             record = try URLRecord(text)
@@ -23,7 +32,7 @@ public struct TargetGuard: Sendable {
             throw error == .ipv4 ? .nonCanonicalIP : TargetRefusal(.urlInvalid, error.message)
         }
         try strict.check(against: record)
-        try judge(record)
+        if let host = record.host, IPAddress(host: host) == nil, let fault = HostName.fault(in: host) { throw fault }
         return record
     }
 
@@ -55,7 +64,9 @@ public struct TargetGuard: Sendable {
         guard url.isHTTP || policy.opensFTP && url.isFTP, let port = url.effectivePort else { throw .scheme }
         guard let host = url.host, !host.isEmpty else { throw .nameInvalid }
         if let address = IPAddress(host: host) {
-            try judge(address, port: port, for: url.scheme)
+            do throws(TargetRefusal) { try judge(address, port: port, for: url.scheme) } catch {
+                throw error.naming(address, port: port)
+            }
             if policy.isAllowList, !isListed(address, port: port) { throw .notListed }
         } else {
             try judge(name: host)
@@ -77,8 +88,12 @@ public struct TargetGuard: Sendable {
             if let inner = prefix.translatedIPv4(address) { return try judge(inner, port: port, for: scheme) }
         }
         let kind = AddressKind(address)
-        if kind == .publicUnicast, !policy.nodeAddresses.contains(address) { return }
-        guard policy.opens(address, kind: kind) else { throw .address }
+        // Loopback has a switch of its own.
+        if kind != .loopback, policy.isOfNode(address) {
+            guard policy.names(address) else { throw .nodeAddress }
+            return
+        }
+        guard kind == .publicUnicast || policy.opens(address, kind: kind) else { throw .address }
     }
 
     /// Judges a connection that FTP makes for data, which goes where its control connection does.
@@ -100,8 +115,8 @@ public struct TargetGuard: Sendable {
     private func judge(name: String) throws(TargetRefusal) {
         if let fault = HostName.fault(in: name) { throw fault }
         if policy.names(name) { return }
-        if HostName.isForbidden(name) { throw .nameForbidden }
-        if !name.utf8.contains(UInt8(ascii: ".")) { throw .singleLabel }
+        if HostName.isForbidden(name) { throw TargetRefusal.nameForbidden.naming(name) }
+        if !name.utf8.contains(UInt8(ascii: ".")) { throw TargetRefusal.singleLabel.naming(name) }
         if policy.isAllowList { throw .notListed }
     }
 
@@ -122,6 +137,28 @@ public struct TargetGuard: Sendable {
 extension TargetRefusal {
     static let scheme = Self(.schemeForbidden, "URLs of this scheme are not fetched here.")
     static let port = Self(.portForbidden, "The port belongs to another protocol.")
-    static let address = Self(.addressForbidden, "The target's address is not a public one.")
+    static let address = Self(
+        .addressForbidden,
+        "The host is at an address that is not a public one; GUARD_ALLOW with that address and the port opens it.")
+    static let nodeAddress = Self(
+        .addressForbidden,
+        "The host is at an address of this service's own; GUARD_ALLOW with that address and the port opens it.")
     static let nonCanonicalIP = Self(.hostNonCanonicalIP, "An IPv4 address is written as four decimal octets.")
+}
+
+extension TargetRefusal {
+    /// The refusal of an address that stands in the URL, so that it may be told: with the rule that would open it.
+    fileprivate func naming(_ address: IPAddress, port: UInt16) -> Self {
+        let place = address.isIPv6 ? "[\(address)]:\(port)" : "\(address):\(port)"
+        switch self {
+        case .address: return Self(code, "\(place) is not a public address; GUARD_ALLOW=\(place) opens it.")
+        case .nodeAddress: return Self(code, "\(place) is this service's own address; GUARD_ALLOW=\(place) opens it.")
+        default: return self
+        }
+    }
+
+    /// The refusal of a name, with the rule that would open it.
+    fileprivate func naming(_ name: String) -> Self {
+        Self(code, message + " GUARD_ALLOW=\(name), and a rule for its address and port, open \(name).")
+    }
 }

@@ -23,7 +23,9 @@ public struct TargetPolicy: Sendable, Hashable {
     public var isAllowList = false
     /// Networks that translate to IPv4 (RFC 6052): their addresses are judged by the IPv4 address inside.
     public private(set) var nat64Prefixes: [IPPrefix] = []
-    /// Addresses refused although they may be public: those of the node itself.
+    /// Further addresses that are the machine's own, such as one that its network translates to it.
+    ///
+    /// Those of its interfaces are known, and refused although they may be public, unless a rule has just that address.
     public var nodeAddresses: Set<IPAddress> = []
 
     private(set) var endpoints: Set<Endpoint> = []
@@ -52,11 +54,12 @@ public struct TargetPolicy: Sendable, Hashable {
     /// - `name.example`, `*.name.example`: this name, or all names below it. A name opens no address: one that
     ///   resolves to a private address needs a rule for that address too.
     ///
-    /// Throws when the rule is none of these. The same rule twice is one rule.
+    /// Throws when the rule is none of these, or a block that would open nothing. The same rule twice is one rule.
     public mutating func allow(_ rule: String) throws(RuleError) {
         if let endpoint = Self.endpoint(rule) {
             endpoints.insert(endpoint)
         } else if let prefix = IPPrefix(rule) {
+            if let message = Self.message(ofUseless: prefix) { throw RuleError(rule: rule, message: message) }
             prefixes.insert(prefix)
         } else if rule.hasPrefix("*.") {
             try parentNames.insert(Self.name(String(rule.dropFirst(2)), rule: rule)[...])
@@ -71,6 +74,28 @@ public struct TargetPolicy: Sendable, Hashable {
             throw RuleError(rule: prefix, message: "A NAT64 prefix is an IPv6 block of 32, 40, 48, 56, 64 or 96 bits.")
         }
         nat64Prefixes.append(parsed)
+    }
+
+    /// What is wrong with a block that holds nothing but addresses which no block opens.
+    private static func message(ofUseless prefix: IPPrefix) -> String? {
+        guard let kind = AddressKind(never: prefix) else { return nil }
+        return switch kind {
+        case .loopback: "No block opens this machine's own addresses: name one with its port, such as 127.0.0.1:8080."
+        case .metadata: "No block opens a metadata service: name its address with the port, such as 169.254.169.254:80."
+        case .embeddingIPv4: "No block opens the IPv6 forms of IPv4 addresses: name the IPv4 addresses."
+        case .publicUnicast, .reserved: nil
+        }
+    }
+
+    /// Refuses what is said of a name when no rule could let it lead anywhere.
+    ///
+    /// Throws for `localhost` without an address of this machine: a name opens no address.
+    public func check() throws(RuleError) {
+        let isLocal = { (name: String) in name == "localhost" || name.hasSuffix(".localhost") }
+        guard let name = names.first(where: isLocal), !opensLoopback else { return }
+        guard !endpoints.contains(where: { AddressKind($0.address) == .loopback }) else { return }
+        throw RuleError(
+            rule: name, message: "A name opens no address: name that of this machine too, such as 127.0.0.1:8080.")
     }
 
     private static func endpoint(_ rule: String) -> Endpoint? {
@@ -107,6 +132,15 @@ extension TargetPolicy {
         guard !parentNames.isEmpty else { return false }
         return HostName.parents(of: host).contains(where: parentNames.contains)
     }
+
+    /// Whether an address is the machine's own.
+    func isOfNode(_ address: IPAddress) -> Bool {
+        nodeAddresses.contains(address)
+            || InterfaceAddresses.current.contains(address)
+    }
+
+    /// Whether a rule names just this address.
+    func names(_ address: IPAddress) -> Bool { prefixes.contains(IPPrefix(base: address, length: address.bitWidth)) }
 
     /// Whether a rule names this address, wherever a rule of that kind may open it.
     func opens(_ address: IPAddress, kind: AddressKind) -> Bool {

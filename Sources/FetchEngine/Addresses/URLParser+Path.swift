@@ -68,10 +68,17 @@ extension URLParser {
 
     /// Removes the last segment, but never a file URL's drive.
     mutating func shortenPath() {
-        let path = output[Int(layout.pathStart)...]
-        if special == .file, path.count == 3, Self.startsWithNormalizedDriveLetter(path) { return }
-        guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return }
+        guard let slash = lastSlash() else { return }
         output.removeLast(output.count - slash)
+    }
+
+    /// Where the last segment begins; nil when it is to stay.
+    ///
+    /// In a function of its own: as long as the slice lives, to shorten the output means to copy it.
+    private func lastSlash() -> Int? {
+        let path = output[Int(layout.pathStart)...]
+        if special == .file, path.count == 3, Self.startsWithNormalizedDriveLetter(path) { return nil }
+        return path.lastIndex(of: UInt8(ascii: "/"))
     }
 
     mutating func parseOpaquePath() {

@@ -121,7 +121,7 @@ extension URLRecord {
     }
 
     /// The text before the query.
-    var withoutQuery: String { slice(0, layout.queryStart) }
+    package var withoutQuery: String { slice(0, layout.queryStart) }
 
     /// The same URL with no fragment.
     public func withoutFragment() -> URLRecord {

@@ -9,6 +9,11 @@ public struct AuthenticationConfiguration: Sendable, Hashable {
     /// The service that Kerberos tickets are asked for; `HTTP` by default.
     public var kerberosService = "HTTP"
 
+    /// The realms whose principals may be used; nil for all that the process's `krb5.conf` and DNS lead to.
+    ///
+    /// Where the target policy restricts loads, nil is none: key distribution centres are dialled past the policy.
+    package var kerberosRealms: KerberosRealms?
+
     /// Makes the defaults.
     public init() {}
 }

@@ -73,7 +73,7 @@ struct AuthenticationMachine {
     /// What has convinced in a space during this task, or comes with the URL.
     func known(for space: ProtectionSpace) -> Credential? {
         if let credential = accepted[space] { return credential }
-        guard let ofURL, ofURL.server == .init(space: space) else { return nil }
+        guard let ofURL, ofURL.server == .init(space) else { return nil }
         return ofURL.credential.fits(space.method) ? ofURL.credential : nil
     }
 
@@ -208,7 +208,7 @@ struct AuthenticationMachine {
         guard let ofURL else { return nil }
         let offer = offers.first { offer in
             // Tickets for a password of a URL would have to be fetched from a realm that nobody named.
-            offer.space.method != .negotiate && ofURL.server == .init(space: offer.space)
+            offer.space.method != .negotiate && ofURL.server == .init(offer.space)
                 && ofURL.credential.fits(offer.space.method)
         }
         guard let offer else { return nil }
@@ -231,11 +231,5 @@ struct AuthenticationMachine {
             Question(
                 space: offer.space, proposedCredential: failed[offer.space], previousFailureCount: failureCount,
                 offeredSpaces: offers.map(\.space)))
-    }
-}
-
-extension AuthenticationOffer.Party {
-    fileprivate init(space: ProtectionSpace) {
-        self.init(host: space.host, port: space.port, scheme: space.scheme, isProxy: space.isProxy)
     }
 }

@@ -2,30 +2,7 @@ import HTTPTypes
 
 /// A protection space that a response asks to authenticate for, by a scheme we know.
 struct AuthenticationOffer: Equatable {
-    /// Who asks: a server, or the proxy before it.
-    struct Party: Equatable {
-        var host: String
-        var port: UInt16
-        var scheme: String
-        var isProxy = false
-
-        init(host: String, port: UInt16, scheme: String, isProxy: Bool = false) {
-            self.host = host
-            self.port = port
-            self.scheme = scheme
-            self.isProxy = isProxy
-        }
-
-        /// A proxy.
-        init(_ proxy: Proxy) {
-            self.init(host: proxy.host, port: proxy.port, scheme: proxy.kind.rawValue, isProxy: true)
-        }
-
-        /// The server of a URL.
-        init(server url: URLRecord) {
-            self.init(host: url.host ?? "", port: url.effectivePort ?? 0, scheme: url.scheme)
-        }
-    }
+    typealias Party = ProtectionSpace.Party
 
     var space: ProtectionSpace
     /// What HTTP Digest asks; nil for the other schemes.

@@ -1,13 +1,14 @@
+import CEpoll
 import Glibc
 
 /// Runs what may block for long on a thread of its own: the tasks of the process share a few.
-func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
+package func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
         startThread { continuation.resume(returning: body()) }
     }
 }
 
-private func startThread(_ action: @escaping @Sendable () -> Void) {
+func startThread(_ action: @escaping @Sendable () -> Void) {
     final class Box: Sendable {
         let action: @Sendable () -> Void
         init(_ action: @escaping @Sendable () -> Void) { self.action = action }

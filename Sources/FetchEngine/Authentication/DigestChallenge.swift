@@ -23,6 +23,8 @@ struct DigestChallenge: Equatable {
     var isStale = false
     var hashesUser = false
     var isUTF8 = false
+    /// A list with more URIs is not looked at.
+    static let maximumURIs = 64
     /// The URIs that the answer is good for, as they were written; none for the whole server.
     var domain: [String] = []
 
@@ -38,7 +40,8 @@ struct DigestChallenge: Equatable {
         isStale = Self.isTrue(offered["stale"])
         hashesUser = Self.isTrue(offered["userhash"])
         isUTF8 = offered.text("charset")?.lowercased() == "utf-8"
-        domain = (offered.text("domain") ?? "").split(separator: " ").map(String.init)
+        let domain = (offered.text("domain") ?? "").split(separator: " ", maxSplits: Self.maximumURIs)
+        if domain.count <= Self.maximumURIs { self.domain = domain.map(String.init) }
     }
 
     private mutating func readAlgorithm(_ offered: OfferedChallenge) -> Bool {

@@ -11,6 +11,9 @@ final class Negotiation: Sendable {
     struct Failure: Error {
         var major: UInt32
         var minor: UInt32
+
+        /// Nobody answered in time, or too many were waiting.
+        static let late = Self(major: 0, minor: 0)
     }
 
     // The pointers are used under the lock alone.
@@ -19,17 +22,33 @@ final class Negotiation: Sendable {
         var credential: gss_cred_id_t?
         var target: gss_name_t?
         /// The library may look for the keys for as long as it has the credential.
-        var keys: KeytabInMemory?
-        var isComplete = false
+        var keys: FileInMemory?
     }
 
+    /// The libraries wait for key distribution centres on these.
+    private static let threads = BlockingThreads()
+    /// How long a step may take; the library itself tries a centre that hangs for half a minute.
+    private static let patience: Duration = .seconds(10)
+
     private let credential: Credential
+    private let realm: String
     private let target: String
     private let state = Mutex(State())
+    private let completed = Atomic(false)
 
-    /// - Parameter service: The name of the service at the host, `HTTP` but for odd servers.
-    init(with credential: Credential, host: String, service: String) {
+    /// Nil when the credential's user is no plain principal, or one of a realm that is not to be asked.
+    ///
+    /// - Parameters:
+    ///   - service: The name of the service at the host, `HTTP` but for odd servers.
+    ///   - realms: Those that may be asked; nil for all that the library knows of.
+    init?(with credential: Credential, host: String, service: String, among realms: KerberosRealms?) {
+        let principal = KerberosPrincipal(credential.user)
+        guard principal != nil || credential.user.isEmpty && realms == nil else { return nil }
+        if let realms {
+            guard let realm = principal?.realm, realms.contains(realm) else { return nil }
+        }
         self.credential = credential
+        realm = principal?.realm ?? ""
         target = service + "@" + host
     }
 
@@ -43,11 +62,18 @@ final class Negotiation: Sendable {
     }
 
     /// Whether both sides have proved who they are.
-    var isComplete: Bool { state.withLock { $0.isComplete } }
+    ///
+    /// Known without the lock, which a step has for as long as it blocks.
+    var isComplete: Bool { completed.load(ordering: .acquiring) }
 
     /// Takes what the server said, nothing at first, and gives what to say next, nothing at the end.
+    ///
+    /// After a failure there is no further step.
     func step(_ token: [UInt8]?) async throws(Failure) -> [UInt8] {
-        let result = await onOwnThread { [self] in Result { () throws(Failure) in try blockingStep(token) } }
+        let result = await Self.threads.run(in: realm, patience: Self.patience) { [self] in
+            Result { () throws(Failure) in try blockingStep(token) }
+        }
+        guard let result else { throw .late }
         return try result.get()
     }
 
@@ -66,14 +92,14 @@ final class Negotiation: Sendable {
                 gss_release_buffer(&ignored, &output)
             }
             guard cgssapi_has_failed(major) == 0 else { throw Failure(major: major, minor: minor) }
-            state.isComplete = cgssapi_goes_on(major) == 0
+            completed.store(cgssapi_goes_on(major) == 0, ordering: .releasing)
             return Array(UnsafeRawBufferPointer(start: output.value, count: output.length))
         }
     }
 
     // MARK: Credentials
 
-    private func acquire(_ keytab: inout KeytabInMemory?) throws(Failure) -> gss_cred_id_t? {
+    private func acquire(_ keytab: inout FileInMemory?) throws(Failure) -> gss_cred_id_t? {
         var (minor, result) = (OM_uint32(0), gss_cred_id_t?.none)
         var name = try credential.user.isEmpty ? nil : Self.name(credential.user, cgssapi_user_name())
         defer {
@@ -96,9 +122,9 @@ final class Negotiation: Sendable {
         return result
     }
 
-    private static func open(_ keys: [UInt8], as keytab: inout KeytabInMemory?) -> String? {
-        keytab = KeytabInMemory(keys)
-        return keytab?.path
+    private static func open(_ keys: [UInt8], as keytab: inout FileInMemory?) -> String? {
+        keytab = FileInMemory(keys)
+        return keytab.map { "FILE:" + $0.path }
     }
 
     private static let counter = Atomic<UInt64>(0)

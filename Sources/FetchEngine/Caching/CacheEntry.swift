@@ -59,6 +59,17 @@ public struct CacheEntry: Sendable {
             responseTime: responseTime, bodyLength: response.expectedContentLength ?? 0)
     }
 
+    /// The same for a store where the values of cookies must not lie: they were set when the answer came, and no stored
+    /// answer sets them again.
+    package var withoutCookies: CacheEntry {
+        guard response.headerFields.contains(.setCookie) else { return self }
+        var fields = response.headerFields
+        fields[fields: .setCookie] = []
+        return CacheEntry(
+            key: key, id: id, selection: selection, response: response.with(fields), requestTime: requestTime,
+            responseTime: responseTime, userInfo: userInfo, storagePolicy: storagePolicy, bodyLength: bodyLength)
+    }
+
     /// What size it counts with: the body and roughly what goes with it.
     package var cost: Int64 {
         let fields = response.headerFields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 64 }

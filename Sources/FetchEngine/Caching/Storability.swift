@@ -9,6 +9,8 @@ enum Storability {
         guard request.url.isHTTP, request.method == .get, request.body == nil, !directives.noStore else {
             return false
         }
+        // A user name and password in it are nobody's to keep, and nobody follows such a redirect.
+        if let location = response.headerFields[.location], location.contains("@") { return false }
         let control = CacheControl(response.headerFields)
         guard mayKeep(response.status, control, configuration) else { return false }
         guard statusAllows(response, control, configuration) else { return false }

@@ -45,11 +45,18 @@ enum ContentCoding: String, CaseIterable {
 struct ContentDecoder {
     /// More layers than this serve no honest purpose (SEC-25).
     static let maximumLayers = 3
+    /// How many steps are done at once, each of 16 KiB at most, before others have their turn.
+    private static let stepsAtOnce = 128
+    /// So many steps in a row that give nothing are the empty members, frames or blocks of a bomb that no count of bytes
+    /// would ever stop.
+    private static let maximumIdleSteps = 65_536
 
     private struct Layer {
         let stream: any CodingStream
         var input: [UInt8] = []
         var taken = 0
+        /// How many steps in a row have given nothing.
+        var idleSteps = 0
 
         var rest: ArraySlice<UInt8> { input[taken...] }
 
@@ -63,6 +70,7 @@ struct ContentDecoder {
     private var layers: [Layer]
     private var limit: DecodingLimit
     private var hasBegun = false
+    private var stepsLeft = 0
 
     /// Makes a decoder for the value of ``Response/contentCoding``; nil for none.
     ///
@@ -94,9 +102,12 @@ struct ContentDecoder {
         layers[0].input.append(contentsOf: bytes)
     }
 
-    /// Appends decoded bytes until about `count` are there or nothing is left to decode.
+    /// Appends decoded bytes until about `count` are there, nothing is left to decode, or it has been long enough.
+    ///
+    /// With fewer than `count` bytes there, and not ``isDrained``, it is to be called again after others.
     mutating func read(into output: inout [UInt8], upTo count: Int) throws(LoadError) {
         let before = output.count
+        stepsLeft = Self.stepsAtOnce
         while output.count < count, try step(layers.count - 1, into: &output, upTo: count) {}
         try limit.produced(output.count - before)
     }
@@ -110,7 +121,7 @@ struct ContentDecoder {
         }
     }
 
-    /// One step of a layer; false when it needs input that is not there.
+    /// One step of a layer; false when it needs input that is not there, or no step is left.
     private mutating func step(_ index: Int, into output: inout [UInt8], upTo count: Int) throws(LoadError) -> Bool {
         if layers[index].rest.isEmpty, !layers[index].stream.hasMore {
             guard index > 0 else { return false }
@@ -118,10 +129,18 @@ struct ContentDecoder {
             while inner.isEmpty {
                 guard try step(index - 1, into: &inner, upTo: 16 * 1024) else { return false }
             }
+            try limit.passedOn(inner.count)
             layers[index].compact()
             layers[index].input += inner
         }
+        guard stepsLeft > 0 else { return false }
+        stepsLeft -= 1
+        let before = output.count
         layers[index].taken += try layers[index].stream.decode(layers[index].rest, into: &output, upTo: count)
+        layers[index].idleSteps = output.count > before ? 0 : layers[index].idleSteps + 1
+        guard layers[index].idleSteps < Self.maximumIdleSteps else {
+            throw LoadError(.cannotDecodeContentData, "The content has more empty pieces than can be meant.")
+        }
         return true
     }
 }

@@ -28,6 +28,8 @@ struct DecodingLimit {
     let limits: DecodingLimits
     private(set) var coded: Int64 = 0
     private(set) var decoded: Int64 = 0
+    /// What went from one coding to another.
+    private var between: Int64 = 0
 
     init(_ limits: DecodingLimits) { self.limits = limits }
 
@@ -36,6 +38,16 @@ struct DecodingLimit {
     mutating func produced(_ count: Int) throws(LoadError) {
         decoded += Int64(count)
         if let maximum = limits.maximumBytes, decoded > maximum { throw Self.exceeded }
+        try checkRatio(of: decoded)
+    }
+
+    /// Counts what one coding made for the next: it is work, whether anything comes of it in the end or not.
+    mutating func passedOn(_ count: Int) throws(LoadError) {
+        between += Int64(count)
+        try checkRatio(of: between)
+    }
+
+    private func checkRatio(of decoded: Int64) throws(LoadError) {
         guard let ratio = limits.maximumRatio, decoded > limits.ratioThreshold else { return }
         if decoded / max(1, ratio) > coded { throw Self.exceeded }
     }

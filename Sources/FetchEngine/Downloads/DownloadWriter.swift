@@ -47,14 +47,17 @@ actor DownloadWriter {
     /// Appends bytes, decoded if the file is to be.
     ///
     /// - Returns: How many bytes the file has now.
-    func append(_ bytes: [UInt8]) throws(LoadError) -> Int64 {
+    func append(_ bytes: [UInt8]) async throws(LoadError) -> Int64 {
         digest?.append(bytes)
         guard decoder != nil else { return try write(bytes) }
         limit.received(bytes.count)
         // Small pieces, so that what comes of one stays small too.
         for start in stride(from: 0, to: bytes.count, by: 4096) {
             let piece = Array(bytes[start..<min(start + 4096, bytes.count)])
-            _ = try writeDecoded(try decoder?.decode(piece) ?? [])
+            let decoded = try decoder?.decode(piece) ?? []
+            _ = try writeDecoded(decoded)
+            // Other downloads have their turn.
+            if decoded.count > 64 * piece.count { await Task.yield() }
         }
         return file?.count ?? 0
     }

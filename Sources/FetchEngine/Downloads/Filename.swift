@@ -14,8 +14,8 @@ package struct Filename: Equatable, CustomStringConvertible {
 
     /// Makes a name safe; nil when nothing is left of it.
     package init?(sanitizing name: String) {
-        let component = name.unicodeScalars.split { $0 == "/" || $0 == "\\" }.last.map(Array.init) ?? []
-        var scalars = component.filter { !Self.isHarmful($0) }[...]
+        let component = name.unicodeScalars.split { $0 == "/" || $0 == "\\" }.last
+        var scalars = (component.map(Array.init) ?? []).filter { !Self.isHarmful($0) }[...]
         while let first = scalars.first, first == "." || first.properties.isWhitespace { scalars.removeFirst() }
         // Windows drops these at the end, so two names would be one.
         while let last = scalars.last, last == "." || last.properties.isWhitespace { scalars.removeLast() }
@@ -57,12 +57,14 @@ package struct Filename: Equatable, CustomStringConvertible {
     }
 
     /// Where the extension's dot is; the end when there is none.
+    ///
+    /// By bytes: to step back by characters may mean to look at all of a long text for each.
     private static func splitPoint(of text: String) -> String.Index {
-        guard let dot = text.lastIndex(of: "."), dot > text.startIndex else { return text.endIndex }
-        let stem = text[..<dot]
+        guard let dot = text.utf8.lastIndex(of: UInt8(ascii: ".")), dot > text.startIndex else { return text.endIndex }
+        let stem = text.utf8[..<dot]
         // A compressed archive is known by both of its extensions.
-        if stem.lowercased().hasSuffix(".tar"), stem.count > 4 { return stem.index(stem.endIndex, offsetBy: -4) }
-        return dot
+        let isArchive = stem.suffix(4).map(\.asciiLowercased).elementsEqual(".tar".utf8)
+        return isArchive && stem.count > 4 ? stem.index(stem.endIndex, offsetBy: -4) : dot
     }
 
     private static func shortened(_ text: String) -> String {
@@ -70,8 +72,11 @@ package struct Filename: Equatable, CustomStringConvertible {
         let split = splitPoint(of: text)
         var ending = text[split...]
         if ending.utf8.count > 32 { ending = "" }
-        var stem = text[..<(ending.isEmpty ? text.endIndex : split)].unicodeScalars
-        while stem.reduce(0, { $0 + $1.utf8.count }) + ending.utf8.count > maximumBytes { stem.removeLast() }
+        var room = maximumBytes - ending.utf8.count
+        var stem = text[..<(ending.isEmpty ? text.endIndex : split)].unicodeScalars.prefix { scalar in
+            room -= scalar.utf8.count
+            return room >= 0
+        }
         // The cut may have uncovered what names may not end with.
         while let last = stem.last, last == "." || last.properties.isWhitespace { stem.removeLast() }
         return String(stem) + ending

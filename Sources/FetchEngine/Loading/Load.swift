@@ -59,6 +59,8 @@ final class Load: @unchecked Sendable {
     /// What the next request carries to its server and to the proxy, when a challenge has decided it.
     var authorization: Authorization?
     var proxyAuthorization: Authorization?
+    /// When the addresses of the hop's host were asked for, and when they were there; nil when they were known.
+    var lookUp: (start: MonotonicTime, end: MonotonicTime)?
     /// The conversation with a server that offers Negotiate.
     var negotiation: Negotiation?
     /// Whether a delegate wants to hear of informational answers and of progress.

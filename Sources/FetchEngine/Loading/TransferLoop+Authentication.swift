@@ -133,12 +133,16 @@ extension TransferLoop {
     }
 
     private func negotiate(_ attempt: AuthenticationMachine.Attempt, of task: SessionTask) async -> Authorization? {
+        if !attempt.space.isProxy { task.load.negotiation = nil }
+        let settings = task.shared.value
+        if settings.targetPolicy.isRestricted, settings.authentication.kerberosRealms == nil { return nil }
         // Kerberos names hosts without the brackets of addresses.
         let host = attempt.space.host.trimmingBrackets()
         let negotiation = Negotiation(
-            with: attempt.credential, host: host, service: task.shared.value.authentication.kerberosService)
+            with: attempt.credential, host: host, service: settings.authentication.kerberosService,
+            among: settings.authentication.kerberosRealms)
+        guard let negotiation, let token = try? await negotiation.step(nil) else { return nil }
         if !attempt.space.isProxy { task.load.negotiation = negotiation }
-        guard let token = try? await negotiation.step(nil) else { return nil }
         return .field(Array("Negotiate ".utf8) + Base64.encode(token))
     }
 
@@ -204,7 +208,7 @@ extension TransferLoop {
     }
 
     private func defaultCredential(for space: ProtectionSpace, of task: SessionTask) async -> Credential? {
-        if space.isProxy, let credential = task.load.proxy?.credential { return credential }
+        if space.isProxy, let credential = task.load.proxy?.credential(for: space) { return credential }
         if let credential = await task.credentialStorage.defaultCredential(for: space, task: task) { return credential }
         let isTransparent = space.method == .negotiate && task.shared.value.authentication.usesKerberosTickets
         return isTransparent ? Credential(kerberosTicketsIn: nil) : nil
@@ -259,6 +263,8 @@ extension TransferLoop {
         let offered = OfferedChallenge.all(of: .wwwAuthenticate, in: response.headerFields)
         guard let text = offered.first(where: { $0.scheme == "negotiate" })?.token else { return false }
         let reply = try? await negotiation.step(Base64.decode(text) ?? [])
+        // A step that is late may still run: nothing more is asked of it.
+        if reply == nil { task.load.negotiation = nil }
         if let cancellation = task.load.cancellation { throw cancellation }
         guard response.status == .unauthorized else {
             guard reply != nil, negotiation.isComplete else {

@@ -122,16 +122,19 @@ extension TransferLoop {
         return answer ?? false
     }
 
-    /// Feeds the decoder until it knows the file's name.
+    /// No format's header is longer.
+    private static let longestHeader = 128 * 1024
+
+    /// Feeds the decoder until it knows the file's name; a header that does not end is not waited for.
     private func readHeader(of task: DownloadTask, _ beginning: inout DownloadBeginning) async throws(LoadError) {
         var rest = beginning.bytes[...]
-        while beginning.decoder?.isHeaderRead == false {
+        while beginning.decoder?.isHeaderRead == false, beginning.bytes.count - rest.count < Self.longestHeader {
             if rest.isEmpty {
                 guard let chunk = try await nextChunk(of: task) else { return }
                 beginning.bytes += chunk
                 rest = chunk[...]
             }
-            let piece = rest.prefix(4096)
+            let piece = rest.prefix(1024)
             rest = rest.dropFirst(piece.count)
             beginning.decoded += try beginning.decoder?.decode(Array(piece)) ?? []
         }

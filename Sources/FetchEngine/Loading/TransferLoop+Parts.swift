@@ -12,7 +12,11 @@ extension TransferLoop {
         do throws(LoadError) {
             guard let whole = task.response else { return }
             while let chunk = try await nextChunk(of: task) {
-                for event in try parser.parse(chunk) { try await tell(event, of: whole, to: task) }
+                parser.append(chunk)
+                while let event = try parser.next() {
+                    try await tell(event, of: whole, to: task)
+                    if parser.endsTurn() { await Task.yield() }
+                }
             }
             for event in parser.finish() { try await tell(event, of: whole, to: task) }
             if complete(task) { await tell(task, nil) }

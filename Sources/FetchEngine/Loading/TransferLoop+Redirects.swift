@@ -31,7 +31,8 @@ extension TransferLoop {
         }
         guard RedirectMachine.isRedirect(response.status.code) else { return .deliver }
         let store = task.shared.value.strictTransport
-        return task.load.redirects.received(response, to: request) { store?.secured($0) ?? $0 }
+        let judge = TargetGuard(policy: task.shared.value.targetPolicy)
+        return task.load.redirects.received(response, to: request, by: judge) { store?.secured($0) ?? $0 }
     }
 
     /// What the delegates make of a proposed request; nil to leave it at the response.

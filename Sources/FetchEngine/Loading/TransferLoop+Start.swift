@@ -94,6 +94,11 @@ extension TransferLoop {
                 try source(for: request)
             }
         let source = plain.map { $0.rest(from: request.bodyOffset).coded(for: request) }
+        load.lookUp = nil
+        var addresses = VettedAddresses.any
+        if !partition.isUnrestricted {
+            addresses = await vettedAddresses(for: request.url, on: partition, of: task)
+        }
         if isHeld(load) { await load.pause(isolation: self) { load.isSuspended } }
         if let cancellation = load.cancellation { throw cancellation }
         let transfer = Transfer(
@@ -101,6 +106,8 @@ extension TransferLoop {
             source: source)
         transfer.authorization = authorization
         transfer.proxyAuthorization = proxyAuthorization
+        transfer.addresses = addresses
+        transfer.lookUp = load.lookUp
         load.take(transfer, for: request)
         partition.enqueue(transfer)
         return transfer
@@ -125,9 +132,7 @@ extension TransferLoop {
         do throws(TargetRefusal) {
             try partition.targetGuard.judge(url)
         } catch {
-            throw isRedirect
-                ? LoadError(.redirectTargetForbidden, "The server redirects to a target that is not allowed.")
-                : LoadError(.init(error.code.name), error.message)
+            throw isRedirect ? LoadError(redirectTo: error) : LoadError(.init(error.code.name), error.message)
         }
     }
 

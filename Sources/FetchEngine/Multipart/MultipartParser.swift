@@ -2,8 +2,9 @@ package import HTTPTypes
 
 /// Splits a `multipart/x-mixed-replace` body into its parts while it comes (RFC 2046 §5.1.1).
 ///
-/// Takes chunks of any size. Bytes are given out as soon as they cannot be part of a boundary; only what may begin
-/// one is held back. A missing final boundary is no error: such streams end when the connection does.
+/// Takes chunks of any size, and gives what is in them piece by piece: who reads may let others go on in between.
+/// Bytes are given out as soon as they cannot be part of a boundary; only what may begin one is held back. A missing
+/// final boundary is no error: such streams end when the connection does.
 package struct MultipartParser: Sendable {
     package enum Event: Equatable {
         /// A part begins.
@@ -16,19 +17,37 @@ package struct MultipartParser: Sendable {
 
     /// The header section of a part may not be larger.
     static let maximumHeadBytes = 32 * 1024
+    /// So many parts may be of any size; more of them have to be of ``minimumAverage`` bytes, boundaries included.
+    ///
+    /// What a camera sends has no end; parts without content, of which a few kilobytes of gzip hold millions, serve
+    /// nobody.
+    static let freeParts = 10_000
+    static let minimumAverage = 128
+    /// No preamble has so many lines.
+    static let maximumPreambleLines = 10_000
+    /// After so many bytes, each event counting as ``eventCost``, others are to have their turn.
+    private static let turn = 32 * 1024
+    private static let eventCost = 256
 
     private enum State { case preamble, afterBoundary, head, body, epilogue }
+    private enum Step { case event(Event), went, needsMore }
 
     /// A boundary line may begin with one of these; the second for servers whose parameter has the dashes already.
     private let markers: [[UInt8]]
     /// The one that the first boundary line used.
     private var marker: [UInt8] = []
     private var state = State.preamble
-    private var buffer: [UInt8] = []
+    private var input = MultipartInput()
     private let names: FieldNames
     /// What the part's head has so far.
     private var collector: HeadCollector
     private var headBytes = 0
+    /// The part's head is over, and nothing but a line end has followed it: what comes may be a boundary already.
+    private var isAtStart = false
+    private var parts = 0
+    private var preambleLines = 0
+    private var events = 0
+    private var lastTurn = 0
 
     package init(_ boundary: MultipartBoundary) {
         let text = Array(boundary.text.utf8)
@@ -38,148 +57,146 @@ package struct MultipartParser: Sendable {
         markers = [dashes + text] + (text.starts(with: dashes) ? [text] : [])
     }
 
-    /// Takes the next bytes of the body.
+    /// Takes the next bytes of the body; ``next()`` gives what is in them.
+    package mutating func append(_ bytes: some Collection<UInt8>) { input.append(bytes) }
+
+    /// What comes next; nil when more bytes are needed.
     ///
-    /// - Throws: `badServerResponse` for a part's head that is too large.
-    package mutating func parse(_ bytes: some Sequence<UInt8>) throws(LoadError) -> [Event] {
-        buffer.append(contentsOf: bytes)
-        var events: [Event] = []
-        while try step(&events) {}
-        return events
+    /// - Throws: `badServerResponse` for a part's head that is too large, `dataLengthExceedsMaximum` for too many parts
+    ///   with hardly anything in them.
+    package mutating func next() throws(LoadError) -> Event? {
+        while true {
+            switch try step() {
+            case .event(let event):
+                events += 1
+                return event
+            case .went: continue
+            case .needsMore: return nil
+            }
+        }
     }
 
-    /// Takes the end of the body.
+    /// Whether so much was read since this was last true that others should have their turn: a chunk may hold thousands of
+    /// parts.
+    package mutating func endsTurn() -> Bool {
+        let cost = input.taken + events * Self.eventCost
+        guard cost - lastTurn > Self.turn else { return false }
+        lastTurn = cost
+        return true
+    }
+
+    /// Takes the end of the body, after all that was in it; what is left of it.
     package mutating func finish() -> [Event] {
         defer { state = .epilogue }
         guard state == .body else { return [] }
-        var events: [Event] = []
-        give(buffer, to: &events)
-        return events + [.end]
+        let rest = input.take(input.count)
+        return (rest.isEmpty ? [] : [.data(rest)]) + [.end]
     }
 
-    // MARK: Steps, each false when it needs more bytes
+    // MARK: Steps
 
-    private mutating func step(_ events: inout [Event]) throws(LoadError) -> Bool {
+    private mutating func step() throws(LoadError) -> Step {
         switch state {
-        case .preamble: return findFirstBoundary()
-        case .afterBoundary: return finishBoundaryLine()
-        case .head: return try readHeadLine(&events)
-        case .body: return readBody(&events)
+        case .preamble: return try findFirstBoundary()
+        case .afterBoundary: return try finishBoundaryLine()
+        case .head: return try readHeadLine()
+        case .body: return readBody()
         case .epilogue:
-            buffer = []
-            return false
+            input.drop(input.count)
+            return .needsMore
         }
     }
 
     /// Skips lines until one is a boundary.
-    private mutating func findFirstBoundary() -> Bool {
-        if let found = markers.first(where: buffer.starts(with:)) {
+    private mutating func findFirstBoundary() throws(LoadError) -> Step {
+        if let found = markers.first(where: input.rest.starts(with:)) {
             marker = found
             return enterBoundary(at: found.count)
         }
-        if markers.contains(where: { $0.starts(with: buffer) }) { return false }
-        guard let end = buffer.firstIndex(of: 0x0A) else {
+        if markers.contains(where: { $0.starts(with: input.rest) }) { return .needsMore }
+        guard let line = input.line() else {
             // A line this long is no boundary; only that it has not ended counts.
-            if buffer.count > 2 * Self.maximumHeadBytes { buffer = [UInt8(ascii: "x")] }
-            return false
+            if input.count > 2 * Self.maximumHeadBytes { input = MultipartInput([UInt8(ascii: "x")]) }
+            return .needsMore
         }
-        buffer.removeFirst(end + 1)
-        return true
+        input.drop(line.count)
+        preambleLines += 1
+        guard preambleLines <= Self.maximumPreambleLines else {
+            throw LoadError(.badServerResponse, "The answer is to have parts, and none begins.")
+        }
+        return .went
     }
 
-    private mutating func enterBoundary(at end: Int) -> Bool {
-        buffer.removeFirst(end)
+    private mutating func enterBoundary(at end: Int) -> Step {
+        input.drop(end)
         state = .afterBoundary
-        return true
+        return .went
     }
 
     /// Dashes after the boundary end the body; white space may follow it on its line.
-    private mutating func finishBoundaryLine() -> Bool {
-        if buffer.starts(with: "--".utf8) {
+    private mutating func finishBoundaryLine() throws(LoadError) -> Step {
+        if input.rest.starts(with: "--".utf8) {
             state = .epilogue
-            return true
+            return .went
         }
-        guard let end = buffer.firstIndex(of: 0x0A) else { return false }
-        buffer.removeFirst(end + 1)
+        guard let line = input.line() else {
+            guard input.count <= Self.maximumHeadBytes else { throw Self.headTooLarge }
+            return .needsMore
+        }
+        input.drop(line.count)
+        try countPart()
         state = .head
         collector = HeadCollector(names)
         headBytes = 0
-        return true
+        return .went
     }
 
-    private mutating func readHeadLine(_ events: inout [Event]) throws(LoadError) -> Bool {
-        let end = buffer.firstIndex(of: 0x0A)
-        headBytes += end.map { $0 + 1 } ?? 0
-        guard headBytes + (end == nil ? buffer.count : 0) <= Self.maximumHeadBytes else {
-            throw LoadError(.badServerResponse, "A part of the answer has a header section that is too large.")
-        }
-        guard let end else { return false }
-        let isEnded = buffer[...end].withUnsafeBytes { collector.append($0) }
-        buffer.removeFirst(end + 1)
-        guard isEnded else { return true }
+    private mutating func countPart() throws(LoadError) {
+        parts += 1
+        guard parts > Self.freeParts, input.taken / Self.minimumAverage < parts else { return }
+        throw LoadError(
+            .dataLengthExceedsMaximum,
+            "The answer has more than \(Self.freeParts) parts of fewer than \(Self.minimumAverage) bytes each.")
+    }
+
+    private mutating func readHeadLine() throws(LoadError) -> Step {
+        let line = input.line()
+        headBytes += line?.count ?? 0
+        guard headBytes + (line == nil ? input.count : 0) <= Self.maximumHeadBytes else { throw Self.headTooLarge }
+        guard let line else { return .needsMore }
+        let isEnded = line.withUnsafeBytes { collector.append($0) }
+        input.drop(line.count)
+        guard isEnded else { return .went }
         let ended = collector
         collector = HeadCollector(names)
-        events.append(.head(try ended.trailers()))
         state = .body
-        // The empty line that ended the head may be the line end before the next boundary, when the part is empty.
-        buffer.insert(contentsOf: [0x0D, 0x0A], at: 0)
-        skipsLineEnd = true
-        return true
+        isAtStart = true
+        return .event(.head(try ended.trailers()))
     }
 
-    /// The buffer begins with a line end that is not the part's.
-    private var skipsLineEnd = false
-
-    private mutating func readBody(_ events: inout [Event]) -> Bool {
-        switch BoundarySearch(marker).find(in: buffer) {
+    /// A boundary follows a line end; the one that ended the head counts, when the part is empty.
+    private mutating func readBody() -> Step {
+        if isAtStart {
+            if input.rest.starts(with: marker) { return endPart(dropping: marker.count) }
+            if marker.starts(with: input.rest) { return .needsMore }
+            isAtStart = false
+        }
+        switch BoundarySearch(marker).find(in: input.rest) {
         case .boundary(let start, let end):
-            give(Array(buffer[..<start]), to: &events)
-            events.append(.end)
-            skipsLineEnd = false
-            return enterBoundary(at: end)
+            guard start > 0 else { return endPart(dropping: end) }
+            return .event(.data(input.take(start)))
         case .possible(let start):
-            guard start > 0 else { return false }
-            give(Array(buffer[..<start]), to: &events)
-            buffer.removeFirst(start)
-            return false
+            return start > 0 ? .event(.data(input.take(start))) : .needsMore
         }
     }
 
-    private mutating func give(_ bytes: [UInt8], to events: inout [Event]) {
-        let data = skipsLineEnd && bytes.count >= 2 ? Array(bytes.dropFirst(2)) : bytes
-        if bytes.count >= 2 { skipsLineEnd = false }
-        if !data.isEmpty { events.append(.data(data)) }
-    }
-}
-
-/// Looks for a line end followed by a boundary.
-private struct BoundarySearch {
-    enum Result {
-        /// The line end is at `start`, the boundary ends before `end`.
-        case boundary(start: Int, end: Int)
-        /// From here on there may be one; the length of the bytes when there cannot.
-        case possible(Int)
+    private mutating func endPart(dropping count: Int) -> Step {
+        isAtStart = false
+        _ = enterBoundary(at: count)
+        return .event(.end)
     }
 
-    private let marker: [UInt8]
-
-    init(_ marker: [UInt8]) { self.marker = marker }
-
-    func find(in bytes: [UInt8]) -> Result {
-        var index = 0
-        while let found = bytes[index...].firstIndex(where: { $0 == 0x0D || $0 == 0x0A }) {
-            index = found
-            let lineStart = bytes[index] == 0x0D && index + 1 < bytes.count && bytes[index + 1] == 0x0A ? 2 : 1
-            if bytes[index] == 0x0D, lineStart == 1 {
-                if index + 1 == bytes.count { return .possible(index) }
-                index += 1
-                continue
-            }
-            let rest = bytes[(index + lineStart)...]
-            if rest.starts(with: marker) { return .boundary(start: index, end: index + lineStart + marker.count) }
-            if marker.starts(with: rest) { return .possible(index) }
-            index += 1
-        }
-        return .possible(bytes.count)
+    private static var headTooLarge: LoadError {
+        LoadError(.badServerResponse, "A part of the answer has a header section that is too large.")
     }
 }

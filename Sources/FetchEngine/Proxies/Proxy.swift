@@ -41,6 +41,8 @@ public struct Proxy: Sendable, Hashable, CustomStringConvertible {
     ///
     /// SOCKS 4 takes the user name alone. `nil`: the delegate is asked when an HTTP proxy wants one.
     public var credential: Credential?
+    /// Where alone the credential answers; nil for whatever this proxy asks.
+    package var credentialSpace: ProtectionSpace?
 
     /// Makes a proxy; `nil` when the host is none.
     ///
@@ -85,6 +87,11 @@ public struct Proxy: Sendable, Hashable, CustomStringConvertible {
 
     /// Kind, host and port.
     public var description: String { "\(kind.rawValue)://\(host):\(port)" }
+
+    /// What the proxy is shown that asks for a space.
+    func credential(for space: ProtectionSpace) -> Credential? {
+        credentialSpace?.covers(space) ?? true ? credential : nil
+    }
 
     private static func kind(_ name: String) -> Kind? { name == "socks" ? .socks5 : Kind(rawValue: name) }
 

@@ -7,11 +7,9 @@ extension TargetGuard {
     func judge(_ proxy: Proxy, for target: URLRecord) throws(TargetRefusal) {
         guard policy.isRestricted else { return }
         do throws(TargetRefusal) {
-            let parsed = try? URLRecord("http://\(proxy.host):\(proxy.port)/")
-            guard let parsed else { throw .proxy }
-            try judge(parsed)
+            _ = try self.target("http://\(proxy.host):\(proxy.port)/")
         } catch {
-            throw .proxy
+            throw .proxy(error)
         }
         guard !proxy.kind.resolvesHere || target.host.flatMap(IPAddress.init(host:)) != nil else {
             throw TargetRefusal(
@@ -21,7 +19,10 @@ extension TargetGuard {
 }
 
 extension TargetRefusal {
-    static let proxy = Self(.proxyForbidden, "The proxy is not at a public address.")
+    /// The proxy is one that may not be used, for this reason.
+    static func proxy(_ reason: TargetRefusal) -> Self {
+        Self(.proxyForbidden, "The proxy may not be used: \(reason.message)")
+    }
 }
 
 extension TargetRefusal.Code {

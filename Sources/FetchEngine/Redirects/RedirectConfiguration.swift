@@ -22,9 +22,10 @@ public struct RedirectConfiguration: Sendable, Hashable {
     public var allowHTTPSToHTTP: Bool
     /// The hosts a redirect may lead to, as URLs spell them; `nil`, the default, allows all the target policy allows.
     public var allowedHosts: Set<String>?
-    /// The hosts that get `Authorization` and `Cookie` of the request although a redirect leads there from another
-    /// origin; none by default.
+    /// The hosts that get `Authorization`, `Cookie` and the other sensitive fields of the request although a redirect
+    /// leads there from another origin; none by default.
     ///
+    /// Sensitive are the fields that carry credentials, and those whose indexing strategy is `disallow`.
     /// Over https alone, unless the server that redirects is an http one itself.
     public var forwardCredentialsToHosts: Set<String>
     /// Whether 301 and 302 keep a POST and its body, where by custom it becomes GET; false by default.

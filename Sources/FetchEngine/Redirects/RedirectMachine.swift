@@ -27,9 +27,12 @@ struct RedirectMachine {
 
     /// The proposal, if any, that follows from the response to `request`.
     ///
-    /// - Parameter secured: The URL to load in place of one, where its host is known to want https.
+    /// - Parameters:
+    ///   - judge: Reads what the server names, and says whether it may be loaded.
+    ///   - secured: The URL to load in place of one, where its host is known to want https.
     mutating func received(
-        _ response: Response, to request: Request, _ secured: (URLRecord) -> URLRecord = { $0 }
+        _ response: Response, to request: Request, by judge: TargetGuard = TargetGuard(policy: .unrestricted),
+        _ secured: (URLRecord) -> URLRecord = { $0 }
     ) -> Action {
         guard Self.isRedirect(response.status.code), configuration.policy != .return,
             let location = response.headerFields[values: .location].first
@@ -41,7 +44,8 @@ struct RedirectMachine {
             guard followed < configuration.maximum else {
                 throw LoadError(.httpTooManyRedirects, "More than \(configuration.maximum) redirects.")
             }
-            let target = try target(location, from: request.url, secured)
+            let target = try secured(self.target(location, from: request.url, judge))
+            try check(target, from: request.url)
             let next = Self.next(
                 request, to: target, status: response.status, preserving: configuration.preserveMethod,
                 trusting: configuration.forwardsCredentials(
@@ -82,23 +86,22 @@ struct RedirectMachine {
         }
     }
 
-    /// Resolves a `Location` and checks it (RFC 9110 §10.2.2, SEC-30).
+    /// Resolves a `Location` (RFC 9110 §10.2.2), which has to pass the guard (SEC-30).
     private func target(
-        _ location: String, from base: URLRecord, _ secured: (URLRecord) -> URLRecord
+        _ location: String, from base: URLRecord, _ judge: TargetGuard
     ) throws(LoadError) -> URLRecord {
-        var target: URLRecord
-        do {
-            target = try base.resolve(location)
+        let isURL = (try? base.resolve(location)) != nil
+        do throws(TargetRefusal) {
+            let target = try judge.target(location, from: base)
+            guard target.fragment == nil, let fragment = base.fragment else { return target }
             // A fragment is inherited when the Location has none.
-            if target.fragment == nil, let fragment = base.fragment {
-                target = try URLRecord("\(target)#\(fragment)")
-            }
+            return try judge.target("\(target)#\(fragment)")
         } catch {
-            throw LoadError(.redirectToNonExistentLocation, "The server redirects to something that is no URL.")
+            guard isURL else {
+                throw LoadError(.redirectToNonExistentLocation, "The server redirects to something that is no URL.")
+            }
+            throw LoadError(redirectTo: error)
         }
-        target = secured(target)
-        try check(target, from: base)
-        return target
     }
 
     private func check(_ target: URLRecord, from base: URLRecord) throws(LoadError) {
@@ -132,9 +135,8 @@ struct RedirectMachine {
             next.body = nil
             contentFields.forEach { next.headerFields[fields: $0] = [] }
         }
-        if target.origin != request.url.origin, !trusting {
-            originBoundFields.forEach { next.headerFields[fields: $0] = [] }
-        }
+        // What was meant for one origin alone (SEC-31).
+        if target.origin != request.url.origin, !trusting { next.headerFields.removeAll(where: \.isSensitive) }
         return next
     }
 
@@ -155,9 +157,6 @@ struct RedirectMachine {
     static let contentFields: [HTTPField.Name] = [
         .contentType, .contentEncoding, .contentLanguage, .contentLocation, .contentLength,
     ]
-
-    /// What was meant for one origin alone (SEC-31).
-    private static let originBoundFields: [HTTPField.Name] = [.authorization, .cookie, .proxyAuthorization]
 }
 
 extension RedirectConfiguration {
@@ -168,5 +167,14 @@ extension RedirectConfiguration {
     ///   - scheme: That by which the host is spoken to.
     package func forwardsCredentials(from origin: String, to host: String, by scheme: String) -> Bool {
         forwardCredentialsToHosts.contains(host) && (scheme == "https" || origin == "http" && scheme == "http")
+    }
+}
+
+extension LoadError {
+    /// The server leads to what the guard refuses; the rule is told.
+    init(redirectTo refusal: TargetRefusal) {
+        self.init(
+            .redirectTargetForbidden,
+            "The server redirects to a target that is not allowed (\(refusal.code)): \(refusal.message)")
     }
 }

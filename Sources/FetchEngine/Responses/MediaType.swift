@@ -7,6 +7,9 @@ struct MediaType: Equatable {
         let value: String
     }
 
+    /// Those behind are not looked at: no type has so many.
+    static let maximumParameters = 64
+
     /// `type/subtype` in lower case.
     let essence: String
     /// In the order they were written; of two with one name the first.
@@ -33,7 +36,7 @@ struct MediaType: Equatable {
         guard Self.isToken(type), Self.isToken(subtype) else { return nil }
         essence = Self.lowercased(type) + "/" + Self.lowercased(subtype)
         var reader = Reader(bytes: bytes, position: end)
-        while let parameter = reader.next() {
+        while parameters.count < Self.maximumParameters, let parameter = reader.next() {
             if self[parameter.name] == nil { parameters.append(parameter) }
         }
     }

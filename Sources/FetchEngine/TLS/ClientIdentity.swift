@@ -28,11 +28,12 @@ public struct ClientIdentity: Sendable, Hashable, CustomStringConvertible, Custo
     ///   - privateKey: The private key that belongs to the first certificate.
     ///   - passphrase: What the key is encrypted with, if it is.
     /// - Throws: `clientIdentityInvalid` when there is no certificate, the key cannot be read, or the two do not belong
-    ///   together.
+    ///   together; `clientIdentityTooCostly` when to decrypt or to use the key takes more work than it may.
     public init(certificateChain: [UInt8], privateKey: [UInt8], passphrase: String? = nil) throws(LoadError) {
         defer { ERR_clear_error() }
         let certificates = CertificateCoding.certificates(inPEM: certificateChain)
         guard !certificates.isEmpty else { throw Self.invalid("It has no certificate.") }
+        if passphrase != nil { try DerivationWork.check(pem: privateKey) }
         guard let key = Self.key(inPEM: privateKey, passphrase: passphrase) else {
             throw Self.invalid("Its private key cannot be read.")
         }
@@ -43,9 +44,11 @@ public struct ClientIdentity: Sendable, Hashable, CustomStringConvertible, Custo
     /// Reads an identity from a PKCS #12 file.
     ///
     /// - Throws: `clientIdentityInvalid` when the file cannot be read with the passphrase, or has no certificate with
-    ///   its key. Files encrypted with RC2, as tools of before 2022 made them, cannot be read.
+    ///   its key; `clientIdentityTooCostly` when to decrypt it or to use its key takes more work than it may. Files
+    ///   encrypted with RC2, as tools of before 2022 made them, cannot be read.
     public init(pkcs12: [UInt8], passphrase: String) throws(LoadError) {
         defer { ERR_clear_error() }
+        try DerivationWork.check(pkcs12: pkcs12, passphrase: passphrase)
         let parts = CertificateCoding.reading(pkcs12) { memory in Self.parse(memory, passphrase) }
         guard let parts else { throw Self.invalid("It cannot be read with this passphrase.") }
         defer { EVP_PKEY_free(parts.key) }
@@ -75,6 +78,9 @@ public struct ClientIdentity: Sendable, Hashable, CustomStringConvertible, Custo
 extension ClientIdentity {
     /// What an identity is made of, in the form libcurl takes it in.
     final class Material: Sendable {
+        /// To sign with a longer key would hold up whoever else has connections: the time goes with the third power.
+        static let maximumKeyBits = 8192
+
         let certificates: [[UInt8]]
         let fingerprint: Fingerprint
         /// The certificates as PEM.
@@ -87,6 +93,10 @@ extension ClientIdentity {
         init(certificates: [[UInt8]], key: OpaquePointer) throws(LoadError) {
             let fits = CertificateCoding.with(certificates[0]) { X509_check_private_key($0, key) == 1 } ?? false
             guard fits else { throw ClientIdentity.invalid("Its key is not that of its certificate.") }
+            guard EVP_PKEY_get_bits(key) <= Self.maximumKeyBits else {
+                throw LoadError(
+                    .clientIdentityTooCostly, "The client's key has more than \(Self.maximumKeyBits) bits.")
+            }
             guard let bytes = Self.copy(of: key) else { throw ClientIdentity.invalid("Its key cannot be written.") }
             self.certificates = certificates
             keyAddress = UInt(bitPattern: bytes.baseAddress)
@@ -156,4 +166,6 @@ extension ClientIdentity {
 extension LoadError.Code {
     /// A client identity cannot be read, or its key is not that of its certificate.
     public static let clientIdentityInvalid = Self("clientIdentityInvalid", -1206)
+    /// To decrypt the key of a client identity, or to sign with it, takes more work than it may.
+    public static let clientIdentityTooCostly = Self("clientIdentityTooCostly", -1206)
 }

@@ -7,15 +7,12 @@ import EventLoop
 // Everything here is touched on the loop's thread alone.
 final class DeadlineSweep {
     private let loop: EventLoop
-    private let passed: () -> Void
     private var transfers: [Transfer] = []
     private var armed: MonotonicTime?
     private var timer: LoopTimer?
 
-    /// - Parameter passed: Called after each pass.
-    init(loop: EventLoop, passed: @escaping () -> Void) {
+    init(loop: EventLoop) {
         self.loop = loop
-        self.passed = passed
         timer = LoopTimer { [weak self] in self?.pass() }
     }
 
@@ -53,6 +50,5 @@ final class DeadlineSweep {
             let gap: Duration = transfers.count < 1000 ? .milliseconds(10) : .milliseconds(200)
             noteDeadline(max(next, now.advanced(by: gap)))
         }
-        passed()
     }
 }

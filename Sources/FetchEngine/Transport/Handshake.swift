@@ -32,8 +32,19 @@ final class Handshake: @unchecked Sendable {
     private(set) var isIdentityUndecided = false
     /// The fatal alert that the server sent.
     private(set) var alert: UInt8?
+    /// The proxy's, through whose connection the server's goes.
+    private let outer: Handshake?
+    private var connection: OpaquePointer?
 
-    init(_ terms: Terms) { self.terms = terms }
+    init(_ terms: Terms, through outer: Handshake? = nil) {
+        self.terms = terms
+        self.outer = outer?.terms.isProxy ?? false ? outer : nil
+    }
+
+    /// A connection that it made and those that it goes through, from the inside to the outside.
+    func layers(upTo connection: OpaquePointer) -> [OpaquePointer] {
+        [connection] + (outer?.connection.map { [$0] } ?? [])
+    }
 
     /// The name of a failure that the alert of the server tells; nil when it tells nothing about it.
     ///
@@ -81,6 +92,8 @@ final class Handshake: @unchecked Sendable {
         isIdentityUndecided = true
         return false
     }
+
+    func began(_ connection: OpaquePointer) { self.connection = connection }
 
     /// Notes an alert of the server's.
     func alerted(isFatal: Bool, _ number: UInt8) {
@@ -162,7 +175,9 @@ private func chooseCertificate(_ connection: OpaquePointer?, _ context: UnsafeMu
 }
 
 private func stateChanged(_ connection: OpaquePointer?, _ place: Int32, _ value: Int32) {
-    guard place & SSL_CB_ALERT != 0, place & SSL_CB_READ != 0, let connection else { return }
+    guard let connection else { return }
+    if place & SSL_CB_HANDSHAKE_START != 0 { Handshake.of(connection)?.began(connection) }
+    guard place & SSL_CB_ALERT != 0, place & SSL_CB_READ != 0 else { return }
     Handshake.of(connection)?.alerted(isFatal: value >> 8 == 2, UInt8(truncatingIfNeeded: value))
 }
 

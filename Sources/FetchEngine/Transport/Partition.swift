@@ -76,13 +76,16 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
     let share: UnsafeMutableRawPointer?
     let sweep: DeadlineSweep
     let names = FieldNames()
+    let connections: ConnectionTable
+    let descriptors: DescriptorLine
     /// The time when the loop last turned to libcurl.
     private(set) var now = MonotonicTime.now
     private(set) var count = 0
     private(set) var lastUse = MonotonicTime.now
 
     private let loop: EventLoop
-    private let multi: UnsafeMutableRawPointer
+    /// Made when the first transfer starts.
+    private var multi: UnsafeMutableRawPointer?
     private var lines: [URLRecord.Origin: Line] = [:]
     private var multiplexing: Set<URLRecord.Origin> = []
     private var confirmed: Set<URLRecord.Origin> = []
@@ -91,32 +94,47 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
     private var timer: CurlTimer?
     private lazy var ftpPulse = FTPPulse(loop: loop) { [weak self] in self?.driveAll() }
 
-    init(key: Key, loop: EventLoop, sweep: DeadlineSweep) {
-        guard let multi = curl_multi_init() else { preconditionFailure("no memory is left for libcurl") }
+    init(key: Key, loop: EventLoop, sweep: DeadlineSweep, descriptors: DescriptorLine) {
         self.key = key
         self.loop = loop
         self.sweep = sweep
-        self.multi = multi
+        self.descriptors = descriptors
+        connections = ConnectionTable(descriptors.budget)
         targetGuard = TargetGuard(policy: key.settings.targetPolicy)
         isUnrestricted = key.settings.targetPolicy == .unrestricted
         share = curl_share_init()
         if let share { ccurl_share_data(share, CURL_LOCK_DATA_SSL_SESSION) }
+        timer = CurlTimer(loop: loop) { [weak self] in self?.timerFired() }
+    }
+
+    /// Whether libcurl has something for it.
+    var isOpen: Bool { multi != nil }
+
+    private func open() -> UnsafeMutableRawPointer {
+        if let multi { return multi }
+        guard let multi = curl_multi_init() else { preconditionFailure("no memory is left for libcurl") }
+        self.multi = multi
+        descriptors.budget.take(DescriptorLine.perPartition)
         let context = Unmanaged.passUnretained(self).toOpaque()
         ccurl_multi_set_socket_function(multi, socketChanged)
         ccurl_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, context)
         ccurl_multi_set_timer_function(multi, timerChanged)
         ccurl_multi_set_pointer(multi, CURLMOPT_TIMERDATA, context)
         ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
-        ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, 1024)
+        // Those of one partition leave room for others'.
+        ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(8, min(1024, descriptors.budget.limit / 4)))
         // The server says how many streams it takes; what libcurl would put elsewhere needs another handshake.
         ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, 1024)
-        timer = CurlTimer(loop: loop) { [weak self] in self?.timerFired() }
+        return multi
     }
 
     deinit {
-        ccurl_multi_set_socket_function(multi, nil)
-        ccurl_multi_set_timer_function(multi, nil)
-        curl_multi_cleanup(multi)
+        if let multi {
+            ccurl_multi_set_socket_function(multi, nil)
+            ccurl_multi_set_timer_function(multi, nil)
+            curl_multi_cleanup(multi)
+            descriptors.budget.giveBack(DescriptorLine.perPartition)
+        }
         if let share { curl_share_cleanup(share) }
     }
 
@@ -161,7 +179,7 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
             line.queue.removeMax()
             line.waiting -= 1
             line.running += 1
-            start(next.transfer)
+            _ = starts(next.transfer)
         }
     }
 
@@ -170,15 +188,23 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
         return multiplexing.contains(transfer.origin) ? max(limit, Self.maximumStreams) : limit
     }
 
-    private func start(_ transfer: Transfer) {
+    /// Starts a transfer if there are descriptors for it; else that is done later.
+    func starts(_ transfer: Transfer) -> Bool {
+        guard descriptors.admits(transfer) else { return false }
         transfer.stage = .running
         let now = MonotonicTime.now
         transfer.started = now
         transfer.lastActivity = now
         sweep.noteDeadline(transfer.nextDeadline())
+        begin(transfer)
+        return true
+    }
+
+    /// Gives it to libcurl.
+    private func begin(_ transfer: Transfer) {
         do throws(LoadError) {
             try transfer.makeHandle()
-            guard let easy = transfer.easy, curl_multi_add_handle(multi, easy) == CURLM_OK else {
+            guard let easy = transfer.easy, curl_multi_add_handle(open(), easy) == CURLM_OK else {
                 throw LoadError(.unknown, "The transfer could not be started.")
             }
             if transfer.speaksFTP, transfer.speaksTLS { ftpPulse.add(transfer) }
@@ -190,20 +216,26 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
     /// Takes a transfer that is over, or is to be, off its handle and lets the next one start.
     func finish(_ transfer: Transfer, result: CURLcode) {
         guard transfer.stage != .over else { return }
-        let wasRunning = transfer.stage == .running
-        if let easy = transfer.easy { curl_multi_remove_handle(multi, easy) }
+        let hadTurn = transfer.stage != .queued
+        if let easy = transfer.easy, let multi { curl_multi_remove_handle(multi, easy) }
+        if transfer.startAnew() { return begin(transfer) }
+        if transfer.hasToWaitForDescriptors(result) {
+            descriptors.left(transfer)
+            return descriptors.wait(transfer, isRefused: true)
+        }
         transfer.finished(result)
         sweep.remove(transfer)
         count -= 1
         lastUse = now
-        leave(transfer, wasRunning: wasRunning)
+        descriptors.left(transfer)
+        leave(transfer, hadTurn: hadTurn)
         transfer.wakeIfMet()
     }
 
-    private func leave(_ transfer: Transfer, wasRunning: Bool) {
+    private func leave(_ transfer: Transfer, hadTurn: Bool) {
         let origin = transfer.origin
         guard let line = lines[origin] else { return }
-        if wasRunning {
+        if hadTurn {
             line.running -= 1
             startWaiting(in: line)
         } else {
@@ -251,12 +283,12 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
 
     private func drive(_ descriptor: curl_socket_t, _ mask: Int32) {
         var running: Int32 = 0
-        perform { curl_multi_socket_action(multi, descriptor, mask, &running) }
+        if let multi { perform { curl_multi_socket_action(multi, descriptor, mask, &running) } }
     }
 
     private func driveAll() {
         var running: Int32 = 0
-        perform { ccurl_multi_drive_all(multi, &running) }
+        if let multi { perform { ccurl_multi_drive_all(multi, &running) } }
     }
 
     /// Calls libcurl, then ends what it finished and wakes who waited.
@@ -264,6 +296,7 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
         now = .now
         _ = call()
         var left: Int32 = 0
+        guard let multi else { return }
         while let message = curl_multi_info_read(multi, &left) {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
             let result = ccurl_message_result(message)

@@ -1,4 +1,5 @@
 import CCurl
+import EventLoop
 import HTTPTypes
 import Synchronization
 
@@ -43,7 +44,19 @@ extension Transfer {
         if let maximum = shared.value.maximumResponseBytes, bodyBytes > maximum {
             _ = fail(.dataLengthExceedsMaximum, "The body is larger than it may be.")
         }
+        if failure == nil, body.count < capacity, decoder?.isDrained == false { decodeLater() }
         return failure == nil
+    }
+
+    /// Goes on after what else there is on the loop: a little may stand for much, or for much work and nothing at all.
+    private func decodeLater() {
+        guard !isToDecodeLater else { return }
+        isToDecodeLater = true
+        load.loop.perform { [self] in
+            isToDecodeLater = false
+            useRoom()
+            wakeIfMet()
+        }
     }
 
     /// Decodes what the reader has made room for.

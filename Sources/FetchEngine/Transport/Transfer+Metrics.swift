@@ -19,11 +19,26 @@ extension Transfer {
         metrics.status = response?.status.code
         metrics.networkProtocolName = response?.httpVersion
         guard let easy, let started else { return }
-        if let start = load.record.withLock({ $0.start }) {
-            metrics.fetchStart = .nanoseconds(started.nanoseconds(since: start))
-        }
         noteCounts(of: easy)
         noteTimes(of: easy)
+        // What was looked up for a connection that was there already is no part of its story.
+        let lookUp = metrics.isReusedConnection ? nil : lookUp
+        if let start = load.record.withLock({ $0.start }) {
+            metrics.fetchStart = .nanoseconds((lookUp?.start ?? started).nanoseconds(since: start))
+        }
+        if let lookUp { put(lookUp.start, lookUp.end, before: started) }
+    }
+
+    /// Begins the story with a look-up that was ours, not libcurl's.
+    private func put(_ start: MonotonicTime, _ end: MonotonicTime, before started: MonotonicTime) {
+        let delay = Duration.nanoseconds(started.nanoseconds(since: start))
+        for time in [
+            \TransactionMetrics.connectStart, \.connectEnd, \.secureConnectionStart, \.secureConnectionEnd,
+            \.requestStart, \.requestEnd, \.responseStart,
+        ] { metrics[keyPath: time] = metrics[keyPath: time].map { $0 + delay } }
+        metrics.responseEnd += delay
+        metrics.domainLookupStart = .zero
+        metrics.domainLookupEnd = .nanoseconds(end.nanoseconds(since: start))
     }
 
     private func noteCounts(of easy: CurlHandle) {

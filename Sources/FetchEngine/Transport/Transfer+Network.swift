@@ -2,7 +2,10 @@ import CCurl
 
 extension Transfer {
     /// Sets the way out and what is known of addresses.
-    func setNetwork(_ easy: CurlHandle) {
+    ///
+    /// - Throws: What the look-up of the addresses ended with.
+    func setNetwork(_ easy: CurlHandle) throws(LoadError) {
+        if case .refused(let error) = addresses { throw error }
         let network = shared.value.network
         switch network.addressFamily {
         case .any: break
@@ -19,6 +22,7 @@ extension Transfer {
             let addresses = pin.addresses.map { $0.isIPv6 ? "[\($0)]" : "\($0)" }.joined(separator: ",")
             addressList = curl_slist_append(addressList, "\(pin.host):\(pin.port):\(addresses)")
         }
+        if let line = addresses.line { addressList = curl_slist_append(addressList, line) }
         if let addressList { ccurl_set_list(easy, CURLOPT_RESOLVE, addressList) }
     }
 }

@@ -14,7 +14,7 @@ extension Transfer {
         try setTarget(easy)
         setProxy(easy)
         setProxyAuthorization(easy)
-        setNetwork(easy)
+        try setNetwork(easy)
         if speaksTLS { setTLS(easy) }
         guard !speaksFTP else { return setFTP(easy) }
         setAuthorization(easy)
@@ -51,10 +51,15 @@ extension Transfer {
         ccurl_set_pointer(easy, CURLOPT_WRITEDATA, context)
         ccurl_set_prerequest_function(easy, prepareRequest)
         ccurl_set_pointer(easy, CURLOPT_PREREQDATA, context)
-        if !partition.isUnrestricted {
-            ccurl_set_open_socket_function(easy, openSocket)
-            ccurl_set_pointer(easy, CURLOPT_OPENSOCKETDATA, context)
-        }
+        ccurl_set_open_socket_function(easy, openSocket)
+        ccurl_set_pointer(easy, CURLOPT_OPENSOCKETDATA, context)
+        // Asked by the connection, which outlives the transfer.
+        ccurl_set_close_socket_function(easy, closeSocket)
+        ccurl_set_pointer(
+            easy, CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(partition.connections).toOpaque())
+        // A partition that never rests lets go of what it does not use, too.
+        if partition.descriptors.budget.isScarce { ccurl_set_long(easy, CURLOPT_MAXAGE_CONN, 1) }
+        if needsNewConnection { ccurl_set_long(easy, CURLOPT_FRESH_CONNECT, 1) }
         guard source != nil else { return }
         ccurl_set_read_function(easy, sendBody)
         ccurl_set_pointer(easy, CURLOPT_READDATA, context)

@@ -64,7 +64,7 @@ extension Transfer {
     /// A TLS connection is about to be made; false keeps it from being made.
     func willShakeHands(in context: OpaquePointer) -> Bool {
         handshakeCount += 1
-        let handshake = Handshake(handshakeTerms)
+        let handshake = Handshake(handshakeTerms, through: handshakeCount == 1 ? nil : handshake)
         self.handshake = handshake
         return handshake.attach(to: context)
     }
@@ -84,13 +84,8 @@ extension Transfer {
 
     /// Finds the handshake of a kept connection: what the server asks for on it concerns this transfer now.
     func noteHandshake() {
-        guard speaksTLS, handshake == nil, let easy else { return }
-        var information: UnsafeMutableRawPointer?
-        guard ccurl_get_pointer(easy, CURLINFO_TLS_SSL_PTR, &information) == CURLE_OK,
-            let session = information?.assumingMemoryBound(to: curl_tlssessioninfo.self).pointee,
-            session.backend == CURLSSLBACKEND_OPENSSL, let connection = session.internals
-        else { return }
-        handshake = Handshake.of(OpaquePointer(connection))
+        guard handshake == nil, let secureConnection else { return }
+        handshake = Handshake.of(secureConnection)
     }
 
     /// The error with the name that the proxy, the handshake or the FTP server gives it, where libcurl's code is not

@@ -10,7 +10,8 @@ typealias CurlHandle = UnsafeMutableRawPointer
 /// libcurl's callbacks arrive here.
 // @unchecked: everything here is touched on the loop's thread alone.
 final class Transfer: Exchange, @unchecked Sendable {
-    enum Stage { case queued, running, over }
+    /// It waits for its turn at its origin, then for descriptors, and runs.
+    enum Stage { case queued, waiting, running, over }
 
     let origin: URLRecord.Origin
     let terms: ConnectionTerms
@@ -26,12 +27,25 @@ final class Transfer: Exchange, @unchecked Sendable {
     var proxyAuthorization: Authorization?
     /// Whether libcurl was given the second step of a handshake.
     var hasShakenHands = false
+    /// Whether it was about to go over a connection with something on it, and over which it must not go now.
+    var isConnectionSpoiled = false
+    var needsNewConnection = false
+    /// The sockets that libcurl asked for.
+    var sockets: [Int32] = []
+    /// Whether the system had none to give.
+    var lacksDescriptor = false
+    /// How many descriptors are set apart for it.
+    var reserved = 0
 
     var stage = Stage.queued
     var easy: CurlHandle?
     var fieldList: UnsafeMutablePointer<curl_slist>?
     /// What the proxy alone is told.
     var proxyFieldList: UnsafeMutablePointer<curl_slist>?
+    /// What it may dial.
+    var addresses = VettedAddresses.any
+    /// When those were looked up for it.
+    var lookUp: (start: MonotonicTime, end: MonotonicTime)?
     var addressList: UnsafeMutablePointer<curl_slist>?
     var errorText: UnsafeMutablePointer<CChar>?
     /// Where the sweep keeps it.
@@ -51,6 +65,7 @@ final class Transfer: Exchange, @unchecked Sendable {
     var throttles = Throttles()
     /// Undoes the content coding; nil when there is none, or it is the caller's business.
     var decoder: ContentDecoder?
+    var isToDecodeLater = false
     /// Looks at the body; nil when nothing is said of it.
     var contentCheck: ContentCheck?
     /// Whether the request waits for the server's word before its body, and has not been refused that yet.
@@ -146,7 +161,7 @@ final class Transfer: Exchange, @unchecked Sendable {
     /// Where the server keeps what it has of the body; only http and https, and never less safe than the upload.
     private func noteUploadURL(_ fields: HTTPFields) {
         guard request.headerFields.contains(.uploadComplete), let location = fields[values: .location].first,
-            let url = try? request.url.resolve(location), url.isHTTP, !url.hasCredentials,
+            let url = try? partition.targetGuard.target(location, from: request.url), url.isHTTP, !url.hasCredentials,
             url.scheme == "https" || !isSecure
         else { return }
         load.record.withLock { $0.uploadURL = url.withoutFragment() }
@@ -232,12 +247,15 @@ final class Transfer: Exchange, @unchecked Sendable {
     /// The last moment before the request leaves; false keeps it from leaving.
     func willSendRequest(to address: String, port: Int32, from localAddress: String, localPort: Int32) -> Bool {
         requestCount += 1
+        partition.descriptors.connected(self)
         metrics.remoteAddress = address
         metrics.remotePort = Int(port)
         metrics.localAddress = localAddress
         metrics.localPort = Int(localPort)
         noteHandshake()
         guard failure == nil else { return false }
+        isConnectionSpoiled = !isQuiet(.init(address: address, port: port, localPort: localPort))
+        guard !isConnectionSpoiled else { return false }
         // libcurl repeats a request whose kept connection turned out to be dead. Whether the server had already
         // acted on it nobody knows, so only a repeatable one may go twice (RFC 9110 §9.2.2).
         guard requestCount == 1 || request.method.isIdempotent || isEndingHandshake else {
@@ -248,6 +266,14 @@ final class Transfer: Exchange, @unchecked Sendable {
         }
         guard !partition.isUnrestricted else { return true }
         return admit(IPAddress(address), port: UInt16(truncatingIfNeeded: port))
+    }
+
+    /// Judges an address that is about to be connected (SEC-11), which has to be one of those that were looked up.
+    func mayDial(_ address: IPAddress?, port: UInt16) -> Bool {
+        if let address, !addresses.allows(address) {
+            return fail(.addressForbidden, "The address is not one of those that the host had.")
+        }
+        return admit(address, port: port)
     }
 
     /// Judges an address that is about to be connected or written to (SEC-11).
@@ -262,8 +288,8 @@ final class Transfer: Exchange, @unchecked Sendable {
             }
             return true
         } catch {
-            guard terms.proxy == nil else { return fail(.proxyForbidden, "The proxy is not at a public address.") }
-            return fail(.init(error.code.name), error.message)
+            let refusal = terms.proxy == nil ? error : .proxy(error)
+            return fail(.init(refusal.code.name), refusal.message)
         }
     }
 
@@ -408,7 +434,7 @@ final class Transfer: Exchange, @unchecked Sendable {
         return connectionError(error, result)
     }
 
-    private func releaseHandle() {
+    func releaseHandle() {
         if let easy { curl_easy_cleanup(easy) }
         easy = nil
         if let proxyFieldList { curl_slist_free_all(proxyFieldList) }

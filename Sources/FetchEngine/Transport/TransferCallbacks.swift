@@ -50,9 +50,20 @@ func openSocket(
     guard let transfer = transfer(context), let target, let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr)
     else { return curl_socket_t(-1) }
     let address = (UnsafeRawPointer(target) + offset).assumingMemoryBound(to: sockaddr.self)
-    guard transfer.admit(IPAddress(sockaddr: address), port: port(of: address)) else { return curl_socket_t(-1) }
-    let flags = Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-    return socket(target.pointee.family, target.pointee.socktype | flags, target.pointee.protocol)
+    guard transfer.mayDial(IPAddress(sockaddr: address), port: port(of: address)) else { return curl_socket_t(-1) }
+    let socket = transfer.partition.connections.open(
+        target.pointee.family, target.pointee.socktype, target.pointee.protocol)
+    guard socket >= 0 else {
+        transfer.lacksDescriptor = [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno)
+        return socket
+    }
+    transfer.sockets.append(socket)
+    return socket
+}
+
+func closeSocket(_ context: UnsafeMutableRawPointer?, _ socket: curl_socket_t) -> Int32 {
+    guard let context else { return close(socket) }
+    return Unmanaged<ConnectionTable>.fromOpaque(context).takeUnretainedValue().close(socket)
 }
 
 /// The port stands at the same place in both families.

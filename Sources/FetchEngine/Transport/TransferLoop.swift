@@ -9,10 +9,15 @@ public actor TransferLoop {
     public static let shared = TransferLoop()
 
     package nonisolated let eventLoop: TaskLoop
+    private let budget: DescriptorBudget
+    private var line: DescriptorLine?
     private var partitions: [Partition.Key: Partition] = [:]
     /// The one that was asked for last: mostly it is the one asked for next.
     private var recent: Partition?
     private var sweep: DeadlineSweep?
+    /// What look-ups for loads under a target policy found.
+    var hostAddresses = HostAddresses()
+    private var idleTimer: LoopTimer?
     /// Connections that no transfer used for this long are closed with their partition.
     private static let partitionLifetime: Duration = .seconds(90)
 
@@ -28,10 +33,13 @@ public actor TransferLoop {
     public init(named name: String = "transfers") { self.init(TaskLoop(name: name)) }
 
     /// Makes an actor on a loop.
-    package init(_ eventLoop: TaskLoop) {
+    ///
+    /// - Parameter descriptors: How many its transfers may use.
+    package init(_ eventLoop: TaskLoop, descriptors: DescriptorBudget = DescriptorBudget()) {
         _ = Self.libcurl
         _ = FreedPages.areKept
         self.eventLoop = eventLoop
+        budget = descriptors
     }
 
     private static let libcurl: Void = {
@@ -51,17 +59,37 @@ public actor TransferLoop {
 
     func partition(for key: Partition.Key) -> Partition {
         if let recent, recent.key == key { return recent }
-        let partition = partitions[key] ?? Partition(key: key, loop: eventLoop, sweep: commonSweep())
+        let partition =
+            partitions[key]
+            ?? Partition(key: key, loop: eventLoop, sweep: commonSweep(), descriptors: commonLine())
         partitions[key] = partition
         recent = partition
+        watchIdle()
         return partition
+    }
+
+    private func commonLine() -> DescriptorLine {
+        if let line { return line }
+        let line = DescriptorLine(budget, loop: eventLoop) { [weak self] in
+            self?.assumeIsolated { $0.closeOldest() } ?? false
+        }
+        self.line = line
+        return line
     }
 
     private func commonSweep() -> DeadlineSweep {
         if let sweep { return sweep }
-        let sweep = DeadlineSweep(loop: eventLoop) { [weak self] in self?.assumeIsolated { $0.closeUnused() } }
+        let sweep = DeadlineSweep(loop: eventLoop)
         self.sweep = sweep
         return sweep
+    }
+
+    /// Looks after idle partitions from time to time, as long as there are any.
+    private func watchIdle() {
+        guard idleTimer == nil else { return }
+        let timer = LoopTimer { [weak self] in self?.assumeIsolated { $0.closeUnused() } }
+        idleTimer = timer
+        eventLoop.set(timer, for: MonotonicTime.now.advanced(by: Self.partitionLifetime / 3))
     }
 
     /// Closes the connections of partitions that nobody uses.
@@ -71,6 +99,17 @@ public actor TransferLoop {
         partitions = partitions.filter {
             $1.count > 0 || $1.lastUse.advanced(by: Self.partitionLifetime) > limit
         }
+        idleTimer = nil
+        if !partitions.isEmpty { watchIdle() }
+    }
+
+    /// Closes the connections of some partitions that have been idle for the longest time; false when none is idle.
+    private func closeOldest() -> Bool {
+        let idle = partitions.values.filter { $0.count == 0 }.sorted { $0.lastUse < $1.lastUse }
+        guard !idle.isEmpty else { return false }
+        recent = nil
+        for partition in idle.prefix(max(1, idle.count / 4)) { partitions[partition.key] = nil }
+        return true
     }
 
     /// Closes the connections of a session that is over.

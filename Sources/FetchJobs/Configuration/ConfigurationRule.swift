@@ -12,7 +12,7 @@ package struct ConfigurationRule<Value: Sendable>: Sendable {
         return Self(
             read: { reader in
                 guard let text = reader.string() else { return nil }
-                guard let choice = choices.first(where: { $0.name == text }) else {
+                guard let choice = choices.first(where: { $0.name.isSame(as: text) }) else {
                     reader.refuse("must be one of \(choices.map { "\"\($0.name)\"" }.joined(separator: ", "))")
                     return nil
                 }

@@ -8,6 +8,11 @@ extension Credential {
         "secretAccessKey", "sessionToken", "region", "service", "keytab",
     ]
 
+    /// The members that become part of one line of what is sent.
+    private static let lines = ["user", "password", "bearerToken", "secretAccessKey", "sessionToken"]
+    /// Those that commas, slashes and the like would end.
+    private static let words = ["accessKeyID", "region", "service"]
+
     /// Reads the members of one kind; the check hears of anything else.
     init?(members object: JSONObjectReader, of reader: JSONReader, persistence: Persistence) {
         let kinds = [
@@ -26,6 +31,8 @@ extension Credential {
         for name in Self.members where !kind.1.contains(name) {
             object[name]?.refuse("does not go with \(kind.0)")
         }
+        for name in Self.lines { object[name]?.requireLine() }
+        for name in Self.words { object[name]?.requireWord() }
         let credential: Credential? =
             switch kind.0 {
             case "password": Self.password(object, persistence)
@@ -36,7 +43,7 @@ extension Credential {
                     Self.awsKeys(object).map { Credential(accessKeyID: id, awsKeys: $0, persistence: persistence) }
                 }
             case "keytab":
-                object.required("user")?.string(maximumLength: 1024).flatMap { principal in
+                object.required("user")?.kerberosPrincipal().flatMap { principal in
                     Self.keytab(object).map {
                         Credential(kerberosPrincipal: principal, keys: $0, persistence: persistence)
                     }
@@ -73,7 +80,7 @@ extension Credential {
 
     static func identity(_ object: JSONObjectReader, of reader: JSONReader) -> ClientIdentity? {
         let passphrase = object["passphrase"].map { $0.secret() } ?? .some(nil)
-        do {
+        do throws(LoadError) {
             if let file = object["pkcs12"] {
                 guard let text = file.secret(), let passphrase else { return nil }
                 guard let bytes = Data(base64Encoded: text) else {
@@ -87,9 +94,13 @@ extension Credential {
             return try ClientIdentity(
                 certificateChain: Array(chain.utf8), privateKey: Array(key.utf8), passphrase: passphrase)
         } catch {
-            reader.refuse("holds no certificate with its private key")
-            return nil
+            if error.code == .clientIdentityTooCostly {
+                (object["pkcs12"] ?? object["privateKey"] ?? reader).refuse("costs too much: \(error.message)")
+            } else {
+                reader.refuse("holds no certificate with its private key")
+            }
         }
+        return nil
     }
 
     // MARK: As it is sealed
@@ -142,11 +153,37 @@ extension Credential {
 }
 
 extension JSONReader {
+    /// Refuses a text with control characters, line breaks too.
+    fileprivate func requireLine() {
+        guard case .string(let text) = value else { return }
+        if !text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) { refuse("must not hold control characters") }
+    }
+
+    /// Refuses a text with other than visible ASCII characters, or with one that ends a word.
+    fileprivate func requireWord() {
+        guard case .string(let text) = value else { return }
+        if !text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !",/=".utf8.contains($0) }) {
+            refuse("must be visible ASCII characters other than a comma, a slash and an equals sign")
+        }
+    }
+
     /// A text that nobody is shown again; it may not hold control characters but those of PEM.
     func secret() -> String? {
         guard let text = string(maximumLength: 65_536) else { return nil }
         guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x0A || $0 == 0x0D }) else {
             refuse("must not hold control characters")
+            return nil
+        }
+        return text
+    }
+}
+
+extension JSONReader {
+    /// The principal that goes with Kerberos keys, in the one form that is read alike everywhere.
+    func kerberosPrincipal() -> String? {
+        guard let text = string(maximumLength: 256) else { return nil }
+        guard KerberosPrincipal(text)?.realm != nil else {
+            refuse("is not a Kerberos principal: user@REALM, of letters, digits and . _ - $ +")
             return nil
         }
         return text
@@ -179,6 +216,7 @@ package struct CredentialSubmission: Sendable {
         if let space, let credential, !credential.answers(space.method) {
             check.refuse("/protectionSpace/authenticationMethod", "cannot be answered with a credential of this kind")
         }
+        if space?.method == .negotiate, object?["keytab"] == nil { _ = object?["user"]?.kerberosPrincipal() }
         try check.finish()
         guard let space, let credential else { throw InvalidInput(pointer: "", message: "is not a credential") }
         self.session = credential.persistence == .permanent ? .default : session ?? .default

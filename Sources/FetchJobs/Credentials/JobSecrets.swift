@@ -1,4 +1,4 @@
-// The credentials that come with a job are sealed apart from its spec, which says "sealed" in their places.
+// What is secret of a job is sealed apart from its spec, which says "sealed" or "<redacted>" in its places.
 
 extension Configuration {
     private typealias Place = (group: String, path: any WritableKeyPath<Configuration, JobCredential?> & Sendable)
@@ -15,25 +15,37 @@ extension Configuration {
         }
     }
 
-    /// The secrets of the credentials that came with the job in the form that is sealed; nil when there is none.
-    package var secretBytes: [UInt8]? {
-        let secrets = Self.credentialPlaces.compactMap { place in
-            self[keyPath: place.path]?.secretBytes.map { (place.group, $0) }
+    /// The secrets of the credentials that came with the job, by group.
+    fileprivate var secrets: [(name: String, bytes: [UInt8])] {
+        Self.credentialPlaces.compactMap { place in self[keyPath: place.path]?.secretBytes.map { (place.group, $0) } }
+    }
+
+    fileprivate mutating func restore(_ sealed: [String: JSONValue]) throws {
+        for place in Self.credentialPlaces {
+            guard let secret = sealed[place.group] else { continue }
+            self[keyPath: place.path] = try JobCredential(secret: secret)
         }
+    }
+}
+
+extension JobSpec {
+    private static let requestName = "request"
+
+    /// What of the job is secret in the form that is sealed; nil when nothing is, or what is there is not known.
+    package var secretBytes: [UInt8]? {
+        var secrets = configuration.secrets
+        if let own = request.secretBytes { secrets.append((Self.requestName, own)) }
         guard !secrets.isEmpty else { return nil }
         return JSONWriter.object { writer in
-            for (group, secret) in secrets { writer.member(group, RawJSON(secret)) }
+            for (name, secret) in secrets { writer.member(name, RawJSON(secret)) }
         }
     }
 
     /// Puts what was sealed back in its places.
     package mutating func restore(secretBytes: [UInt8]) throws {
-        let json = try JSONParser.parse(secretBytes)
-        let check = InputCheck()
-        let sealed = JSONReader(json, check: check).dictionary() ?? []
-        for place in Self.credentialPlaces {
-            guard let secret = sealed.first(where: { $0.name == place.group }) else { continue }
-            self[keyPath: place.path] = try JobCredential(secret: secret.reader.value)
-        }
+        let members = JSONReader(try JSONParser.parse(secretBytes), check: InputCheck()).dictionary() ?? []
+        let sealed = Dictionary(members.map { ($0.name, $0.reader.value) }, uniquingKeysWith: { first, _ in first })
+        try configuration.restore(sealed)
+        if let own = sealed[Self.requestName] { try request.restore(secret: own) }
     }
 }

@@ -90,23 +90,33 @@ extension ProtectionSpace {
 
     /// Reads a space; the check hears what is wrong with it.
     init?(reader: JSONReader) {
-        let names: Set = ["host", "port", "protocol", "realm", "authenticationMethod"]
+        let names: Set = ["host", "port", "protocol", "realm", "authenticationMethod", "isProxy"]
         guard let object = reader.object(of: names) else { return nil }
+        let isProxy = object["isProxy"]?.bool() ?? false
         let host = object.required("host").flatMap { Self.host($0) }
-        let scheme = object["protocol"].map { Self.scheme($0) } ?? "https"
+        let scheme = object["protocol"].map { Self.scheme($0, isProxy: isProxy) } ?? "https"
         let port = object["port"].map { $0.integer(in: 1...65_535).map { UInt16($0) } }
         let realm = object["realm"].map { $0.string(maximumLength: 1024) }
         let method = object.required("authenticationMethod").flatMap { Self.method($0) }
         guard let host, let scheme, let method else { return nil }
-        if method == .clientCertificate, scheme != "https" {
-            reader.refuse("a client certificate is shown by https only")
-        }
-        if (method == .default) != scheme.hasPrefix("ftp") {
-            reader.refuse("the method \"default\" is that of ftp and ftps, which have no other")
-        }
         self.init(
             host: host, port: port.flatMap { $0 } ?? Self.ports[scheme] ?? 0, scheme: scheme,
-            realm: realm.flatMap { $0 }, method: method)
+            realm: realm.flatMap { $0 }, method: method, isProxy: isProxy)
+        check(reader)
+    }
+
+    /// Tells which rules between members are broken.
+    private func check(_ reader: JSONReader) {
+        if method == .clientCertificate, scheme != "https" || isProxy {
+            reader.refuse("a client certificate is shown by https only, and to servers")
+        }
+        if method == .awsSigV4, isProxy { reader.refuse("the method \"awsSigV4\" is for servers") }
+        if (method == .default) != ["ftp", "ftps", "socks"].contains(where: scheme.hasPrefix) {
+            reader.refuse("the method \"default\" is that of ftp, ftps and SOCKS, which have no other")
+        }
+        if realm != nil, ![.httpBasic, .httpDigest, .httpBearer].contains(method) {
+            reader.refuse("a realm is named by the methods httpBasic, httpDigest and httpBearer only")
+        }
     }
 
     /// The host as URLs have it: in lower-case ASCII, an IPv6 address in brackets.
@@ -121,12 +131,17 @@ extension ProtectionSpace {
     }
 
     /// Those that are meant when none is named.
-    private static let ports: [String: UInt16] = ["http": 80, "https": 443, "ftp": 21, "ftps": 990]
+    private static let ports: [String: UInt16] = [
+        "http": 80, "https": 443, "ftp": 21, "ftps": 990, "socks4": 1080, "socks4a": 1080, "socks5": 1080,
+        "socks5h": 1080,
+    ]
 
-    private static func scheme(_ reader: JSONReader) -> String? {
+    private static func scheme(_ reader: JSONReader, isProxy: Bool) -> String? {
         guard let text = reader.string(maximumLength: 16) else { return nil }
-        guard ports[text] != nil else {
-            reader.refuse("must be \"http\", \"https\", \"ftp\" or \"ftps\"")
+        let known = isProxy ? Proxy.Kind.allCases.map(\.rawValue) : ["http", "https", "ftp", "ftps"]
+        guard known.contains(text) else {
+            let names = known.map { "\"\($0)\"" }.joined(separator: ", ")
+            reader.refuse("must be one of \(names)\(isProxy ? " for a proxy" : "")")
             return nil
         }
         return text

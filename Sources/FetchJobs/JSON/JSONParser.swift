@@ -72,6 +72,9 @@ package struct JSONParser {
             guard peek == UInt8(ascii: "\"") else { throw failure("a member name is expected") }
             let start = offset
             let name = try string()
+            guard name.isStreamSafe else {
+                throw Failure(offset: start, message: "a member name has more than 30 combining marks in a row")
+            }
             guard names.insert(name).inserted else {
                 throw Failure(offset: start, message: "the member \"\(name.prefix(64))\" is there twice")
             }

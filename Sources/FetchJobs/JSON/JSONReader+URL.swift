@@ -38,9 +38,23 @@ extension JSONReader {
         return url
     }
 
+    /// The one way from text of clients to what is loaded, now or later; where it leads is judged when it is.
     private func target(_ text: String) -> URLRecord? {
-        do throws(TargetRefusal) { return try TargetGuard(policy: .unrestricted).target(text) } catch {
+        // What is not dialled has rules of its own, and may have spaces.
+        if ["data:", "file:"].contains(where: { text.prefix(5).lowercased() == $0 }) { return unjudged(text) }
+        do throws(TargetRefusal) { return try TargetGuard.strictTarget(text, schemes: Self.dialled) } catch {
+            // Of what kind it may be is said by those who ask.
+            if error.code == .schemeForbidden { return unjudged(text) }
             refuse("\(error.message) (\(error.code))")
+            return nil
+        }
+    }
+
+    private static let dialled: Set = ["http", "https", "ftp", "ftps"]
+
+    private func unjudged(_ text: String) -> URLRecord? {
+        do throws(URLRecord.Failure) { return try URLRecord(text) } catch {
+            refuse("\(error.message) (\(TargetRefusal.Code.urlInvalid))")
             return nil
         }
     }

@@ -27,8 +27,11 @@ package final class InputCheck {
 
     package init() {}
 
+    /// As much is wrong as is told.
+    var isFull: Bool { violations.count >= InvalidInput.maximumViolations }
+
     package func refuse(_ pointer: String, _ message: String) {
-        guard violations.count < InvalidInput.maximumViolations else { return }
+        guard !isFull else { return }
         violations.append(Violation(pointer: pointer, message: message))
     }
 
@@ -66,6 +69,8 @@ package struct JSONReader {
     ) -> JSONObjectReader? {
         guard case .object(let members) = value else { return mismatch("an object") }
         for member in members where !names.contains(member.name) && !others.contains(member.name) {
+            // A text of a megabyte has room for a hundred thousand.
+            guard !check.isFull else { break }
             if let reason = refused.first(where: { $0.key == member.name })?.value {
                 check.refuse(path(member.name), reason)
                 continue
@@ -167,7 +172,7 @@ package struct JSONObjectReader {
 
     /// The member of this name, or nil when there is none; `null` is a value like any other, and mostly a wrong one.
     package subscript(_ name: String) -> JSONReader? {
-        guard let member = members.first(where: { $0.name == name }) else { return nil }
+        guard let member = members.first(where: { $0.name.isSame(as: name) }) else { return nil }
         return JSONReader(member.value, pointer: "\(reader.pointer)/\(name)", check: reader.check)
     }
 

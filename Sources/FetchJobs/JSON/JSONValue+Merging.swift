@@ -2,17 +2,16 @@ extension JSONValue {
     /// The value with a merge patch applied to it (RFC 7396): null takes a member away.
     package func merging(_ patch: JSONValue) -> JSONValue {
         guard case .object(let changes) = patch else { return patch }
-        var members: [JSONMember] = if case .object(let members) = self { members } else { [] }
+        var members: [JSONMember?] = if case .object(let members) = self { members } else { [] }
+        // Both may have a hundred thousand members.
+        var places: [String: Int] = [:]
+        for (place, member) in members.enumerated() { if let member { places[member.name] = place } }
         for change in changes {
-            let index = members.firstIndex { $0.name == change.name }
-            if change.value == .null {
-                if let index { members.remove(at: index) }
-                continue
-            }
-            let old = index.map { members[$0].value } ?? .null
-            let member = JSONMember(change.name, old.merging(change.value))
-            if let index { members[index] = member } else { members.append(member) }
+            let place = places[change.name]
+            let old = place.flatMap { members[$0]?.value } ?? .null
+            let member = change.value == .null ? nil : JSONMember(change.name, old.merging(change.value))
+            if let place { members[place] = member } else { members.append(member) }
         }
-        return .object(members)
+        return .object(members.compactMap(\.self))
     }
 }

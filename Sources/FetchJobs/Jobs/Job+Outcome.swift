@@ -3,19 +3,23 @@
 extension Job {
     /// The job as it is stored with the outcome of its only attempt; nil when that cannot be told without a look into
     /// the store.
-    package init?(_ claimed: ClaimedJob, ending outcome: JobOutcome) {
+    ///
+    /// - Parameter body: That of the outcome.
+    package init?(_ claimed: ClaimedJob, ending outcome: JobOutcome, body: BodySummary?) {
         guard let storedAt = claimed.storedAt else { return nil }
         self.init(
             id: claimed.id, tenant: claimed.tenant, state: outcome.state, spec: RawJSON(claimed.spec.json),
             createdAt: storedAt)
         startedAt = outcome.startedAt
-        end(outcome, attempt: Int(claimed.claim))
+        end(outcome, body: body, attempt: Int(claimed.claim))
     }
 
     /// Brings the job to its final state.
     ///
-    /// - Parameter number: Of the attempt that has brought it there.
-    package mutating func end(_ outcome: JobOutcome, attempt number: Int) {
+    /// - Parameters:
+    ///   - body: That of the outcome.
+    ///   - number: Of the attempt that has brought it there.
+    package mutating func end(_ outcome: JobOutcome, body: BodySummary?, attempt number: Int) {
         state = outcome.state
         isCancelling = false
         finishedAt = outcome.finishedAt
@@ -24,7 +28,7 @@ extension Job {
         error = outcome.error
         redirects = outcome.redirects
         challenges = outcome.challenges
-        body = outcome.body.map(BodySummary.init)
+        self.body = body
         file = outcome.file
         attempts.append(Attempt(outcome, number: number))
     }

@@ -19,6 +19,9 @@ package struct JobOutcome: Sendable {
     /// What the answer says to those who would ask the job's host next; nil when that is nothing.
     package var signal: Lane.Signal?
 
+    /// Whether one connection to the job's origin carries many loads.
+    package var isMultiplexed = false
+
     /// How long to wait before another attempt; nil when this was the last one.
     package var retryAfter: Duration?
 

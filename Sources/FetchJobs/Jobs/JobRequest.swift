@@ -5,13 +5,21 @@ package import HTTPTypes
 package struct JobRequest: Sendable, Equatable {
     package var url: URLRecord
     package var method: HTTPRequest.Method = .get
-    /// In the client's order, repeats kept.
+    /// In the client's order, repeats kept; those that are sensitive are marked.
     package var headers = HTTPFields()
     package var body: JobBody?
     /// Which stored answers may be used; nil leaves it to the session.
     package var cachePolicy: CachePolicy?
     /// The document that the resource is part of, for the cookie policy.
     package var mainDocumentURL: URLRecord?
+    /// What beside sensitive fields is sealed where the job is stored, and never shown again.
+    package var sensitive: Set<SensitivePart> = []
+
+    /// A part of requests that is a secret where its client says so.
+    package enum SensitivePart: String, Sendable, CaseIterable {
+        case query
+        case body
+    }
 
     package init(url: URLRecord) { self.url = url }
 
@@ -35,7 +43,7 @@ extension JobRequest {
         "host", "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer", "expect",
     ]
     private static let names: Set = [
-        "url", "urlTemplate", "variables", "method", "headers", "body", "cachePolicy", "mainDocumentURL",
+        "url", "urlTemplate", "variables", "method", "headers", "body", "cachePolicy", "mainDocumentURL", "sensitive",
     ]
     static let maximumHeaders = 100
     static let maximumHeaderBytes = 32 * 1024
@@ -52,6 +60,10 @@ extension JobRequest {
         body = object?["body"].flatMap { JobBody(reader: $0) }
         cachePolicy = object?["cachePolicy"]?.oneOf(CachePolicy.self)
         mainDocumentURL = object?["mainDocumentURL"]?.httpURL()
+        sensitive = object?["sensitive"].flatMap { Self.sensitive($0) } ?? []
+        if sensitive.contains(.body), let body, body.isElsewhere {
+            object?["sensitive"]?.refuse("must not name a body that is a stream, or has blobs: they are not in the job")
+        }
         guard let url else { return nil }
         self.url = url.withoutCredentials()
         guard url.hasCredentials else { return }
@@ -83,8 +95,12 @@ extension JobRequest {
         return fields
     }
 
+    private static func sensitive(_ reader: JSONReader) -> Set<SensitivePart>? {
+        reader.array(maximum: SensitivePart.allCases.count).map { Set($0.compactMap { $0.oneOf(SensitivePart.self) }) }
+    }
+
     private static func field(_ reader: JSONReader) -> HTTPField? {
-        guard let object = reader.object(of: ["name", "value"]),
+        guard let object = reader.object(of: ["name", "value", "sensitive"]),
             let nameReader = object.required("name"), let valueReader = object.required("value"),
             let text = nameReader.string(maximumLength: 256), let value = valueReader.string(maximumLength: 16_384)
         else { return nil }
@@ -100,20 +116,14 @@ extension JobRequest {
             valueReader.refuse("must not hold control characters (RFC 9110 §5.5) (headerInvalid)")
             return nil
         }
-        return HTTPField(name: name, value: value)
+        let field = HTTPField(name: name, value: value)
+        return isSensitive(object["sensitive"], name) ? field.markedSensitive : field
     }
 
-    func write(_ writer: inout JSONWriter) {
-        writer.member("url", url.description)
-        writer.member("method", method.rawValue)
-        if !headers.isEmpty {
-            writer.member("headers", array: { $0.headers(headers) })
-        }
-        if let body {
-            writer.member("body", object: body.write)
-        }
-        writer.member("cachePolicy", cachePolicy?.rawValue)
-        writer.member("mainDocumentURL", mainDocumentURL?.description)
+    private static func isSensitive(_ reader: JSONReader?, _ name: HTTPField.Name) -> Bool {
+        guard let isMarked = reader?.bool() else { return name.isOfCredential }
+        if name.isOfCredential, !isMarked { reader?.refuse("must be true: a field of this name carries credentials") }
+        return isMarked
     }
 }
 
@@ -130,6 +140,15 @@ extension JSONWriter {
 }
 
 extension HTTPField {
+    /// Writes the field of a request.
+    func write(_ writer: inout JSONWriter, _ form: SecretForm) {
+        writer.object { writer in
+            writer.member("name", name.rawName)
+            writer.member("value", isSensitive && form == .redacted ? Redaction.text : text)
+            if isSensitive { writer.member("sensitive", true) }
+        }
+    }
+
     /// The value as UTF-8 where it is that, else as ISO 8859-1, which all bytes are (RFC 9110 §5.5).
     fileprivate var text: String {
         withUnsafeBytesOfValue { bytes in

@@ -93,10 +93,19 @@ extension JobSpec {
         for (credential, pointer) in configuration.credentials where credential == .sealed {
             throw InvalidInput(pointer: pointer, message: "is not the id of a credential (crd_…)")
         }
+        try requireSecrets()
     }
 
     /// Reads what ``json`` wrote: a credential that came with the job is ``JobCredential/sealed`` then.
     package init(stored json: JSONValue) throws(InvalidInput) { try self.init(json, isStored: true) }
+
+    /// Refuses a job that says what is shown in place of its secrets.
+    package func requireSecrets() throws(InvalidInput) {
+        let redactions = request.redactions
+        guard !redactions.isEmpty else { return }
+        throw InvalidInput(
+            redactions.map { Violation(pointer: $0, message: "is redacted: the secret itself is needed (redacted)") })
+    }
 
     private init(_ json: JSONValue, besides others: Set<String> = [], isStored: Bool) throws(InvalidInput) {
         let check = InputCheck()
@@ -121,6 +130,10 @@ extension JobSpec {
         kind = object["kind"]?.oneOf(Kind.self) ?? .data
         session = object["session"].flatMap { TenantSession.ID(reader: $0) }
         configuration = object["configuration"].map { Configuration(reader: $0) } ?? Configuration()
+        // Who names the default session wants what it keeps; who names none does not.
+        if object["session"] != nil, session == nil, configuration.cookies.jar == nil {
+            configuration.cookies.jar = .session
+        }
         priority = object["priority"]?.number(in: 0...1) ?? 0.5
         runAt = object["runAt"]?.timestamp()
         expiresAt = object["expiresAt"]?.timestamp()
@@ -186,11 +199,13 @@ extension JobSpec {
     /// The spec as JSON with every default left out that the client left out, and without secrets.
     ///
     /// ``init(stored:)`` reads it back.
-    package var json: [UInt8] {
+    package var json: [UInt8] { json(.redacted) }
+
+    func json(_ form: SecretForm) -> [UInt8] {
         JSONWriter.object { writer in
             writer.member("kind", kind.rawValue)
             writer.member("session", session?.description)
-            writer.member("request", object: request.write)
+            writer.member("request", object: { request.write(&$0, form) })
             if !configuration.isEmpty { writer.member("configuration", object: configuration.write) }
             writer.member("priority", priority)
             writer.member("runAt", runAt?.description)

@@ -5,19 +5,26 @@ package import HTTPTypes
 
 extension Response {
     /// Writes the members of the response; the body is not among them.
-    package func write(_ writer: inout JSONWriter) { write(&writer, headerFields) }
+    package func write(_ writer: inout JSONWriter) { write(&writer, headerFields, .whole) }
 
-    /// The same for what is stored: the values of cookies lie sealed in their jar and nowhere else.
+    /// The same for what is stored, without secrets.
     ///
     /// - Parameter trailers: The fields that came after the body.
-    package func writeWithoutCookieValues(_ writer: inout JSONWriter, trailers: HTTPFields = HTTPFields()) {
-        write(&writer, headerFields.withoutCookieValues)
+    package func writeWithoutSecrets(
+        _ writer: inout JSONWriter, _ urls: URLForm, trailers: HTTPFields = HTTPFields()
+    ) {
+        write(&writer, headerFields.withoutSecrets(relativeTo: url, urls), urls)
         guard !trailers.isEmpty else { return }
-        writer.member("trailers", array: { $0.headers(trailers.withoutCookieValues) })
+        writer.member("trailers", array: { $0.headers(trailers.withoutSecrets(relativeTo: url, urls)) })
     }
 
-    private func write(_ writer: inout JSONWriter, _ headerFields: HTTPFields) {
-        writer.member("url", url.withoutCredentials().description)
+    /// Writes the fields of a part, without secrets.
+    package func writeFields(_ writer: inout JSONWriter, _ urls: URLForm) {
+        writer.member("headers", array: { $0.headers(headerFields.withoutSecrets(relativeTo: url, urls)) })
+    }
+
+    private func write(_ writer: inout JSONWriter, _ headerFields: HTTPFields, _ urls: URLForm) {
+        writer.member("url", urls.text(of: url))
         writer.member("status", status.code)
         writer.member("httpVersion", httpVersion)
         writer.member("headers", array: { $0.headers(headerFields) })
@@ -30,34 +37,14 @@ extension Response {
     }
 }
 
-extension HTTPFields {
-    /// The fields in their order, with each `Set-Cookie` telling all but the value.
-    fileprivate var withoutCookieValues: HTTPFields {
-        guard contains(.setCookie) else { return self }
-        var fields = HTTPFields()
-        for var field in self {
-            if field.name == .setCookie { field.value = Self.withoutValue(field.value) }
-            fields.append(field)
-        }
-        return fields
-    }
-
-    /// `sid=…; Path=/` without what stands between the name and the attributes.
-    private static func withoutValue(_ cookie: String) -> String {
-        let pair = cookie.prefix { $0 != ";" }
-        let name = pair.firstIndex(of: "=").map { pair[...$0] } ?? ""
-        return "\(name)<redacted>\(cookie[pair.endIndex...])"
-    }
-}
-
 extension LoadError {
     /// Writes the members of the error.
-    package func write(_ writer: inout JSONWriter) {
+    package func write(_ writer: inout JSONWriter, _ urls: URLForm = .whole) {
         writer.member("domain", "NSURLErrorDomain")
         writer.member("code", code.number)
         writer.member("name", code.name)
         writer.member("message", message)
-        writer.member("failingURL", failingURL?.withoutCredentials().description)
+        writer.member("failingURL", failingURL.map(urls.text))
         if let underlying {
             writer.member(
                 "underlying",
@@ -74,10 +61,10 @@ extension LoadError {
 
 extension Redirect {
     /// Writes the members of the redirect.
-    package func write(_ writer: inout JSONWriter) {
-        writer.member("url", url.withoutCredentials().description)
+    package func write(_ writer: inout JSONWriter, _ urls: URLForm = .whole) {
+        writer.member("url", urls.text(of: url))
         writer.member("status", status.code)
-        writer.member("location", target.withoutCredentials().description)
+        writer.member("location", urls.text(of: target))
         writer.member("method", method.rawValue)
     }
 }

@@ -8,12 +8,17 @@ struct URLTemplate {
         let message: String
     }
 
+    /// No URL is longer; a variable may stand there a thousand times.
+    private static let maximumLength = 16 * 1024
+
     private enum Piece {
         case text(Substring)
         case variable(String)
     }
 
     private let pieces: [Piece]
+    /// The names of the variables.
+    let variables: Set<String>
 
     init(_ text: String) throws(Fault) {
         var pieces: [Piece] = []
@@ -27,16 +32,20 @@ struct URLTemplate {
             rest = rest[match.range.upperBound...]
         }
         self.pieces = pieces + [.text(rest)]
-    }
-
-    /// The names of the variables.
-    var variables: Set<String> {
-        Set(pieces.compactMap { piece in if case .variable(let name) = piece { name } else { nil } })
+        variables = Set(pieces.compactMap { piece in if case .variable(let name) = piece { name } else { nil } })
     }
 
     /// The URL with a value for each variable.
     func expanded(_ values: [String: String]) throws(Fault) -> String {
-        let text = text { PercentCodec.component(values[$0] ?? "") }
+        let escaped = values.mapValues(PercentCodec.component)
+        let length = pieces.reduce(0) { length, piece in
+            switch piece {
+            case .text(let text): length + text.utf8.count
+            case .variable(let name): length + (escaped[name]?.utf8.count ?? 0)
+            }
+        }
+        guard length <= Self.maximumLength else { throw Fault(message: "becomes a URL that is longer than 16 KiB") }
+        let text = text { escaped[$0] ?? "" }
         // Two dots mean another folder, however they are written: a value must not be one of those.
         let plain = self.text { _ in "x" }
         for (segment, before) in zip(Self.segments(text), Self.segments(plain)) where segment != before {

@@ -15,7 +15,7 @@ extension Lane {
 }
 
 extension Lane.Signal {
-    /// An origin is believed up to a day.
+    /// An origin is believed up to a day, whatever an operator allows.
     package static let longestParking = Duration.seconds(86_400)
 
     /// What an answer says; nil when that is nothing.
@@ -43,15 +43,25 @@ extension Lane.Signal {
         }
     }
 
+    /// The same, with no longer a wait than an operator allows.
+    package func bounded(by longest: Duration, now: Timestamp = .now) -> Self {
+        guard case .park(let parking) = self else { return self }
+        return .park(.init(until: min(parking.until, now.advanced(by: longest)), reason: parking.reason))
+    }
+
     private static func park(for time: Duration, from now: Timestamp, _ reason: String) -> Self {
         .park(.init(until: now.advanced(by: min(time, longestParking)), reason: reason))
     }
 }
 
 extension HTTPFields {
+    /// A longer field is not looked at: some policies are meant, and their parser compares each with all before it.
+    private static let longestRateLimit = 2048
+
     /// How long nothing is left for; nil when something is, or the fields cannot be read.
     fileprivate func waitOfRateLimit(now: Timestamp) -> Duration? {
         let field = self[values: .rateLimit].joined(separator: ", ")
+        guard field.utf8.count <= Self.longestRateLimit else { return nil }
         if !field.isEmpty { return Self.wait(inList: field) ?? Self.wait(inDictionary: field) }
         guard self[.rateLimitRemaining] == "0", let reset = self[.rateLimitReset].flatMap({ Int64($0) }) else {
             return nil

@@ -50,9 +50,9 @@ extension LoadStep {
         }
     }
 
-    func write(_ writer: inout JSONWriter) {
+    func write(_ writer: inout JSONWriter, _ urls: URLForm) {
         switch self {
-        case .redirected(let redirect): redirect.write(&writer)
+        case .redirected(let redirect): redirect.write(&writer, urls)
         case .challenged(let challenge): challenge.write(&writer)
         }
     }

@@ -28,11 +28,14 @@ package final class LiveJob: Sendable {
     package let tenant: Tenant.ID
     /// The body that a client sends while the job runs.
     package let upload: LiveUpload
+    /// What of the URLs that it meets is told.
+    package let urls: URLForm
     private let attempt: Int
     private let state = Mutex(State())
 
-    init(tenant: Tenant.ID, attempt: Int) {
+    init(tenant: Tenant.ID, attempt: Int, urls: URLForm = .whole) {
         self.tenant = tenant
+        self.urls = urls
         self.attempt = attempt
         upload = LiveUpload()
         upload.onWanted { [weak self] in self?.note(.bodyWanted) { _ in } }
@@ -69,7 +72,7 @@ package final class LiveJob: Sendable {
         guard let steps = state.withLock({ $0.steps })?() else { return }
         state.withLock { state in
             for step in steps.dropFirst(state.notedSteps) {
-                state.append(step.eventName, RawJSON(JSONWriter.object(step.write)), of: attempt)
+                state.append(step.eventName, RawJSON(JSONWriter.object { step.write(&$0, urls) }), of: attempt)
             }
             state.notedSteps = max(state.notedSteps, steps.count)
         }

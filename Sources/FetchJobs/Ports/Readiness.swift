@@ -5,4 +5,7 @@ package protocol Readiness: Sendable {
 
     /// A worker lives that will run what is submitted, as far as this process knows.
     var hasLiveWorker: Bool { get }
+
+    /// Why no new work is taken; nil when it is.
+    var overload: Overload? { get }
 }

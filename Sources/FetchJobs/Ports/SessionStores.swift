@@ -11,12 +11,12 @@ package protocol SessionStores: Sendable {
     /// Whether a server that asks jobs of the session for a certificate may be shown one.
     nonisolated(nonsending) func holdsIdentities(of session: SessionAddress) async -> Bool
 
-    /// A stored credential with its secret, or nil when the tenant has none such.
+    /// A stored credential with its secret and where it answers, or nil when the tenant has none such.
     ///
     /// - Parameter job: Who is given it, which is noted; nil for one of which nothing is stored.
     func openCredential(
         _ id: StoredCredential.ID, of tenant: Tenant.ID, for job: Job.ID?
-    ) async throws(StoreError) -> Credential?
+    ) async throws(StoreError) -> (credential: Credential, space: ProtectionSpace)?
 
     /// The cached answers of a session; the same object for as long as anyone has it.
     func cache(of session: SessionAddress) -> any ResponseCache

@@ -42,7 +42,9 @@ package protocol DeliveryQueue: Sendable {
 
     /// Takes due deliveries for a minute; what is not settled by then is due again.
     ///
-    /// However many wait for one endpoint, those for others are found at the same cost and go before them.
+    /// However many wait for one endpoint, those for others are found at the same cost and go before them. Of the places
+    /// that are free a tenant may take as many as would leave others as many, by its weight, and an endpoint fewer
+    /// the more it has: there is always one left for whoever has none.
     func claimDeliveries(_ room: DeliveryRoom) async throws(StoreError) -> [WebhookDelivery]
 
     /// Stores what came of a claimed delivery, with the attempt when there was one, unless it was claimed again since.
@@ -67,21 +69,28 @@ package protocol DeliveryQueue: Sendable {
 package struct DeliveryRoom: Sendable, Equatable {
     /// In all.
     package let places: Int
-    /// Those of them that endpoints may have whose last attempt failed.
+    /// Those of them that endpoints may have whose last attempt failed, or which are slow.
     package let placesForFailing: Int
-    /// For each endpoint, with those under way; one that is failing may have one.
+    /// For each endpoint, with those under way; one that is failing or slow may have one.
     package let placesPerEndpoint: Int
     package let underWay: [WebhookEndpoint.ID: Int]
+    package let underWayOfTenants: [Tenant.ID: Int]
+    /// Endpoints that take their messages, but late.
+    package let slow: Set<WebhookEndpoint.ID>
 
     package init(
         places: Int,
         placesForFailing: Int? = nil,
         placesPerEndpoint: Int = 8,
-        underWay: [WebhookEndpoint.ID: Int] = [:]
+        underWay: [WebhookEndpoint.ID: Int] = [:],
+        underWayOfTenants: [Tenant.ID: Int] = [:],
+        slow: Set<WebhookEndpoint.ID> = []
     ) {
         self.places = places
         self.placesForFailing = placesForFailing ?? places
         self.placesPerEndpoint = placesPerEndpoint
         self.underWay = underWay
+        self.underWayOfTenants = underWayOfTenants
+        self.slow = slow
     }
 }

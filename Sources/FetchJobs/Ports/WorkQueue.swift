@@ -2,21 +2,26 @@
 ///
 /// What an attempt waits for runs where its caller does, so that it need not leave the loop of its transfer.
 package protocol WorkQueue: Sendable {
-    /// Claims jobs that wait for this node, up to `limit`.
-    func claim(upTo limit: Int) async throws(StoreError) -> Claim
+    /// Claims jobs that wait for this node, up to `limit`, and of each tenant as many as there is room for.
+    func claim(upTo limit: Int, room: ClaimRoom) async throws(StoreError) -> Claim
 
     /// Commits that a request which must not be repeated is about to be sent.
     ///
     /// - Returns: false when the claim was lost: the job is another node's now.
     nonisolated(nonsending) func begin(_ job: ClaimedJob) async throws(StoreError) -> Bool
 
-    /// Whether nodes were lost with this job so often that it has to run alone (REL-5).
-    func isSuspect(_ job: ClaimedJob) async throws(StoreError) -> Bool
+    /// How many jobs are to be tried together next that nodes were lost with so often that they may be the cause (REL-5);
+    /// nil when none waits.
+    func nextTrial() async throws(StoreError) -> Int?
 
-    /// Commits that a suspect runs alone from now on: when its node is lost, that is its fault.
+    /// Claims suspects that are to be tried with so many, or fewer.
+    func claimSuspects(_ count: Int) async throws(StoreError) -> [ClaimedJob]
+
+    /// Commits that suspects are tried together from now on, or that one has its node for itself: when that is lost, it
+    /// is its fault.
     ///
-    /// - Returns: false when the claim was lost: the job is another node's now.
-    func tryAlone(_ job: ClaimedJob) async throws(StoreError) -> Bool
+    /// - Returns: Those whose claims were not lost.
+    func beginTrial(_ jobs: [ClaimedJob], isAlone: Bool) async throws(StoreError) -> Set<Job.ID>
 
     /// Commits how a job ended: its final state, the attempt, the body and the webhook delivery, at once.
     ///
@@ -55,8 +60,11 @@ package protocol WorkQueue: Sendable {
         _ signal: Lane.Signal, of host: Lane.Address, askedAt time: Timestamp
     ) async throws(StoreError) -> Bool
 
-    /// Extends this node's lease, rescues the jobs of nodes that lost theirs, and tells what there is to do.
+    /// Extends this node's lease, and tells what there is to do.
     func pulse() async throws(StoreError) -> Pulse
+
+    /// Takes the jobs of nodes whose lease has run out from them, for any node to claim.
+    func rescue() async throws(StoreError) -> Rescue
 
     /// How long the job has been due that waits for the longest time; nil when none waits, or none is to be started.
     func oldestDueAge() async throws(StoreError) -> Duration?
@@ -82,6 +90,20 @@ package protocol WorkQueue: Sendable {
     /// - Returns: How many there were.
     func rescueUnheld(except held: Set<Job.ID>, unsent: [ClaimedJob]) async throws(StoreError) -> Int
 
+    /// How much of the slots a tenant may have beside others.
+    func weight(of tenant: Tenant.ID) -> Int
+
+    /// How many jobs of a host run at once on all nodes while others wait at its gate; nil while none does.
+    func crowd(of host: Lane.Address) -> Int?
+
+    /// Has jobs of a host wait at its gate from now on, and run so many at once on all nodes.
+    ///
+    /// - Parameter surplus: Claimed jobs that are to wait there too: they were not begun.
+    /// - Returns: Those that do.
+    func setCrowd(
+        _ limit: Int, of host: Lane.Address, givingBack surplus: [ClaimedJob]
+    ) async throws(StoreError) -> Set<Job.ID>
+
     /// Gives the claims of these jobs back, for other nodes to take: they were not begun.
     func release(_ jobs: [ClaimedJob]) async throws(StoreError)
 }
@@ -95,15 +117,31 @@ package struct Claim: Sendable {
     package let gated: Set<Lane.Address>
     /// After how long to look again for jobs that came late; nil when all was looked at.
     package let nextLook: Duration?
+    /// Tenants that may have more, for which there was no more room.
+    package let full: Set<Tenant.ID>
 
     package init(
-        jobs: [ClaimedJob], isLast: Bool, gated: Set<Lane.Address> = [], nextLook: Duration? = nil
+        jobs: [ClaimedJob], isLast: Bool, gated: Set<Lane.Address> = [], nextLook: Duration? = nil,
+        full: Set<Tenant.ID> = []
     ) {
         self.jobs = jobs
         self.isLast = isLast
         self.gated = gated
         self.nextLook = nextLook
+        self.full = full
     }
+}
+
+/// How many jobs of each tenant a node has room for.
+package struct ClaimRoom: Sendable {
+    package var ofTenants: [Tenant.ID: Int] = [:]
+    package var ofOthers: Int
+
+    package init(ofOthers: Int = .max) { self.ofOthers = ofOthers }
+
+    package func of(_ tenant: Tenant.ID) -> Int { ofTenants[tenant] ?? ofOthers }
+
+    package mutating func take(_ count: Int, of tenant: Tenant.ID) { ofTenants[tenant] = of(tenant) - count }
 }
 
 /// What became of jobs that wait at the gates of lanes.
@@ -112,6 +150,7 @@ package struct Admission: Sendable {
     package var hasQueuedJobs = false
     /// After how long lanes may let more through, by themselves.
     package var next: [Lane.Address: Duration] = [:]
+    package var failures: [UpkeepFailure] = []
 
     package init() {}
 }
@@ -134,6 +173,10 @@ package final class ClaimedJob: Sendable {
     package let stores: StoresVersion
     /// When it was stored, if it was claimed by that; nil of a job that has waited.
     package let storedAt: Timestamp?
+    /// Whether the gate of its host has let it through, and counts it on all nodes.
+    package let isCounted: Bool
+    /// Whose connections it shares; nil when its URL has no host.
+    package let line: HostLine.Key?
 
     package init(
         id: Job.ID,
@@ -143,7 +186,8 @@ package final class ClaimedJob: Sendable {
         tries: Int = 0,
         expiresAt: Timestamp? = nil,
         stores: StoresVersion = StoresVersion(),
-        storedAt: Timestamp? = nil
+        storedAt: Timestamp? = nil,
+        isCounted: Bool = false
     ) {
         self.id = id
         self.tenant = tenant
@@ -153,6 +197,8 @@ package final class ClaimedJob: Sendable {
         self.expiresAt = expiresAt
         self.stores = stores
         self.storedAt = storedAt
+        self.isCounted = isCounted
+        line = HostLine.Key(spec, of: tenant)
     }
 
     /// It was claimed before and nothing is known of what came of that: it may have been lost with its node.
@@ -169,11 +215,13 @@ package struct Promotion: Sendable {
     package let hasEndedJobs: Bool
     /// How long nothing of this kind happens; nil when no job waits for a time.
     package let next: Duration?
+    package let failures: [UpkeepFailure]
 
-    package init(hasQueuedJobs: Bool, hasEndedJobs: Bool, next: Duration?) {
+    package init(hasQueuedJobs: Bool, hasEndedJobs: Bool, next: Duration?, failures: [UpkeepFailure] = []) {
         self.hasQueuedJobs = hasQueuedJobs
         self.hasEndedJobs = hasEndedJobs
         self.next = next
+        self.failures = failures
     }
 }
 
@@ -185,6 +233,8 @@ package struct Pulse: Sendable {
     package let hasJobsToPromote: Bool
     /// Jobs wait at the gates of lanes.
     package let hasGatedJobs: Bool
+    /// Jobs wait that are to be tried alone, or nearly so.
+    package let hasSuspects: Bool
     /// Webhook deliveries are due.
     package let hasDueDeliveries: Bool
     /// Jobs that this node runs and is asked to stop.
@@ -203,11 +253,17 @@ package struct Pulse: Sendable {
     package let hasSchedules: Bool
     /// Discretionary jobs wait for a quiet time.
     package let hasDiscretionaryJobs: Bool
+    /// After how long the lease of another node runs out, unless that extends it; nil when there is no other.
+    package let nextLoss: Duration?
+    package let failures: [UpkeepFailure]
+    /// How many nodes run jobs, this one among them.
+    package let nodes: Int
 
     package init(
         hasQueuedJobs: Bool,
         hasJobsToPromote: Bool,
         hasGatedJobs: Bool = false,
+        hasSuspects: Bool = false,
         hasDueDeliveries: Bool,
         cancelled: [Job.ID],
         keepingPartial: [Job.ID] = [],
@@ -216,11 +272,15 @@ package struct Pulse: Sendable {
         leaseWasLost: Bool,
         hasUnsettledEnds: Bool,
         hasSchedules: Bool,
-        hasDiscretionaryJobs: Bool
+        hasDiscretionaryJobs: Bool,
+        nextLoss: Duration? = nil,
+        failures: [UpkeepFailure] = [],
+        nodes: Int = 1
     ) {
         self.hasQueuedJobs = hasQueuedJobs
         self.hasJobsToPromote = hasJobsToPromote
         self.hasGatedJobs = hasGatedJobs
+        self.hasSuspects = hasSuspects
         self.hasDueDeliveries = hasDueDeliveries
         self.cancelled = cancelled
         self.keepingPartial = keepingPartial
@@ -230,25 +290,33 @@ package struct Pulse: Sendable {
         self.hasUnsettledEnds = hasUnsettledEnds
         self.hasSchedules = hasSchedules
         self.hasDiscretionaryJobs = hasDiscretionaryJobs
+        self.nextLoss = nextLoss
+        self.failures = failures
+        self.nodes = nodes
     }
 }
 
 /// A worker in this process that can take jobs while they are being stored, which saves claiming them.
 package protocol DirectDispatch: Sendable {
-    /// Sets up to `count` places aside for jobs about to be stored; 0 when jobs wait that go first.
-    func reserve(_ count: Int) -> Int
+    /// Sets slots aside for jobs about to be stored; not where jobs wait that go first.
+    ///
+    /// - Returns: For which of them.
+    func reserve(_ jobs: [NewJob]) -> [Bool]
 
-    /// Starts jobs that were stored as claimed by this node, in places that were reserved.
+    /// Starts jobs that were stored as claimed by this node, in slots that were reserved.
     func start(_ jobs: [ClaimedJob])
 
-    /// Gives reserved places back.
-    func release(_ count: Int)
+    /// Gives the reserved slots of these jobs back.
+    func release(_ jobs: [NewJob])
 
-    /// Gives reserved places back of jobs that may have been stored or not: nobody can tell.
-    func giveUp(_ count: Int)
+    /// Gives reserved slots back of jobs that may have been stored or not: nobody can tell.
+    func giveUp(_ jobs: [NewJob])
 
-    /// Jobs were stored that wait for any node.
+    /// Jobs wait for any node.
     func wake()
+
+    /// Jobs of these tenants were stored that wait for any node.
+    func wake(for tenants: Set<Tenant.ID>)
 
     /// A job was stored whose time comes after this one.
     func wake(after wait: Duration)

@@ -27,7 +27,7 @@ package struct ScheduleSpec: Sendable, Equatable {
 
     package let recurrence: Recurrence
     /// What the jobs are made from.
-    package let job: JobSpec
+    package private(set) var job: JobSpec
     package let missedRuns: MissedRuns
     package let overlap: Overlap
     /// No time before it; intervals are counted from it.
@@ -43,16 +43,30 @@ extension ScheduleSpec {
         "cron", "timeZone", "interval", "job", "missedRuns", "overlap", "startsAt", "endsAt", "labels",
     ]
 
-    /// Reads and checks what a client asks for, or what ``write(_:)`` wrote.
+    /// Reads and checks what a client asks for.
     ///
     /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
     package init(json: JSONValue) throws(InvalidInput) {
+        try self.init(json, readingJob: { value throws(InvalidInput) in try JobSpec(json: value) })
+    }
+
+    /// Reads what ``write(_:)`` wrote.
+    ///
+    /// - Parameter secrets: What was sealed of its job; nil for nothing.
+    package init(stored json: JSONValue, secrets: [UInt8]?) throws {
+        try self.init(json, readingJob: { value throws(InvalidInput) in try JobSpec(stored: value) })
+        if let secrets { try job.restore(secretBytes: secrets) }
+    }
+
+    private init(
+        _ json: JSONValue, readingJob: (JSONValue) throws(InvalidInput) -> JobSpec
+    ) throws(InvalidInput) {
         let check = InputCheck()
         guard let object = JSONReader(json, check: check).object(of: Self.names) else {
             throw InvalidInput(check.violations)
         }
         let recurrence = Self.recurrence(object)
-        let job = object.required("job").flatMap { Self.template($0) }
+        let job = object.required("job").flatMap { Self.template($0, readingJob) }
         missedRuns = object["missedRuns"]?.oneOf(MissedRuns.self) ?? .runOnce
         overlap = object["overlap"]?.oneOf(Overlap.self) ?? .allow
         startsAt = object["startsAt"]?.timestamp()
@@ -84,10 +98,12 @@ extension ScheduleSpec {
     }
 
     /// What one job says of itself is not for a template, and nobody is there to send or to seal what comes with it.
-    private static func template(_ reader: JSONReader) -> JobSpec? {
+    private static func template(
+        _ reader: JSONReader, _ read: (JSONValue) throws(InvalidInput) -> JobSpec
+    ) -> JobSpec? {
         let job: JobSpec
         do throws(InvalidInput) {
-            job = try JobSpec(json: reader.value)
+            job = try read(reader.value)
         } catch {
             for violation in error.violations {
                 reader.check.refuse(reader.pointer + violation.pointer, violation.message)
@@ -112,15 +128,17 @@ extension ScheduleSpec {
         return job
     }
 
-    /// Writes the members, with every default in its place but those of the job; ``init(json:)`` reads them back.
-    package func write(_ writer: inout JSONWriter) {
+    /// Writes the members, with every default in its place but those of the job, and without secrets.
+    package func write(_ writer: inout JSONWriter) { write(&writer, .redacted) }
+
+    private func write(_ writer: inout JSONWriter, _ form: SecretForm) {
         switch recurrence {
         case .cron(let expression, let zone):
             writer.member("cron", expression.description)
             writer.member("timeZone", zone.ianaName)
         case .interval(let interval): writer.member("interval", interval)
         }
-        writer.member("job", RawJSON(job.json))
+        writer.member("job", RawJSON(job.json(form)))
         writer.member("missedRuns", missedRuns.rawValue)
         writer.member("overlap", overlap.rawValue)
         writer.member("startsAt", startsAt?.description)
@@ -129,4 +147,7 @@ extension ScheduleSpec {
     }
 
     package var json: [UInt8] { JSONWriter.object(write) }
+
+    /// The same with its secrets, for changes to be merged into; ``init(json:)`` reads it back.
+    package var openJSON: [UInt8] { JSONWriter.object { write(&$0, .open) } }
 }

@@ -1,3 +1,4 @@
+package import FetchEngine
 import Foundation
 package import HTTPTypes
 
@@ -18,15 +19,15 @@ package struct DeliveryAttempt: Sendable, Equatable {
         /// The body goes on after them.
         package let isCut: Bool
 
-        /// Keeps the beginning of a body, and no cookies.
+        /// Keeps the beginning of a body, and no secrets of the fields.
         ///
-        /// - Parameter isWhole: Whether the body ends with these bytes.
-        package init(status: Int, headers: HTTPFields, body: [UInt8], isWhole: Bool) {
-            var headers = headers
-            if headers[.setCookie] != nil { headers[.setCookie] = "<redacted>" }
+        /// - Parameters:
+        ///   - url: Whose answer it is.
+        ///   - isWhole: Whether the body ends with these bytes.
+        package init(status: Int, of url: URLRecord? = nil, headers: HTTPFields, body: [UInt8], isWhole: Bool) {
             self.init(
                 status: status,
-                headers: .array { $0.headers(headers) },
+                headers: .array { $0.headers(headers.withoutSecrets(relativeTo: url, .whole)) },
                 body: Array(body.prefix(DeliveryAttempt.maximumBody)),
                 isCut: !isWhole || body.count > DeliveryAttempt.maximumBody
             )

@@ -17,7 +17,7 @@ extension CacheTable {
             place = Place(entry.key, of: session)
             let names = Array(entry.selection.names.joined(separator: ",").utf8)
             selection = Array(SHA256.hash(data: names + [0] + entry.selection.digest))
-            self.entry = entry
+            self.entry = entry.withoutCookies
             self.body = body
         }
     }

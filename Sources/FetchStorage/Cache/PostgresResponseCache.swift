@@ -83,7 +83,8 @@ final class PostgresResponseCache: SharedResponseCache {
             tier.withLock { $0.change { _ = $0.refresh(entry, replacing: id) } }
             return
         }
-        let item = CacheTable.Refreshing(place: CacheTable.Place(entry.key, of: session), entry: entry, old: id)
+        let item = CacheTable.Refreshing(
+            place: CacheTable.Place(entry.key, of: session), entry: entry.withoutCookies, old: id)
         let change = await keeper.reaching { [table] in try await table.refreshing.submit([item]).first }
         guard case .some(.some(let change)) = change else { return }
         committed(change) { tier in tier.change { _ = $0.refresh(entry, replacing: id) } }

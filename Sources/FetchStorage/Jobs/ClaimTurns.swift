@@ -14,6 +14,8 @@ package struct ClaimTurns: Sendable {
             self.tenant = tenant
             self.count = count
         }
+
+        func limited(to room: Int) -> Share { Share(tenant: tenant, count: min(count, room)) }
     }
 
     /// Tenants in between are not known of, and looked for.

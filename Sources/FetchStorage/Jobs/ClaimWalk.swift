@@ -11,11 +11,14 @@ final class ClaimWalk: Sendable {
         let gaps: [ClaimTurns.Gap]
         let stretches: [TakenStretches.End]
         let paused: Set<Tenant.ID>
+        /// How many a tenant may have that is found without being known.
+        let room: ClaimRoom
     }
 
     /// One claim, of one statement or more.
     struct Round {
         private let paused: Set<Tenant.ID>
+        private var room: ClaimRoom
         private var step: Step
         /// What others hold for now is not looked at twice.
         private var dry: Set<Tenant.ID> = []
@@ -35,25 +38,30 @@ final class ClaimWalk: Sendable {
         /// Jobs that came late may wait, to be looked for after this time.
         private(set) var nextLook: Duration?
 
-        fileprivate init(_ state: State, without paused: Set<Tenant.ID>) {
+        /// Tenants that may have more jobs waiting than there was room for.
+        private(set) var full: Set<Tenant.ID>
+
+        fileprivate init(_ state: State, without paused: Set<Tenant.ID>, room: ClaimRoom) {
             let now = ContinuousClock.now
             self.paused = paused
+            self.room = room
+            full = Set(room.ofTenants.lazy.filter { $0.value <= 0 }.map(\.key))
             turns = state.turns
-            turns.remove(paused)
+            turns.remove(paused.union(full))
             stretches = state.stretches
             wait = state.whole.wait(at: now)
             // Without it, what came late behind a queue that never ends would wait for ever.
             let isDue = wait <= .zero && now >= state.wholeAt + .seconds(1)
             isWhole = isDue || stretches.ends.isEmpty
             usual = state.usual
-            step = Step(limit: 0, shares: [], gaps: [], stretches: [], paused: paused)
+            step = Step(limit: 0, shares: [], gaps: [], stretches: [], paused: paused, room: room)
         }
 
         mutating func next(_ limit: Int) -> Step {
-            let shares = turns.next(limit)
+            let shares = turns.next(limit).map { $0.limited(to: room.of($0.tenant)) }
             step = Step(
                 limit: limit, shares: shares, gaps: turns.gaps(behind: shares),
-                stretches: isWhole ? [] : stretches.ends, paused: paused)
+                stretches: isWhole ? [] : stretches.ends, paused: paused.union(full), room: room)
             stepBegan = .now
             return step
         }
@@ -69,16 +77,20 @@ final class ClaimWalk: Sendable {
                     .init(tenant: tenant, rank: try row.decode(at: 4), runAt: try row.decode(at: 5), job: job))
                 taken[tenant, default: .init()].count += 1
                 taken[tenant]?.weight = Int(try row.decode(Int16.self, at: 12))
+                // One that waits at a gate now takes no room.
+                if try row.decode(String?.self, at: 14) == nil { room.take(1, of: tenant) }
             }
             var others = try rows.first?.decode([Tenant.ID].self, at: 13) ?? []
-            others.removeAll { paused.contains($0) }
+            others.removeAll { step.paused.contains($0) }
             turns.add(others.filter { !dry.contains($0) })
             var shares = step.shares
             if shares.isEmpty, let first = others.min(by: { $0.rawValue < $1.rawValue }) {
-                shares = [ClaimTurns.Share(tenant: first, count: step.limit)]
+                shares = [ClaimTurns.Share(tenant: first, count: min(step.limit, step.room.of(first)))]
             }
             turns.took(taken, of: shares)
             for share in shares where !turns.contains(share.tenant) { dry.insert(share.tenant) }
+            full.formUnion(taken.keys.filter { room.of($0) <= 0 })
+            turns.remove(full)
             if turns.isEmpty { lookAtAll() }
         }
 
@@ -107,7 +119,9 @@ final class ClaimWalk: Sendable {
 
     private let state = Mutex(State())
 
-    func begin(without paused: Set<Tenant.ID>) -> Round { state.withLock { Round($0, without: paused) } }
+    func begin(without paused: Set<Tenant.ID>, room: ClaimRoom) -> Round {
+        state.withLock { Round($0, without: paused, room: room) }
+    }
 
     func end(_ round: Round) {
         state.withLock { state in

@@ -13,11 +13,13 @@ extension Enqueuing.Statements {
         _ submissions: [Enqueuing.Submission], with change: Query? = nil
     ) async throws -> [Enqueued] {
         // Which of them can start is known afterwards: what is not needed goes back.
-        let startable = submissions.count { $0.job.spec.startsAtOnce && !lanes.hold($0.job) }
-        let reserved = dispatch?.reserve(startable) ?? 0
+        let startable = submissions.map(\.job).filter { $0.spec.startsAtOnce && !lanes.hold($0) }
+        let isReserved = dispatch?.reserve(startable) ?? startable.map { _ in false }
+        let reserved = zip(startable, isReserved).filter(\.1).map(\.0)
         let stored: [StoredJob]
         do {
-            stored = try await store(submissions, claiming: reserved, with: change).map { try StoredJob(row: $0) }
+            stored = try await store(submissions, claiming: Set(reserved.map(\.id)), with: change)
+                .map { try StoredJob(row: $0) }
         } catch {
             dispatch?.giveUp(reserved)
             throw error
@@ -57,7 +59,7 @@ extension Enqueuing.Statements {
     }
 
     /// Starts those that are claimed, and calls for the others.
-    private func start(_ stored: [StoredJob], of submissions: [Enqueuing.Submission], reserved: Int) {
+    private func start(_ stored: [StoredJob], of submissions: [Enqueuing.Submission], reserved: [NewJob]) {
         let claims = Dictionary(
             uniqueKeysWithValues: stored.compactMap { job in job.claim.map { (job.id, $0) } })
         let claimed = submissions.compactMap { submission -> ClaimedJob? in
@@ -67,9 +69,10 @@ extension Enqueuing.Statements {
                 id: job.id, tenant: job.tenant, spec: job.spec, claim: 1, expiresAt: job.spec.expiresAt,
                 stores: claim.stores, storedAt: claim.storedAt)
         }
-        dispatch?.release(reserved - claimed.count)
+        dispatch?.release(reserved.filter { claims[$0.id] == nil })
         start(claimed)
-        if stored.contains(where: { $0.claim == nil && $0.wait == nil && !$0.isGated }) { callWorkers() }
+        let waiting = Set(stored.filter { $0.claim == nil && $0.wait == nil && !$0.isGated }.map(\.id))
+        if !waiting.isEmpty { callWorkers(for: submissions.map(\.job).filter { waiting.contains($0.id) }) }
         if let wait = stored.compactMap(\.wait).min() { dispatch?.wake(after: wait) }
         let gated = Set(stored.filter(\.isGated).map(\.id))
         guard !gated.isEmpty else { return }
@@ -78,7 +81,7 @@ extension Enqueuing.Statements {
     }
 
     private func store(
-        _ submissions: [Enqueuing.Submission], claiming reserved: Int, with change: Query?
+        _ submissions: [Enqueuing.Submission], claiming reserved: Set<Job.ID>, with change: Query?
     ) async throws -> Rows {
         let first: Query = if let change { "change AS (\(change)), " } else { "" }
         let condition: Query = change == nil ? "" : " AND EXISTS (SELECT FROM change)"
@@ -109,22 +112,21 @@ extension Enqueuing.Statements {
                     \(submissions.map { $0.job.spec.isDiscretionary ? JobSpec.patience : nil }),
                     \(submissions.map(\.job.spec.flow?.key)),
                     \(submissions.map { lanes.lanes(of: $0.job.spec, tenant: $0.job.tenant).first?.kind }),
-                    \(submissions.map { lanes.isPaused($0.job.tenant) })
-                ) WITH ORDINALITY AS input (
+                    \(submissions.map { lanes.isPaused($0.job.tenant) }),
+                    \(submissions.map { reserved.contains($0.job.id) })
+                ) AS input (
                     tenant_id, id, spec, rank, endpoint_id, session_id, secrets, key, fingerprint, run_at,
                     expires_at, suspended, kind, host, session, has_labels, schedule_id, group_id, patience, flow, gate,
-                    paused,
-                    position
+                    paused, is_reserved
                 )
             ), \(Query.sessionsOfInput), \(Query.groupsOfInput), allowed AS MATERIALIZED (
                 SELECT i.tenant_id, i.id, i.spec, i.rank, coalesce(i.endpoint_id, session.endpoint_id) AS endpoint_id,
                     i.session_id, i.secrets, i.key, i.fingerprint, i.run_at, i.expires_at,
                     i.suspended, i.kind, i.host, i.session, i.has_labels, i.schedule_id, i.group_id, i.patience, i.flow,
-                    i.position,
                     CASE WHEN i.patience IS NULL AND coalesce(i.run_at <= now(), true) THEN i.gate END AS gate,
-                    NOT i.suspended AND i.patience IS NULL AND i.gate IS NULL AND NOT i.paused
+                    i.is_reserved AND NOT i.suspended AND i.patience IS NULL AND i.gate IS NULL AND NOT i.paused
                         AND coalesce(i.run_at <= now(), true) AND coalesce(i.expires_at > now(), true)
-                        AS is_due
+                        AS is_claimed
                 FROM input i
                 LEFT JOIN session ON session.tenant_id = i.tenant_id AND session.id = i.session_id
                 LEFT JOIN open_group ON open_group.tenant_id = i.tenant_id AND open_group.id = i.group_id
@@ -162,12 +164,7 @@ extension Enqueuing.Statements {
                     CASE WHEN is_claimed THEN 1 ELSE 0 END,
                     CASE WHEN is_claimed THEN \(node) END,
                     CASE WHEN is_claimed THEN now() END
-                FROM (
-                    SELECT *,
-                        is_due AND row_number() OVER (PARTITION BY is_due ORDER BY position) <= \(Int64(reserved))
-                            AS is_claimed
-                    FROM accepted
-                ) AS accepted
+                FROM accepted
                 RETURNING tenant_id, job_id, session_id, node_id IS NOT NULL AS is_claimed,
                     CASE WHEN scheduled THEN run_at - now() END AS wait, gate IS NOT NULL AS is_gated
             )

@@ -42,7 +42,8 @@ struct Enqueuing: Sendable {
     }
 
     /// - Parameter jobs: Of one tenant, when there are quotas.
-    func enqueue(_ jobs: [NewJob]) async throws -> [Enqueued] {
+    func enqueue(_ submitted: [NewJob]) async throws -> [Enqueued] {
+        let jobs = try await naming(submitted)
         guard let quotas, let tenant = jobs.first?.tenant, let quota = quotas.quota(of: tenant) else {
             return try await store(jobs)
         }
@@ -66,11 +67,17 @@ struct Enqueuing: Sendable {
         try await statements.insertChecked(try await submissions(of: jobs), with: change)
     }
 
+    private func naming(_ jobs: [NewJob]) async throws -> [NewJob] {
+        guard jobs.contains(where: { $0.idempotency != nil }) else { return jobs }
+        var named: [NewJob] = []
+        for job in jobs { named.append(try await job.naming(keys)) }
+        return named
+    }
+
     private func submissions(of jobs: [NewJob]) async throws -> [Submission] {
         var submissions: [Submission] = []
         for job in jobs {
-            let secret = job.spec.configuration.secretBytes
-            let secrets = if let secret { try await job.seal(secret, keys) } else { [UInt8]?.none }
+            let secrets = try await job.sealed(keys)
             submissions.append(Submission(job: job, spec: RawJSON(job.spec.json), secrets: secrets))
         }
         return submissions
@@ -86,15 +93,16 @@ struct Enqueuing: Sendable {
         let announce: @Sendable () -> Void
 
         func insert(_ submissions: [Submission]) async throws -> [Enqueued] {
-            let reserved = dispatch?.reserve(submissions.count) ?? 0
+            let jobs = submissions.map(\.job)
+            let isClaimed = dispatch?.reserve(jobs) ?? jobs.map { _ in false }
+            let claimed = zip(jobs, isClaimed).filter(\.1).map(\.0)
             let tenants: Rows
             do {
                 tenants = try await plannedOnce.query(
                     """
                     -- jobs.enqueue
                     WITH input AS (
-                        SELECT tenant_id, id, spec, rank, endpoint_id, secrets, kind, host, has_labels,
-                            position <= \(reserved) AS is_claimed
+                        SELECT *
                         FROM unnest(
                             \(submissions.map(\.job.tenant)),
                             \(submissions.map(\.job.id)),
@@ -104,9 +112,10 @@ struct Enqueuing: Sendable {
                             \(submissions.map(\.secrets)),
                             \(submissions.map(\.job.spec.kind.rawValue)),
                             \(submissions.map(\.job.spec.request.url.host)),
-                            \(submissions.map { !$0.job.spec.labels.isEmpty })
-                        ) WITH ORDINALITY AS input (
-                            tenant_id, id, spec, rank, endpoint_id, secrets, kind, host, has_labels, position
+                            \(submissions.map { !$0.job.spec.labels.isEmpty }),
+                            \(isClaimed)
+                        ) AS input (
+                            tenant_id, id, spec, rank, endpoint_id, secrets, kind, host, has_labels, is_claimed
                         )
                     ), job AS (
                         INSERT INTO jobs (tenant_id, id, spec, sealed_secrets, kind, host, labels)
@@ -132,11 +141,11 @@ struct Enqueuing: Sendable {
                     """
                 )
             } catch {
-                dispatch?.giveUp(reserved)
+                dispatch?.giveUp(claimed)
                 throw error
             }
-            start(try Self.claimed(submissions.prefix(reserved).map(\.job), tenants))
-            if reserved < submissions.count { callWorkers() }
+            start(try Self.claimed(claimed, tenants))
+            if claimed.count < jobs.count { callWorkers(for: zip(jobs, isClaimed).filter { !$1 }.map(\.0)) }
             return submissions.map { .accepted($0.job.id) }
         }
 
@@ -166,8 +175,8 @@ struct Enqueuing: Sendable {
             dispatch?.start(jobs)
         }
 
-        func callWorkers() {
-            dispatch?.wake()
+        func callWorkers(for jobs: [NewJob]) {
+            dispatch?.wake(for: Set(jobs.map(\.tenant)))
             announce()
         }
     }

@@ -1,12 +1,25 @@
 import FetchJobs
 
-// The credentials that come with a job are stored apart from its spec, sealed.
+// What is secret of a job is stored apart from its spec, sealed.
 
 private let table = "jobs"
 
 extension NewJob {
-    func seal(_ secret: [UInt8], _ keys: TenantKeys) async throws -> [UInt8]? {
-        try await keys.vault(of: tenant).seal(secret, table: table, row: Array(id.description.utf8))
+    /// What is secret of it, sealed; nil when nothing is.
+    func sealed(_ keys: TenantKeys) async throws -> [UInt8]? {
+        guard let secret = spec.secretBytes else { return nil }
+        return try await keys.vault(of: tenant).seal(secret, table: table, row: Array(id.description.utf8))
+    }
+
+    /// The same job, whose key stands for its secrets too.
+    ///
+    /// Their digest is made with the tenant's key: by one that anybody can make they could be guessed.
+    func naming(_ keys: TenantKeys) async throws -> NewJob {
+        guard let idempotency, let secret = spec.secretBytes else { return self }
+        let digest = try await keys.vault(of: tenant).digest(of: idempotency.fingerprint.bytes + secret)
+        return NewJob(
+            id: id, tenant: tenant, spec: spec,
+            idempotency: Idempotency(key: idempotency.key, fingerprint: SHA256Digest(bytes: digest)))
     }
 }
 
@@ -14,6 +27,6 @@ extension JobSpec {
     /// Puts what was sealed back in its place.
     mutating func open(_ secrets: [UInt8], of id: Job.ID, tenant: Tenant.ID, keys: TenantKeys) async throws {
         let secret = try await keys.vault(of: tenant).open(secrets, table: table, row: Array(id.description.utf8))
-        try configuration.restore(secretBytes: secret)
+        try restore(secretBytes: secret)
     }
 }

@@ -42,12 +42,15 @@ extension PostgresJobStore {
         _ change: JobChange
     ) async throws(StoreError) -> Bool {
         let found = try await StoreError.wrap {
+            // Of a job that an earlier release has stored in clear.
+            let secrets = try await NewJob(id: id, tenant: tenant, spec: spec).sealed(keys)
             let rows = try await client.query(
                 """
                 -- jobs.change
                 WITH changed AS (
                     UPDATE jobs
-                    SET spec = new.spec, labels = \(Query.labels(of: "new.spec", tenant: "jobs.tenant_id"))
+                    SET spec = new.spec, labels = \(Query.labels(of: "new.spec", tenant: "jobs.tenant_id")),
+                        sealed_secrets = coalesce(\(secrets), sealed_secrets)
                     FROM (SELECT \(RawJSON(spec.json)) AS spec) AS new
                     WHERE tenant_id = \(tenant) AND id = \(id) AND jobs.spec::text = \(old)::text
                     RETURNING tenant_id, id

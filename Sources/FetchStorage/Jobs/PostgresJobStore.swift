@@ -11,10 +11,11 @@ package struct PostgresJobStore: JobStore {
     let announce: @Sendable () -> Void
     let node: Node.ID
     private let lanes: KnownLanes
+    let keys: TenantKeys
 
     /// - Parameters:
     ///   - plannedOnce: The connections for what runs for every job.
-    ///   - keys: What credentials that come with jobs are sealed with.
+    ///   - keys: What is secret of jobs is sealed with them.
     ///   - node: This process.
     ///   - lanes: What this node knows of them.
     ///   - quotas: How many jobs may wait; nil for as many as come.
@@ -36,6 +37,7 @@ package struct PostgresJobStore: JobStore {
         self.plannedOnce = plannedOnce
         self.node = node
         self.lanes = lanes
+        self.keys = keys
         self.dispatch = dispatch
         self.finished = finished
         self.announce = announce

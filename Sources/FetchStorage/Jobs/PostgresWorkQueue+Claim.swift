@@ -2,12 +2,12 @@ package import FetchJobs
 import Postgres
 
 extension PostgresWorkQueue {
-    package func claim(upTo limit: Int) async throws(StoreError) -> Claim {
+    package func claim(upTo limit: Int, room: ClaimRoom) async throws(StoreError) -> Claim {
         guard !known.isPaused else { return Claim(jobs: [], isLast: true) }
         return try await StoreError.wrap {
             var jobs: [ClaimedJob] = []
             var gated: Set<Lane.Address> = []
-            var walk = walk.begin(without: known.pausedTenants)
+            var walk = walk.begin(without: known.pausedTenants, room: room)
             repeat {
                 let rows = try await claim(walk.next(limit - jobs.count))
                 let (readable, unreadable) = try await read(rows)
@@ -19,7 +19,8 @@ extension PostgresWorkQueue {
             } while jobs.count < limit && !walk.isOver && (gated.isEmpty || jobs.isEmpty)
             self.walk.end(walk)
             return Claim(
-                jobs: jobs, isLast: walk.isOver && jobs.count < limit, gated: gated, nextLook: walk.nextLook)
+                jobs: jobs, isLast: walk.isOver && jobs.count < limit, gated: gated, nextLook: walk.nextLook,
+                full: walk.full)
         }
     }
 
@@ -27,20 +28,18 @@ extension PostgresWorkQueue {
     ///
     /// When none is known, the first that is found has the whole claim.
     private func claim(_ step: ClaimWalk.Step) async throws -> Rows {
-        let places = WaitingTenants(in: step.gaps, without: step.stretches)
+        let tenants = WaitingTenants(in: step.gaps, without: step.stretches)
         return try await plannedOnce.query(
             """
             -- queue.claim
             WITH RECURSIVE \(Query.stretches(step.stretches)), found AS (
-                SELECT next.tenant_id, gap.before
-                FROM unnest(\(places.gaps.map(\.after)), \(places.gaps.map(\.before))) AS gap (after, before)
-                CROSS JOIN LATERAL (\(Query.waitingTenant("gap.after", "gap.before"))) AS next
+                \(tenants.first)
                 UNION ALL
                 SELECT next.tenant_id, found.before
                 FROM found
                 CROSS JOIN LATERAL (\(Query.waitingTenant("found.tenant_id", "found.before"))) AS next
             ), others AS MATERIALIZED (
-                \(places.query)
+                \(tenants.known)
                 UNION ALL
                 (SELECT tenant_id FROM found LIMIT 100)
             ), share AS MATERIALIZED (
@@ -49,8 +48,13 @@ extension PostgresWorkQueue {
                     AS share (tenant_id, count)
                 UNION ALL
                 (
-                    SELECT tenant_id, \(Int64(step.limit))
+                    SELECT tenant_id, least(
+                        \(Int64(step.limit)), coalesce(room.count, \(Int64(clamping: step.room.ofOthers)))
+                    )
                     FROM others
+                    LEFT JOIN unnest(
+                        \(Array(step.room.ofTenants.keys)), \(step.room.ofTenants.values.map { Int64($0) })
+                    ) AS room (tenant_id, count) USING (tenant_id)
                     WHERE \(step.shares.isEmpty) AND tenant_id <> ALL (\(Array(step.paused)))
                     ORDER BY tenant_id
                     LIMIT 1
@@ -68,7 +72,7 @@ extension PostgresWorkQueue {
                 coalesce(s.cookies_version, 0), coalesce(t.credentials_version, 0), j.sealed_secrets,
                 c.tries, c.expires_at, coalesce(s.cache_version, 0),
                 (SELECT o.weight FROM tenants o WHERE o.id = c.tenant_id), other.tenant_ids,
-                c.gate, CASE c.gate WHEN 'flow' THEN c.flow WHEN 'host' THEN c.host END
+                c.gate, CASE c.gate WHEN 'flow' THEN c.flow WHEN 'host' THEN c.host END, c.in_host
             FROM (SELECT ARRAY(SELECT tenant_id FROM others) AS tenant_ids) AS other
             LEFT JOIN (
                 claimed c
@@ -103,14 +107,14 @@ extension Query {
     /// The lane of a kind, quoted, that a due job is in.
     fileprivate static func lane(_ kind: Query, _ key: Query) -> Query {
         """
-        SELECT l.paused, l.is_limited, l.parked_until
+        SELECT l.paused, l.is_limited, l.parked_until, l.crowd
         FROM lanes l
         WHERE l.tenant_id = due.tenant_id AND l.kind = \(kind) AND l.key = \(key)
         OFFSET 0
         """
     }
 
-    /// Claims what is due.
+    /// Claims what is due; a row that moves meanwhile waits on, and who has moved it calls for the next claim.
     fileprivate static func claiming(at node: Node.ID) -> Query {
         """
         claimed AS (
@@ -120,20 +124,21 @@ extension Query {
             -- it would read all that waits.
             WHERE q.ctid = ANY (ARRAY(SELECT row_id FROM due))
             RETURNING q.tenant_id, q.job_id, q.claim, q.rank, q.run_at, q.session_id, q.tries, q.expires_at, q.gate,
-                q.flow, q.host
+                q.flow, q.host, q.in_host
         )
         """
     }
 
     /// Claims what is due, but for jobs that a lane has to let through: those go to its gate.
-    fileprivate static func claimingUnlessGated(at node: Node.ID) -> Query {
+    static func claimingUnlessGated(at node: Node.ID) -> Query {
         """
         judged AS MATERIALIZED (
             SELECT due.tenant_id, due.job_id, j.host,
                 CASE
                     WHEN flow.paused OR flow.is_limited AND NOT due.in_flow THEN 'flow'
                     WHEN host.paused OR host.parked_until > now()
-                        OR (host.is_limited OR host.parked_until IS NOT NULL) AND NOT due.in_host THEN 'host'
+                        OR (host.is_limited OR host.parked_until IS NOT NULL OR host.crowd IS NOT NULL)
+                            AND NOT due.in_host THEN 'host'
                 END AS gate
             FROM due
             CROSS JOIN LATERAL (
@@ -154,7 +159,7 @@ extension Query {
             WHERE q.ctid = ANY (ARRAY(SELECT row_id FROM due))
                 AND q.tenant_id = judged.tenant_id AND q.job_id = judged.job_id
             RETURNING q.tenant_id, q.job_id, q.claim, q.rank, q.run_at, q.session_id, q.tries, q.expires_at, q.gate,
-                q.flow, q.host
+                q.flow, q.host, q.in_host
         )
         """
     }

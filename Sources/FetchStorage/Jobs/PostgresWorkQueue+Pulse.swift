@@ -6,7 +6,7 @@ extension PostgresWorkQueue {
         try await StoreError.wrap {
             let look = walk.beginLook()
             defer { walk.end(look) }
-            let places = WaitingTenants(in: [.whole], without: look.stretches)
+            let tenants = WaitingTenants(in: [.whole], without: look.stretches)
             let rows = try await client.query(
                 """
                 -- nodes.pulse
@@ -19,12 +19,8 @@ extension PostgresWorkQueue {
                 )
                 SELECT
                     NOT EXISTS (SELECT FROM before),
-                    EXISTS (SELECT FROM nodes WHERE lease_until < now() AND id <> \(node)),
-                    EXISTS (\(places.query)) OR EXISTS (
-                        SELECT
-                        FROM unnest(\(places.gaps.map(\.after)), \(places.gaps.map(\.before))) AS gap (after, before)
-                        CROSS JOIN LATERAL (\(Query.waitingTenant("gap.after", "gap.before"))) AS next
-                    ),
+                    (SELECT min(lease_until) FROM nodes WHERE id <> \(node)) - now(),
+                    EXISTS (\(tenants.known)) OR EXISTS (\(tenants.first)),
                     EXISTS (SELECT FROM webhook_deliveries WHERE state = 'pending' AND next_attempt_at <= now()),
                     ARRAY(SELECT job_id FROM queue WHERE cancelling AND node_id = \(node)),
                     ARRAY(SELECT job_id FROM queue WHERE cancelling AND node_id = \(node) AND keeps_partial),
@@ -38,38 +34,67 @@ extension PostgresWorkQueue {
                     EXISTS (SELECT FROM queue WHERE \(Query.isPatient)),
                     EXISTS (SELECT FROM queue WHERE gate = 'flow') OR EXISTS (SELECT FROM queue WHERE gate = 'host'),
                     (SELECT version FROM queue_state),
-                    ARRAY(SELECT job_id FROM queue WHERE is_changed AND node_id = \(node))
+                    ARRAY(SELECT job_id FROM queue WHERE is_changed AND node_id = \(node)),
+                    EXISTS (SELECT FROM queue q WHERE \(Query.isWaitingSuspect))
                 """
             )
             guard let row = rows.first else { throw StoreError(.failed, "The pulse of this node has no answer.") }
             let others = try row.decode(Int64.self, at: 6)
             neighbours.note(others > 0)
             known.bandwidths.share(among: others + 1)
-            try await known.refresh(to: try row.decode(at: 13))
-            try await quotas?.refresh(to: try row.decode(at: 13))
-            let rescued = try row.decode(Bool.self, at: 1) ? try await rescue() : 0
+            let version = try row.decode(Int64.self, at: 13)
+            var failures: [UpkeepFailure] = []
+            await failures.note(.lanes) { try await known.refresh(to: version) }
+            await failures.note(.quotas) { try await quotas?.refresh(to: version) }
+            let paces = await paces(of: try row.decode(at: 14), &failures)
+            if try row.decode(Bool.self, at: 0), others > 0 {
+                // They have a part of every host's connections from now on.
+                await failures.note(.lanes) { try await Notices.tell(client) }
+            }
             return Pulse(
                 // What was stepped over may have come late: a claim finds out, when it may.
-                hasQueuedJobs: try row.decode(Bool.self, at: 2) || !look.stretches.isEmpty || rescued > 0,
+                hasQueuedJobs: try row.decode(Bool.self, at: 2) || !look.stretches.isEmpty,
                 hasJobsToPromote: try row.decode(at: 8),
                 hasGatedJobs: try row.decode(at: 12),
-                hasDueDeliveries: try row.decode(Bool.self, at: 3) || rescued > 0,
+                hasSuspects: try row.decode(at: 15),
+                hasDueDeliveries: try row.decode(at: 3),
                 cancelled: try row.decode(at: 4),
                 keepingPartial: try row.decode(at: 5),
                 suspended: try row.decode(at: 9),
-                paces: try await paces(of: try row.decode(at: 14)),
+                paces: paces,
                 leaseWasLost: try row.decode(at: 0),
                 hasUnsettledEnds: try row.decode(at: 7),
                 hasSchedules: try row.decode(at: 10),
-                hasDiscretionaryJobs: try row.decode(at: 11)
+                hasDiscretionaryJobs: try row.decode(at: 11),
+                nextLoss: try row.decode(at: 1),
+                failures: failures,
+                nodes: Int(others) + 1
             )
         }
     }
 
     /// How jobs are to go on that were changed, at another pace perhaps; few are.
-    private func paces(of jobs: [Job.ID]) async throws -> [Job.ID: JobPace] {
+    private func paces(of jobs: [Job.ID], _ failures: inout [UpkeepFailure]) async -> [Job.ID: JobPace] {
         guard !jobs.isEmpty else { return [:] }
-        let rows = try await client.query(
+        var paces: [Job.ID: JobPace] = [:]
+        var unreadable: [UpkeepFailure] = []
+        await failures.note(.paces) {
+            for row in try await specs(ofChanged: jobs) {
+                let id = try row.decode(Job.ID.self, at: 0)
+                do {
+                    let spec = try JSONParser.parse(try row.decode(RawJSON.self, at: 1).bytes)
+                    paces[id] = try JobSpec(stored: spec).pace
+                } catch {
+                    unreadable.append(UpkeepFailure(.paces, of: id, StoreError(error)))
+                }
+            }
+        }
+        failures += unreadable
+        return paces
+    }
+
+    private func specs(ofChanged jobs: [Job.ID]) async throws -> Rows {
+        try await client.query(
             """
             -- queue.paces
             SELECT j.id, j.spec
@@ -78,11 +103,6 @@ extension PostgresWorkQueue {
             WHERE q.node_id = \(node) AND q.is_changed AND q.job_id = ANY (\(jobs))
             """
         )
-        let paces = try rows.map { row in
-            let spec = try JobSpec(stored: try JSONParser.parse(try row.decode(RawJSON.self, at: 1).bytes))
-            return (try row.decode(Job.ID.self, at: 0), spec.pace)
-        }
-        return Dictionary(uniqueKeysWithValues: paces)
     }
 
     /// Removes what has outlived its use; a node calls it now and then.

@@ -90,6 +90,7 @@ extension ClaimedJob {
         if let secrets = try row.decode([UInt8]?.self, at: 8) {
             try await spec.open(secrets, of: id, tenant: tenant, keys: keys)
         }
+        try spec.requireSecrets()
         self.init(
             id: id,
             tenant: tenant,
@@ -98,7 +99,8 @@ extension ClaimedJob {
             tries: Int(try row.decode(Int16.self, at: 9)),
             expiresAt: try row.decode(at: 10),
             stores: StoresVersion(
-                cookies: try row.decode(at: 6), credentials: try row.decode(at: 7), cache: try row.decode(at: 11))
+                cookies: try row.decode(at: 6), credentials: try row.decode(at: 7), cache: try row.decode(at: 11)),
+            isCounted: try row.decode(at: 16)
         )
     }
 }

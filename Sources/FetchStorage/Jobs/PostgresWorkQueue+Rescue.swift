@@ -1,32 +1,93 @@
 import FetchEngine
 package import FetchJobs
 import Postgres
+import Synchronization
 
 // Jobs that are claimed and that nobody runs.
 
 extension PostgresWorkQueue {
-    /// Takes the jobs of nodes whose lease has run out from them.
-    ///
+    package func rescue() async throws(StoreError) -> Rescue {
+        try await StoreError.wrap {
+            var (count, failures) = (0, [UpkeepFailure]())
+            for lost in try await lostNodes() { try await count += take(from: lost, &failures) }
+            if orphans.isDue() {
+                for lost in try await nodesOfOrphans() { try await count += takeOrphans(of: lost, &failures) }
+            }
+            // Others have room for them, too.
+            if count > 0, neighbours.exist { try await Notices.tell(client) }
+            return Rescue(count: count, failures: failures, next: try await untilNextLoss())
+        }
+    }
+
+    /// Takes what a node had whose lease has run out: all at once, and when that is refused, without what is to blame.
+    private func take(from lost: Node.ID, _ failures: inout [UpkeepFailure]) async throws -> Int {
+        do {
+            return try await rescue(Query.dead(lost))
+        } catch let error as PostgresError where error.isRefusal {
+            try await client.query("-- nodes.forget\nWITH \(Query.dead(lost)) SELECT id FROM dead")
+            return try await takeOrphans(of: lost, &failures)
+        }
+    }
+
+    private func takeOrphans(of lost: Node.ID, _ failures: inout [UpkeepFailure]) async throws -> Int {
+        let jobs = try await client.query("-- queue.orphans\nSELECT job_id FROM queue WHERE node_id = \(lost)")
+            .map { try $0.decode(Job.ID.self, at: 0) }
+        return try await failures.goAround(jobs, blaming: .rescue, of: { $0 }) { jobs in
+            try await rescue(Query.gone(lost), of: jobs)
+        }
+    }
+
+    /// - Parameters:
+    ///   - dead: The node, if it is, as a `WITH` part of that name.
+    ///   - jobs: Nil for all that it has.
     /// - Returns: How many jobs were taken.
-    func rescue() async throws -> Int {
+    private func rescue(_ dead: Query, of jobs: [Job.ID]? = nil) async throws -> Int {
         let rows = try await client.query(
             """
             -- queue.rescue
-            WITH dead AS (
-                DELETE FROM nodes WHERE lease_until < now() AND id <> \(node) RETURNING id
-            ), forgotten AS (
-                DELETE FROM sessions s USING dead WHERE s.kind = 'ephemeral' AND s.node_id = dead.id
-            ), lost AS MATERIALIZED (
+            WITH \(dead), lost AS MATERIALIZED (
                 SELECT \(Query.lostColumns), \(Query.crashes) AS crashes,
                     q.begun OR q.cancelling OR \(Query.crashes) >= \(Query.chances + maximumCrashes) AS is_over
                 FROM queue q
                 JOIN dead ON dead.id = q.node_id
+                WHERE \(jobs == nil) OR q.job_id = ANY (\(jobs ?? []))
+                -- In one order, so that no other statement and this one can wait for each other.
+                ORDER BY q.tenant_id, q.job_id
                 FOR UPDATE OF q
             ), \(Query.rescuing(at: node))
-            SELECT job_id FROM lost
+            SELECT job_id, is_over FROM lost
             """
         )
+        let ended = try rows.filter { try $0.decode(Bool.self, at: 1) }
+        finished.finish(try ended.map { try $0.decode(Job.ID.self, at: 0) })
         return rows.count
+    }
+
+    private func lostNodes() async throws -> [Node.ID] {
+        try await client.query(
+            """
+            -- nodes.lost
+            SELECT id FROM nodes WHERE lease_until < now() AND id <> \(node) ORDER BY lease_until LIMIT 100
+            """
+        ).map { try $0.decode(Node.ID.self, at: 0) }
+    }
+
+    /// Nodes that are gone and yet have jobs: they claimed them while their own were being rescued.
+    private func nodesOfOrphans() async throws -> [Node.ID] {
+        try await client.query(
+            """
+            -- nodes.ofOrphans
+            SELECT DISTINCT q.node_id
+            FROM queue q
+            WHERE q.node_id IS NOT NULL AND q.node_id <> \(node) AND q.claimed_at < now() - \(lease)
+                AND NOT EXISTS (SELECT FROM nodes n WHERE n.id = q.node_id)
+            """
+        ).map { try $0.decode(Node.ID.self, at: 0) }
+    }
+
+    private func untilNextLoss() async throws -> Duration? {
+        try await client.query("-- nodes.nextLoss\nSELECT min(lease_until) - now() FROM nodes WHERE id <> \(node)")
+            .first?.decode(Duration?.self, at: 0) ?? nil
     }
 
     package func rescueUnheld(
@@ -48,6 +109,7 @@ extension PostgresWorkQueue {
                     -- What was claimed just now may be on its way here.
                     WHERE q.node_id = \(node) AND q.claimed_at < now() - interval '2 seconds'
                         AND q.job_id <> ALL (\(Array(held)))
+                    ORDER BY q.tenant_id, q.job_id
                     FOR UPDATE OF q
                 ), \(Query.rescuing(at: node))
                 SELECT job_id FROM lost
@@ -58,45 +120,33 @@ extension PostgresWorkQueue {
     }
 }
 
-// MARK: Suspects
-
-extension PostgresWorkQueue {
-    package func isSuspect(_ job: ClaimedJob) async throws(StoreError) -> Bool {
-        try await StoreError.wrap {
-            let rows = try await client.query(
-                """
-                -- queue.isSuspect
-                SELECT crashes >= \(Query.chances) FROM queue WHERE tenant_id = \(job.tenant) AND job_id = \(job.id)
-                """
-            )
-            return try rows.first?.decode(Bool.self, at: 0) ?? false
-        }
-    }
-
-    package func tryAlone(_ job: ClaimedJob) async throws(StoreError) -> Bool {
-        try await StoreError.wrap {
-            try await client.query(
-                """
-                -- queue.tryAlone
-                UPDATE queue
-                SET trial_claim = claim
-                WHERE tenant_id = \(job.tenant) AND job_id = \(job.id) AND claim = \(job.claim) AND node_id = \(node)
-                """
-            ).affected > 0
-        }
-    }
-}
-
 extension Query {
+    /// A node whose lease has run out, as `dead`; it is forgotten, with what was in its memory.
+    fileprivate static func dead(_ lost: Node.ID) -> Query {
+        """
+        dead AS (
+            DELETE FROM nodes WHERE id = \(lost) AND lease_until < now() RETURNING id
+        ), forgotten AS (
+            DELETE FROM sessions s USING dead WHERE s.kind = 'ephemeral' AND s.node_id = dead.id
+        )
+        """
+    }
+
+    /// One that was forgotten already.
+    fileprivate static func gone(_ lost: Node.ID) -> Query {
+        "dead AS (SELECT \(lost) AS id WHERE NOT EXISTS (SELECT FROM nodes WHERE id = \(lost)))"
+    }
+
     fileprivate static var lostColumns: Query {
         """
         q.tenant_id, q.job_id, q.claim, q.node_id, q.claimed_at, q.endpoint_id, q.session_id, q.flow, q.cancelling,
-            q.begun
+            q.begun,
+            EXISTS (SELECT FROM results r WHERE r.tenant_id = q.tenant_id AND r.job_id = q.job_id) AS has_result
         """
     }
 
     /// How often a job that was lost with its node has been so by now, as far as it can be blamed: the first times
-    /// whoever else ran there may have been the cause, after that it has to have run alone.
+    /// whoever else ran there may have been the cause, after that it has to have had its node for itself.
     fileprivate static var crashes: Query {
         """
         CASE WHEN q.crashes < \(chances) OR q.trial_claim = q.claim THEN q.crashes + 1 ELSE q.crashes END
@@ -117,12 +167,17 @@ extension Query {
             UPDATE queue q
             SET node_id = NULL, claimed_at = NULL, begun = false, crashes = lost.crashes
             FROM lost
-            WHERE q.tenant_id = lost.tenant_id AND q.job_id = lost.job_id AND NOT lost.is_over
+            WHERE q.tenant_id = lost.tenant_id AND q.job_id = lost.job_id AND NOT lost.is_over AND NOT lost.has_result
             RETURNING q.job_id
+        ), final AS (
+            -- What has its result is final, whatever left it here.
+            DELETE FROM queue q
+            USING lost
+            WHERE q.tenant_id = lost.tenant_id AND q.job_id = lost.job_id AND lost.has_result
         ), ended AS (
             DELETE FROM queue q
             USING lost
-            WHERE q.tenant_id = lost.tenant_id AND q.job_id = lost.job_id AND lost.is_over
+            WHERE q.tenant_id = lost.tenant_id AND q.job_id = lost.job_id AND lost.is_over AND NOT lost.has_result
             RETURNING lost.tenant_id, lost.job_id, lost.endpoint_id, lost.session_id,
                 CASE WHEN lost.cancelling THEN 'cancelled' ELSE 'failed' END AS state,
                 lost.claimed_at AS started_at,
@@ -141,7 +196,21 @@ extension Query {
             INSERT INTO attempts (tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name)
             SELECT tenant_id, job_id, claim, node_id, claimed_at, now(), 'failed', 'networkConnectionLost'
             FROM lost
+            WHERE NOT has_result
         ), \(Query.ending(at: node))
         """
+    }
+}
+
+/// When to look for jobs whose node nobody knows: at the start, and every minute, for it means a look at all that runs.
+final class OrphanLook: Sendable {
+    private let last = Mutex<ContinuousClock.Instant?>(nil)
+
+    func isDue(at now: ContinuousClock.Instant = .now) -> Bool {
+        last.withLock { last in
+            if let last, now - last < .seconds(60) { return false }
+            last = now
+            return true
+        }
     }
 }

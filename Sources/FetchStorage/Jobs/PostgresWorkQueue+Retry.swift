@@ -13,22 +13,23 @@ extension PostgresWorkQueue {
     ///
     /// A job that is no longer held under the claim of its attempt is left alone, and one that is being cancelled too.
     static func retry(_ retries: [Retry], client: Client, node: Node.ID) async throws -> [Bool] {
+        let ordered = retries.sorted { $0.job.comes(before: $1.job) }
         let rows = try await client.query(
             """
             -- queue.retry
             WITH input AS MATERIALIZED (
                 SELECT *
                 FROM unnest(
-                    \(retries.map(\.job.tenant)),
-                    \(retries.map(\.job.id)),
-                    \(retries.map(\.job.claim)),
-                    \(retries.map(\.wait)),
-                    \(retries.map(\.outcome.startedAt)),
-                    \(retries.map(\.outcome.finishedAt)),
-                    \(retries.map(\.outcome.state)),
-                    \(retries.map(\.outcome.errorName)),
-                    \(retries.map { $0.outcome.status.map { Int16(clamping: $0) } }),
-                    \(retries.map(\.outcome.metrics))
+                    \(ordered.map(\.job.tenant)),
+                    \(ordered.map(\.job.id)),
+                    \(ordered.map(\.job.claim)),
+                    \(ordered.map(\.wait)),
+                    \(ordered.map(\.outcome.startedAt)),
+                    \(ordered.map(\.outcome.finishedAt)),
+                    \(ordered.map(\.outcome.state)),
+                    \(ordered.map(\.outcome.errorName)),
+                    \(ordered.map { $0.outcome.status.map { Int16(clamping: $0) } }),
+                    \(ordered.map(\.outcome.metrics))
                 ) AS input (
                     tenant_id, job_id, claim, wait, started_at, finished_at, state, error_name, status, metrics
                 )
@@ -94,25 +95,51 @@ extension PostgresWorkQueue {
             )
             guard let row = rows.first else { throw StoreError(.failed, "The promotion has no answer.") }
             let promoted = Int(try row.decode(Int64.self, at: 0))
-            let expired = try row.decode(Bool.self, at: 1) ? try await expire() : 0
+            var (expired, failures) = (0, [UpkeepFailure]())
+            if try row.decode(Bool.self, at: 1) { expired = await expire(&failures) }
             let hasMore = max(promoted, expired) >= Self.promotionLimit
             return Promotion(
                 hasQueuedJobs: promoted > 0,
                 hasEndedJobs: expired > 0,
-                next: hasMore ? .zero : try row.decode(at: 2)
+                next: hasMore ? .zero : try row.decode(at: 2),
+                failures: failures
             )
         }
     }
 
     /// Ends jobs that have waited for longer than they are good for.
-    private func expire() async throws -> Int {
+    private func expire(_ failures: inout [UpkeepFailure]) async -> Int {
+        var (count, refused) = (0, [UpkeepFailure]())
+        await failures.note(.expiry) {
+            do {
+                count = try await expire(nil)
+            } catch let error as PostgresError where error.isRefusal {
+                let overdue = try await client.query(
+                    """
+                    -- queue.overdue
+                    SELECT job_id
+                    FROM queue
+                    WHERE node_id IS NULL AND expires_at <= now()
+                    ORDER BY expires_at
+                    LIMIT \(Self.promotionLimit)
+                    """
+                ).map { try $0.decode(Job.ID.self, at: 0) }
+                count = try await refused.goAround(overdue, blaming: .expiry, of: { $0 }) { try await expire($0) }
+            }
+        }
+        failures += refused
+        return count
+    }
+
+    /// - Parameter jobs: Nil for all.
+    private func expire(_ jobs: [Job.ID]?) async throws -> Int {
         let rows = try await client.query(
             """
             -- queue.expire
             WITH overdue AS MATERIALIZED (
                 SELECT tenant_id, job_id
                 FROM queue
-                WHERE node_id IS NULL AND expires_at <= now()
+                WHERE node_id IS NULL AND expires_at <= now() AND (\(jobs == nil) OR job_id = ANY (\(jobs ?? [])))
                 ORDER BY expires_at
                 LIMIT \(Self.promotionLimit)
                 FOR UPDATE SKIP LOCKED

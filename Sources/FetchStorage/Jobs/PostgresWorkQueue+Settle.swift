@@ -10,6 +10,7 @@ extension PostgresWorkQueue {
     static func settle(
         _ settlements: [Settlement], client: Client, node: Node.ID
     ) async throws -> [Job.ID: Bool] {
+        let settlements = settlements.sorted { $0.job.comes(before: $1.job) }
         let rows = try await client.query(
             """
             -- queue.settle
@@ -46,6 +47,10 @@ extension PostgresWorkQueue {
             ), gone AS (
                 DELETE FROM queue q
                 WHERE q.ctid = ANY (ARRAY(SELECT row_id FROM settled))
+                RETURNING q.tenant_id, q.job_id
+            ), moved AS (
+                DELETE FROM queue q
+                WHERE \(Query.hasMoved(from: "settled", past: "gone"))
             ), result AS (
                 INSERT INTO results (
                     tenant_id, job_id, state, started_at, finished_at, status, response, error_name, error, redirects,

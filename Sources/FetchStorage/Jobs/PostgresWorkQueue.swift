@@ -18,6 +18,7 @@ package struct PostgresWorkQueue: WorkQueue {
     let known: KnownLanes
     let quotas: WaitingQuotas?
     let neighbours: Neighbours
+    let orphans = OrphanLook()
 
     /// An object, for a statement takes it apart field by field.
     final class Settlement: Sendable {
@@ -69,7 +70,7 @@ package struct PostgresWorkQueue: WorkQueue {
             let settled = try await Self.settle(settlements, client: plannedOnce, node: node)
             finished.finish(settled.keys) { id in
                 guard settled[id] == false, let last = settlements.first(where: { $0.job.id == id }) else { return nil }
-                return Job(last.job, ending: last.outcome)
+                return Job(last.job, ending: last.outcome, body: last.body)
             }
             return settlements.map { settled[$0.job.id] != nil }
         }
@@ -101,6 +102,7 @@ package struct PostgresWorkQueue: WorkQueue {
 
     package func release(_ jobs: [ClaimedJob]) async throws(StoreError) {
         guard !jobs.isEmpty else { return }
+        let jobs = jobs.sorted { $0.comes(before: $1) }
         try await StoreError.wrap {
             try await client.query(
                 """
@@ -117,22 +119,37 @@ package struct PostgresWorkQueue: WorkQueue {
     }
 
     private static func begin(_ jobs: [ClaimedJob], client: Client, node: Node.ID) async throws -> [Bool] {
+        let ordered = jobs.sorted { $0.comes(before: $1) }
         let rows = try await client.query(
             """
             -- queue.begin
-            UPDATE queue q
-            SET begun = true
-            WHERE q.ctid = ANY (ARRAY(
-                SELECT held.row_id
-                FROM unnest(\(jobs.map(\.tenant)), \(jobs.map(\.id)), \(jobs.map(\.claim)))
+            WITH held AS MATERIALIZED (
+                SELECT held.row_id, input.tenant_id, input.job_id
+                FROM unnest(\(ordered.map(\.tenant)), \(ordered.map(\.id)), \(ordered.map(\.claim)))
                     AS input (tenant_id, job_id, claim)
                 \(Query.held(at: node))
-            ))
-            RETURNING q.job_id
+            ), begun AS (
+                UPDATE queue q
+                SET begun = true
+                WHERE q.ctid = ANY (ARRAY(SELECT row_id FROM held))
+                RETURNING q.tenant_id, q.job_id
+            ), moved AS (
+                UPDATE queue q
+                SET begun = true
+                WHERE \(Query.hasMoved(from: "held", past: "begun"))
+            )
+            SELECT job_id FROM held
             """
         )
         let begun = Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })
         return jobs.map { begun.contains($0.id) }
+    }
+}
+
+extension ClaimedJob {
+    /// In which order statements lock the rows of many jobs, so that none of two waits for the other.
+    func comes(before other: ClaimedJob) -> Bool {
+        (tenant.rawValue, id.uuid.high, id.uuid.low) < (other.tenant.rawValue, other.id.uuid.high, other.id.uuid.low)
     }
 }
 
@@ -141,6 +158,10 @@ extension Query {
     /// under those claims, as `held`; locks them.
     ///
     /// Each by its key: left to choose, the planner may read all that runs anywhere.
+    ///
+    /// A row that somebody has changed since the statement began is locked where it is now, as `row_id` says, and there
+    /// the same statement does not see it. So whoever changes rows by their places changes those that have moved, too:
+    /// ``hasMoved(from:past:)``.
     static func held(at node: Node.ID) -> Query {
         """
         CROSS JOIN LATERAL (
@@ -151,5 +172,26 @@ extension Query {
             FOR UPDATE
         ) AS held
         """
+    }
+
+    /// Whether a row of the queue is one of those locked that were not found at their places: by its key, which leads
+    /// from where the statement sees the row to where it is.
+    ///
+    /// By arrays of the few keys there are, for nothing else keeps the planner from reading all that waits; and looked
+    /// for only when fewer were found than were locked.
+    ///
+    /// - Parameters:
+    ///   - locked: A `WITH` part that has the columns `tenant_id` and `job_id`.
+    ///   - found: One with the same columns, of those that were found.
+    static func hasMoved(from locked: Query, past found: Query) -> Query {
+        let missing: Query = """
+            FROM \(locked) l
+            WHERE NOT EXISTS (SELECT FROM \(found) f WHERE f.tenant_id = l.tenant_id AND f.job_id = l.job_id)
+            """
+        return """
+            (SELECT count(*) FROM \(found)) < (SELECT count(*) FROM \(locked))
+                AND q.tenant_id = ANY (ARRAY(SELECT l.tenant_id \(missing)))
+                AND q.job_id = ANY (ARRAY(SELECT l.job_id \(missing)))
+            """
     }
 }

@@ -60,7 +60,7 @@ extension Query {
 
     private static var isWaiting: Query {
         """
-        q.node_id IS NULL AND NOT q.scheduled AND NOT q.suspended AND q.gate IS NULL
+        q.node_id IS NULL AND NOT q.scheduled AND NOT q.suspended AND q.gate IS NULL AND q.crashes < 2
             AND (q.expires_at IS NULL OR q.expires_at > now())
         """
     }
@@ -86,8 +86,17 @@ struct WaitingTenants {
         (self.tenants, self.gaps) = (tenants, between)
     }
 
+    /// The first tenant with such jobs in each gap, and where that ends.
+    var first: Query {
+        """
+        SELECT next.tenant_id, gap.before
+        FROM unnest(\(gaps.map(\.after)), \(gaps.map(\.before))) AS gap (after, before)
+        CROSS JOIN LATERAL (\(Query.waitingTenant("gap.after", "gap.before"))) AS next
+        """
+    }
+
     /// Those of the tenants that have such jobs.
-    var query: Query {
+    var known: Query {
         """
         SELECT known.tenant_id
         FROM unnest(\(tenants)) AS known (tenant_id)

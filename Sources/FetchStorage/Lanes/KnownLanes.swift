@@ -14,6 +14,10 @@ package final class KnownLanes: Sendable {
         var limited: Set<Lane.Address> = []
         /// Until when hosts are parked, or were, whose origins have not answered well since.
         var parked: [Lane.Address: Timestamp] = [:]
+        /// How many jobs of a host run at once while others wait.
+        var crowds: [Lane.Address: Int] = [:]
+        /// Of tenants that have not the usual one.
+        var weights: [Tenant.ID: Int] = [:]
         /// Hosts whose parking is being written.
         var underWay: Set<Lane.Address> = []
     }
@@ -31,6 +35,12 @@ package final class KnownLanes: Sendable {
 
     /// No job of these is to be started.
     var pausedTenants: Set<Tenant.ID> { state.withLock { $0.pausedTenants } }
+
+    func weight(of tenant: Tenant.ID) -> Int { state.withLock { $0.weights[tenant] ?? 1 } }
+
+    func crowd(of lane: Lane.Address) -> Int? {
+        state.withLock { $0.crowds.isEmpty ? nil : $0.crowds[lane] }
+    }
 
     /// Some lane has limits.
     var exist: Bool { state.withLock { !$0.limited.isEmpty || !$0.parked.isEmpty } }
@@ -83,9 +93,11 @@ package final class KnownLanes: Sendable {
                 """
                 -- lanes.read
                 SELECT s.version, s.paused, ARRAY(SELECT id FROM tenants WHERE paused), l.tenant_id, l.kind, l.key,
-                    l.is_limited OR l.paused, l.parked_until, l.bytes_per_second, s.bytes_per_second,
+                    l.is_limited OR l.paused OR l.crowd IS NOT NULL, l.parked_until, l.bytes_per_second, s.bytes_per_second,
                     ARRAY(SELECT id FROM tenants WHERE bytes_per_second IS NOT NULL ORDER BY id),
-                    ARRAY(SELECT bytes_per_second FROM tenants WHERE bytes_per_second IS NOT NULL ORDER BY id)
+                    ARRAY(SELECT bytes_per_second FROM tenants WHERE bytes_per_second IS NOT NULL ORDER BY id),
+                    l.crowd, ARRAY(SELECT id FROM tenants WHERE weight <> 1 ORDER BY id),
+                    ARRAY(SELECT weight::bigint FROM tenants WHERE weight <> 1 ORDER BY id)
                 FROM queue_state s
                 LEFT JOIN lanes l ON l.version > \(known)
                 """
@@ -118,9 +130,11 @@ extension KnownLanes.State {
         version = change.version
         isPaused = change.isPaused
         pausedTenants = change.pausedTenants
+        weights = change.weights
         guard let lane = change.lane else { return true }
         if change.isLimited { limited.insert(lane) } else { limited.remove(lane) }
         parked[lane] = change.parkedUntil
+        crowds[lane] = change.crowd
         return true
     }
 }
@@ -133,6 +147,9 @@ private struct LaneChange {
     var lane: Lane.Address?
     var isLimited = false
     var parkedUntil: Timestamp?
+    var crowd: Int?
+    /// Those of tenants that have not the usual one.
+    let weights: [Tenant.ID: Int]
     /// Of the lane, of all jobs, and of tenants.
     var bytesPerSecond: Int64?
     let commonBytesPerSecond: Int64?
@@ -145,11 +162,14 @@ private struct LaneChange {
         commonBytesPerSecond = try row.decode(at: 9)
         let (tenants, limits) = (try row.decode([Tenant.ID].self, at: 10), try row.decode([Int64].self, at: 11))
         bytesPerSecondOfTenants = Dictionary(uniqueKeysWithValues: zip(tenants, limits))
+        let (weighted, weights) = (try row.decode([Tenant.ID].self, at: 13), try row.decode([Int64].self, at: 14))
+        self.weights = Dictionary(uniqueKeysWithValues: zip(weighted, weights.map { Int($0) }))
         guard let tenant = try row.decode(Tenant.ID?.self, at: 3) else { return }
         lane = Lane.Address(tenant: tenant, kind: try row.decode(at: 4), key: try row.decode(at: 5))
         isLimited = try row.decode(at: 6)
         parkedUntil = try row.decode(at: 7)
         bytesPerSecond = try row.decode(at: 8)
+        crowd = try row.decode(Int32?.self, at: 12).map { Int($0) }
     }
 
     func shareCommon(_ bandwidths: SharedBandwidths) {

@@ -155,7 +155,7 @@ package struct PostgresLaneStore: LaneStore {
             UPDATE lanes l
             SET paused = false, parallelism = NULL, rate_jobs = NULL, rate_period = NULL, in_order = false,
                 blocks = false, bytes_per_second = NULL, parked_until = NULL, parked_by = NULL, refusals = 0,
-                doublings = 0, removed_at = now(), version = changed.version
+                doublings = 0, crowd = NULL, crowded_at = NULL, removed_at = now(), version = changed.version
             FROM changed
             WHERE l.tenant_id = \(lane.tenant) AND l.kind = \(lane.kind) AND l.key = \(lane.key)
                 AND l.removed_at IS NULL

@@ -12,24 +12,22 @@ extension PostgresWorkQueue {
     package func admit(_ lanes: [Lane.Address]?) async throws(StoreError) -> Admission {
         try await StoreError.wrap {
             let lanes = if let lanes { lanes } else { try await gatedLanes() }
-            guard !lanes.isEmpty else { return Admission() }
-            let rows = try await client.transaction { connection in
-                // Two statements: what the second sees is what others have let through before this one had the lanes.
-                try await connection.query(Self.lock(lanes))
-                return try await connection.query(Self.admission(to: lanes))
-            }
-            var admission = Admission()
-            for row in rows {
-                let count = try row.decode(Int64.self, at: 3)
-                if count > 0 { admission.hasQueuedJobs = true }
-                let lane = Lane.Address(
-                    tenant: try row.decode(at: 0), kind: try row.decode(at: 1), key: try row.decode(at: 2))
-                if count >= Self.admissionLimit {
-                    admission.next[lane] = .zero
-                } else if let wait = try row.decode(Duration?.self, at: 4) {
-                    admission.next[lane] = max(wait, .zero)
+            var (admission, failures) = (Admission(), [UpkeepFailure]())
+            var calm: [Lane.Address] = []
+            _ = try await failures.goAround(lanes, blaming: .admission) { lanes in
+                let rows = try await client.transaction { connection in
+                    // Two statements: what the second sees is what others have let through before this one had the
+                    // lanes.
+                    try await connection.query(Self.lock(lanes))
+                    return try await connection.query(Self.admission(to: lanes))
                 }
+                for row in rows {
+                    if let lane = try admission.note(row, limit: Self.admissionLimit) { calm.append(lane) }
+                }
+                return rows.count
             }
+            admission.failures = failures
+            if !calm.isEmpty { try await unsetCrowd(of: calm) }
             return admission
         }
     }
@@ -67,6 +65,7 @@ extension PostgresWorkQueue {
         WITH lane AS MATERIALIZED (
             SELECT asked.tenant_id, asked.kind, asked.key, coalesce(l.in_order, false) AS in_order,
                 l.rate_jobs, l.rate_period, l.parked_until, started.count AS started, started.first AS first_at,
+                l.crowded_at,
                 CASE
                     WHEN l.paused OR l.parked_until > clock_timestamp() THEN 0
                     WHEN l.blocks AND EXISTS (
@@ -79,6 +78,7 @@ extension PostgresWorkQueue {
                         \(Int64(admissionLimit)),
                         least(
                             CASE WHEN l.in_order THEN 1 ELSE l.parallelism END,
+                            l.crowd,
                             -- After a time of patience more are let through step by step.
                             CASE WHEN l.parked_until IS NOT NULL THEN 1 << l.doublings END
                         ) - taken.places,
@@ -144,7 +144,9 @@ extension PostgresWorkQueue {
                 WHEN lane.parked_until > clock_timestamp() THEN lane.parked_until - clock_timestamp()
                 WHEN lane.started + let_in.count >= lane.rate_jobs
                     THEN coalesce(lane.first_at, clock_timestamp()) + lane.rate_period - clock_timestamp()
-            END
+            END,
+            -- How long it has been crowded for which nothing waits any more.
+            CASE WHEN let_in.count < lane.room THEN clock_timestamp() - lane.crowded_at END
         FROM lane
         CROSS JOIN LATERAL (
             SELECT count(*) AS count
@@ -152,6 +154,27 @@ extension PostgresWorkQueue {
             WHERE next.tenant_id = lane.tenant_id AND next.kind = lane.kind AND next.key = lane.key
         ) AS let_in
         """
+    }
+}
+
+extension Admission {
+    /// What became of one lane.
+    ///
+    /// - Returns: The lane, when it has been crowded for which nobody waits any more.
+    fileprivate mutating func note(_ row: Row, limit: Int) throws -> Lane.Address? {
+        let count = try row.decode(Int64.self, at: 3)
+        if count > 0 { hasQueuedJobs = true }
+        let lane = Lane.Address(
+            tenant: try row.decode(at: 0), kind: try row.decode(at: 1), key: try row.decode(at: 2))
+        if count >= limit {
+            next[lane] = .zero
+        } else if let wait = try row.decode(Duration?.self, at: 4) {
+            next[lane] = max(wait, .zero)
+        } else if let time = try row.decode(Duration?.self, at: 5) {
+            if time > PostgresWorkQueue.calm { return lane }
+            next[lane] = PostgresWorkQueue.calm
+        }
+        return nil
     }
 }
 

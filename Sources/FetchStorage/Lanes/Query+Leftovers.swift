@@ -32,7 +32,9 @@ extension Query {
     static let unparking: Query =
         """
         parked_until = NULL, parked_by = NULL, refusals = 0, doublings = 0,
-        removed_at = CASE WHEN NOT l.paused AND NOT l.is_limited AND l.bytes_per_second IS NULL THEN now() END
+        removed_at = CASE
+            WHEN NOT l.paused AND NOT l.is_limited AND l.bytes_per_second IS NULL AND l.crowd IS NULL THEN now()
+        END
         """
 
     static func lanes(_ age: Duration, _ limit: Int) -> Query {

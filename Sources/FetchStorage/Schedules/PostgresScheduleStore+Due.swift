@@ -28,7 +28,7 @@ extension PostgresScheduleStore: ScheduleQueue {
             for row in rows {
                 do {
                     let isBusy = try row.decode(Bool.self, at: Schedule.columnCount)
-                    items.append(.init(try Schedule(row: row), isBusy: isBusy))
+                    items.append(.init(try await Schedule(row: row, keys), isBusy: isBusy))
                 } catch let error as InvalidInput {
                     try await stop(row, error)
                 }
@@ -37,7 +37,8 @@ extension PostgresScheduleStore: ScheduleQueue {
         }
     }
 
-    /// Lets a schedule rest that was stored under rules which are no longer ours, so that it holds up no others.
+    /// Lets a schedule rest that was stored under rules which are no longer ours, or whose secrets cannot be opened, so
+    /// that it holds up no others.
     private func stop(_ row: Row, _ error: InvalidInput) async throws {
         let message = error.violations.first.map { "\($0.pointer) \($0.message)" } ?? "It cannot be read."
         try await client.query(

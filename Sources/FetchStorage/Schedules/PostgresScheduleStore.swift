@@ -5,36 +5,41 @@ package import Postgres
 package struct PostgresScheduleStore: ScheduleStore {
     let client: Client
     let jobs: PostgresJobStore
+    let keys: TenantKeys
     private let onChange: @Sendable () -> Void
 
     /// - Parameters:
     ///   - jobs: Stores the jobs that schedules make.
+    ///   - keys: What is secret of those is sealed with them.
     ///   - onChange: Is called when a schedule may have a time that nobody here knows of.
-    package init(client: Client, jobs: PostgresJobStore, onChange: @escaping @Sendable () -> Void = {}) {
+    package init(
+        client: Client, jobs: PostgresJobStore, keys: TenantKeys, onChange: @escaping @Sendable () -> Void = {}
+    ) {
         self.client = client
         self.jobs = jobs
+        self.keys = keys
         self.onChange = onChange
     }
 
     package func create(
         _ schedule: Schedule, _ idempotency: Idempotency?
     ) async throws(StoreError) -> Creation<Schedule> {
-        let key = CreationKey(idempotency, of: "schedule")
-        return try await StoreError.wrap {
+        try await StoreError.wrap {
+            let key = CreationKey(try await schedule.naming(idempotency, keys), of: "schedule")
             let rows = try await client.query(
                 """
                 -- schedules.create
                 WITH \(key.storing(for: schedule.id, of: schedule.tenant))
-                INSERT INTO schedules AS s (tenant_id, id, spec, created_at, next_run_at)
-                SELECT \(schedule.tenant), \(schedule.id), \(RawJSON(schedule.spec.json)), \(schedule.createdAt),
-                    \(schedule.nextRunAt)
+                INSERT INTO schedules AS s (tenant_id, id, spec, sealed_secrets, created_at, next_run_at)
+                SELECT \(schedule.tenant), \(schedule.id), \(RawJSON(schedule.spec.json)),
+                    \(try await schedule.sealed(keys)), \(schedule.createdAt), \(schedule.nextRunAt)
                 WHERE \(key.isNew)
                 RETURNING \(Schedule.columns)
                 """
             )
             if let row = rows.first {
                 onChange()
-                return .created(try Schedule(row: row))
+                return .created(try await Schedule(row: row, keys))
             }
             let earlier = try await client.query(
                 """
@@ -45,7 +50,8 @@ package struct PostgresScheduleStore: ScheduleStore {
                 WHERE \(key.isSame(in: schedule.tenant))
                 """
             )
-            return try earlier.first.map { .replayed(try Schedule(row: $0)) } ?? .conflict
+            guard let row = earlier.first else { return .conflict }
+            return .replayed(try await Schedule(row: row, keys))
         }
     }
 
@@ -59,7 +65,8 @@ package struct PostgresScheduleStore: ScheduleStore {
                 WHERE s.tenant_id = \(tenant) AND s.id = \(id)
                 """
             )
-            return try rows.first.map { try Schedule(row: $0) }
+            guard let row = rows.first else { return nil }
+            return try await Schedule(row: row, keys)
         }
     }
 
@@ -78,7 +85,9 @@ package struct PostgresScheduleStore: ScheduleStore {
                 LIMIT \(limit)
                 """
             )
-            return try rows.map { try Schedule(row: $0) }
+            var schedules: [Schedule] = []
+            for row in rows { schedules.append(try await Schedule(row: row, keys)) }
+            return schedules
         }
     }
 
@@ -88,13 +97,14 @@ package struct PostgresScheduleStore: ScheduleStore {
                 """
                 -- schedules.update
                 UPDATE schedules s
-                SET spec = \(RawJSON(schedule.spec.json)), version = s.version + 1, paused_at = \(schedule.pausedAt),
-                    next_run_at = \(schedule.nextRunAt)
+                SET spec = \(RawJSON(schedule.spec.json)), sealed_secrets = \(try await schedule.sealed(keys)),
+                    version = s.version + 1, paused_at = \(schedule.pausedAt), next_run_at = \(schedule.nextRunAt)
                 WHERE s.tenant_id = \(schedule.tenant) AND s.id = \(schedule.id) AND s.version = \(schedule.version)
                 RETURNING \(Schedule.columns)
                 """
             )
-            return try rows.first.map { try Schedule(row: $0) }
+            guard let row = rows.first else { return Schedule?.none }
+            return try await Schedule(row: row, keys)
         }
         if changed != nil { onChange() }
         return changed
@@ -127,32 +137,5 @@ package struct PostgresScheduleStore: ScheduleStore {
             )
             return enqueued
         }
-    }
-}
-
-extension Schedule {
-    static let columns: Query = """
-        s.tenant_id, s.id, s.spec, s.version, s.created_at, s.paused_at, s.next_run_at, s.last_run_at, s.last_job_id,
-        s.last_error, s.last_error_at, s.runs
-        """
-    static let columnCount = 12
-
-    init(row: Row) throws {
-        self.init(
-            id: try row.decode(at: 1),
-            tenant: try row.decode(at: 0),
-            // What is stored was checked by the same reader when it came in.
-            spec: try ScheduleSpec(json: try JSONParser.parse(try row.decode(RawJSON.self, at: 2).bytes)),
-            createdAt: try row.decode(at: 4)
-        )
-        version = try row.decode(at: 3)
-        pausedAt = try row.decode(at: 5)
-        nextRunAt = try row.decode(at: 6)
-        lastRunAt = try row.decode(at: 7)
-        lastJob = try row.decode(at: 8)
-        if let message = try row.decode(String?.self, at: 9) {
-            lastError = Failure(at: try row.decode(at: 10), message: message)
-        }
-        runs = try row.decode(at: 11)
     }
 }

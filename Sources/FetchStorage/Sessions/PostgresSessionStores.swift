@@ -59,11 +59,11 @@ package final class PostgresSessionStores: SessionStores {
         _ id: StoredCredential.ID,
         of tenant: Tenant.ID,
         for job: Job.ID?
-    ) async throws(StoreError) -> Credential? {
+    ) async throws(StoreError) -> (credential: Credential, space: ProtectionSpace)? {
         try await StoreError.wrap {
             guard let entry = try await credentialTable.find(id, of: tenant) else { return nil }
             credentialUses.note(.init(tenant: tenant, credential: id, job: job, space: entry.stored.space.json))
-            return try await credentialTable.open(entry, of: tenant)
+            return (try await credentialTable.open(entry, of: tenant), entry.stored.space)
         }
     }
 

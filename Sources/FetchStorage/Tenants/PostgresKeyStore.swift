@@ -6,35 +6,48 @@ package import Postgres
 package struct PostgresKeyStore: KeyStore {
     private let client: Client
     private let keys: ServiceKeys
+    /// Whoever sends wrong keys makes us look, however many there are: one statement at a time looks for all that were
+    /// sent by then, so that a right one among them waits for two statements at most.
+    private let lookUps: Batcher<APIKeyToken, APIKey?>
 
     package init(client: Client, ring: KeyRing) {
+        let keys = ServiceKeys(client: client, ring: ring)
         self.client = client
-        keys = ServiceKeys(client: client, ring: ring)
+        self.keys = keys
+        lookUps = Batcher(maximumItems: 10_000) { tokens in try await Self.look(for: tokens, client, keys) }
     }
 
     package func authenticate(_ token: APIKeyToken) async throws(StoreError) -> APIKey? {
-        try await StoreError.wrap {
-            let rows = try await client.query(
-                """
-                -- keys.authenticate
-                SELECT tenant_id, name, created_at, secret_mac, is_admin
-                FROM api_keys
-                WHERE id = \(token.id) AND revoked_at IS NULL
-                """
-            )
-            guard let row = rows.first else { return nil }
-            let code = try row.decode([UInt8].self, at: 3)
-            let hashing = try await hashingKey()
-            guard HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: token.secret, using: hashing) else {
-                return nil
-            }
-            return APIKey(
-                id: token.id,
-                tenant: try row.decode(at: 0),
-                name: try row.decode(at: 1),
-                isAdmin: try row.decode(at: 4),
-                createdAt: try row.decode(at: 2)
-            )
+        try await StoreError.wrap { try await lookUps.submit([token]).first ?? nil }
+    }
+
+    /// How many look-ups wait for the next statement.
+    package var waitingLookUps: Int { lookUps.waitingCount }
+
+    private static func look(for tokens: [APIKeyToken], _ client: Client, _ keys: ServiceKeys) async throws -> [APIKey?]
+    {
+        let rows = try await client.query(
+            """
+            -- keys.authenticate
+            SELECT id, tenant_id, name, created_at, secret_mac, is_admin
+            FROM api_keys
+            WHERE id = ANY (\(tokens.map(\.id))) AND revoked_at IS NULL
+            """
+        )
+        guard !rows.isEmpty else { return tokens.map { _ in nil } }
+        let hashing = try await keys.key(for: "api keys")
+        var found: [APIKey.ID: (key: APIKey, code: [UInt8])] = [:]
+        for row in rows {
+            let key = APIKey(
+                id: try row.decode(at: 0), tenant: try row.decode(at: 1), name: try row.decode(at: 2),
+                isAdmin: try row.decode(at: 5), createdAt: try row.decode(at: 3))
+            found[key.id] = (key, try row.decode(at: 4))
+        }
+        return tokens.map { token in
+            guard let (key, code) = found[token.id],
+                HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: token.secret, using: hashing)
+            else { return nil }
+            return key
         }
     }
 

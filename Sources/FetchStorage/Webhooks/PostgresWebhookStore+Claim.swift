@@ -4,6 +4,7 @@ import Postgres
 extension PostgresWebhookStore {
     package func claimDeliveries(_ room: DeliveryRoom) async throws(StoreError) -> [WebhookDelivery] {
         let underWay = room.underWay.map { (endpoint: $0.key, count: Int32(clamping: $0.value)) }
+        let tenants = room.underWayOfTenants.map { (tenant: $0.key, count: Int32(clamping: $0.value)) }
         return try await StoreError.wrap {
             let rows = try await client.query(
                 """
@@ -28,15 +29,22 @@ extension PostgresWebhookStore {
                         LIMIT 1
                     ) AS next
                 ), room AS MATERIALIZED (
-                    SELECT w.tenant_id, w.endpoint_id, e.failing_since IS NOT NULL AND e.disabled_at IS NULL AS is_failing,
-                        coalesce(busy.deliveries, 0) AS taken
+                    SELECT w.tenant_id, w.endpoint_id,
+                        (e.failing_since IS NOT NULL OR w.endpoint_id = ANY (\(Array(room.slow))))
+                            AND e.disabled_at IS NULL AS is_failing,
+                        coalesce(busy.deliveries, 0) AS taken, coalesce(own.deliveries, 0) AS taken_of_tenant, t.weight
                     FROM waiting w
+                    JOIN tenants t ON t.id = w.tenant_id
                     LEFT JOIN webhook_endpoints e ON e.tenant_id = w.tenant_id AND e.id = w.endpoint_id
                     LEFT JOIN unnest(\(underWay.map(\.endpoint)), \(underWay.map(\.count))) AS busy (endpoint_id, deliveries)
                         ON busy.endpoint_id = w.endpoint_id
+                    LEFT JOIN unnest(\(tenants.map(\.tenant)), \(tenants.map(\.count))) AS own (tenant_id, deliveries)
+                        ON own.tenant_id = w.tenant_id
                 ), candidate AS MATERIALIZED (
-                    SELECT found.tenant_id, found.id, found.next_attempt_at, r.is_failing,
-                        row_number() OVER (PARTITION BY r.is_failing ORDER BY found.next_attempt_at) AS place
+                    SELECT found.tenant_id, found.id, found.next_attempt_at, r.is_failing, r.weight, r.taken_of_tenant,
+                        r.taken - 1 + row_number() OVER (
+                            PARTITION BY r.tenant_id, r.endpoint_id ORDER BY found.next_attempt_at
+                        ) AS before_of_endpoint
                     FROM room r
                     CROSS JOIN LATERAL (
                         SELECT d.tenant_id, d.id, d.next_attempt_at
@@ -56,14 +64,31 @@ extension PostgresWebhookStore {
                             CASE WHEN r.is_failing THEN 1 ELSE \(Int32(clamping: room.placesPerEndpoint)) END - r.taken, 0
                         )
                     ) AS found
+                ), turn AS (
+                    SELECT tenant_id, id, next_attempt_at, is_failing, weight, before_of_endpoint,
+                        taken_of_tenant - 1 + row_number() OVER (
+                            PARTITION BY tenant_id ORDER BY is_failing, before_of_endpoint, next_attempt_at
+                        ) AS before_of_tenant
+                    FROM candidate
+                ), place AS MATERIALIZED (
+                    SELECT tenant_id, id, is_failing, weight, before_of_endpoint, before_of_tenant,
+                        row_number() OVER (
+                            ORDER BY is_failing, before_of_tenant / weight, before_of_endpoint, next_attempt_at
+                        ) AS number,
+                        row_number() OVER (PARTITION BY is_failing ORDER BY before_of_tenant / weight) AS number_of_kind
+                    FROM turn
                 ), due AS MATERIALIZED (
                     -- One by one, so that no more are locked than are taken, whatever the planner thinks of their number.
                     SELECT free.tenant_id, free.id, c.is_failing
                     FROM (
                         SELECT tenant_id, id, is_failing
-                        FROM candidate
-                        WHERE place <= \(Int64(room.placesForFailing)) OR NOT is_failing
-                        ORDER BY is_failing, next_attempt_at
+                        FROM place
+                        WHERE (number_of_kind <= \(Int64(room.placesForFailing)) OR NOT is_failing)
+                            -- As many are left as the tenant has, and twice as many as the endpoint has beside: whoever
+                            -- comes next finds some, however many hold theirs until they time out.
+                            AND before_of_tenant + 2 * before_of_endpoint
+                                < weight * (\(Int64(room.places)) - number + 1) * CASE WHEN is_failing THEN 0.75 ELSE 1 END
+                        ORDER BY number
                     ) AS c
                     CROSS JOIN LATERAL (
                         SELECT d.tenant_id, d.id

@@ -67,12 +67,13 @@ struct DownloadRun: Sendable {
     ) async -> JobOutcome {
         defer { withExtendedLifetime(place) {} }
         load.prepare(task, stop)
+        let urls = live.urls
         live.attach {
             JobProgress(download: task)
         } steps: {
             task.steps
         } response: {
-            task.response?.eventData
+            task.response?.eventData(urls)
         }
         do throws(LoadError) {
             let file = try await receive(task, watch)
@@ -123,7 +124,7 @@ struct DownloadRun: Sendable {
     private func receive(_ task: DownloadTask, _ watch: DownloadWatch) async throws(LoadError) -> DownloadedFile {
         let result = await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                for await _ in watch.checkpoints.values {
+                for await _ in watch.checkpoints.values where mayStoreURL {
                     // Without a checkpoint the next attempt has less to go on with; nothing else is lost.
                     if let data = task.checkpoint { try? await area.checkpoint(data, of: job.id) }
                 }
@@ -202,7 +203,7 @@ struct DownloadRun: Sendable {
         var outcome = JobOutcome(.failure(error), of: task, load, startedAt: start)
         do throws(StoreError) {
             if hasNextAttempt(after: outcome) {
-                if let data = error.resumeData { try await area.checkpoint(data, of: job.id) }
+                if let data = error.resumeData, mayStoreURL { try await area.checkpoint(data, of: job.id) }
                 // Nobody knows which of its bytes are wrong.
                 if error.code == .contentDigestMismatch { try await area.remove(job.id) }
                 return outcome
@@ -235,13 +236,17 @@ struct DownloadRun: Sendable {
         }
         return RawJSON(
             JSONWriter.object { writer in
-                error.write(&writer)
+                error.write(&writer, live.urls)
                 writer.member("resumeData", partial?.description)
                 resumable.write(error: &writer)
             })
     }
 
+    /// What a download goes on with names its URL in clear; one with a sensitive query begins anew.
+    private var mayStoreURL: Bool { live.urls == .whole }
+
     private var keepsPartial: Bool {
+        guard mayStoreURL else { return false }
         if case .cancelled(.plainly) = stop.reason { return false }
         if case .cancelled(.keepingPartial) = stop.reason { return true }
         return load.settings.destination.keepPartial ?? true

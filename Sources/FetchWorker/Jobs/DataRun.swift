@@ -37,12 +37,13 @@ struct DataRun: Sendable {
         let task = load.session.dataTask(
             with: load.request, configuration: load.configuration, delegate: delegate)
         load.prepare(task, stop)
+        let urls = live.urls
         live.attach {
             JobProgress(task)
         } steps: {
             task.steps
         } response: {
-            task.response?.eventData
+            task.response?.eventData(urls)
         }
         do throws(LoadError) {
             let response = try await task.response(bufferingUpTo: limit)
@@ -52,7 +53,7 @@ struct DataRun: Sendable {
             if let boundary = response.boundary {
                 let parts = try await parts(of: task, response, boundary)
                 var outcome = JobOutcome(.success((parts.response, parts.body)), of: task, load, startedAt: start)
-                outcome.response = RawJSON(JSONWriter.object(parts.write))
+                outcome.response = RawJSON(JSONWriter.object { parts.write(&$0, urls) })
                 return outcome
             }
             let body = try await body(of: task, response)
@@ -92,8 +93,8 @@ struct DataRun: Sendable {
 
 extension Response {
     /// What followers of a job are told of it; of a response with parts they are told part by part.
-    var eventData: RawJSON? {
-        boundary == nil ? RawJSON(JSONWriter.object { writeWithoutCookieValues(&$0) }) : nil
+    func eventData(_ urls: URLForm) -> RawJSON? {
+        boundary == nil ? RawJSON(JSONWriter.object { writeWithoutSecrets(&$0, urls) }) : nil
     }
 }
 

@@ -1,5 +1,5 @@
 import FetchEngine
-import FetchJobs
+package import FetchJobs
 import Logging
 import Synchronization
 
@@ -9,9 +9,9 @@ extension Dispatcher {
     /// How long a statement may go on whose answer nobody waits for any more.
     private static let doubtLifetime = Duration.seconds(60)
 
-    package func giveUp(_ count: Int) {
-        places.leave(count)
-        if count > 0 { doubt() }
+    package func giveUp(_ jobs: [NewJob]) {
+        slots.release(jobs)
+        if !jobs.isEmpty { doubt() }
     }
 
     /// The database may have given this node jobs, or left it some, that it does not know of.

@@ -18,8 +18,9 @@ extension Dispatcher {
     /// Goes by what the origin has answered a job, so that no others spend attempts on being refused (R35).
     nonisolated(nonsending) func heed(_ outcome: JobOutcome, of job: ClaimedJob) async {
         guard let signal = outcome.signal, let host = job.spec.hostLane(of: job.tenant) else { return }
+        let bounded = signal.bounded(by: configuration.longestParking)
         do throws(StoreError) {
-            if try await queue.heed(signal, of: host, askedAt: outcome.startedAt) { admit([host]) }
+            if try await queue.heed(bounded, of: host, askedAt: outcome.startedAt) { admit([host]) }
         } catch {
             // The next answer says it again.
             logger.warning("a host was not parked", metadata: ["error": "\(error)"])
@@ -34,9 +35,10 @@ extension Dispatcher {
                 let admission = try await self.queue.admit(due.lanes)
                 if admission.hasQueuedJobs { self.wake() }
                 self.gates.note(admission.next)
+                self.report(admission.failures)
             } catch {
                 // The next pulse asks again.
-                self.logger.warning("jobs were not let through", metadata: ["error": "\(error)"])
+                self.report([UpkeepFailure(.admission, error)])
             }
             if let wait = self.gates.untilNext() { self.gateAlarm.set(after: wait) }
         }

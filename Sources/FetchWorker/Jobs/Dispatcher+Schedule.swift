@@ -17,17 +17,23 @@ extension Dispatcher {
                     self.keeper?.wake()
                 }
                 if let next = promotion.next { self.wake(after: next) }
+                self.report(promotion.failures)
             } catch {
                 // The next pulse asks again.
-                self.logger.warning("jobs were not promoted", metadata: ["error": "\(error)"])
+                self.report([UpkeepFailure(.promotion, error)])
             }
         }
     }
 
     /// Takes jobs that could wait while no others do: as many as leave most places free for those to come.
-    func useQuietTime() async throws(StoreError) {
-        let room = configuration.concurrency / 4 - running.count
-        if room > 0, try await queue.pullForward(limit: room) > 0 { wake() }
+    func useQuietTime() async {
+        let room = min(configuration.concurrency / 4, 128) - running.count
+        guard room > 0 else { return }
+        do throws(StoreError) {
+            if try await queue.pullForward(limit: room) > 0 { wake() }
+        } catch {
+            report([UpkeepFailure(.discretion, error)])
+        }
     }
 
     /// Rings when the next of the jobs that run here is to be given up.

@@ -1,28 +1,74 @@
 import FetchJobs
 import Logging
 
-// Jobs that were lost with their nodes so often that they may have been the cause.
+// Jobs that were lost with their nodes so often that they may have been the cause (REL-4, REL-5).
+//
+// All nodes try them, in groups: when a node is lost again, those that were with it come in smaller ones, down to one
+// that has its node for itself. Only the loss of that node is its fault: a node that is killed while several jobs run
+// blames none of them.
 
 extension Dispatcher {
-    /// Runs a job; alone, when it is a suspect, with word of that in the database before it starts (REL-4, REL-5).
-    ///
-    /// Only jobs that were claimed before are asked about, so all others cost nothing.
-    ///
-    /// - Returns: Nil when the job is another node's now.
-    nonisolated(nonsending) func runGuarded(
-        _ job: ClaimedJob, _ retry: RetryPolicy, stop: StopSwitch
-    ) async throws(StoreError) -> JobOutcome? {
-        guard job.mayHaveBeenLost, retry.mayRepeat(job.spec.request), try await queue.isSuspect(job) else {
-            return try await runner.run(job, retry, stop: stop)
+    /// How long a node waits until nothing else runs on it; then its suspect runs beside others, and is not to blame.
+    private static let patience = Duration.seconds(5)
+    /// How long a suspect has a node for itself: others wait meanwhile.
+    private static let solitude = Duration.seconds(10)
+
+    func keepTrials() async {
+        for await _ in trials.values {
+            do throws(StoreError) {
+                while !Task.isCancelled, quarantine.isFree, let count = try await queue.nextTrial() {
+                    let isOver = try await count > 1 ? tryTogether(count).isEmpty : tryAlone().isEmpty
+                    if isOver { break }
+                }
+            } catch {
+                // Some may be claimed that this node does not know of; the next pulse asks for the others again.
+                doubt()
+                report([UpkeepFailure(.quarantine, error)])
+            }
         }
-        logger.warning("a job that may have taken nodes down runs alone", metadata: ["job.id": "\(job.id)"])
-        // While it waits, others have its place on the node.
-        if places.leave() { claims.send() }
-        let stay = await suspects.enter(stop)
-        places.leave(-1)
-        defer { if let stay { suspects.leave(stay) } }
-        if stay != nil { guard try await queue.tryAlone(job) else { return nil } }
-        // One that is to stop before its turn ends by its switch, as ever.
-        return try await runner.run(job, retry, stop: stop)
+    }
+
+    private func tryTogether(_ count: Int, isAlone: Bool = false) async throws(StoreError) -> [ClaimedJob] {
+        let claimed = try await queue.claimSuspects(count)
+        guard !claimed.isEmpty else { return [] }
+        let held = try await queue.beginTrial(claimed, isAlone: isAlone)
+        let jobs = claimed.filter { held.contains($0.id) }
+        logger.warning(
+            "trying jobs that may have taken nodes down",
+            metadata: ["jobs.count": "\(jobs.count)", "job.id": "\(jobs.first.map { "\($0.id)" } ?? "-")"])
+        quarantine.enter(jobs)
+        // They have slots beyond those that there are: others need not go for them.
+        slots.admit(jobs)
+        starts.yield(jobs)
+        return jobs
+    }
+
+    /// Tries one while nothing else runs here.
+    private func tryAlone() async throws(StoreError) -> [ClaimedJob] {
+        let start = ContinuousClock.now
+        slots.setQuiet(true)
+        defer {
+            slots.setQuiet(false)
+            // However many suspects there are, half of the time is for others.
+            quarantine.rest(for: ContinuousClock.now - start)
+            claims.send()
+        }
+        let isAlone = await areEmpty(within: Self.patience)
+        let jobs = try await tryTogether(1, isAlone: isAlone)
+        if isAlone, !jobs.isEmpty, await !areEmpty(within: Self.solitude) {
+            _ = try await queue.beginTrial(jobs, isAlone: false)
+        }
+        return jobs
+    }
+
+    /// Whether nothing runs here any more, after this time at the latest.
+    private func areEmpty(within patience: Duration) async -> Bool {
+        let deadline = ContinuousClock.now + patience
+        while !slots.areEmpty {
+            guard ContinuousClock.now < deadline, !Task.isCancelled else { return false }
+            // Cancelled at shutdown: the loop ends then.
+            try? await Task.sleep(for: .milliseconds(20))
+        }
+        return true
     }
 }

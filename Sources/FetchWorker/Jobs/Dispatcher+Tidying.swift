@@ -7,21 +7,24 @@ extension Dispatcher {
     /// Tidies now and every hour; beside the pulse, which must not wait for it.
     func keepTidy() async {
         while !Task.isCancelled {
-            do throws(StoreError) {
-                try await tidy()
-            } catch {
-                logger.warning("tidying failed", metadata: ["error": "\(error)"])
-            }
+            await tidy()
             // Cancelled at shutdown: nothing to tell anyone.
             try? await Task.sleep(for: .seconds(3600))
         }
     }
 
-    private func tidy() async throws(StoreError) {
-        try await queue.tidy()
+    private func tidy() async {
+        await prune { () async throws(StoreError) in try await queue.tidy() }
         guard let retention = configuration.retention else { return }
-        try await queue.keepRanges(for: retention)
-        // Each look ends when nothing is left, so that the next is as short.
-        while !Task.isCancelled, try await queue.removeFinal(after: retention) > 0 {}
+        await prune { () async throws(StoreError) in try await queue.keepRanges(for: retention) }
+        await prune { () async throws(StoreError) in
+            // Each look ends when nothing is left, so that the next is as short.
+            while !Task.isCancelled, try await queue.removeFinal(after: retention) > 0 {}
+        }
+    }
+
+    /// Each alone: what fails is tried again with the next round, and keeps nothing else from being done.
+    private func prune(_ body: () async throws(StoreError) -> Void) async {
+        do throws(StoreError) { try await body() } catch { report([UpkeepFailure(.pruning, error)]) }
     }
 }

@@ -7,9 +7,11 @@ import Synchronization
 /// Runs jobs on this node: takes them as they are stored, claims those that wait, and keeps the node's lease.
 package final class Dispatcher: Service, DirectDispatch {
     package struct Configuration: Sendable {
-        /// How many jobs this node holds at once, from their claim to the end of their transfer; and as many again while
-        /// what came of them is stored.
-        package var concurrency = 512
+        /// How many jobs of one tenant this node holds at once, from their claim to the end of their transfer, while no
+        /// other tenant has any; an eighth more is kept for those that come.
+        package var concurrency = 4096
+        /// How many jobs more are held while what came of them is stored, their bodies in memory.
+        package var settling = 512
         /// How long this node keeps its jobs without a sign of life; it gives one three times as often.
         package var lease = Duration.seconds(15)
         /// How long running jobs may go on after the node was asked to stop.
@@ -20,6 +22,8 @@ package final class Dispatcher: Service, DirectDispatch {
 
         /// How long jobs are kept once they are final; nil for good.
         package var retention: Duration?
+        /// How long a host is left alone at most because one answer asks for it.
+        package var longestParking = Duration.seconds(3600)
 
         package init() {}
 
@@ -38,16 +42,21 @@ package final class Dispatcher: Service, DirectDispatch {
     let alarm = Alarm()
     /// Rings when jobs may pass the gates of lanes.
     let gateAlarm = Alarm()
+    /// Rings when the lease of another node may have run out.
+    let lossAlarm = Alarm()
     /// Rings when jobs that came late may be looked for.
     private let lookAlarm = Alarm()
     let gates = Gates()
-    let places: Places
+    /// Rings when lines are to be looked at.
+    let lineAlarm = Alarm()
+    let slots: Slots
     let running = RunningJobs()
-    let suspects = SuspectPlace()
+    let quarantine = Quarantine()
+    let trials = Signal()
     private let age = QueueAge()
     let claims = Signal()
     private let started: AsyncStream<[ClaimedJob]>
-    private let starts: AsyncStream<[ClaimedJob]>.Continuation
+    let starts: AsyncStream<[ClaimedJob]>.Continuation
     private let lastPulse = Mutex<ContinuousClock.Instant?>(nil)
     /// Until when this node may be given jobs that it does not know of.
     let doubtUntil = Mutex<ContinuousClock.Instant?>(nil)
@@ -78,9 +87,14 @@ package final class Dispatcher: Service, DirectDispatch {
         self.schedules = schedules
         self.logger = logger
         metrics = WorkerMetrics(registry)
-        places = Places(count: configuration.concurrency)
+        slots = Slots(count: configuration.concurrency) { queue.weight(of: $0) }
         (started, starts) = AsyncStream.makeStream()
-        registry.gauge("fetchd_jobs_running", "Jobs that run here.") { [running] in Double(running.count) }
+        registry.gauge("fetchd_jobs_running", "Jobs that run here.") { [running, slots] in
+            Double(max(0, running.count - slots.waitingCount))
+        }
+        registry.gauge("fetchd_jobs_waiting_for_host", "Jobs that wait here for a connection.") { [slots] in
+            Double(slots.waitingCount)
+        }
         registry.gauge("fetchd_jobs_settling", "Jobs that have run here and are being stored.") { [running] in
             Double(running.endingCount)
         }
@@ -117,6 +131,9 @@ package final class Dispatcher: Service, DirectDispatch {
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepClaiming() } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepSchedule() } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepGates() } }
+                group.addTask { await self.cancelWhenShuttingDown { await self.keepRescuing() } }
+                group.addTask { await self.cancelWhenShuttingDown { await self.keepTrials() } }
+                group.addTask { await self.cancelWhenShuttingDown { await self.keepLines() } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.lookAlarm.run { self.wake() } } }
                 group.addTask { await self.limitDrain() }
                 // Where jobs run they are awaited, too: they start without a turn between threads.
@@ -129,7 +146,7 @@ package final class Dispatcher: Service, DirectDispatch {
                 }
             }
         } onGracefulShutdown: {
-            self.places.close()
+            self.slots.close()
             self.starts.finish()
         }
     }
@@ -137,6 +154,7 @@ package final class Dispatcher: Service, DirectDispatch {
     /// Ends what is left when the drain time is over; the jobs go back to the queue.
     private func limitDrain() async {
         try? await gracefulShutdown()
+        await releaseWaiting()
         running.stopSuspended(.drained)
         let deadline = ContinuousClock.now + configuration.drainTimeout
         while running.count > 0, ContinuousClock.now < deadline {
@@ -152,18 +170,22 @@ package final class Dispatcher: Service, DirectDispatch {
     // MARK: Direct dispatch
 
     /// A node whose lease may have run out leaves new jobs to others.
-    package func reserve(_ count: Int) -> Int { isAlive ? places.reserve(upTo: count) : 0 }
+    package func reserve(_ jobs: [NewJob]) -> [Bool] { isAlive ? slots.reserve(jobs) : jobs.map { _ in false } }
 
-    package func release(_ count: Int) { places.leave(count) }
+    package func release(_ jobs: [NewJob]) { slots.release(jobs) }
 
     package func start(_ jobs: [ClaimedJob]) {
-        // After the stream has ended the jobs stay claimed until the lease runs out; places closed before that.
+        // After the stream has ended the jobs stay claimed until the lease runs out; slots closed before that.
         starts.yield(jobs)
     }
 
     package func wake() {
-        places.noteBacklog()
+        slots.noteBacklog()
         claims.send()
+    }
+
+    package func wake(for tenants: Set<Tenant.ID>) {
+        if slots.noteBacklog(of: tenants) { claims.send() }
     }
 
     package func setPace(_ pace: JobPace, of id: Job.ID) { running.setPace(pace, of: id) }
@@ -174,25 +196,26 @@ package final class Dispatcher: Service, DirectDispatch {
 
     private func keepClaiming() async {
         for await _ in claims.values {
-            while let (free, backlog) = places.reserveForClaim(maximum: 200), !Task.isCancelled {
-                await claim(free, since: backlog)
+            while let offer = slots.reserveForClaim(maximum: 200), !Task.isCancelled {
+                await claim(offer)
                 // A claim of one costs about as much as a claim of twenty, so while jobs leave one by one some gather.
-                if places.areScarce { try? await Task.sleep(for: .milliseconds(10)) }
+                if slots.areScarce { try? await Task.sleep(for: .milliseconds(10)) }
             }
         }
     }
 
-    private func claim(_ free: Int, since backlog: Int) async {
+    private func claim(_ offer: Slots.Offer) async {
         do throws(StoreError) {
-            let claim = try await queue.claim(upTo: free)
-            places.leave(free - claim.jobs.count)
-            if claim.isLast { places.noteEmpty(since: backlog) }
+            let claim = try await queue.claim(upTo: offer.count, room: offer.room)
+            slots.assign(claim.jobs, of: offer.count)
+            if claim.isLast { slots.noteEmpty(since: offer.backlog, full: claim.full) }
             if !claim.jobs.isEmpty { starts.yield(claim.jobs) }
             if !claim.gated.isEmpty { admit(Array(claim.gated)) }
             if let wait = claim.nextLook { lookAlarm.set(after: wait) }
         } catch {
-            giveUp(free)
-            places.noteFailure()
+            slots.assign([], of: offer.count)
+            doubt()
+            slots.noteFailure()
             logger.warning("claiming failed", metadata: ["error": "\(error)"])
         }
     }
@@ -203,29 +226,37 @@ package final class Dispatcher: Service, DirectDispatch {
         let stop = running.add(job)
         watchDeadlines()
         let outcome = await outcome(of: job, stop: stop)
-        defer { running.letGo(of: stop) }
-        // One that was held has left its place before.
-        let hasPlace = !running.end(job.id, stop)
+        defer {
+            running.letGo(of: stop)
+            if job.mayHaveBeenLost, quarantine.leave(job.id) { trials.send() }
+        }
+        // One that was held has left its slot before.
+        let hasSlot = !running.end(job.id, stop)
         // Another job runs while this one is stored; but when storing takes long, what waits for it takes memory too.
-        let leavesEarly = hasPlace && running.endingCount <= configuration.concurrency
-        if leavesEarly { leavePlace() }
+        let limit = min(configuration.settling, configuration.concurrency)
+        let leavesEarly = running.endingCount <= limit
+        if leavesEarly { leave(job, hasSlot: hasSlot) }
         if let outcome { await settle(job, outcome) }
-        if hasPlace, !leavesEarly { leavePlace() }
+        if !leavesEarly { leave(job, hasSlot: hasSlot) }
     }
 
-    private func leavePlace() {
-        if places.leave() { claims.send() }
+    private func leave(_ job: ClaimedJob, hasSlot: Bool) {
+        if slots.leave(job, hasSlot: hasSlot) { claims.send() }
     }
 
     /// What came of the job; nil when it is not ours to say.
     private nonisolated(nonsending) func outcome(of job: ClaimedJob, stop: StopSwitch) async -> JobOutcome? {
         do throws(StoreError) {
+            guard try await enterLine(job, stop) else { return nil }
+            var isMultiplexed = false
+            defer { slots.exit(job, isMultiplexed: isMultiplexed) }
             let retry = try await runner.retryPolicy(of: job)
             let mayRepeat = retry.mayRepeat(job.spec.request)
             if !mayRepeat {
                 guard try await begin(job) else { return nil }
             }
-            guard let outcome = try await runGuarded(job, retry, stop: stop) else { return nil }
+            let outcome = try await runner.run(job, retry, stop: stop)
+            isMultiplexed = outcome.isMultiplexed
             switch stop.reason {
             case .leaseLost: return nil
             case .drained where mayRepeat && outcome.state != .succeeded:
@@ -294,6 +325,8 @@ package final class Dispatcher: Service, DirectDispatch {
         do throws(StoreError) {
             let pulse = try await queue.pulse()
             lastPulse.withLock { $0 = .now }
+            report(pulse.failures)
+            watchNodes(until: pulse.nextLoss)
             if pulse.leaseWasLost {
                 running.stopAll(.leaseLost)
                 // They may be nobody's: what has no other node stays with this one.
@@ -303,9 +336,11 @@ package final class Dispatcher: Service, DirectDispatch {
             for id in pulse.keepingPartial { running.stop(id, .cancelled(.keepingPartial)) }
             for id in pulse.cancelled { running.stop(id, .cancelled(.plainly)) }
             await setSuspended(pulse.suspended, asOf: start)
+            slots.setNodes(pulse.nodes)
             for (id, pace) in pulse.paces { running.setPace(pace, of: id) }
             watchDeadlines()
-            if pulse.hasQueuedJobs { wake() } else if pulse.hasDiscretionaryJobs { try await useQuietTime() }
+            if pulse.hasQueuedJobs { wake() } else if pulse.hasDiscretionaryJobs { await useQuietTime() }
+            if pulse.hasSuspects { trials.send() }
             if pulse.hasGatedJobs { admit(nil) }
             if pulse.hasJobsToPromote { alarm.set(after: .zero) }
             if pulse.hasDueDeliveries { courier?.wake() }

@@ -4,9 +4,11 @@ import FetchJobs
 /// Answers the challenges that one job meets: with the credential it brings, as far as it allows.
 ///
 /// The server of the job's URL is given that, and hosts that the job names; a redirect to another takes nothing along.
+/// A stored one is given to whom it is stored for, and to nobody else.
 struct JobChallengeAnswerer: TaskDelegate {
+    private let named: NamedCredentials.Opened?
     private let credential: Credential?
-    private let origin: ProtectionSpace.Server
+    private let origin: ProtectionSpace.Party
     private let redirects: RedirectConfiguration
     private let rules: FetchJobs.Configuration.Authentication
     /// Where client certificates and FTP logins are looked for when the job brings none.
@@ -22,7 +24,7 @@ struct JobChallengeAnswerer: TaskDelegate {
         _ rules: FetchJobs.Configuration.Authentication,
         in session: Session,
         stores: any SessionStores,
-        credential named: Credential?,
+        credential named: NamedCredentials.Opened?,
         configuration: inout SessionConfiguration?
     ) async -> JobChallengeAnswerer? {
         // Most jobs have nothing to say, and are spared what follows.
@@ -30,18 +32,19 @@ struct JobChallengeAnswerer: TaskDelegate {
         if saysNothing { guard await stores.holdsIdentities(of: job.session) else { return nil } }
         var own = configuration ?? session.configuration
         guard let storage = own.credentialStorage else { return nil }
-        var credential = named
+        var credential = named?.credential
         if let persistence = rules.persistence, credential?.persistence == Credential.Persistence.none {
             credential = credential?.kept(persistence)
         }
-        let origin = ProtectionSpace.Server(job.spec.request.url)
-        if credential != nil || rules.methods != nil {
-            own.credentialStorage = JobCredentialStorage(
-                over: storage, except: credential == nil ? nil : origin, methods: rules.methods)
+        let origin = ProtectionSpace.Party(server: job.spec.request.url)
+        if named != nil || rules.methods != nil {
+            let server = named.map { $0.space.map(ProtectionSpace.Party.init) ?? origin }
+            own.credentialStorage = JobCredentialStorage(over: storage, except: server, methods: rules.methods)
             configuration = own
         }
         return JobChallengeAnswerer(
-            credential: credential, origin: origin, redirects: own.redirects, rules: rules, storage: storage)
+            named: named, credential: credential, origin: origin, redirects: own.redirects, rules: rules,
+            storage: storage)
     }
 
     func task(_ task: SessionTask, didReceive challenge: Challenge) async -> Challenge.Disposition {
@@ -67,7 +70,9 @@ struct JobChallengeAnswerer: TaskDelegate {
 
     /// Whether the job's own credential is meant for who asks.
     private func isShown(to space: ProtectionSpace) -> Bool {
-        origin == .init(space) || redirects.forwardsCredentials(from: origin.scheme, to: space.host, by: space.scheme)
+        if let stored = named?.space { return stored.covers(space) }
+        return origin == .init(space)
+            || redirects.forwardsCredentials(from: origin.scheme, to: space.host, by: space.scheme)
     }
 
     private var failed: Challenge.Disposition {
@@ -89,7 +94,7 @@ extension FetchJobs.Configuration.Authentication {
 /// The session's credentials, as far as a job may use them: not for the server that it brings its own for.
 final class JobCredentialStorage: CredentialStorage {
     private let base: any CredentialStorage
-    private let origin: ProtectionSpace.Server?
+    private let origin: ProtectionSpace.Party?
     private let methods: [ProtectionSpace.Method]?
 
     /// - Parameters:
@@ -97,7 +102,7 @@ final class JobCredentialStorage: CredentialStorage {
     ///   - methods: Those that are answered; nil for all.
     init(
         over base: any CredentialStorage,
-        except origin: ProtectionSpace.Server?,
+        except origin: ProtectionSpace.Party?,
         methods: [ProtectionSpace.Method]?
     ) {
         self.base = base
@@ -144,17 +149,4 @@ final class JobCredentialStorage: CredentialStorage {
     }
 
     func changes() -> AsyncStream<ProtectionSpace> { base.changes() }
-}
-
-extension ProtectionSpace {
-    /// Who asks: the same for all the spaces of a server.
-    struct Server: Sendable, Hashable {
-        let scheme: String
-        let host: String
-        let port: UInt16
-
-        init(_ space: ProtectionSpace) { (scheme, host, port) = (space.scheme, space.host, space.port) }
-
-        init(_ url: URLRecord) { (scheme, host, port) = (url.scheme, url.host ?? "", url.effectivePort ?? 0) }
-    }
 }

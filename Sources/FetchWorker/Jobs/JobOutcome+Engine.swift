@@ -11,10 +11,11 @@ extension JobOutcome {
         _ load: PreparedLoad,
         startedAt start: Timestamp
     ) {
+        let urls = load.job.spec.request.urlForm
         switch result {
         case .success((let response, let body)):
             if load.retry.statuses.contains(response.status.code) {
-                self.init(failing: .status(of: response), startedAt: start)
+                self.init(failing: .status(of: response), startedAt: start, urls)
                 retryAfter = load.wait(
                     after: .init(
                         code: .badServerResponse, status: response.status.code, retryAfter: response.retryAfter(),
@@ -26,21 +27,22 @@ extension JobOutcome {
             // Where a redirect has led is another host.
             if response.url.host == load.job.spec.request.url.host { signal = Lane.Signal(of: response) }
             self.response = RawJSON(
-                JSONWriter.object { response.writeWithoutCookieValues(&$0, trailers: task.trailerFields) })
+                JSONWriter.object { response.writeWithoutSecrets(&$0, urls, trailers: task.trailerFields) })
             self.body = body
         case .failure(let error):
-            self.init(failing: error, startedAt: start)
+            self.init(failing: error, startedAt: start, urls)
             if state == .failed {
                 retryAfter = load.wait(after: .init(code: error.code, wasSent: task.metrics.mayHaveSent))
             }
         }
         let metrics = task.metrics
+        isMultiplexed = metrics.transactions.first?.networkProtocolName == "h2"
         self.metrics = RawJSON.array { writer in
             for transaction in metrics.transactions { transaction.write(&writer, taskStart: start) }
         }
         let steps = task.steps
         guard !steps.isEmpty else { return }
-        self.redirects = Self.array(task.redirects) { $0.write(&$1) }
+        self.redirects = Self.array(task.redirects) { $0.write(&$1, urls) }
         self.challenges = Self.array(task.challenges) { $0.write(&$1) }
     }
 
@@ -65,10 +67,12 @@ extension JobOutcome {
     }
 
     /// What a job came to that ended with an error, in its load or before it.
-    init(failing error: LoadError, startedAt start: Timestamp) {
+    ///
+    /// - Parameter urls: What of the URL that failed is shown.
+    init(failing error: LoadError, startedAt start: Timestamp, _ urls: URLForm = .whole) {
         self.init(state: error.code == .cancelled ? .cancelled : .failed, startedAt: start, finishedAt: .now)
         errorName = error.code.name
-        self.error = RawJSON(JSONWriter.object(error.write))
+        self.error = RawJSON(JSONWriter.object { error.write(&$0, urls) })
     }
 }
 

@@ -55,6 +55,14 @@ package struct JobRunner: Sendable {
         return RetryPolicy(session.configuration(with: own).retry)
     }
 
+    /// How many connections to its host the job may be one of.
+    ///
+    /// - Throws: When it cannot be learned what the job's session is.
+    nonisolated(nonsending) func maximumConnections(of job: ClaimedJob) async throws(StoreError) -> Int {
+        if let own = job.spec.configuration.connections.maximumPerHost { return own }
+        return try await sessions.session(of: job)?.engine.configuration.httpMaximumConnectionsPerHost ?? 1
+    }
+
     /// Runs a stored job: a failure of the load is an outcome.
     ///
     /// - Throws: When it cannot be learned what the job's session is.
@@ -68,7 +76,7 @@ package struct JobRunner: Sendable {
         if let deadline = job.expiresAt {
             configuration = (configuration ?? session.engine.configuration).ending(by: deadline)
         }
-        // What the session has turned off for its jobs, this one has turned on again.
+        // What jobs of its session do without, by default or as that says, this one asks for.
         if own.cookies.jar == .session { configuration?.httpCookieStorage = stores.cookieStorage(of: job.session) }
         stores.require(job.stores, of: job.session)
         let settings = session.configuration(with: own)
@@ -115,12 +123,17 @@ package struct JobRunner: Sendable {
         do throws(LoadError) {
             var configuration = configuration
             let credentials = NamedCredentials(stores: stores, job: job, session: session)
-            if let credential = try await credentials.open(settings.proxy.credential) {
+            if let named = settings.proxy.credential {
                 var own = configuration ?? session.configuration
-                own.proxies = own.proxies.showing(credential)
+                own.proxies = try await credentials.showing(named, own.proxies)
                 configuration = own
             }
-            let credential = try await credentials.open(settings.authentication.credential)
+            // The URL of what is cached is stored in clear.
+            if job.spec.request.urlForm == .withoutQuery {
+                configuration = configuration ?? session.configuration
+                configuration?.urlCache = nil
+            }
+            let credential = try await credentials.ofServer(settings.authentication.credential)
             let answerer = await JobChallengeAnswerer.forJob(
                 job, settings.authentication, in: session, stores: stores, credential: credential,
                 configuration: &configuration)
@@ -128,7 +141,7 @@ package struct JobRunner: Sendable {
                 blobs: blobs, catalog: catalog, upload: live.upload, contentType: settings.upload.contentType)
             var (request, copies) = try await content.request(for: job.spec.request, of: job.tenant)
             defer { for path in copies { unlink(path) } }
-            if let signature = credential.flatMap({ SignatureV4($0) }), settings.authentication.allows(.awsSigV4) {
+            if let signature = credential?.signature(for: request.url), settings.authentication.allows(.awsSigV4) {
                 try signature.sign(&request, at: .now)
             }
             return await run(
@@ -140,6 +153,16 @@ package struct JobRunner: Sendable {
             outcome.retryAfter = retry.wait(after: .init(code: error.code, wasSent: false), of: job)
             return outcome
         }
+    }
+}
+
+extension NamedCredentials.Opened {
+    /// What requests for a URL are signed with; nil when they are not.
+    fileprivate func signature(for url: URLRecord) -> SignatureV4? {
+        guard let signature = SignatureV4(credential) else { return nil }
+        let server = ProtectionSpace.Party(server: url)
+        let asked = ProtectionSpace(host: server.host, port: server.port, scheme: server.scheme, method: .awsSigV4)
+        return covers(asked) ? signature : nil
     }
 }
 

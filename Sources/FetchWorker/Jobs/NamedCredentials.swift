@@ -3,19 +3,66 @@ import FetchJobs
 
 /// Opens the credentials that a job names or brings.
 struct NamedCredentials: Sendable {
+    /// A credential, and where it may be shown.
+    struct Opened: Sendable {
+        let credential: Credential
+        /// Of a stored one; nil for one that came with the job, which is for the server of its URL.
+        let space: ProtectionSpace?
+
+        /// Whether it may be shown to whoever asks for this.
+        func covers(_ asked: ProtectionSpace) -> Bool { space?.covers(asked) ?? true }
+    }
+
     let stores: any SessionStores
     let job: ClaimedJob
     /// The session that it belongs to.
     let session: Session
 
-    /// - Returns: Nil when none is named.
-    /// - Throws: `userAuthenticationRequired` when it is gone.
-    nonisolated(nonsending) func open(_ named: JobCredential?) async throws(LoadError) -> Credential? {
+    /// What the server of the job's URL is shown; nil when none is named.
+    ///
+    /// - Throws: `userAuthenticationRequired` when it is gone, or the job names one that is for another server.
+    nonisolated(nonsending) func ofServer(_ named: JobCredential?) async throws(LoadError) -> Opened? {
+        guard let named else { return nil }
+        let opened = try await open(named)
+        // What the session names is for some of its jobs, and the others do without.
+        if let space = opened.space, job.spec.configuration.authentication.credential != nil {
+            try check(space, for: ProtectionSpace.Party(server: job.spec.request.url))
+        }
+        return opened
+    }
+
+    /// The proxies of a configuration with what they are shown.
+    ///
+    /// - Throws: `userAuthenticationRequired` when that is gone, or is for another server or proxy.
+    nonisolated(nonsending) func showing(
+        _ named: JobCredential, _ proxies: ProxyConfiguration
+    ) async throws(LoadError) -> ProxyConfiguration {
+        let opened = try await open(named)
+        var result = proxies
+        for rule in result.rules.indices {
+            for route in result.rules[rule].routes.indices {
+                guard case .proxy(var proxy) = result.rules[rule].routes[route] else { continue }
+                if let space = opened.space { try check(space, for: ProtectionSpace.Party(proxy)) }
+                proxy.credential = opened.credential
+                proxy.credentialSpace = opened.space
+                result.rules[rule].routes[route] = .proxy(proxy)
+            }
+        }
+        return result
+    }
+
+    private func check(_ space: ProtectionSpace, for party: ProtectionSpace.Party) throws(LoadError) {
+        guard ProtectionSpace.Party(space) != party else { return }
+        throw LoadError(
+            .userAuthenticationRequired,
+            "The credential that the job names is for \(ProtectionSpace.Party(space)), and not for \(party).")
+    }
+
+    private nonisolated(nonsending) func open(_ named: JobCredential) async throws(LoadError) -> Opened {
         switch named {
-        case nil: return nil
-        case .inline(let credential): return credential
+        case .inline(let credential): return Opened(credential: credential, space: nil)
         case .stored(let id):
-            let stored: Credential?
+            let stored: (credential: Credential, space: ProtectionSpace)?
             // Of a job in an ephemeral session nothing may be written down.
             let isNamed = session.configuration.kind != .ephemeral
             do throws(StoreError) {
@@ -23,24 +70,9 @@ struct NamedCredentials: Sendable {
             } catch {
                 throw LoadError(.resourceUnavailable, "The credential that the job names cannot be read.")
             }
-            if let stored { return stored }
+            if let stored { return Opened(credential: stored.credential, space: stored.space) }
         case .sealed: break
         }
         throw LoadError(.userAuthenticationRequired, "The credential that the job names is not there.")
-    }
-}
-
-extension ProxyConfiguration {
-    /// The same with what the proxy of a job is shown.
-    func showing(_ credential: Credential) -> ProxyConfiguration {
-        var result = self
-        for rule in result.rules.indices {
-            result.rules[rule].routes = result.rules[rule].routes.map { route in
-                guard case .proxy(var proxy) = route else { return route }
-                proxy.credential = credential
-                return .proxy(proxy)
-            }
-        }
-        return result
     }
 }

@@ -34,7 +34,11 @@ struct PartSpool {
     }
 
     nonisolated(nonsending) mutating func append(_ bytes: [UInt8]) async throws(LoadError) {
-        for event in try parser.parse(bytes) { try await take(event) }
+        parser.append(bytes)
+        while let event = try parser.next() {
+            try await take(event)
+            if parser.endsTurn() { await Task.yield() }
+        }
     }
 
     /// What is kept.
@@ -68,8 +72,8 @@ struct PartSpool {
         }
         parts.append(ReplacedParts.Part(number: count, response: part, offset: keeper.count))
         let number = count
-        live.note(.response) { writer in
-            part.writeWithoutCookieValues(&writer)
+        live.note(.response) { [urls = live.urls] writer in
+            part.writeWithoutSecrets(&writer, urls)
             writer.member("part", number)
         }
     }
@@ -95,19 +99,20 @@ struct ReplacedParts {
     var response: Response { keeping == .last ? parts.last?.response ?? whole : whole }
 
     /// Writes the response of the job.
-    func write(_ writer: inout JSONWriter) {
-        response.writeWithoutCookieValues(&writer)
+    func write(_ writer: inout JSONWriter, _ urls: URLForm) {
+        response.writeWithoutSecrets(&writer, urls)
         switch keeping {
         case .last: writer.member("part", parts.last?.number)
-        case .all: writer.member("parts", array: { writer in parts.forEach { writer.object($0.write) } })
+        case .all:
+            writer.member("parts", array: { writer in for part in parts { writer.object { part.write(&$0, urls) } } })
         }
     }
 }
 
 extension ReplacedParts.Part {
-    fileprivate func write(_ writer: inout JSONWriter) {
+    fileprivate func write(_ writer: inout JSONWriter, _ urls: URLForm) {
         writer.member("part", number)
-        writer.member("headers", array: { $0.headers(response.headerFields) })
+        response.writeFields(&writer, urls)
         writer.member("mimeType", response.mimeType)
         writer.member("offset", offset)
         writer.member("bytes", bytes)

@@ -1,3 +1,4 @@
+import FetchJobs
 import Synchronization
 
 /// How long the job has been due that waits for the longest time, as this node last saw it.
@@ -6,8 +7,7 @@ final class QueueAge: Sendable {
         /// When it became due; nil when none waits.
         var dueSince: ContinuousClock.Instant?
         var lookedAt: ContinuousClock.Instant?
-        /// How long that took.
-        var cost = Duration.zero
+        var budget = LookBudget()
     }
 
     private let state = Mutex(State())
@@ -18,17 +18,19 @@ final class QueueAge: Sendable {
     /// Whether the last look is as old as this: nodes that are told of jobs all the time need not look each time, least
     /// of all when a look takes long.
     func isOlder(than age: Duration) -> Bool {
-        state.withLock { state in
-            state.lookedAt.map { ContinuousClock.now - $0 >= max(age, state.cost * 20) } ?? true
+        let now = ContinuousClock.now
+        return state.withLock { state in
+            state.budget.wait(at: now) <= .zero && state.lookedAt.map { now - $0 >= age } ?? true
         }
     }
 
     /// - Parameter start: When the look began.
     func note(_ age: Duration?, since start: ContinuousClock.Instant = .now) {
+        let now = ContinuousClock.now
         state.withLock { state in
-            state.lookedAt = .now
-            state.cost = .now - start
-            state.dueSince = age.map { .now - $0 }
+            state.lookedAt = now
+            state.budget.note(start.duration(to: now), at: now)
+            state.dueSince = age.map { now - $0 }
         }
     }
 }

@@ -24,7 +24,7 @@ final class RunningJobs: Sendable {
     var suspendedCount: Int { state.withLock { $0.suspended.count } }
 
     func add(_ job: ClaimedJob) -> StopSwitch {
-        let stop = StopSwitch()
+        let stop = StopSwitch(tenant: job.tenant)
         state.withLock { state in
             state.switches[job.id] = stop
             state.deadlines[job.id] = job.expiresAt
@@ -85,13 +85,15 @@ final class RunningJobs: Sendable {
 
     // MARK: Holding
 
-    /// Holds jobs, or lets them go on.
+    /// Holds jobs of a tenant, or lets them go on.
     ///
     /// - Returns: How many more run now; negative when there are fewer.
-    func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool) -> Int {
+    func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool) -> [Tenant.ID: Int] {
         state.withLock { state in
             state.saidAt = .now
-            return ids.reduce(0) { $0 + state.setSuspended($1, isSuspended) }
+            var more: [Tenant.ID: Int] = [:]
+            for id in ids { state.setSuspended(id, isSuspended, &more) }
+            return more
         }
     }
 
@@ -99,28 +101,29 @@ final class RunningJobs: Sendable {
     ///
     /// - Parameter time: When this was not yet asked for; what was said after it counts for more.
     /// - Returns: How many more run now; nil when it was asked for too early.
-    func setSuspended(only ids: Set<Job.ID>, asOf time: ContinuousClock.Instant) -> Int? {
+    func setSuspended(only ids: Set<Job.ID>, asOf time: ContinuousClock.Instant) -> [Tenant.ID: Int]? {
         state.withLock { state in
             guard state.saidAt < time else { return nil }
             state.saidAt = time
-            let resumed = state.suspended.subtracting(ids)
-            let more = resumed.reduce(0) { $0 + state.setSuspended($1, false) }
-            return ids.reduce(more) { $0 + state.setSuspended($1, true) }
+            var more: [Tenant.ID: Int] = [:]
+            for id in state.suspended.subtracting(ids) { state.setSuspended(id, false, &more) }
+            for id in ids { state.setSuspended(id, true, &more) }
+            return more
         }
     }
 }
 
 extension RunningJobs.State {
-    /// - Returns: How many more jobs run now.
-    fileprivate mutating func setSuspended(_ id: Job.ID, _ isSuspended: Bool) -> Int {
-        guard let stop = switches[id] else { return 0 }
+    /// - Parameter more: How many more jobs run now, by their tenants.
+    fileprivate mutating func setSuspended(_ id: Job.ID, _ isSuspended: Bool, _ more: inout [Tenant.ID: Int]) {
+        guard let stop = switches[id], suspended.contains(id) != isSuspended else { return }
+        more[stop.tenant, default: 0] += isSuspended ? -1 : 1
         if isSuspended {
-            guard suspended.insert(id).inserted else { return 0 }
+            suspended.insert(id)
             stop.suspend()
-            return -1
+        } else {
+            suspended.remove(id)
+            stop.resume()
         }
-        guard suspended.remove(id) != nil else { return 0 }
-        stop.resume()
-        return 1
     }
 }

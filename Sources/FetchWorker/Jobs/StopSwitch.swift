@@ -22,13 +22,17 @@ package final class StopSwitch: Sendable {
         var isSuspended = false
         /// What was said of it since the job was claimed; nil for what its spec said then.
         var pace: JobPace?
+        /// Called once when the switch is thrown.
+        var thrown: (@Sendable () -> Void)?
         /// Waits for the switch to be thrown.
         var waiter: CheckedContinuation<Void, Never>?
     }
 
+    /// Whose job it is.
+    let tenant: Tenant.ID
     private let state = Mutex(State())
 
-    package init() {}
+    package init(tenant: Tenant.ID) { self.tenant = tenant }
 
     /// What ended a load, when it was this switch: a job that expires has not been cancelled by its client.
     func judged(_ error: LoadError) -> LoadError {
@@ -44,12 +48,22 @@ package final class StopSwitch: Sendable {
     package var reason: Reason? { state.withLock { $0.reason } }
 
     func stop(_ reason: Reason) {
-        let (task, waiter) = state.withLock { state in
+        let (task, waiter, thrown) = state.withLock { state in
             if state.reason == nil { state.reason = reason }
-            return (state.task, state.waiter.take())
+            return (state.task, state.waiter.take(), state.thrown.take())
         }
         task?.cancel()
         waiter?.resume()
+        thrown?()
+    }
+
+    /// Has something done when the switch is thrown; at once when it was thrown before.
+    func whenThrown(_ action: @escaping @Sendable () -> Void) {
+        let isThrown = state.withLock { state in
+            if state.reason == nil { state.thrown = action }
+            return state.reason != nil
+        }
+        if isThrown { action() }
     }
 
     /// Waits for a time; it is cut short when the switch is thrown.

@@ -6,6 +6,7 @@ struct WorkerMetrics: Sendable {
     private let duration: Histogram
     private let fenced: Counter
     private let retried: Counter
+    let upkeep: UpkeepMetrics
 
     init(_ registry: MetricsRegistry) {
         let family = registry.counter(
@@ -15,6 +16,7 @@ struct WorkerMetrics: Sendable {
         duration = registry.histogram("fetchd_job_duration_seconds", "From an attempt's start to its outcome.")[]
         retried = registry.counter("fetchd_attempts_retried_total", "Attempts that another one follows.")[]
         fenced = registry.counter("fetchd_attempts_fenced_total", "Attempts that had lost their claim.")[]
+        upkeep = UpkeepMetrics(registry)
     }
 
     func countRetry() { retried.add() }

@@ -19,6 +19,7 @@ package struct Janitor: Service {
     private let catalog: any BlobCatalog
     private let area: any DownloadArea
     private let uploads: any UploadArea
+    private let failures: UpkeepMetrics
     private let logger: Logger
 
     /// - Parameter retention: How long rows are kept that nobody needs.
@@ -29,6 +30,7 @@ package struct Janitor: Service {
         catalog: any BlobCatalog,
         area: any DownloadArea,
         uploads: any UploadArea,
+        metrics: MetricsRegistry,
         logger: Logger
     ) {
         self.leftovers = leftovers
@@ -37,6 +39,7 @@ package struct Janitor: Service {
         self.catalog = catalog
         self.area = area
         self.uploads = uploads
+        failures = UpkeepMetrics(metrics)
         self.logger = logger
     }
 
@@ -44,28 +47,45 @@ package struct Janitor: Service {
         await cancelWhenGracefulShutdown {
             var round = 0
             while !Task.isCancelled {
-                do throws(StoreError) {
-                    try await removeLeftovers()
-                    try await removeExpired()
-                    try await removeAbandonedDownloads()
-                    try await uploads.remove(begunBefore: .now.advanced(by: .zero - Self.lifeOfUploads))
-                    if round.isMultiple(of: Self.roundsPerInventory) {
-                        try await blobs.removeUnfinished(begunBefore: .now.advanced(by: .zero - Self.lifeOfUploads))
-                        try await removeOrphans(createdBefore: .now.advanced(by: .zero - Self.grace))
-                    }
-                } catch {
-                    logger.warning("tidying failed", metadata: ["error": "\(error)"])
-                }
+                await tidy(all: round.isMultiple(of: Self.roundsPerInventory))
                 round += 1
                 try? await Task.sleep(for: Self.interval)
             }
         }
     }
 
+    /// - Parameter isInventory: The whole store is looked through.
+    private func tidy(all isInventory: Bool) async {
+        let begun = Timestamp.now.advanced(by: .zero - Self.lifeOfUploads)
+        await removeLeftovers()
+        await prune("blobs") { () async throws(StoreError) in try await removeExpired() }
+        await prune("downloads") { () async throws(StoreError) in try await removeAbandonedDownloads() }
+        await prune("uploads") { () async throws(StoreError) in try await uploads.remove(begunBefore: begun) }
+        guard isInventory else { return }
+        await prune("unfinished") { () async throws(StoreError) in
+            try await blobs.removeUnfinished(begunBefore: begun)
+        }
+        await prune("orphans") { () async throws(StoreError) in
+            try await removeOrphans(createdBefore: .now.advanced(by: .zero - Self.grace))
+        }
+    }
+
+    /// Each alone: what fails is tried again with the next round, and keeps nothing else from being done.
+    private func prune(_ what: String, _ body: () async throws(StoreError) -> Void) async {
+        do throws(StoreError) {
+            try await body()
+        } catch {
+            failures.count(.pruning)
+            logger.warning("tidying failed", metadata: ["leftover": "\(what)", "error": "\(error)"])
+        }
+    }
+
     /// In small steps, so that no statement holds many rows for long.
-    package func removeLeftovers() async throws(StoreError) {
+    package func removeLeftovers() async {
         for leftover in Leftover.allCases {
-            while !Task.isCancelled, try await leftovers.remove(leftover, keeping: retention) > 0 {}
+            await prune(leftover.rawValue) { () async throws(StoreError) in
+                while !Task.isCancelled, try await leftovers.remove(leftover, keeping: retention) > 0 {}
+            }
         }
     }
 

@@ -61,7 +61,8 @@ final class EngineSessions: Sendable {
         let address = job.session
         if let session = known(address) { return session }
         var configuration = defaults
-        configuration.httpCookieStorage = stores.cookieStorage(of: address)
+        // Jobs that name no session share no cookies, unless they ask for it one by one.
+        configuration.httpCookieStorage = job.spec.session.map { _ in stores.cookieStorage(of: address) }
         configuration.credentialStorage = stores.credentialStorage(of: address)
         configuration.urlCache = stores.cache(of: address)
         configuration.fileMount = defaults.fileMount(of: job.tenant)

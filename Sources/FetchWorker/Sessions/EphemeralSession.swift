@@ -68,7 +68,7 @@ struct EphemeralSession {
         if job.state == .running { job.startedAt = job.createdAt }
         let claimed = ClaimedJob(
             id: new.id, tenant: new.tenant, spec: new.spec, claim: 1, expiresAt: new.spec.expiresAt)
-        let stop = StopSwitch()
+        let stop = StopSwitch(tenant: new.tenant)
         if new.spec.isSuspended { stop.suspend() }
         jobs[new.id] = Entry(claimed: claimed, idempotency: new.idempotency, stop: stop, job: job)
         order.append(new.id)
@@ -80,7 +80,7 @@ struct EphemeralSession {
     mutating func finish(_ id: Job.ID, _ outcome: JobOutcome) {
         guard var entry = jobs[id], !entry.job.state.isFinal else { return }
         running -= 1
-        entry.job.end(outcome, attempt: entry.job.attempts.count + 1)
+        entry.job.end(outcome, body: outcome.body.map(Job.BodySummary.init), attempt: entry.job.attempts.count + 1)
         if case .inline(let body) = outcome.body {
             entry.body = body
             bytes += body.count

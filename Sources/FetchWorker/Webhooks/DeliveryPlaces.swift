@@ -1,11 +1,27 @@
 import FetchJobs
 
-/// The room that a courier has: in all, and for each endpoint, so that a dead receiver slows nobody else.
+/// The room that a courier has, and who has taken it.
+///
+/// A receiver that answers late holds its place until it does. Those that are known to are treated as failing ones are:
+/// one message at a time.
 struct DeliveryPlaces {
+    /// An answer that takes longer comes late.
+    static let patience = Duration.seconds(5)
+    /// For how long it is known that an endpoint answered late, unless it answers in time before.
+    static let memory = Duration.seconds(600)
+
+    private struct Place {
+        let delivery: WebhookDelivery
+        let since: ContinuousClock.Instant
+
+        func isLate(_ now: ContinuousClock.Instant) -> Bool { now - since > DeliveryPlaces.patience }
+    }
+
     let count: Int
     let perEndpoint: Int
-    private var underWay: [WebhookEndpoint.ID: Int] = [:]
-    private var failingUnderWay = 0
+    private var taken: [WebhookDelivery.ID: Place] = [:]
+    /// Endpoints that answered late, and when they did.
+    private var late: [WebhookEndpoint.ID: ContinuousClock.Instant] = [:]
 
     init(count: Int, perEndpoint: Int) {
         self.count = count
@@ -16,25 +32,27 @@ struct DeliveryPlaces {
     ///
     /// A quarter is kept for endpoints that take what they are sent: however many others there are, each of which holds
     /// its place until it has timed out, there is one free for those.
-    var room: DeliveryRoom? {
-        let free = count - underWay.values.reduce(0, +)
-        guard free > 0 else { return nil }
+    mutating func room(_ now: ContinuousClock.Instant) -> DeliveryRoom? {
+        late = late.filter { now - $0.value < Self.memory }
+        guard taken.count < count else { return nil }
+        let slow = taken.values.filter { $0.isLate(now) }.map(\.delivery.endpoint)
+        let failing = taken.values.count { $0.delivery.endpointIsFailing || $0.isLate(now) }
         return DeliveryRoom(
-            places: free,
-            placesForFailing: max(0, count - max(1, count / 4) - failingUnderWay),
+            places: count - taken.count,
+            placesForFailing: max(0, count - max(1, count / 4) - failing),
             placesPerEndpoint: perEndpoint,
-            underWay: underWay
+            underWay: taken.values.reduce(into: [:]) { $0[$1.delivery.endpoint, default: 0] += 1 },
+            underWayOfTenants: taken.values.reduce(into: [:]) { $0[$1.delivery.tenant, default: 0] += 1 },
+            slow: Set(late.keys).union(slow)
         )
     }
 
-    mutating func take(_ delivery: WebhookDelivery) {
-        underWay[delivery.endpoint, default: 0] += 1
-        if delivery.endpointIsFailing { failingUnderWay += 1 }
+    mutating func take(_ delivery: WebhookDelivery, _ now: ContinuousClock.Instant) {
+        taken[delivery.id] = Place(delivery: delivery, since: now)
     }
 
-    mutating func leave(_ delivery: WebhookDelivery) {
-        let left = (underWay[delivery.endpoint] ?? 1) - 1
-        underWay[delivery.endpoint] = left > 0 ? left : nil
-        if delivery.endpointIsFailing { failingUnderWay -= 1 }
+    mutating func leave(_ delivery: WebhookDelivery, _ now: ContinuousClock.Instant) {
+        let isLate = taken.removeValue(forKey: delivery.id)?.isLate(now) ?? false
+        late[delivery.endpoint] = isLate ? now : nil
     }
 }

@@ -8,8 +8,8 @@ import Synchronization
 /// Delivers events to webhooks: signed, at least once, again later when a receiver does not take them.
 package final class WebhookCourier: Service, Wakeable {
     package struct Configuration: Sendable {
-        /// How many deliveries are under way at once.
-        package var concurrency = 32
+        /// How many deliveries are under way at once; one that waits for its receiver costs some 50 KB.
+        package var concurrency = 256
         /// How many of them may be to one endpoint.
         package var concurrencyPerEndpoint = 8
         /// How long a receiver has to answer (SEC-35).
@@ -61,7 +61,7 @@ package final class WebhookCourier: Service, Wakeable {
                     for delivery in await self.claim() {
                         group.addTask {
                             await self.deliver(delivery)
-                            self.places.withLock { $0.leave(delivery) }
+                            self.places.withLock { $0.leave(delivery, .now) }
                             // What comes in its place; claims that fall together are one.
                             self.wake()
                         }
@@ -93,10 +93,10 @@ package final class WebhookCourier: Service, Wakeable {
 
     /// Takes what is due and what there is room for, for one caller.
     private func claim() async -> [WebhookDelivery] {
-        guard let room = places.withLock({ $0.room }) else { return [] }
+        guard let room = places.withLock({ $0.room(.now) }) else { return [] }
         do throws(StoreError) {
             let due = try await queue.claimDeliveries(room)
-            places.withLock { places in due.forEach { places.take($0) } }
+            places.withLock { places in due.forEach { places.take($0, .now) } }
             return due
         } catch {
             logger.warning("deliveries were not claimed", metadata: ["error": "\(error)"])
@@ -206,13 +206,16 @@ package final class WebhookCourier: Service, Wakeable {
             let response = try await task.response(bufferingUpTo: 64 * 1024)
             let status = response.status.code
             if let body = task.completeBody {
-                return .answer(.init(status: status, headers: response.headerFields, body: body, isWhole: true))
+                return .answer(
+                    .init(status: status, of: response.url, headers: response.headerFields, body: body, isWhole: true))
             }
             // More than anybody reads (SEC-35); its first bytes are here already.
             var chunks = task.body.makeAsyncIterator()
             let beginning = try await chunks.next() ?? []
             task.cancel()
-            return .answer(.init(status: status, headers: response.headerFields, body: beginning, isWhole: false))
+            return .answer(
+                .init(status: status, of: response.url, headers: response.headerFields, body: beginning, isWhole: false)
+            )
         } catch {
             return .error(name: error.code.name)
         }

@@ -75,14 +75,14 @@ struct ClusterFiles {
     private var hostBasedAuthentication: String {
         """
         # Written by fetchd at each start.
-        local all fetchd peer map=fetchd
+        local all \(ClusterRoles.all.joined(separator: ",")) peer map=fetchd
 
         """
     }
 
     private var users: String {
         "# Written by fetchd at each start.\n"
-            + arguments.users.map { "fetchd \"\($0)\" fetchd\n" }.joined()
+            + arguments.users.flatMap { user in ClusterRoles.all.map { "fetchd \"\(user)\" \($0)\n" } }.joined()
     }
 
     // MARK: Leftovers

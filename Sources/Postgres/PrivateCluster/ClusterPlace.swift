@@ -34,8 +34,8 @@ struct ClusterPlace: Hashable, Sendable {
 
     var socket: String { "\(socketDirectory)/\(Self.socketName)" }
 
-    func connectionString(database: String) -> String {
-        "host=\(Self.quoted(socketDirectory)) port=5432 user=fetchd dbname=\(database)"
+    func connectionString(database: String, role: String = ClusterRoles.superuser) -> String {
+        "host=\(Self.quoted(socketDirectory)) port=5432 user=\(role) dbname=\(database)"
     }
 
     private static func quoted(_ value: String) -> String {

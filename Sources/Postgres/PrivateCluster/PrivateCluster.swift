@@ -46,8 +46,21 @@ package struct PrivateCluster: Service {
     private let logger: Logger
     private let readiness = ClusterReadiness()
 
-    /// The database on it that is the service's.
-    package var connectionString: String { place.connectionString(database: "fetchd") }
+    /// The database on it that is the service's, as the superuser: for people, not for the service.
+    package var connectionString: String { place.connectionString(database: ClusterRoles.database) }
+
+    /// The same for whoever brings its schema up to date.
+    package var ownerConnectionString: String {
+        place.connectionString(database: ClusterRoles.database, role: ClusterRoles.owner)
+    }
+
+    /// The same for the running service.
+    package var serviceConnectionString: String {
+        place.connectionString(database: ClusterRoles.database, role: ClusterRoles.service)
+    }
+
+    /// The name of that role.
+    package var serviceRole: String { ClusterRoles.service }
 
     /// Whether the server can be used, and why not.
     package var state: ClusterState { readiness.state }
@@ -146,6 +159,7 @@ package struct PrivateCluster: Service {
             .path(FilePath(configuration.supervisor)),
             arguments: Arguments(
                 executablePathOverride: "fetchd", remainingValues: ["supervise-postgres"] + arguments.list),
+            environment: Self.supervisorEnvironment,
             workingDirectory: FilePath(place.directory),
             platformOptions: supervisorOptions,
             input: .inputWriter, output: .sequence, error: .sequence
@@ -175,6 +189,16 @@ package struct PrivateCluster: Service {
         }
     }
 
+    /// What the supervisor needs: it outlives us, and nothing that was told to us is its business.
+    private static var supervisorEnvironment: Environment {
+        var values: [Environment.Key: String] = [
+            "PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "SWIFT_BACKTRACE": "enable=no",
+        ]
+        // Where the libraries of this program are, when they are not where it says itself.
+        if let path = getenv("LD_LIBRARY_PATH") { values["LD_LIBRARY_PATH"] = String(cString: path) }
+        return .custom(values)
+    }
+
     private var supervisorOptions: PlatformOptions {
         var options = PlatformOptions()
         if geteuid() == 0 {
@@ -196,8 +220,8 @@ package struct PrivateCluster: Service {
 
     // MARK: Being ready
 
-    private var probe: Connection.Configuration {
-        var probe = Connection.Configuration(connectionString: place.connectionString(database: "postgres"))
+    private func probe(_ database: String) -> Connection.Configuration {
+        var probe = Connection.Configuration(connectionString: place.connectionString(database: database))
         probe.connectTimeout = .seconds(5)
         return probe
     }
@@ -206,7 +230,7 @@ package struct PrivateCluster: Service {
     private func becomeReady(isOwner: Bool) async throws {
         while true {
             do {
-                let connection = try await Connection.open(probe, on: loop)
+                let connection = try await Connection.open(probe("postgres"), on: loop)
                 try await makeDatabase(on: connection)
                 await connection.close()
                 return readiness.become(.ready(isOwner: isOwner))
@@ -218,14 +242,11 @@ package struct PrivateCluster: Service {
     }
 
     private func makeDatabase(on connection: Connection) async throws {
-        let found = try await connection.query("SELECT FROM pg_database WHERE datname = 'fetchd'")
-        guard found.isEmpty else { return }
-        do {
-            try await connection.query("CREATE DATABASE fetchd")
-        } catch {
-            // Another process was quicker, or is just now.
-            guard error.sqlState == "42P04" || error.code == .uniqueViolation else { throw error }
-        }
+        try await ClusterRoles.make(on: connection)
+        // Whoever fails here lets go of it: it closes then.
+        let inside = try await Connection.open(probe(ClusterRoles.database), on: loop)
+        try await ClusterRoles.giveAway(on: inside)
+        await inside.close()
     }
 
     // MARK: Attaching
@@ -243,7 +264,7 @@ package struct PrivateCluster: Service {
     ///
     /// - Returns: false when it does not answer.
     private func attach() async throws -> Bool {
-        guard let connection = try? await Connection.open(probe, on: loop) else {
+        guard let connection = try? await Connection.open(probe("postgres"), on: loop) else {
             await pause(.milliseconds(100))
             return false
         }

@@ -57,7 +57,8 @@ struct Supervisor {
         let initdb = try ChildProcess(
             "\(arguments.binaries)/initdb",
             [
-                "--pgdata=\(draft)", "--username=fetchd", "--encoding=UTF8", "--locale=C.UTF-8", "--data-checksums",
+                "--pgdata=\(draft)", "--username=\(ClusterRoles.superuser)", "--encoding=UTF8", "--locale=C.UTF-8",
+                "--data-checksums",
                 "--auth=peer",
             ])
         var isTold = false

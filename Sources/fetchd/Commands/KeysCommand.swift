@@ -110,7 +110,7 @@ struct KeysCommand: AsyncParsableCommand {
         try await ExitError.reporting {
             let settings = try options.settings()
             try await Database.with(settings, logger: .make(settings.logLevel)) { database in
-                _ = try await database.migrate()
+                if settings.migratesDatabase { _ = try await database.migrate() }
                 let ring = try MasterKeys.ring(settings)
                 try await body(database.client, ring)
             }

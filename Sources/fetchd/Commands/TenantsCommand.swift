@@ -77,7 +77,7 @@ struct TenantsCommand: AsyncParsableCommand {
         try await ExitError.reporting {
             let settings = try options.settings()
             try await Database.with(settings, logger: .make(settings.logLevel)) { database in
-                _ = try await database.migrate()
+                if settings.migratesDatabase { _ = try await database.migrate() }
                 try await body(PostgresTenantStore(client: database.client))
             }
         }

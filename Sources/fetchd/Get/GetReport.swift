@@ -17,7 +17,7 @@ struct GetReport {
             writer.member("state", error == nil ? "succeeded" : "failed")
             writer.member("startedAt", startedAt.description)
             if let response = task.response { writer.member("response", object: response.write) }
-            if let error { writer.member("error", object: error.write) }
+            if let error { writer.member("error", object: { error.write(&$0) }) }
             writer.member(
                 "redirects",
                 array: { writer in

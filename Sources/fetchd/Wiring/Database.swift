@@ -29,7 +29,7 @@ struct Database: Sendable {
             configuration.binaryDirectory = settings.postgresBinaryDirectory
             do {
                 let cluster = try await PrivateCluster(configuration, loop: loop, logger: logger)
-                connectionString = cluster.connectionString
+                connectionString = cluster.serviceConnectionString
                 self.cluster = cluster
             } catch {
                 throw ExitError(.unavailable, "\(error)")
@@ -63,22 +63,41 @@ struct Database: Sendable {
     /// Applies what is missing of the schema; the names of the steps that were.
     func migrate() async throws -> [String] {
         do {
-            guard let direct = configuration.direct else {
-                return try await client.withConnection { try await Migrations(Schema.migrations).apply(on: $0) }
+            return try await withOwner { connection in
+                let applied = try await Migrations(Schema.migrations).apply(on: connection)
+                if let cluster {
+                    try await connection.query("SELECT fetchd.allow_service(\(cluster.serviceRole))")
+                }
+                return applied
             }
-            let connection = try await Connection.open(direct, on: loop)
-            let result = await Result { try await Migrations(Schema.migrations).apply(on: connection) }
-            await connection.close()
-            return try result.get()
         } catch {
             throw ExitError(.unavailable, "the schema cannot be brought up to date: \(error)")
         }
     }
 
-    func migrationStatus() async throws -> [String] {
+    /// The names of the steps that the schema lacks.
+    func pendingMigrations() async throws -> [String] {
         try await client.withConnection { connection in
+            try await Migrations(Schema.migrations).status(on: connection).filter { $0.appliedAt == nil }.map(\.name)
+        }
+    }
+
+    func migrationStatus() async throws -> [String] {
+        try await withOwner { connection in
             try await Migrations(Schema.migrations).status(on: connection).map { "\($0)" }
         }
+    }
+
+    /// A connection as whoever owns the schema: in the private cluster another than the service.
+    private func withOwner<Value: Sendable>(
+        _ body: @Sendable (Connection) async throws -> Value
+    ) async throws -> Value {
+        let owner = cluster.map { Connection.Configuration(connectionString: $0.ownerConnectionString) }
+        guard let direct = owner ?? configuration.direct else { return try await client.withConnection(body) }
+        let connection = try await Connection.open(direct, on: loop)
+        let result = await Result { try await body(connection) }
+        await connection.close()
+        return try result.get()
     }
 
     /// Runs a command's work on the database, and lets go of it then.

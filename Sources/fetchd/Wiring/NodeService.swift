@@ -57,7 +57,9 @@ private struct RunningNode {
         let catalog = PostgresBlobCatalog(client: database.client)
         let webhooks = PostgresWebhookStore(client: database.client, ring: ring)
         let keys = TenantKeys(client: database.client, ring: ring)
-        let loop = TransferLoop(TaskLoop(name: "fetchd-engine"))
+        let engineLoop = TaskLoop(name: "fetchd-engine")
+        let loop = TransferLoop(engineLoop, descriptors: Self.descriptors(settings, metrics, logger))
+        for loop in [engineLoop, database.loop] { loop.observeStalls(in: metrics) }
         let blobs = try await Self.blobStore(settings, loop)
         let neighbours = Neighbours()
         let lanes = KnownLanes(client: database.client)
@@ -119,7 +121,7 @@ private struct RunningNode {
         )
         let storedSessions = PostgresSessionStore(client: database.client, jobs: storedJobs)
         let schedules = PostgresScheduleStore(
-            client: database.client, jobs: storedJobs, onChange: scheduleAlarm.wake)
+            client: database.client, jobs: storedJobs, keys: keys, onChange: scheduleAlarm.wake)
         let scheduleKeeper = ScheduleKeeper(
             schedules: schedules,
             check: TemplateCheck(sessions: quietSessions, endpoints: webhooks, credentials: stores, catalog: catalog),
@@ -151,7 +153,9 @@ private struct RunningNode {
                     announce: { if neighbours.exist { notices.announce() } }),
                 nodeClient: EngineNodeClient(
                     session: Session(configuration: EngineNodeClient.sessionConfiguration, transferLoop: loop)),
-                readiness: NodeReadiness(client: database.client, dispatcher: dispatcher),
+                readiness: NodeReadiness(
+                    client: database.client, dispatcher: dispatcher,
+                    resources: NodeResources(directory: settings.dataDirectory)),
                 metrics: metrics,
                 checkWebhookURL: WebhookTargets(policy: settings.targetPolicy).check,
                 defaults: { .ofJobs(settings.session.defaults(for: $0)) }
@@ -167,13 +171,34 @@ private struct RunningNode {
         // The first to start is the last to stop.
         let janitor = Janitor(
             leftovers: PostgresLeftoverStore(client: database.client), retention: settings.retention, blobs: blobs,
-            catalog: catalog, area: area, uploads: uploads, logger: logger)
+            catalog: catalog, area: area, uploads: uploads, metrics: metrics, logger: logger)
         let watch = DatabaseWatch(client: database.client, patience: settings.databasePatience)
         let others: [any Service] = [
             watch, stores.cacheKeeper, stores.credentialUses, dispatcher, ephemeral, keeper, scheduleKeeper, courier,
             notices, quotas, janitor, server,
         ]
         services = database.clients + others
+    }
+
+    /// What transfers may have open, told by metrics and, when it is not enough, by the log.
+    private static func descriptors(
+        _ settings: Settings, _ metrics: MetricsRegistry, _ logger: Logger
+    ) -> DescriptorBudget {
+        let limits = settings.descriptors
+        let budget = DescriptorBudget(limit: limits.transfers) {
+            logger.warning(
+                "loads wait for descriptors",
+                metadata: ["limit": "\(limits.total)", "transfers": "\(limits.transfers)"])
+        }
+        metrics.gauge("fetchd_transfer_descriptors", "Descriptors that transfers use or have set apart.") {
+            Double(budget.used)
+        }
+        metrics.gauge("fetchd_transfer_descriptors_limit", "Those that they may use.") { Double(budget.limit) }
+        metrics.gauge("fetchd_loads_waiting_for_descriptors", "Loads that wait for some.") { Double(budget.waiting) }
+        metrics.gauge("fetchd_descriptor_shortages", "How often loads began to wait for some.") {
+            Double(budget.shortageCount)
+        }
+        return budget
     }
 
     /// A directory, unless the operator has named an object store.
@@ -207,10 +232,13 @@ extension FetchJobs.Configuration {
     }
 }
 
-/// Ready is a node whose database answers and whose worker lives.
+/// Ready is a node whose database answers, whose worker lives, and whose disk has room.
 private struct NodeReadiness: FetchJobs.Readiness {
     let client: Client
     let dispatcher: Dispatcher
+    let resources: NodeResources
+
+    var overload: Overload? { resources.overload }
 
     /// One that gives no sign of life does not hear of others either.
     var hasLiveWorker: Bool { dispatcher.isAlive }
@@ -219,6 +247,8 @@ private struct NodeReadiness: FetchJobs.Readiness {
         var obstacles: [String] = []
         if case .unavailable = client.state { obstacles.append("The database cannot be reached.") }
         if !hasLiveWorker { obstacles.append("No worker lives.") }
+        // What runs goes on, and is answered for, while little memory is left; what it would write has no place.
+        if overload == .storageFull { obstacles.append("The disk of the data directory is nearly full.") }
         return obstacles
     }
 }

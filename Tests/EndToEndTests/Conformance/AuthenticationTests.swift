@@ -23,7 +23,8 @@ struct AuthenticationTests {
         member(job, "attempts", "0", "metrics", as: [Any].self)?.count
     }
 
-    // AUT-1, AUT-14, AUT-21, AUT-22, AUT-23: the refusal on the way is no response.
+    // The refusal on the way is no response.
+    // Proves: AUT-1, AUT-14, AUT-21, AUT-22, AUT-23.
     @Test(arguments: ["basic", "digest"])
     func `httpd lets in who has the credential`(_ area: String) async throws {
         let rig = try SharedService.current
@@ -35,7 +36,8 @@ struct AuthenticationTests {
         #expect(member(job, "challenges", "0", "previousFailureCount") == 0)
     }
 
-    // AUT-6, AUT-20, CON-4, R24: nobody to ask, or nothing asked.
+    // R24: nobody to ask, or nothing asked.
+    // Proves: AUT-6, AUT-20, CON-4.
     @Test func `without a credential, or a question, the refusal is the response`() async throws {
         let rig = try SharedService.current
         let refused = try await rig.fetch(try rig.server("apache").url("/basic/page"))
@@ -47,7 +49,8 @@ struct AuthenticationTests {
         #expect(status(of: hidden) == 404 && transfers(hidden) == 1)
     }
 
-    // AUT-17, AUT-19, CRD-9: one attempt, and then what the job says.
+    // One attempt, and then what the job says.
+    // Proves: AUT-17, AUT-19, CRD-9, LIF-1, AUT-4, AUT-15.
     @Test func `a wrong password is tried once, and the job says what then`() async throws {
         let rig = try SharedService.current
         let url = try rig.server("nginx").url("/basic/page")
@@ -81,7 +84,8 @@ struct AuthenticationTests {
         #expect(member(late, "challenges", "0", "answer") == "useCredential")
     }
 
-    // AUT-16, AUT-26: the strongest first, and the next when that one is turned down.
+    // The strongest first, and the next when that one is turned down.
+    // Proves: AUT-16, AUT-26, AUT-8, AUT-12.
     @Test func `of the methods offered those that the job allows are answered`() async throws {
         let rig = try SharedService.current
         let offers = [
@@ -103,7 +107,8 @@ struct AuthenticationTests {
         #expect(try await tried(next).prefix(2) == ["", "Digest"])
     }
 
-    // AUT-2, AUT-7, CRD-4, SES-7: a stored one is used by whom it is for, without another question in its space.
+    // A stored one is used by whom it is for, without another question in its space.
+    // Proves: AUT-2, AUT-7, CRD-4, SES-7, AUT-22, CRD-6.
     @Test func `a credential is kept for its space, and sent ahead there`() async throws {
         let rig = try SharedService.current
         let (server, session) = (try rig.server("nginx"), try await rig.makeSession())
@@ -118,7 +123,8 @@ struct AuthenticationTests {
         #expect(status(of: try await rig.fetch(server.url("/basic/page"))) == 401, "another session")
     }
 
-    // AUT-23, R23: nonces that end after two uses, each algorithm, and the content protected too.
+    // R23: nonces that end after two uses, each algorithm, and the content protected too.
+    // Proves: AUT-23.
     @Test(arguments: ["auth/u/p/MD5", "auth/u/p/SHA-256", "auth/u/p/SHA-512", "auth-int/u/p/SHA-256/2"])
     func `httpbin's digests are answered`(_ kind: String) async throws {
         let rig = try SharedService.current
@@ -130,7 +136,8 @@ struct AuthenticationTests {
         }
     }
 
-    // AUT-8, AUT-24: three steps on one connection, and the content once.
+    // Three steps on one connection, and the content once.
+    // Proves: AUT-24, AUT-1.
     @Test func `NTLM is spoken on a connection that nobody shares`() async throws {
         let rig = try SharedService.current
         let server = try rig.server("ntlm")
@@ -146,7 +153,8 @@ struct AuthenticationTests {
         }
     }
 
-    // UPL-7, UPL-9: the content is sent again once the server knows who sends it.
+    // The content is sent again once the server knows who sends it.
+    // Proves: UPL-7.
     @Test(arguments: ["basic", "digest"])
     func `an upload arrives whole after the challenge`(_ area: String) async throws {
         let rig = try SharedService.current
@@ -162,7 +170,7 @@ struct AuthenticationTests {
         #expect(try await rig.text(of: got) == content)
     }
 
-    // CON-4, URL-10, CON-1
+    // Proves: CON-4, URL-10, AUT-7.
     @Test func `the user name and password of a URL are all that is needed`() async throws {
         let rig = try SharedService.current
         let url = try rig.bin("/basic-auth/u/p%20w").replacing("http://", with: "http://u:p%20w@")

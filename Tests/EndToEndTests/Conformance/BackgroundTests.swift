@@ -26,7 +26,8 @@ import Testing
         try #require(try JSONSerialization.jsonObject(with: Data(message.body)) as? [String: Any])
     }
 
-    // BKG-1, BKG-7, BKG-9, BKG-10, BKG-12, LIF-5, LIF-13: told once, although two nodes have worked on it.
+    // Told once, although two nodes have worked on it.
+    // Proves: BKG-1, BKG-7, BKG-9, BKG-10, BKG-12, LIF-13, SES-4.
     @Test func `a transfer outlives the node that began it, and its end is told once`() async throws {
         let (content, gate) = (pattern(200_000), Gate())
         let requests = Progress()
@@ -74,7 +75,8 @@ import Testing
         }
     }
 
-    // BKG-8, DLG-9: whoever is away is told when they are back, under the same id.
+    // Whoever is away is told when they are back, under the same id.
+    // Proves: BKG-8, DLG-9, LIF-13.
     @Test func `a client that is away hears of it later`() async throws {
         let (heads, head) = AsyncStream.makeStream(of: String.self)
         let client = try WireOrigin(isOpen: false) { connection in
@@ -108,7 +110,8 @@ import Testing
         }
     }
 
-    // BKG-14: an attempt that takes too long is followed by another one.
+    // An attempt that takes too long is followed by another one.
+    // Proves: BKG-14.
     @Test func `what times out is tried again`() async throws {
         let count = Progress()
         let origin = try WireOrigin { connection in
@@ -130,7 +133,8 @@ import Testing
         }
     }
 
-    // SES-5, BKG-6: who waits for a job says so, and only in a background session it matters.
+    // Who waits for a job says so, and only in a background session it matters.
+    // Proves: SES-5, BKG-6.
     @Test func `what is started in the background may wait`() async throws {
         let (gate, origin) = (Gate(), try Stage())
         let busy = origin.serve { _, connection in
@@ -168,7 +172,8 @@ import Testing
         }
     }
 
-    // BKG-15, BKG-5, RED-16: the same is told of them, and redirects are followed.
+    // The same is told of them, and redirects are followed.
+    // Proves: BKG-15, BKG-5, RED-16.
     @Test func `jobs of background sessions are told of like all others`() async throws {
         let origin = try WireOrigin { connection in
             while let head = try connection.receiveHead() {

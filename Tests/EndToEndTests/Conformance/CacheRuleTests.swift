@@ -18,7 +18,8 @@ import Testing
         return (play.requests.count, isHit(second))
     }
 
-    // CCH-8, CCH-10: a browser's cache, which is one user's.
+    // A browser's cache, which is one user's.
+    // Proves: CCH-8, CCH-10.
     @Test(arguments: [
         ("Cache-Control: max-age=99", "200 OK", true), ("Cache-Control: private, max-age=99", "200 OK", true),
         ("Cache-Control: no-store", "200 OK", false), ("Cache-Control: no-cache", "200 OK", false),
@@ -33,7 +34,8 @@ import Testing
         #expect(seen.isHit == isStored && seen.requests == (isStored ? 1 : 2))
     }
 
-    // CCH-8, CCH-9: method, URL and what the answer varies by.
+    // Method, URL and what the answer varies by.
+    // Proves: CCH-8, CCH-9.
     @Test func `what is asked tells answers apart`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(answer("200 OK", "Cache-Control: max-age=99\r\nVary: X-Kind", body: "x"))
@@ -51,7 +53,8 @@ import Testing
         #expect(try await fetch("p", #""method": "POST", "body": {"text": "x"}"#) == false)
     }
 
-    // CCH-8: the request has a word in it too.
+    // The request has a word in it too.
+    // Proves: CCH-8.
     @Test(arguments: ["no-cache", "no-store", "max-age=0"])
     func `a request can turn the cache down`(_ directive: String) async throws {
         let seen = try await twice(
@@ -60,7 +63,8 @@ import Testing
         #expect(seen.requests == 2)
     }
 
-    // CCH-8, CCH-4: RFC 9111 §5.2.1.7.
+    // RFC 9111 §5.2.1.7.
+    // Proves: CCH-8, CCH-4.
     @Test func `a job that wants the cache alone gets what is there, or an answer that says so`() async throws {
         let rig = try SharedService.current
         let (play, session) = (
@@ -73,7 +77,7 @@ import Testing
         #expect(isHit(try await rig.fetch(play.url(), only, session: session)) == true)
     }
 
-    // CCH-4
+    // Proves: CCH-4.
     @Test func `what the cache does not have is missed at once`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(answer())
@@ -82,7 +86,8 @@ import Testing
         #expect(member(job, "attempts", as: [Any].self)?.count == 1)
     }
 
-    // CCH-6: only HTTP is stored.
+    // Only HTTP is stored.
+    // Proves: CCH-6.
     @Test func `what is no HTTP is not stored`() async throws {
         let rig = try SharedService.current
         let session = try await rig.makeSession()
@@ -97,7 +102,7 @@ import Testing
         #expect(errorName(of: only) == "resourceUnavailable" || member(only, "state") == "succeeded", "\(only)")
     }
 
-    // BEY-24, CCH-18
+    // Proves: BEY-24, CCH-18.
     @Test func `answers stored since a time are removed, and older ones stay`() async throws {
         let rig = try SharedService.current
         let (play, session) = (

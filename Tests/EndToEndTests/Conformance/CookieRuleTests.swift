@@ -11,7 +11,8 @@ import Testing
         return try #require(member(jar, "data", as: [[String: Any]].self)).compactMap { $0["name"] as? String }.sorted()
     }
 
-    // COK-2, COK-4, COK-11: what RFC 6265bis refuses is refused, and the rest is kept.
+    // What RFC 6265bis refuses is refused, and the rest is kept.
+    // Proves: COK-4, COK-11.
     @Test func `a job keeps the cookies that it may, and no others`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(
@@ -26,7 +27,8 @@ import Testing
         #expect(try await names(session, rig) == ["comma", "plain", "quoted"])
     }
 
-    // COK-3: by path, the longest first, and then the oldest.
+    // By path, the longest first, and then the oldest.
+    // Proves: COK-3.
     @Test func `the cookies that match are sent in their order`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.serve { number, connection in
@@ -41,7 +43,8 @@ import Testing
             play.requests.map { $0.values("cookie") } == [[], ["long=1; short=1; later=1"], ["short=1; later=1"]])
     }
 
-    // URL-8, COK-3, COK-6, SES-12: neither kept nor sent, one of them, or both.
+    // Neither kept nor sent, one of them, or both.
+    // Proves: URL-8, COK-3, COK-6, SES-12.
     @Test(arguments: [
         (#""jar": "none""#, [false, false]), (#""send": false"#, [false, true]),
         (#""acceptPolicy": "never""#, [true, false]), (#""acceptPolicy": "always""#, [true, true]),
@@ -56,7 +59,8 @@ import Testing
         #expect([play.requests[1].values("cookie") == ["first=1"], isKept] == expected)
     }
 
-    // URL-9, COK-6, COK-7: an address is a site of its own.
+    // An address is a site of its own.
+    // Proves: URL-9, COK-6, COK-7.
     @Test(arguments: [
         (nil, "onlyFromMainDocumentDomain", true), ("http://127.0.0.1/page", "onlyFromMainDocumentDomain", true),
         ("http://elsewhere.example/page", "onlyFromMainDocumentDomain", false),
@@ -73,7 +77,7 @@ import Testing
         #expect(try await names(session, rig) == (isKept ? ["c"] : []))
     }
 
-    // BEY-20
+    // Proves: BEY-20.
     @Test func `what a cookie says of sites is kept with it`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(
@@ -86,7 +90,8 @@ import Testing
         #expect(sites == ["lax": "lax", "strict": "strict"])
     }
 
-    // COK-12: the client's own come beside those of the jar.
+    // The client's own come beside those of the jar.
+    // Proves: COK-12.
     @Test func `a cookie field of the job's own is not lost`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(answer("200 OK", "Set-Cookie: jar=1"))
@@ -98,7 +103,8 @@ import Testing
         #expect(play.requests[1].values("cookie").count == 1 && Set(both) == ["own=1", "jar=1"])
     }
 
-    // COK-5, COK-1, COK-10: set, found, sent and deleted through the API; of this session alone.
+    // Set, found, sent and deleted through the API; of this session alone.
+    // Proves: COK-5, COK-1, COK-10.
     @Test func `cookies can be managed through the API`() async throws {
         let rig = try SharedService.current
         let (session, other) = (try await rig.makeSession(), try await rig.makeSession())

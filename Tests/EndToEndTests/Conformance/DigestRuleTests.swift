@@ -13,7 +13,8 @@ import Testing
             : "\(name): \(SHA256Digest(of: Array(body.utf8)).field)"
     }
 
-    // R15, BEY-26
+    // R15
+    // Proves: BEY-26.
     @Test(arguments: ["data", "download"], ["Repr-Digest", "Content-Digest", "Content-MD5"])
     func `a body that is not what its origin says fails the job`(_ kind: String, _ name: String) async throws {
         let rig = try SharedService.current

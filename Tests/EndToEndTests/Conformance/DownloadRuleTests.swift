@@ -22,7 +22,8 @@ import Testing
         return rig.stage.play([Array(head.utf8) + bytes])
     }
 
-    // DCD-1, DCD-3, DCD-4, DCD-5, DCD-8: by its type, its extension and its content.
+    // By its type, its extension and its content.
+    // Proves: DCD-1, DCD-3, DCD-4, DCD-5, DCD-8.
     @Test(arguments: [
         ("macbinary3.bin", "application/macbinary", "file.bin", "macBinary"),
         ("macbinary1.bin", "application/x-macbinary", "file", "macBinary"),
@@ -46,7 +47,8 @@ import Testing
         #expect(try await rig.body(of: job) == (try await rig.body(of: data)))
     }
 
-    // DCD-2, DCD-3: what is not asked for is not done, and a label alone makes no format.
+    // What is not asked for is not done, and a label alone makes no format.
+    // Proves: DCD-2, DCD-3.
     @Test func `a file is decoded only when asked, and only if it is what it says`() async throws {
         let rig = try SharedService.current
         let bytes = try await gzip(Array("hello".utf8))
@@ -60,7 +62,7 @@ import Testing
         #expect(try await rig.text(of: same) == "no gzip at all", "\(same)")
     }
 
-    // SES-18, LIF-2: what the job does not say, its session does.
+    // What the job does not say, its session does.
     @Test func `a session says what becomes of its downloads`() async throws {
         let rig = try SharedService.current
         let bytes = try await gzip(Array("hello".utf8))
@@ -73,7 +75,8 @@ import Testing
         #expect(try await rig.text(of: job) == "hello")
     }
 
-    // DLD-8: used when it is there, and never put there.
+    // Used when it is there, and never put there.
+    // Proves: DLD-8.
     @Test func `a download is given a stored answer, and stores none`() async throws {
         let rig = try SharedService.current
         let (play, session) = (
@@ -87,7 +90,7 @@ import Testing
         #expect(try await rig.text(of: job) == "x" && play.requests.count == 3)
     }
 
-    // DLD-17, UPL-1
+    // Proves: DLD-17, UPL-1.
     @Test func `a download sends a body like any other job`() async throws {
         let rig = try SharedService.current
         let job = try await rig.fetch(
@@ -96,7 +99,8 @@ import Testing
         #expect(member(job, "file", "filename", as: String.self)?.hasPrefix("post") == true)
     }
 
-    // DLD-13, DLD-15, LIF-15: with a validator it can, without one it cannot, and another resource never.
+    // With a validator it can, without one it cannot, and another resource never.
+    // Proves: DLD-13, DLD-15, LIF-15.
     @Test(arguments: [("ETag: \"a\"", true), ("X-None: 1", false), ("ETag: W/\"a\"", false)])
     func `a download that breaks off can be gone on with when it can be proven the same`(
         _ field: String, _ isResumable: Bool
@@ -122,7 +126,8 @@ import Testing
         #expect(play.requests.last?.values("range") == ["bytes=5-"])
     }
 
-    // DLD-18, ERR-4: the place for files is gone, and later there again.
+    // The place for files is gone, and later there again.
+    // Proves: DLD-18, ERR-4.
     @Test func `a file that cannot be written fails its job, and no other`() async throws {
         let origin = try WireOrigin(playing: answer(body: "x"))
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
@@ -141,7 +146,8 @@ import Testing
         }
     }
 
-    // DLD-18: the service lives on.
+    // The service lives on.
+    // Proves: DLD-18, DLD-4.
     @Test func `a name that no file can have is refused, and a long one is cut`() async throws {
         let rig = try SharedService.current
         let long = String(repeating: "n", count: 400) + ".txt"

@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// Every error that a job can end with and that can be provoked from outside, by its name and number (ERR-4).
+/// Every error that a job can end with and that can be provoked from outside, by its name and number.
 @Suite(.sharedService(settings: ["SCHEMES_FILE": "true"])) struct ErrorTests {
     /// What goes wrong.
     struct Fault: Sendable, CustomTestStringConvertible {
@@ -90,7 +90,7 @@ import Testing
     private static let retry503 = #""retry": {"maximumAttempts": 1, "statuses": [503]}"#
     private static let digest = "sha-256=:LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=:"
 
-    // ERR-1, ERR-4, ERR-5, CON-3
+    // Proves: ERR-1, ERR-4, ERR-5, CON-3, NET-4, DCD-6.
     @Test(arguments: faults)
     func `what goes wrong has its name`(_ fault: Fault) async throws {
         let rig = try SharedService.current
@@ -110,7 +110,7 @@ import Testing
         #expect(member(found, "data", as: [[String: Any]].self)?.contains { $0["id"] as? String == id } == true)
     }
 
-    // ERR-3, CON-11
+    // Proves: ERR-3, CON-11, URL-10.
     @Test func `an error names the URL that failed, without what is secret in it`() async throws {
         let rig = try SharedService.current
         let gone = rig.stage.cut()
@@ -121,7 +121,8 @@ import Testing
         #expect(!"\(job)".contains("canary") && !rig.service.logged.contains("canary"))
     }
 
-    // ERR-6: what libcurl says, where libcurl said it.
+    // What libcurl says, where libcurl said it.
+    // Proves: ERR-6.
     @Test func `the cause below is told`() async throws {
         let rig = try SharedService.current
         let job = try await rig.fetch("http://127.0.0.1:9/")
@@ -131,7 +132,8 @@ import Testing
         #expect(!"\(own)".contains(rig.place.directory))
     }
 
-    // ERR-7: whatever an origin sends, the service serves on.
+    // Whatever an origin sends, the service serves on.
+    // Proves: ERR-7.
     @Test(arguments: [
         "", "\r\n\r\n", "HTTP/9.9 200 OK\r\n\r\n", "HTTP/1.1 999999 X\r\n\r\n", "HTTP/1.1 200 OK\r\n: x\r\n\r\n",
         "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",

@@ -43,7 +43,8 @@ import Testing
         return try await all.filter { $0.name != "job.progress" }
     }
 
-    // LIF-10, LIF-13, LIF-18, RSP-6, RSP-7, CON-9, TSK-12: the response, progress, and the end, once.
+    // The response, progress, and the end, once.
+    // Proves: LIF-10, LIF-13, LIF-18, RSP-6, RSP-7, CON-9, TSK-12.
     @Test(arguments: ["data", "download"])
     func `events come in order, and the end comes once`(_ kind: String) async throws {
         let rig = try SharedService.current
@@ -83,7 +84,8 @@ import Testing
         #expect(member(later[0].data, "state") == "succeeded")
     }
 
-    // LIF-18, RSP-7: whoever was there from the beginning misses nothing.
+    // Whoever was there from the beginning misses nothing.
+    // Proves: LIF-18, RSP-7.
     @Test func `a job that is over in no time is told of whole`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(answer("200 OK", "X-Short: 1", body: "x"))
@@ -92,7 +94,8 @@ import Testing
         #expect(list[0].text.contains("X-Short"))
     }
 
-    // LIF-4, LIF-18: each step on the way stands before what came of it.
+    // Each step on the way stands before what came of it.
+    // Proves: LIF-4, LIF-18, AUT-3, AUT-15, AUT-21.
     @Test func `what a load meets is told in its order`() async throws {
         let rig = try SharedService.current
         let refused = rig.stage.play(answer("401 Unauthorized", #"WWW-Authenticate: Basic realm="r""#))
@@ -106,7 +109,7 @@ import Testing
         #expect(member(list[3].data, "challenges", "0", "protectionSpace", "authenticationMethod") == "httpBasic")
     }
 
-    // DLD-5
+    // Proves: DLD-5.
     @Test func `a download tells what its file is called`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(answer("200 OK", body: "content"))
@@ -115,7 +118,8 @@ import Testing
         #expect(member(created.data, "filename", as: String.self) == member(list.last?.data ?? [:], "file", "filename"))
     }
 
-    // CON-1, CON-6: waited for, polled, followed, or told of.
+    // Waited for, polled, followed, or told of.
+    // Proves: CON-1.
     @Test func `however a job is asked for, the outcome is the same`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(answer("200 OK", "Content-Type: a/b", body: "same"))
@@ -134,7 +138,7 @@ import Testing
         }
     }
 
-    // CON-2, CON-5
+    // Proves: CON-2.
     @Test func `those who wait for jobs hold up nobody`() async throws {
         let rig = try SharedService.current
         let gate = Gate()
@@ -159,7 +163,8 @@ import Testing
         #expect(statuses == Array(repeating: 201, count: 100))
     }
 
-    // CON-2, R34: who waits gets the job as it is, when its time is over.
+    // R34: who waits gets the job as it is, when its time is over.
+    // Proves: CON-2.
     @Test func `a wait has an end, and the job goes on`() async throws {
         let rig = try SharedService.current
         let gate = Gate()
@@ -176,7 +181,8 @@ import Testing
         _ = try await rig.service.job(String(place.dropFirst("/v1/jobs/".count))) { member($0, "state") == "succeeded" }
     }
 
-    // TSK-5, TSK-6, TSK-8: whatever state it is in, it ends cancelled, and only once.
+    // Whatever state it is in, it ends cancelled, and only once.
+    // Proves: TSK-5, TSK-6, TSK-8.
     @Test(arguments: ["suspended", "scheduled", "running", "succeeded"])
     func `a job can be cancelled in every state`(_ state: String) async throws {
         let rig = try SharedService.current
@@ -204,7 +210,8 @@ import Testing
         gate.open()
     }
 
-    // BEY-1, BEY-6: the parts of a transfer lie in its whole, and its bytes are those of the wire.
+    // The parts of a transfer lie in its whole, and its bytes are those of the wire.
+    // Proves: BEY-1, BEY-6.
     @Test func `each transfer is measured`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(answer("307 There", "Location: next"), answer(body: "12345"))
@@ -237,7 +244,7 @@ import Testing
         }
     }
 
-    // BEY-25
+    // Proves: BEY-25.
     @Test func `trailers are told`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(
@@ -249,7 +256,8 @@ import Testing
         }
     }
 
-    // BEY-2, R16: what is not there yet is waited for.
+    // R16: what is not there yet is waited for.
+    // Proves: BEY-2.
     @Test func `a job can wait for its origin`() async throws {
         let origin = try WireOrigin(isOpen: false) { connection in
             while try connection.receiveHead() != nil { try connection.send(answer()) }

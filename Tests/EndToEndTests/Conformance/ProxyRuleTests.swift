@@ -13,7 +13,7 @@ struct ProxyRuleTests {
         #""proxy": {"url": "\#(scheme)://127.0.0.1:\#(server.port)"\#(more)}"#
     }
 
-    // NET-5, NET-7, SES-11
+    // Proves: NET-5, NET-7, SES-11, BEY-18.
     @Test func `an HTTP proxy is asked for the whole URL`() async throws {
         let rig = try SharedService.current
         let (squid, play) = (try rig.server("squid"), rig.stage.play(answer("200 OK", body: "through")))
@@ -23,7 +23,7 @@ struct ProxyRuleTests {
         try await until { squid.directory.text(of: "access.log").contains("GET \(play.url("a"))") }
     }
 
-    // NET-6
+    // Proves: NET-6, BEY-18.
     @Test(arguments: ["socks4", "socks5", "socks5h"])
     func `a SOCKS proxy carries a job`(_ scheme: String) async throws {
         let rig = try SharedService.current
@@ -33,7 +33,8 @@ struct ProxyRuleTests {
         #expect(play.requests.count == 1)
     }
 
-    // NET-7: each scheme and host its own way.
+    // Each scheme and host its own way.
+    // Proves: NET-7, BEY-18.
     @Test func `what is excepted goes past the proxy`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(answer())
@@ -42,7 +43,8 @@ struct ProxyRuleTests {
         #expect(play.requests.first?.values("via") == [])
     }
 
-    // NET-8: what the proxy says is the response; that it cannot be used is an error of its own.
+    // What the proxy says is the response; that it cannot be used is an error of its own.
+    // Proves: NET-8.
     @Test func `a proxy that refuses and one that is not there are told apart`() async throws {
         let rig = try SharedService.current
         let refused = try await rig.fetch("http://127.0.0.1:9/", configuration: proxy("http", try rig.server("squid")))
@@ -57,7 +59,8 @@ struct ProxyRuleTests {
         #expect(play.requests.isEmpty)
     }
 
-    // NET-8, RED-11: the origin's credential is the origin's.
+    // The origin's credential is the origin's.
+    // Proves: NET-8, RED-11.
     @Test func `a credential of the origin is not for the proxy`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(
@@ -70,7 +73,8 @@ struct ProxyRuleTests {
         #expect(play.requests.last?.values("proxy-authorization") == [])
     }
 
-    // NET-9: a connection is used again by those that go the same way.
+    // A connection is used again by those that go the same way.
+    // Proves: NET-9.
     @Test func `jobs that go different ways share no connection`() async throws {
         let rig = try SharedService.current
         let (play, session) = (rig.stage.play(answer()), try await rig.makeSession())
@@ -83,7 +87,8 @@ struct ProxyRuleTests {
         for way in ["", squid, dante] { #expect(try await isReused(way) == true) }
     }
 
-    // BEY-18, AUT-30: a proxy that wants to know who is there is answered by its own credential, or it is the response.
+    // A proxy that wants to know who is there is answered by its own credential, or it is the response.
+    // Proves: AUT-30.
     @Test func `a proxy's question is not the origin's`() async throws {
         let rig = try SharedService.current
         let proxyLike = rig.stage.play(answer("407 Who", "Proxy-Authenticate: Basic realm=\"p\"", body: "who"))

@@ -9,7 +9,8 @@ import Testing
         answer("\(status) Elsewhere", "Location: \(location)", fields, body: "old")
     }
 
-    // RED-9: the method that reaches the target, and whether the body goes along.
+    // The method that reaches the target, and whether the body goes along.
+    // Proves: RED-9.
     @Test(arguments: [
         (301, "POST", "GET", false), (302, "POST", "GET", false), (303, "POST", "GET", false),
         (307, "POST", "POST", true), (308, "POST", "POST", true), (301, "PUT", "PUT", true),
@@ -30,7 +31,7 @@ import Testing
         #expect(last.values("content-type") == (keeps ? ["application/json"] : []))
     }
 
-    // RED-9
+    // Proves: RED-9.
     @Test(arguments: [300, 304, 305, 306])
     func `a status that only looks like a redirect is the response`(_ code: Int) async throws {
         let rig = try SharedService.current
@@ -40,7 +41,8 @@ import Testing
         #expect(play.requests.count == 1)
     }
 
-    // RED-4, RED-8: the redirect is the response, with its own body.
+    // The redirect is the response, with its own body.
+    // Proves: RED-4, RED-8.
     @Test func `a redirect that is not followed is the response`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(Self.redirect(to: "next"))
@@ -50,7 +52,8 @@ import Testing
         #expect(play.requests.count == 1)
     }
 
-    // RED-5: the answer that cancels, said beforehand.
+    // The answer that cancels, said beforehand.
+    // Proves: RED-5.
     @Test func `a job that is to meet no redirect fails at one`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(Self.redirect(to: "next"))
@@ -59,7 +62,7 @@ import Testing
         #expect(member(job, "error", "failingURL") == play.url())
     }
 
-    // RED-2, RED-6, RED-13
+    // Proves: RED-2, RED-6, RED-13.
     @Test func `redirects are followed up to a number, and twenty by default`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.serve { number, connection in try connection.send(Self.redirect(to: "\(number + 1)")) }
@@ -73,7 +76,7 @@ import Testing
         #expect(status(of: good) == 200 && member(good, "redirects", as: [Any].self)?.count == 15)
     }
 
-    // RED-14, TSK-13, LIF-4
+    // Proves: RED-14, TSK-13, LIF-4, RSP-2.
     @Test func `every hop can be read, from the first to the last`() async throws {
         let rig = try SharedService.current
         let job = try await rig.fetch(try rig.bin("/redirect-to?url=/basic-auth/u/p&status_code=307"))
@@ -85,7 +88,7 @@ import Testing
         #expect(hops.map { $0["status"] as? Int } == [307, 401])
     }
 
-    // RED-10
+    // Proves: RED-10.
     @Test(arguments: [
         ("../b/%2F?q=%7e", "b/%2F?q=%7e#top"), ("?x=1", "a/z?x=1#top"), ("next#own", "a/next#own"),
         ("./caf\u{E9}", "a/caf%C3%A9#top"),
@@ -100,7 +103,8 @@ import Testing
         #expect(play.requests.last?.line == "GET \(path) HTTP/1.1")
     }
 
-    // RED-11: to the same origin they go, to another they do not.
+    // To the same origin they go, to another they do not.
+    // Proves: RED-11.
     @Test func `what is for one origin is not carried to another`() async throws {
         let rig = try SharedService.current
         let fields = #"""
@@ -117,7 +121,7 @@ import Testing
         #expect(here.requests.last?.values("authorization") == ["Bearer s"])
     }
 
-    // RED-12
+    // Proves: RED-12.
     @Test(arguments: [
         "file:///etc/passwd", "data:,x", "ftp://127.0.0.1/x", "http://169.254.169.254/", "http://10.0.0.1/",
     ])
@@ -128,7 +132,7 @@ import Testing
         #expect(member(job, "state") == "failed" && errorName(of: job) == "redirectTargetForbidden")
     }
 
-    // RED-11, RED-12
+    // Proves: RED-11, RED-12.
     @Test func `only the hosts that a job allows are gone to`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(Self.redirect(to: "http://other.example/"))
@@ -136,7 +140,7 @@ import Testing
         #expect(errorName(of: job) == "redirectTargetForbidden")
     }
 
-    // RED-15
+    // Proves: RED-15.
     @Test func `a cookie of a redirect is sent to where it leads`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(Self.redirect(to: "next", "Set-Cookie: hop=1; Path=/"), answer())
@@ -147,7 +151,7 @@ import Testing
         #expect(member(jar, "data", "0", "name") == "hop")
     }
 
-    // RED-17
+    // Proves: RED-17.
     @Test func `a permanent redirect is answered from the cache`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.serve { number, connection in

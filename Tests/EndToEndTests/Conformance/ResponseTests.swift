@@ -5,7 +5,7 @@ import Testing
 
 /// What a job tells of the response to it.
 @Suite(.sharedServiceAndHTTPBin) struct ResponseTests {
-    // RSP-1, RSP-2, CON-10
+    // Proves: RSP-1, RSP-2, CON-10.
     @Test func `a job tells of its response, and the body lies apart`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(answer("200 OK", "Content-Type: text/html; charset=ISO-8859-1", body: "marrow"))
@@ -19,7 +19,8 @@ import Testing
         #expect(try await rig.text(of: job) == "marrow")
     }
 
-    // RSP-5: of a chunked or a compressed body nobody knows the length before its end.
+    // Of a chunked or a compressed body nobody knows the length before its end.
+    // Proves: RSP-5.
     @Test func `a length that is not known is not told`() async throws {
         let rig = try SharedService.current
         let chunked = rig.stage.play("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n")
@@ -32,7 +33,7 @@ import Testing
         #expect(member(empty, "response", "expectedContentLength") == 0)
     }
 
-    // RSP-4
+    // Proves: RSP-4.
     @Test func `fields come as they were sent, whatever the server's manners`() async throws {
         let rig = try SharedService.current
         var bytes = Array("HTTP/1.1 200\r\nX-Twice: 1\r\nx-twice: 2\r\nX-Empty:\r\nX-Close:3\r\nX-Latin: caf".utf8)
@@ -47,7 +48,7 @@ import Testing
             ])
     }
 
-    // RSP-3, DLD-4
+    // Proves: RSP-3, DLD-4.
     @Test(arguments: [
         ("a.txt", "attachment; filename=\"b c.txt\"", "b c.txt"),
         ("a.txt", "attachment; filename=b.txt; filename*=UTF-8''%e2%82%ac.txt", "\u{20AC}.txt"),
@@ -63,7 +64,8 @@ import Testing
         #expect(member(try await rig.fetch(play.url(path)), "response", "suggestedFilename") == name)
     }
 
-    // RSP-3, NET-4: the content of a data URL is no name.
+    // The content of a data URL is no name.
+    // Proves: RSP-3, NET-4.
     @Test func `a data URL has a name by its type`() async throws {
         let rig = try SharedService.current
         let job = try await rig.fetch("data:text/html;base64,aGk=")
@@ -71,7 +73,8 @@ import Testing
         #expect(try await rig.text(of: job) == "hi")
     }
 
-    // RSP-6, RSP-7: what is told in passing is what is told in the end.
+    // What is told in passing is what is told in the end.
+    // Proves: RSP-6, RSP-7.
     @Test func `an interim response is not the response`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + answer("200 OK", "X: y"))
@@ -85,7 +88,7 @@ import Testing
         }
     }
 
-    // DCD-7, BEY-31
+    // Proves: DCD-7, BEY-31.
     @Test(arguments: [("gzip", "gzipped", "gzip"), ("deflate", "deflated", "deflate"), ("brotli", "brotli", "br")])
     func `a content coding is undone`(_ path: String, _ name: String, _ coding: String) async throws {
         let rig = try SharedService.current
@@ -95,7 +98,8 @@ import Testing
         #expect(fields.first { $0["name"] == "Content-Encoding" }?["value"] == coding)
     }
 
-    // DCD-7: the coding of the transfer, and not the file that is in it.
+    // The coding of the transfer, and not the file that is in it.
+    // Proves: DCD-7.
     @Test func `a compressed file that was compressed on its way is decoded once`() async throws {
         let rig = try SharedService.current
         let inner = try await gzip(Array("hello".utf8))
@@ -108,7 +112,8 @@ import Testing
         #expect(member(file, "file", "filename") == "f.gz")
     }
 
-    // BEY-31, ERR-4: what counts is what comes out.
+    // What counts is what comes out.
+    // Proves: BEY-31, ERR-4, TSK-15, LIF-6.
     @Test func `a body that grows when it is decoded meets its limit`() async throws {
         let rig = try SharedService.current
         let bomb = try await gzip([UInt8](repeating: 0, count: 5_000_000))
@@ -119,7 +124,7 @@ import Testing
         #expect(errorName(of: job) == "dataLengthExceedsMaximum")
     }
 
-    // ERR-2
+    // Proves: ERR-2.
     @Test func `a refusal by the server is a response like any other`() async throws {
         let rig = try SharedService.current
         for code in [404, 500] {

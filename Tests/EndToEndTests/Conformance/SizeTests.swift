@@ -17,7 +17,8 @@ private func nginxWithAGibibyte() async throws -> [String: LoopbackServer] {
 
 /// What is large or many, and what it leaves in memory.
 @Suite(.timeLimit(.minutes(3)), .sharedService { try await nginxWithAGibibyte() }) struct SizeTests {
-    // SES-25, TSK-3, R18
+    // R18
+    // Proves: SES-25, TSK-3.
     @Test func `a gibibyte is a file, and no part of its job or of the memory`() async throws {
         let rig = try SharedService.current
         _ = try await rig.fetch("data:,x")
@@ -33,7 +34,8 @@ private func nginxWithAGibibyte() async throws -> [String: LoopbackServer] {
         #expect(try rig.service.residentBytes - before < 64 << 20)
     }
 
-    // TSK-15, R18: the origin waits for the reader, and the service for both.
+    // R18: the origin waits for the reader, and the service for both.
+    // Proves: TSK-15.
     @Test func `a reader who takes no more slows the origin down`() async throws {
         let rig = try SharedService.current
         let before = try rig.service.residentBytes
@@ -51,7 +53,8 @@ private func nginxWithAGibibyte() async throws -> [String: LoopbackServer] {
         _ = try await rig.service.job(id) { ["cancelled", "succeeded"].contains(member($0, "state")) }
     }
 
-    // SES-23, SES-3: each keeps an answer in memory, as long as it lives.
+    // Each keeps an answer in memory, as long as it lives.
+    // Proves: SES-23, SES-3.
     @Test func `sessions that have ended leave nothing in memory`() async throws {
         let rig = try SharedService.current
         let body = String(repeating: "x", count: 200_000)

@@ -48,7 +48,8 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
 
     private func url(_ server: LoopbackServer) -> String { "https://127.0.0.1:\(server.port)/" }
 
-    // AUT-28, ERR-1, ERR-4: before a byte of the request.
+    // Before a byte of the request.
+    // Proves: AUT-28, ERR-1, ERR-4.
     @Test(arguments: [
         ("selfSigned", "serverCertificateHasUnknownRoot", -1203),
         ("stranger", "serverCertificateHasUnknownRoot", -1203),
@@ -66,7 +67,8 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
         #expect(server.directory.text(of: "access.log").isEmpty)
     }
 
-    // AUT-28: what the system does not know is not trusted, and no switch turns that off.
+    // What the system does not know is not trusted, and no switch turns that off.
+    // Proves: AUT-28.
     @Test func `who is trusted is the job's choice, and the system's by default`() async throws {
         let rig = try SharedService.current
         let server = try rig.server("good")
@@ -81,7 +83,7 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
         }
     }
 
-    // AUT-29
+    // Proves: AUT-29.
     @Test func `one self-signed certificate can be trusted, and another one is not`() async throws {
         let rig = try SharedService.current
         let (mine, other) = (try rig.server("selfSigned"), try rig.server("alsoSelfSigned"))
@@ -92,7 +94,7 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
             errorName(of: try await rig.fetch(url(other), configuration: trust)) == "serverCertificateHasUnknownRoot")
     }
 
-    // BEY-19
+    // Proves: BEY-19.
     @Test func `a pin is for the key that it names`() async throws {
         let rig = try SharedService.current
         let (good, past) = (try rig.server("good"), try rig.server("past"))
@@ -103,7 +105,7 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
         #expect(errorName(of: wrong) == "serverCertificateUntrusted", "\(wrong)")
     }
 
-    // SES-10
+    // Proves: SES-10.
     @Test func `the versions of TLS have bounds`() async throws {
         let rig = try SharedService.current
         let old = try rig.server("old")
@@ -118,7 +120,8 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
         #expect(member(bounded, "attempts", "0", "metrics", "0", "tlsProtocolVersion") == "TLSv1.2")
     }
 
-    // AUT-27, NET-9, CRD-1: the identity is the job's, and so is the connection.
+    // The identity is the job's, and so is the connection.
+    // Proves: AUT-27, NET-9, CRD-1.
     @Test func `a server that asks for a certificate is shown the job's`() async throws {
         let rig = try SharedService.current
         let (server, session) = (try rig.server("asking"), try await rig.makeSession())
@@ -135,7 +138,8 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
         #expect(status(of: unknown) == 400 || errorName(of: unknown) == "clientCertificateRequired", "\(unknown)")
     }
 
-    // NET-1, SES-13, R12
+    // R12
+    // Proves: NET-1, SES-13.
     @Test func `jobs of one session share an HTTP 2 connection, and HTTP 1 can be had`() async throws {
         let rig = try SharedService.current
         let server = try rig.server("good")
@@ -153,7 +157,7 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
         #expect(member(old, "response", "httpVersion") == "http/1.1")
     }
 
-    // BEY-15
+    // Proves: BEY-15.
     @Test func `HTTP 3 is refused, as long as it is not spoken`() async throws {
         let rig = try SharedService.current
         let body = #"{"request": "https://a.example/", "configuration": {"connections": {"httpVersion": "3"}}}"#

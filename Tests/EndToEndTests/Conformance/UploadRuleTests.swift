@@ -8,7 +8,8 @@ import Testing
     /// A play that looks at the head of each request before its body comes, and may answer at once.
     private static func head(of status: String) -> String { "HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\r\n" }
 
-    // UPL-10: what the server turns down is not sent.
+    // What the server turns down is not sent.
+    // Proves: UPL-10.
     @Test(arguments: ["413 Too Large", "417 Expectation Failed"])
     func `a body that waits for the server's word`(_ status: String) async throws {
         let count = Progress()
@@ -32,7 +33,7 @@ import Testing
         }
     }
 
-    // UPL-10
+    // Proves: UPL-10.
     @Test func `the expectation is the job's choice, and only a large body has it by itself`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(answer())
@@ -51,7 +52,8 @@ import Testing
         #expect(try await expects(1_048_576, "never") == false)
     }
 
-    // UPL-11, UPL-1: whatever the body is made of.
+    // Whatever the body is made of.
+    // Proves: UPL-11, UPL-1.
     @Test(arguments: [
         #"{"text": "again"}"#, #"{"base64": "YWdhaW4="}"#, #"{"form": {"a": "gain"}}"#,
         #"{"multipart": [{"name": "a", "text": "gain"}]}"#, #"{"json": "again"}"#,
@@ -66,7 +68,8 @@ import Testing
         #expect(first.values("content-type") == second.values("content-type"))
     }
 
-    // UPL-12: what may have been received is sent again only where that does no harm.
+    // What may have been received is sent again only where that does no harm.
+    // Proves: UPL-12.
     @Test(arguments: [("PUT", 2), ("DELETE", 2), ("POST", 1), ("PATCH", 1)])
     func `a lost connection is tried again only when that is safe`(_ method: String, _ count: Int) async throws {
         let rig = try SharedService.current
@@ -81,7 +84,8 @@ import Testing
         #expect(member(job, "state") == (count == 2 ? "succeeded" : "failed"))
     }
 
-    // BEY-30: the conditions are the job's own fields, and what the server says of them its response.
+    // The conditions are the job's own fields, and what the server says of them its response.
+    // Proves: BEY-30.
     @Test func `an upload can be conditional`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(answer("412 No"))
@@ -92,7 +96,7 @@ import Testing
         #expect(play.requests.first?.values("if-match") == ["\"a\""])
     }
 
-    // TSK-4, UPL-8
+    // Proves: TSK-4, UPL-8.
     @Test func `an upload has a body`() async throws {
         let rig = try SharedService.current
         let answer = try await rig.service.request(

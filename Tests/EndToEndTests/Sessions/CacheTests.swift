@@ -54,7 +54,7 @@ import Testing
         try await service.request(.get, try #require(member(job, "body", "href", as: String.self))).text
     }
 
-    // CCH-1, CCH-7, CCH-18, CCH-20
+    // Proves: CCH-1, CCH-7, CCH-18, CCH-20, URL-4, CON-5.
     @Test func `an answer is used again on any node until it is purged`() async throws {
         let origin = try CountingOrigin()
         try await ServiceProcess.Place.with(allowing: [origin.rule]) { place async throws in
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    // RSP-9, CCH-18
+    // Proves: RSP-9, CCH-18.
     @Test func `what was being fetched during a purge is not given to later jobs`() async throws {
         let gate = Gate()
         let origin = try CountingOrigin(after: gate)
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    // BEY-5, CCH-2, CCH-3, CCH-4, CCH-5, URL-4
+    // Proves: BEY-5, CCH-2, CCH-3, CCH-4, CCH-5, URL-4.
     @Test func `each request's policy decides`() async throws {
         let origin = try CountingOrigin("Cache-Control: max-age=1000\r\nETag: \"a\"")
         try await ServiceProcess.with(allowing: [origin.rule]) { service async throws in
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    // CCH-7, CCH-13, CCH-17, CCH-20
+    // Proves: CCH-7, CCH-13, CCH-17, CCH-20, CCH-12, CCH-1.
     @Test func `a stale answer is confirmed, and what a job attaches is stored with it`() async throws {
         let origin = try CountingOrigin("Cache-Control: max-age=0\r\nETag: \"a\"")
         let more = #", "configuration": {"cache": {"userInfo": {"a": "b"}}}"#
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    // CCH-10, CCH-17
+    // Proves: CCH-10, CCH-17, LIF-11, CCH-12.
     @Test func `what is not to be stored is not, and what is for memory alone leaves no row`() async throws {
         let origin = try CountingOrigin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service async throws in
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    // CCH-8, CCH-19
+    // Proves: CCH-8, CCH-19, SES-6.
     @Test func `sessions share nothing, and a change at the origin ends what is stored`() async throws {
         let origin = try CountingOrigin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service async throws in
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    // CCH-21
+    // Proves: CCH-21.
     @Test(.timeLimit(.minutes(2)))
     func `a thousand jobs at once on two nodes for one URL make one request`() async throws {
         let gate = Gate()

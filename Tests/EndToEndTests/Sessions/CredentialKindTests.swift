@@ -10,13 +10,13 @@ import Testing
         #", "configuration": {"authentication": {"credential": \#(credential)\#(more)}}"#
     }
 
-    // AUT-25, CRD-1
+    // Proves: AUT-25, CRD-1, AUT-1, AUT-8.
     @Test(.enabled(if: KerberosRealm.isInstalled && LoopbackServer.hasApache(modules: "auth_gssapi")))
     func `a password of a Kerberos realm answers Negotiate`() async throws {
         let realm = try await KerberosRealm()
         let server = try await LoopbackServer.apache(realm: realm)
-        let rules = ["localhost", "127.0.0.1:\(server.port)"]
-        let settings = realm.environment.filter { $0.key == "KRB5_CONFIG" }
+        let rules = ["localhost", "127.0.0.1:\(server.port)", realm.address]
+        let settings = ["KERBEROS_REALMS": realm.setting]
         try await ServiceProcess.with(allowing: rules, settings: settings) { service in
             let url = server.url("/kerberos/page", host: "localhost")
             #expect(member(try await service.fetch(url), "response", "status") == 401)
@@ -32,19 +32,21 @@ import Testing
         #expect(try await server.accessLog(3).contains("GET /kerberos/page 200 aladdin@CAVE.TEST"))
     }
 
-    // AUT-13: nobody is asked, each job has tickets of its own, and the keys are neither shown nor on a disk.
+    // Nobody is asked, each job has tickets of its own, and the keys are neither shown nor on a disk.
+    // Proves: AUT-13.
     @Test(.enabled(if: KerberosRealm.isInstalled && LoopbackServer.hasApache(modules: "auth_gssapi")))
     func `jobs of two principals in parallel do not mix`() async throws {
         let realm = try await KerberosRealm()
         let server = try await LoopbackServer.apache(realm: realm)
         for name in ["page", "lamp"] { try server.directory.write(Cave.treasure, to: "www/kerberos/\(name)") }
         let keytab = try Data(contentsOf: URL(filePath: realm.keytabOfJafar)).base64EncodedString()
-        let settings = realm.environment.filter { $0.key == "KRB5_CONFIG" }
-        let rules = ["localhost", "127.0.0.1:\(server.port)"]
+        let settings = ["KERBEROS_REALMS": realm.setting]
+        let rules = ["localhost", "127.0.0.1:\(server.port)", realm.address]
         try await ServiceProcess.with(allowing: rules, settings: settings) { service in
             let put = try await service.request(
                 .post, "/v1/credentials",
-                body: #"{"protectionSpace": {"host": "localhost", "authenticationMethod": "negotiate"}, "#
+                body: #"{"protectionSpace": {"host": "localhost", "port": \#(server.port), "protocol": "http", "#
+                    + #""authenticationMethod": "negotiate"}, "#
                     + #""user": "jafar@CAVE.TEST", "keytab": "\#(keytab)"}"#)
             #expect(member(put.json, "kind") == "keytab", "\(put.text)")
             let jafar = "\"\(try #require(member(put.json, "id", as: String.self)))\""
@@ -72,7 +74,7 @@ import Testing
             ])
     }
 
-    // AUT-27
+    // Proves: AUT-27, AUT-1.
     @Test(.enabled(if: LoopbackServer.nginx != nil), arguments: ["", "permanent"])
     func `a server that asks for a certificate is shown that of the job, or the one stored`(stored: String) async throws
     {
@@ -122,8 +124,8 @@ import Testing
             #expect(member(job, "response", "status") == 200, "\(job)")
             let put = try await service.request(
                 .post, "/v1/credentials",
-                body: #"{"protectionSpace": {"host": "127.0.0.1", "authenticationMethod": "awsSigV4"}, \#(Self.keys), "#
-                    + #""service": "s3"}"#)
+                body: #"{"protectionSpace": {"host": "127.0.0.1", "port": \#(origin.port), "protocol": "http", "#
+                    + #""authenticationMethod": "awsSigV4"}, \#(Self.keys), "service": "s3"}"#)
             #expect(member(put.json, "kind") == "awsKeys", "\(put.text)")
             let id = try #require(member(put.json, "id", as: String.self))
             _ = try await service.fetch(origin.url("/stored"), more: authentication("\"\(id)\""))

@@ -9,12 +9,13 @@ import Testing
         _ method: String,
         _ secret: String,
         for origin: Origin,
-        realm: String = "Fake Realm",
+        realm: String? = "Fake Realm",
         _ service: ServiceProcess
     ) async throws -> String {
+        let named = realm.map { #""realm": "\#($0)", "# } ?? ""
         let body = #"""
             {"protectionSpace": {"host": "127.0.0.1", "port": \#(origin.port), "protocol": "http",
-              "realm": "\#(realm)", "authenticationMethod": "\#(method)"}, \#(secret)}
+              \#(named)"authenticationMethod": "\#(method)"}, \#(secret)}
             """#
         let answer = try await service.request(.post, "/v1/credentials", body: body)
         try #require(answer.status == 201, "\(answer.text)")
@@ -23,7 +24,7 @@ import Testing
 
     private func status(of job: [String: Any]) -> Int? { member(job, "response", "status") }
 
-    // CRD-3, CRD-4
+    // Proves: CRD-3, CRD-4, AUT-7.
     @Test(arguments: ["httpBasic", "httpDigest"])
     func `a stored credential answers its space`(method: String) async throws {
         let origin = try await Origin.httpbin()
@@ -38,7 +39,7 @@ import Testing
         }
     }
 
-    // CRD-9
+    // Proves: CRD-9.
     @Test func `a refused credential is tried once a job, and says so`() async throws {
         let origin = try await Origin.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service async throws in
@@ -51,7 +52,8 @@ import Testing
         }
     }
 
-    // CRD-2, CRD-4, SEC-32
+    // SEC-32
+    // Proves: CRD-2, CRD-4.
     @Test func `a credential of the job's own convinces, is not shown, and is kept as it says`() async throws {
         let origin = try await Origin.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service async throws in
@@ -73,7 +75,8 @@ import Testing
         }
     }
 
-    // CRD-1, SEC-32
+    // SEC-32
+    // Proves: CRD-1, URL-10.
     @Test func `the user name and password of a URL are a credential of the job's own`() async throws {
         let origin = try await Origin.httpbin()
         try await ServiceProcess.Place.with(allowing: [origin.rule]) { place async throws in
@@ -91,24 +94,28 @@ import Testing
         }
     }
 
-    // CRD-3
+    // Proves: CRD-3, AUT-12, AUT-14, CRD-1.
     @Test func `a job names a stored credential, and a bearer token answers a bearer space`() async throws {
         let origin = try await Origin.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service async throws in
-            let id = try await store(
-                "httpBearer", #""bearerToken": "abc.def""#, for: origin, realm: "elsewhere", service)
             #expect(status(of: try await service.fetch(origin.url("/bearer"))) == 401)
+            let id = try await store("httpBearer", #""bearerToken": "abc.def""#, for: origin, realm: nil, service)
             let more = #", "configuration": {"authentication": {"credential": "\#(id)"}}"#
             #expect(status(of: try await service.fetch(origin.url("/bearer"), more: more)) == 200)
             let without = #", "configuration": {"authentication": {"credential": "\#(id)", "methods": ["basic"]}}"#
             #expect(status(of: try await service.fetch(origin.url("/bearer"), more: without)) == 401)
+            let body = #"{"request": {"url": "\#(origin.url("/bearer"))"}, "suspended": true\#(more)}"#
+            let held = try await service.request(.post, "/v1/jobs", body: body)
+            let job = try #require(member(held.json, "id", as: String.self), "\(held.text)")
             #expect(try await service.request(.delete, "/v1/credentials/\(id)").status == 204)
-            let gone = try await service.fetch(origin.url("/bearer"), more: more)
+            _ = try await service.request(.post, "/v1/jobs/\(job)/resume")
+            let gone = try await service.job(job) { $0["finishedAt"] != nil }
             #expect(member(gone, "error", "name") == "userAuthenticationRequired")
+            #expect(try await service.request(.post, "/v1/jobs", body: body).status == 422)
         }
     }
 
-    // CRD-8
+    // Proves: CRD-8.
     @Test func `a credential stored on one node answers for the next job on another`() async throws {
         let origin = try await Origin.httpbin()
         try await ServiceProcess.Place.with(allowing: [origin.rule]) { place async throws in

@@ -133,7 +133,7 @@ import Testing
         #expect(answer.hasPrefix("HTTP/1.1 202 "))
     }
 
-    /// BEY-12.
+    // Proves: BEY-12.
     @Test func `an upload that may break off is told at once where to go on`() async throws {
         let answer = try await Self.answer(
             to: "POST /v1/blobs HTTP/1.1\r\nHost: a\r\nAuthorization: KEY\r\nUpload-Complete: ?1\r\n"

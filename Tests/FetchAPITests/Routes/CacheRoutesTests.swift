@@ -27,7 +27,7 @@ import Testing
         return answers.compactMap { $0["url"]?.string }
     }
 
-    // CCH-13, CCH-18
+    // Proves: CCH-13, CCH-18.
     @Test func `answers are listed page by page, chosen, and purged`() async throws {
         let server = try await TestServer()
         for second in 0..<5 { server.cache.put(try answer("/\(second)", at: Int64(second), tags: ["t\(second)"])) }
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    // RSP-9, CCH-18
+    // Proves: RSP-9, CCH-18.
     @Test func `one answer is read, with its body apart, and removed`() async throws {
         let server = try await TestServer()
         let answer = try answer("/1", at: 1)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    // CCH-19
+    // Proves: CCH-19.
     @Test func `a session's answers are chosen by its id`() async throws {
         let server = try await TestServer()
         try await server.test { call async throws in
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    // CCH-18
+    // Proves: CCH-18.
     @Test func `what would become of a request is explained`() async throws {
         let server = try await TestServer()
         server.cache.put(try answer("/1", at: 1))

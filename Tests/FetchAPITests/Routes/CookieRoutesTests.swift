@@ -11,7 +11,7 @@ import Testing
         return cookies.compactMap { $0["name"]?.string }
     }
 
-    // COK-1, COK-5
+    // Proves: COK-1, COK-5.
     @Test func `cookies are set, listed and removed`() async throws {
         try await TestServer().test { call async throws in
             let body = #"""
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    // COK-10
+    // Proves: COK-10.
     @Test func `each session has its own`() async throws {
         try await TestServer().test { call async throws in
             let made = try await call(.post, "/v1/sessions", body: "{}")
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    // COK-11
+    // Proves: COK-11.
     @Test(arguments: [
         (#"{"name": "__Host-a", "value": "1", "domain": "h.example"}"#, "prefix"),
         (#"{"name": "a", "value": "1", "domain": "co.uk", "isHostOnly": false}"#, "publicSuffix"),
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    // COK-5
+    // Proves: COK-5.
     @Test func `a file of Netscape goes in and comes out`() async throws {
         try await TestServer().test { call async throws in
             let line = "#HttpOnly_.h.example\tTRUE\t/\tTRUE\t4102444800\ta\t1\n"

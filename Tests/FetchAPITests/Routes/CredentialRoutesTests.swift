@@ -8,7 +8,7 @@ import Testing
 @Suite struct CredentialRoutesTests {
     private static let space = #""protectionSpace": {"host": "H.Example", "authenticationMethod": "httpBasic"}"#
 
-    // CRD-1, CRD-3
+    // Proves: CRD-1, CRD-3.
     @Test func `a credential is stored, listed and removed, and its secret never shown`() async throws {
         try await TestServer().test { call async throws in
             let body = #"{\#(Self.space), "user": "u", "password": "canary-81f"}"#
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    // CRD-2
+    // Proves: CRD-2.
     @Test func `a credential is kept for its session or for all`() async throws {
         try await TestServer().test { call async throws in
             let made = try await call(.post, "/v1/sessions", body: "{}")
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    // CRD-2
+    // Proves: CRD-2.
     @Test(arguments: [
         (#"{\#(space), "user": "u", "password": "p", "bearerToken": "t"}"#, ""),
         (#"{\#(space), "user": "u"}"#, ""),
@@ -61,6 +61,14 @@ import Testing
             "/protectionSpace/host"
         ),
         (
+            #"{"protectionSpace": {"host": "a", "authenticationMethod": "ntlm", "realm": "r"}, "user": "u", "password": "p"}"#,
+            "/protectionSpace"
+        ),
+        (
+            #"{"protectionSpace": {"host": "a", "protocol": "socks5", "authenticationMethod": "default"}, "user": "u", "password": "p"}"#,
+            "/protectionSpace/protocol"
+        ),
+        (
             #"{"protectionSpace": {"host": "a", "authenticationMethod": "serverTrust"}, "user": "u", "password": "p"}"#,
             "/protectionSpace/authenticationMethod"
         ),
@@ -70,6 +78,41 @@ import Testing
             let answer = try await call(.post, "/v1/credentials", body: body)
             #expect(answer.problem == .invalidInput, "\(answer.text)")
             #expect(answer.json?["errors"]?[0]?["pointer"]?.string == pointer, "\(answer.text)")
+        }
+    }
+
+    // R61: what would read a secret by sending it somewhere is refused where it is asked for.
+    @Test(arguments: [
+        ("https://h.example/", "", true), ("https://H.example:443/x?y", "", true), ("http://h.example/", "", false),
+        ("https://h.example:444/", "", false), ("https://a.h.example/", "", false),
+        ("https://h.example/", #", "session": "default""#, true), ("ftp://h.example/", "", false),
+    ])
+    func `a stored credential is named for its own server only`(url: String, more: String, isTaken: Bool) async throws {
+        try await TestServer().test { call async throws in
+            let stored = try await call(
+                .post, "/v1/credentials", body: #"{\#(Self.space), "user": "u", "password": "p"}"#)
+            let id = try #require(stored.json?["id"]?.string)
+            let body =
+                #"{"request": {"url": "\#(url)"}, "configuration": {"authentication": {"credential": "\#(id)"}}\#(more)}"#
+            let answer = try await call(.post, "/v1/jobs", body: body)
+            #expect((answer.status == .accepted) == isTaken, "\(answer.text)")
+            guard !isTaken, !url.hasPrefix("ftp") else { return }
+            #expect(answer.problem == .invalidInput)
+            let error = answer.json?["errors"]?[0]
+            #expect(error?["pointer"]?.string == "/configuration/authentication/credential")
+            #expect(error?["message"]?.string?.contains("(credentialOutOfSpace)") == true)
+        }
+    }
+
+    @Test func `a credential that is not there cannot be named`() async throws {
+        try await TestServer().test { call async throws in
+            let name = #""configuration": {"authentication": {"credential": "crd_01jd3v8m5qf0t8n4r6w2y9bcde"}}"#
+            for (path, body) in [
+                ("/v1/jobs", #"{"request": {"url": "https://h.example/"}, \#(name)}"#), ("/v1/sessions", "{\(name)}"),
+            ] {
+                let answer = try await call(.post, path, body: body)
+                #expect(answer.problem == .invalidInput && answer.text.contains("is not a credential of yours"))
+            }
         }
     }
 }

@@ -20,6 +20,30 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (Overload.storageFull, 507, ProblemCode.storageFull), (.memoryLow, 429, .overloaded),
+        (.memoryExhausted, 503, .notReady),
+    ])
+    func `a node that can take no more refuses new work alone`(
+        overload: Overload, status: Int, code: ProblemCode
+    ) async throws {
+        let server = try await TestServer()
+        let job = #"{"request": "https://origin.example/"}"#
+        try await server.test { call async throws in
+            server.readiness.set(overload)
+            for (path, type) in [("/v1/jobs", "application/json"), ("/v1/jobs/batch", "application/x-ndjson")] {
+                let refused = try await call(.post, path, headers: [.contentType: type], body: job)
+                #expect(refused.status.code == status && refused.problem == code)
+                #expect(refused.headers[.retryAfter] != nil)
+            }
+            #expect(try await call(.post, "/v1/blobs", body: "x").status.code == status)
+            #expect(try await call(.get, "/healthz").status == .ok)
+            #expect(try await call(.get, "/v1/jobs").status == .ok)
+            server.readiness.set(nil)
+            #expect(try await call(.post, "/v1/jobs", body: job).status == .accepted)
+        }
+    }
+
     @Test func `requests are counted by route, not by path`() async throws {
         let server = try await TestServer()
         try await server.test { call async throws in

@@ -97,6 +97,7 @@ import Testing
         }
     }
 
+    // Proves: SES-18.
     @Test func `a session made from a snapshot inherits the configuration`() async throws {
         try await TestServer().test { call async throws in
             let body = #"{"configuration": {"redirects": {"maximum": 2, "policy": "fail"}}}"#

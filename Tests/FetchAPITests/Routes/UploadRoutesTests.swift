@@ -5,7 +5,7 @@ import Testing
 
 @testable import FetchAPI
 
-/// BEY-12: uploads in several requests, as draft-ietf-httpbis-resumable-upload has them.
+/// Uploads in several requests, as draft-ietf-httpbis-resumable-upload has them.
 @Suite struct UploadRoutesTests {
     private static let partial = "application/partial-upload"
 
@@ -31,6 +31,7 @@ import Testing
         return try await call(.patch, path, headers: headers, body: text)
     }
 
+    // Proves: BEY-12.
     @Test func `parts make a blob, with the type of the first request`() async throws {
         let server = try await TestServer()
         try await server.test { call async throws in

@@ -1,3 +1,4 @@
+import Glibc
 import Testing
 
 @testable import FetchEngine
@@ -111,6 +112,64 @@ import Testing
         var policy = TargetPolicy.publicOnly
         #expect(throws: TargetPolicy.RuleError.self) { try policy.allow(rule) }
         #expect(policy == .publicOnly)
+    }
+
+    // A rule that opens nothing is a misunderstanding.
+    @Test(arguments: [
+        ("127.0.0.0/8", "127.0.0.1:8080"), ("127.0.0.1", "127.0.0.1:8080"), ("0.0.0.0", "127.0.0.1:8080"),
+        ("::1", "127.0.0.1:8080"), ("169.254.169.254", "169.254.169.254:80"), ("fd00:ec2::254", "169.254.169.254:80"),
+        ("::ffff:10.0.0.0/104", "IPv4 addresses"), ("64:ff9b::/96", "IPv4 addresses"),
+    ])
+    func `a block that would open nothing is refused, with what to write instead`(rule: String, advice: String) {
+        var policy = TargetPolicy.publicOnly
+        let refusal = #expect(throws: TargetPolicy.RuleError.self) { try policy.allow(rule) }
+        #expect(refusal?.message.contains(advice) == true)
+        #expect(policy == .publicOnly)
+    }
+
+    @Test func `localhost is refused without an address of this machine`() throws {
+        for name in ["localhost", "a.localhost"] {
+            #expect(throws: TargetPolicy.RuleError.self) { try self.policy(name).check() }
+            #expect(throws: TargetPolicy.RuleError.self) { try self.policy(name, "10.0.0.1:80").check() }
+            try self.policy(name, "127.0.0.1:80").check()
+            try self.policy("[::1]:80", name).check()
+        }
+        try self.policy("a.internal", "*.corp").check()
+        var policy = try self.policy("localhost")
+        policy.opensLoopback = true
+        try policy.check()
+    }
+
+    @Test func `the addresses of this machine's interfaces are its own`() throws {
+        var first: UnsafeMutablePointer<ifaddrs>?
+        try #require(getifaddrs(&first) == 0)
+        defer { freeifaddrs(first) }
+        var next = first
+        var count = 0
+        while let interface = next?.pointee {
+            next = interface.ifa_next
+            guard let address = interface.ifa_addr.flatMap({ IPAddress(sockaddr: $0) }) else { continue }
+            count += 1
+            #expect(TargetPolicy.publicOnly.isOfNode(address))
+            var policy = try policy("0.0.0.0/0", "::/0")
+            #expect(try code(address: "\(address)", policy) == .addressForbidden)
+            try policy.allow(address.isIPv6 ? "[\(address)]:80" : "\(address):80")
+            #expect(try code(address: "\(address)", policy) == nil)
+        }
+        #expect(count > 0)
+        #expect(!TargetPolicy.publicOnly.isOfNode(try #require(IPAddress("9.9.9.9"))))
+    }
+
+    @Test func `a refusal names what stands in the URL, and the rule that would open it`() throws {
+        let judge = TargetGuard(policy: .publicOnly)
+        let cases = [
+            ("http://127.0.0.1:9000/", "GUARD_ALLOW=127.0.0.1:9000"), ("http://[fd00::7]/", "GUARD_ALLOW=[fd00::7]:80"),
+            ("https://db.internal/", "GUARD_ALLOW=db.internal"), ("http://intra/", "GUARD_ALLOW=intra"),
+        ]
+        for (text, rule) in cases {
+            let refusal = #expect(throws: TargetRefusal.self) { try judge.target(text) }
+            #expect(refusal?.message.contains(rule) == true, "\(text)")
+        }
     }
 
     // SEC-8: ftp is an opening of its own, and opens nothing else.

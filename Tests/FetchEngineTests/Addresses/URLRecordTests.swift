@@ -32,6 +32,7 @@ import Testing
         #expect(empty.fragment == "")
     }
 
+    // Proves: URL-11.
     @Test func `a default port is dropped, and still known`() throws {
         let record = try URLRecord("https://example.com:443/")
         #expect(record.port == nil)
@@ -65,6 +66,7 @@ import Testing
     }
 
     // RFC 3986 §5.4, where the URL standard agrees with it.
+    // Proves: URL-11.
     @Test(arguments: [
         ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
         ("//g", "http://g/"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"), ("#s", "http://a/b/c/d;p?q#s"),

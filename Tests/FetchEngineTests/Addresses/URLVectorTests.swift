@@ -67,6 +67,7 @@ struct URLVector: Decodable, CustomTestStringConvertible {
         return try JSONDecoder().decode([URLVector].self, from: JSONSerialization.data(withJSONObject: cases))
     }
 
+    // Proves: URL-11.
     @Test(arguments: try vectors().filter { !unsupported.contains($0.input) })
     func `the parser agrees with the web platform tests`(vector: URLVector) {
         #expect(vector.differences() == [])

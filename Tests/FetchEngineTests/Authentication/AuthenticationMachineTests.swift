@@ -52,13 +52,14 @@ import Testing
         return attempt
     }
 
-    // AUT-6
+    // Proves: AUT-6.
     @Test func `a response that offers nothing is an ordinary one`() throws {
         var machine = try Self.machine("http://u:p@h/")
         #expect(machine.challenged(by: []) == .deliver)
     }
 
-    // AUT-7: the URL, then the store, then the delegate; each failure is counted.
+    // The URL, then the store, then the delegate; each failure is counted.
+    // Proves: AUT-7.
     @Test func `the URL goes before the store and the store before the delegate`() throws {
         var machine = try Self.machine("http://me:s%2Fecret@h/")
         let offers = try Self.offers(.httpBasic)
@@ -75,7 +76,7 @@ import Testing
         #expect(machine.convinced(status: 200) == [third])
     }
 
-    // AUT-7
+    // Proves: AUT-7.
     @Test func `the store is looked at for every offer before anyone is asked`() throws {
         var machine = try Self.machine()
         #expect(machine.challenged(by: try Self.offers(.httpDigest, .httpBasic)) == .lookUp(Self.space(.httpDigest)))
@@ -83,7 +84,7 @@ import Testing
         #expect(Self.retried(machine.found(Self.right))?.space == Self.space(.httpBasic))
     }
 
-    // AUT-4
+    // Proves: AUT-4.
     @Test func `failures are counted across schemes`() throws {
         var machine = try Self.machine()
         for (method, count) in [(ProtectionSpace.Method.httpDigest, 0), (.httpBasic, 1), (.httpBasic, 2)] {
@@ -93,7 +94,8 @@ import Testing
         }
     }
 
-    // AUT-5, CRD-9: it is tried once, counted and proposed.
+    // It is tried once, counted and proposed.
+    // Proves: AUT-5, CRD-9.
     @Test func `a stored credential that fails is proposed and not tried again`() throws {
         var machine = try Self.machine()
         let offers = try Self.offers(.httpBasic)
@@ -108,7 +110,7 @@ import Testing
         #expect(question.proposedCredential == Self.wrong && question.previousFailureCount == 1)
     }
 
-    // AUT-16, FN-31
+    // Proves: AUT-16, FN-31.
     @Test func `a rejected space gives way to the next one and is not offered again`() throws {
         var machine = try Self.machine()
         let offers = try Self.offers(.negotiate, .httpDigest, .httpBasic)
@@ -122,7 +124,7 @@ import Testing
         #expect(machine.answered(.rejectProtectionSpace) == .deliver)
     }
 
-    // AUT-15, AUT-17, AUT-18, AUT-20
+    // Proves: AUT-15, AUT-17, AUT-18, AUT-20.
     @Test func `the other answers end the exchange`() throws {
         let answers: [(Challenge.Disposition, Machine.Action)] = [
             (.performDefaultHandling, .deliver), (.continueWithoutCredential, .deliver),
@@ -150,7 +152,7 @@ import Testing
         #expect(!Credential(bearerToken: "a b").fits(.httpBearer) && !Credential(bearerToken: "=").fits(.httpBearer))
     }
 
-    // AUT-23
+    // Proves: AUT-23.
     @Test func `a stale nonce is no failure, but not for ever`() throws {
         var machine = try Self.machine()
         let space = Self.space(.httpDigest)
@@ -164,7 +166,8 @@ import Testing
         #expect(question?.previousFailureCount == 1)
     }
 
-    // AUT-22: an unasked Digest answer may have used an old nonce, an unasked password is just wrong.
+    // An unasked Digest answer may have used an old nonce, an unasked password is just wrong.
+    // Proves: AUT-22.
     @Test func `what was sent unasked fails only in its own space, and Digest has a second chance`() throws {
         var digest = try Self.machine()
         digest.volunteer(Self.right, from: .store, for: Self.space(.httpDigest))
@@ -178,7 +181,8 @@ import Testing
         #expect(Self.question(&other, other.challenged(by: try Self.offers(.httpBasic)))?.previousFailureCount == 0)
     }
 
-    // RED-11, URL-10, SEC-32
+    // SEC-32
+    // Proves: RED-11, URL-10.
     @Test func `the credential of the URL is for its server alone`() throws {
         for host in ["other", "h"] {
             var machine = try Self.machine("http://me:secret@h/")
@@ -194,7 +198,7 @@ import Testing
         #expect(Self.question(&refused, refused.challenged(by: try Self.offers(.httpBasic))) != nil)
     }
 
-    // CRD-1, CRD-4
+    // Proves: CRD-1, CRD-4.
     @Test func `what convinced is kept by its persistence, and what did not is not`() throws {
         for (persistence, status, isKept) in [
             (Credential.Persistence.permanent, 200, true), (.forSession, 404, true), (.none, 200, false),
@@ -217,7 +221,7 @@ import Testing
         #expect(Self.retried(machine.challenged(by: try Self.offers(.httpBasic)))?.credential == Self.wrong)
     }
 
-    // AUT-30
+    // Proves: AUT-30.
     @Test func `proxy and server are answered side by side`() throws {
         var machine = try Self.machine()
         let proxy = try Self.offer(Self.space(.httpBasic, isProxy: true))
@@ -230,7 +234,8 @@ import Testing
         #expect(machine.convinced(status: 401).map(\.credential) == [Self.right])
     }
 
-    // AUT-23: auth-int alone, and a body that can be read only once.
+    // `auth-int` alone, and a body that can be read only once.
+    // Proves: AUT-23.
     @Test func `a scheme that cannot even begin is passed over without a failure`() throws {
         var machine = try Self.machine()
         _ = Self.question(&machine, machine.challenged(by: try Self.offers(.httpDigest, .httpBasic)))
@@ -239,7 +244,7 @@ import Testing
         #expect(question?.space == Self.space(.httpBasic) && question?.previousFailureCount == 0)
     }
 
-    // AUT-4, AUT-25
+    // Proves: AUT-4, AUT-25.
     @Test func `a Kerberos password that gets no ticket has failed, and the same one again rejects the space`() throws {
         var machine = try Self.machine()
         _ = Self.question(&machine, machine.challenged(by: try Self.offers(.negotiate, .httpBasic)))
@@ -251,7 +256,7 @@ import Testing
         #expect(Self.question(&machine, machine.couldNotBegin(second))?.space == Self.space(.httpBasic))
     }
 
-    // AUT-13
+    // Proves: AUT-13.
     @Test func `without a ticket the delegate is asked after all`() throws {
         var machine = try Self.machine()
         _ = machine.challenged(by: try Self.offers(.negotiate))
@@ -260,7 +265,7 @@ import Testing
         #expect(question?.space == Self.space(.negotiate) && question?.previousFailureCount == 0)
     }
 
-    // AUT-19
+    // Proves: AUT-19.
     @Test func `one attempt and then cancel can be said`() throws {
         var machine = try Self.machine()
         func rule(_ question: Machine.Question) -> Challenge.Disposition {

@@ -19,7 +19,7 @@ import Testing
         return (String(decoding: body, as: UTF8.self), response.status.code)
     }
 
-    // AUT-1, AUT-14, AUT-22, AUT-23
+    // Proves: AUT-1, AUT-14, AUT-22, AUT-23, AUT-8.
     @Test(.enabled(if: hasApache), arguments: ["basic", "digest"])
     func `httpd lets in who knows the word, asks again who does not`(_ area: String) async throws {
         let server = try await LoopbackServer.apache()
@@ -33,7 +33,8 @@ import Testing
         #expect(refused.1 == 401)
     }
 
-    // AUT-22, AUT-23, CRD-4: three loads, one challenge, four requests.
+    // Three loads, one challenge, four requests.
+    // Proves: AUT-22, AUT-23, CRD-4.
     @Test(.enabled(if: hasApache), arguments: ["basic", "digest"])
     func `httpd is sent what it let in before without being asked`(_ area: String) async throws {
         let server = try await LoopbackServer.apache()
@@ -45,7 +46,8 @@ import Testing
         #expect(lines == ["GET /\(area)/page 401 -"] + (0..<3).map { _ in "GET /\(area)/page 200 \(Cave.user)" })
     }
 
-    // AUT-7, URL-10: also in nothing that the server writes down.
+    // Also in nothing that the server writes down.
+    // Proves: AUT-7, URL-10.
     @Test(.enabled(if: hasApache), arguments: ["basic", "digest"])
     func `httpd accepts the user name and password of the URL`(_ area: String) async throws {
         let server = try await LoopbackServer.apache()
@@ -54,7 +56,7 @@ import Testing
         #expect(try await server.accessLog(2).allSatisfy { !$0.contains("sesame") })
     }
 
-    // AUT-19, CRD-9
+    // Proves: AUT-19, CRD-9.
     @Test(.enabled(if: hasApache))
     func `httpd sees exactly one attempt where the rule is one`() async throws {
         let server = try await LoopbackServer.apache()
@@ -63,7 +65,8 @@ import Testing
         #expect(try await server.accessLog(2).count == 2)
     }
 
-    // UPL-7, AUT-14: the file arrives whole with the second request.
+    // The file arrives whole with the second request.
+    // Proves: UPL-7, AUT-14.
     @Test(.enabled(if: hasApache), arguments: ["basic", "digest"], [1, 65_537, 3_000_000])
     func `an upload that httpd refuses at first arrives whole`(_ area: String, _ count: Int) async throws {
         let server = try await LoopbackServer.apache()
@@ -81,7 +84,8 @@ import Testing
         }
     }
 
-    // UPL-6: the delegate gives a stream for the request and another for its repetition.
+    // The delegate gives a stream for the request and another for its repetition.
+    // Proves: UPL-6, LIF-8.
     @Test(.enabled(if: hasApache), arguments: ["basic", "digest"], [1, 200_000])
     func `a streamed upload is asked for again after the challenge`(_ area: String, _ count: Int) async throws {
         let server = try await LoopbackServer.apache()
@@ -102,7 +106,7 @@ import Testing
         #expect(log.events.count { $0 == "stream" } == 2)
     }
 
-    // AUT-6, AUT-22
+    // Proves: AUT-6, AUT-22.
     @Test(.enabled(if: LoopbackServer.installed("nginx") != nil))
     func `nginx lets in who knows the word, and its silent 401 asks nobody`() async throws {
         let server = try await LoopbackServer.nginxCave()
@@ -114,7 +118,7 @@ import Testing
         #expect(silent.challenges.isEmpty)
     }
 
-    // AUT-22, CON-4
+    // Proves: AUT-22, CON-4.
     @Test(.enabled(if: hasPython))
     func `httpbin lets Basic in, and hides a place without asking`() async throws {
         let server = try await LoopbackServer.httpbin()
@@ -126,7 +130,7 @@ import Testing
         #expect(hidden.challenges.isEmpty)
     }
 
-    // AUT-23, FN-10, FN-15
+    // Proves: AUT-23, FN-10, FN-15.
     @Test(.enabled(if: hasPython), arguments: ["auth", "auth-int"], ["MD5", "SHA-256", "SHA-512"])
     func `httpbin accepts Digest`(_ protection: String, _ algorithm: String) async throws {
         let server = try await LoopbackServer.httpbin()
@@ -136,7 +140,7 @@ import Testing
         #expect(log.challenges.map(\.protectionSpace.method) == [.httpDigest, .httpDigest])
     }
 
-    // AUT-4
+    // Proves: AUT-4.
     @Test(.enabled(if: hasApache))
     func `failures are counted through all of a task`() async throws {
         let server = try await LoopbackServer.apache()

@@ -53,7 +53,8 @@ import Testing
         }
     }
 
-    // AUT-14, AUT-21, AUT-22, FN-47, LIF-3: one response is told, after the challenge.
+    // One response is told, after the challenge.
+    // Proves: AUT-14, AUT-21, AUT-22, FN-47, LIF-3.
     @Test func `a challenge is answered, and only the final response is told`() async throws {
         let origin = try Self.basicOrigin()
         let log = ChallengeLog(using: Self.credential())
@@ -72,7 +73,7 @@ import Testing
         #expect(task.redirects.isEmpty)
     }
 
-    // AUT-2, AUT-3
+    // Proves: AUT-2, AUT-3.
     @Test func `a challenge tells its space, what was tried and the answer that asks`() async throws {
         let origin = try Self.basicOrigin()
         let wrong = Credential(user: "aladdin", password: "wrong")
@@ -87,7 +88,8 @@ import Testing
         #expect(log.challenges.map(\.offeredSpaces) == [[space], [space]])
     }
 
-    // AUT-20, CON-4, FN-6, FN-8: with nobody to ask, the 401 is the result, with its body.
+    // With nobody to ask, the 401 is the result, with its body.
+    // Proves: AUT-20, CON-4, FN-6, FN-8.
     @Test(arguments: [
         "Basic realm=\"a\"", "Digest realm=\"a\", nonce=\"n\", Basic realm=\"a\"", "Negotiate", "NTLM", "Bearer",
         "Unknown x=y",
@@ -99,7 +101,7 @@ import Testing
         #expect(Self.heads(origin).count == 1)
     }
 
-    // AUT-6
+    // Proves: AUT-6.
     @Test func `a 401 without its field asks for nothing`() async throws {
         let origin = try Self.origin { _ in Self.refusal("Proxy-Authenticate: Basic realm=\"a\"\r\n") }
         let log = ChallengeLog(using: Self.credential())
@@ -108,7 +110,7 @@ import Testing
         #expect(log.challenges.isEmpty)
     }
 
-    // AUT-15, AUT-18
+    // Proves: AUT-15, AUT-18.
     @Test func `continuing without a credential and default handling give the refusal once`() async throws {
         for answer in [Challenge.Disposition.continueWithoutCredential, .performDefaultHandling] {
             let origin = try Self.basicOrigin()
@@ -120,7 +122,7 @@ import Testing
         }
     }
 
-    // AUT-17, AUT-19
+    // Proves: AUT-17, AUT-19.
     @Test func `a cancelled challenge ends the load, and nothing more is sent`() async throws {
         let origin = try Self.basicOrigin()
         let log = ChallengeLog(using: Credential(user: "aladdin", password: "wrong"))
@@ -129,7 +131,7 @@ import Testing
         #expect(Self.heads(origin).count == 2)
     }
 
-    // AUT-16, AUT-26, FN-31
+    // Proves: AUT-16, AUT-26, FN-31.
     @Test func `rejected spaces give way, down to Basic`() async throws {
         let offers =
             "WWW-Authenticate: Basic realm=\"cave\", Digest realm=\"d\", nonce=\"n\"\r\nWWW-Authenticate: Negotiate\r\n"
@@ -143,7 +145,8 @@ import Testing
         #expect(log.events.prefix(3) == ["task negotiate", "task httpDigest", "task httpBasic"])
     }
 
-    // AUT-12: stored credentials are used all the same.
+    // Stored credentials are used all the same.
+    // Proves: AUT-12.
     @Test func `a space that the delegate does not want is not asked about`() async throws {
         let offers = "WWW-Authenticate: Basic realm=\"cave\", Digest realm=\"d\", nonce=\"n\"\r\n"
         let origin = try Self.origin { $0.contains(Self.basic) ? Self.ok : Self.refusal(offers) }
@@ -163,7 +166,7 @@ import Testing
         #expect(response.status.code == 200 && none.challenges.isEmpty)
     }
 
-    // AUT-8, AUT-9, AUT-10, AUT-11, SES-7
+    // Proves: AUT-8, AUT-9, AUT-10, SES-7, FN-48.
     @Test(arguments: ["NTLM", "Negotiate", "Basic realm=\"r\""], ["", "session", "task", "session task"])
     func `session level goes first where the method is of that level`(
         _ offer: String, _ methods: String
@@ -179,7 +182,8 @@ import Testing
         #expect(asked == (isSessionLevel && hasSession ? ["session"] : hasTask ? ["task"] : []))
     }
 
-    // AUT-9, BEY-8: the task's delegate goes before the session's for the session's tasks.
+    // The task's delegate goes before the session's for the session's tasks.
+    // Proves: AUT-9, BEY-8.
     @Test func `the task's own delegate is asked before the session's`() async throws {
         let origin = try Self.basicOrigin()
         let (ofSession, ofTask) = (ChallengeLog(using: Self.credential()), ChallengeLog(using: Self.credential()))
@@ -191,7 +195,8 @@ import Testing
         #expect(ofSession.challenges.count == 1)
     }
 
-    // AUT-7, URL-10, SEC-32, FN-7
+    // SEC-32
+    // Proves: AUT-7, URL-10, FN-7.
     @Test func `user name and password of the URL are used, and never sent in it`() async throws {
         let origin = try Self.basicOrigin()
         let url = "http://aladdin:open%20sesame@127.0.0.1:\(origin.port)/x"
@@ -204,7 +209,7 @@ import Testing
         #expect(heads.count == 2 && heads.allSatisfy { $0.hasPrefix("GET /x HTTP/1.1\r\n") && !$0.contains("@") })
     }
 
-    // RED-11, LIF-4, URL-10
+    // Proves: RED-11, LIF-4, URL-10.
     @Test func `the URL's credential follows a redirect within its server and to no other`() async throws {
         let other = try Self.basicOrigin()
         let origin = try Self.origin { head in
@@ -220,7 +225,8 @@ import Testing
         #expect(!other.received().contains("Authorization"))
     }
 
-    // LIF-4: after the redirect, the new server may ask.
+    // After the redirect, the new server may ask.
+    // Proves: LIF-4.
     @Test func `each hop may ask for its own credential`() async throws {
         let target = try Self.basicOrigin()
         let origin = try Self.origin { head in
@@ -234,7 +240,7 @@ import Testing
         #expect(log.challenges.map(\.protectionSpace.port) == [origin.port, target.port])
     }
 
-    // AUT-7, CRD-3, FN-7, FN-20
+    // Proves: AUT-7, CRD-3, FN-7, FN-20, CRD-6.
     @Test func `a stored credential is used and nobody is asked`() async throws {
         let origin = try Self.basicOrigin()
         let store = MemoryCredentialStorage()
@@ -248,7 +254,8 @@ import Testing
         #expect(log.challenges.isEmpty)
     }
 
-    // CRD-4, AUT-22: the second load of the directory needs neither question nor challenge.
+    // The second load of the directory needs neither question nor challenge.
+    // Proves: CRD-4, AUT-22.
     @Test func `what convinced is kept, and sent unasked at and below its directory`() async throws {
         let origin = try Self.basicOrigin()
         let log = ChallengeLog(using: Self.credential(.forSession))
@@ -263,7 +270,7 @@ import Testing
                 == [[false, false], [false, true], [true, false], [true, true], [true, true]])
     }
 
-    // CRD-2
+    // Proves: CRD-2.
     @Test func `a credential for one request is asked for again`() async throws {
         let origin = try Self.basicOrigin()
         let log = ChallengeLog(using: Self.credential(.none))
@@ -272,7 +279,8 @@ import Testing
         #expect(log.challenges.count == 2)
     }
 
-    // CRD-4, CRD-9, AUT-5: one automatic attempt, counted and proposed; the wrong one is not stored anew.
+    // One automatic attempt, counted and proposed; the wrong one is not stored anew.
+    // Proves: CRD-4, CRD-9, AUT-5.
     @Test func `a stored credential that fails is tried once and replaced by what convinces`() async throws {
         let origin = try Self.basicOrigin()
         let store = MemoryCredentialStorage()
@@ -288,7 +296,7 @@ import Testing
         #expect(Self.heads(origin).count == 3)
     }
 
-    // CRD-3
+    // Proves: CRD-3, CRD-5, BEY-21.
     @Test func `a store learns which task it answers`() async throws {
         let origin = try Self.basicOrigin()
         let store = NamedTaskStorage(name: "mine")
@@ -324,7 +332,8 @@ import Testing
         #expect(users.count == 3 && users.allSatisfy { $0.count <= 1 })
     }
 
-    // AUT-22: RFC 7617 §2.1
+    // RFC 7617 §2.1
+    // Proves: AUT-22.
     @Test func `a user name beyond ASCII is sent as UTF-8`() async throws {
         let origin = try Self.origin { head in
             head.contains("Authorization: Basic dGVzdDoxMjPCow==\r\n")
@@ -381,7 +390,7 @@ import Testing
         #expect(answers[0] == answers[1] && answers[1] != answers[2] && answers[2] == answers[3])
     }
 
-    // AUT-32, TSK-8
+    // Proves: AUT-32, TSK-8.
     @Test func `a load that waits for an answer can be cancelled`() async throws {
         let origin = try Self.basicOrigin()
         let task = Mutex<SessionTask?>(nil)
@@ -396,7 +405,7 @@ import Testing
         task.withLock { $0 = nil }
     }
 
-    // DLG-7
+    // Proves: DLG-7, URL-10.
     @Test func `errors and descriptions say nothing of the credential`() async throws {
         let origin = try Self.basicOrigin()
         let url = "http://aladdin:secret-word@127.0.0.1:\(origin.port)/x"

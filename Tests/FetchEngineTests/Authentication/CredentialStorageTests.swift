@@ -9,7 +9,7 @@ import Testing
         Credential(user: user, password: password, persistence: .forSession)
     }
 
-    // CRD-3
+    // Proves: CRD-3.
     @Test func `a space has credentials by user, and one default`() async {
         let store: any CredentialStorage = MemoryCredentialStorage()
         await store.set(Self.credential("a"), for: Self.space)
@@ -25,7 +25,7 @@ import Testing
         #expect(await store.allCredentials().isEmpty)
     }
 
-    // AUT-2, FN-20
+    // Proves: AUT-2, FN-20.
     @Test func `spaces are found by their value, and differ in each of their parts`() async {
         let store = MemoryCredentialStorage()
         store.set(Self.credential("a"), for: Self.space)
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    // CRD-2
+    // Proves: CRD-2.
     @Test func `a credential for one request is not kept`() async {
         let store = MemoryCredentialStorage()
         store.set(Credential(user: "u", password: "p", persistence: .none), for: Self.space)
@@ -49,7 +49,7 @@ import Testing
         #expect(store.allCredentials().isEmpty)
     }
 
-    // CRD-8
+    // Proves: CRD-8.
     @Test func `each change is told once to each reader`() async {
         var other = Self.space
         other.realm = "other"
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    // CRD-1, DLG-7
+    // Proves: CRD-1, DLG-7.
     @Test func `a credential does not print`() {
         for credential in [Self.credential("name", "secret"), Credential(bearerToken: "secret")] {
             var dumped = ""

@@ -50,7 +50,7 @@ struct DigestVector: Decodable, CustomTestStringConvertible {
 
     private static let target = DigestSession.Target(method: "GET", uri: "/")
 
-    // AUT-23
+    // Proves: AUT-23.
     @Test(arguments: try DigestVector.all())
     func `the answer is that of the standard`(vector: DigestVector) throws {
         var session = try vector.session()
@@ -62,7 +62,7 @@ struct DigestVector: Decodable, CustomTestStringConvertible {
         #expect(Self.text(answer).contains(", nc=00000001") == (vector.qop != nil))
     }
 
-    // AUT-23
+    // Proves: AUT-23.
     @Test func `the whole field is as RFC 7616 prints it`() throws {
         let vector = try #require(try DigestVector.all().first { $0.name == "rfc7616-md5" })
         var session = try vector.session(", opaque=\"FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS\"")
@@ -78,7 +78,7 @@ struct DigestVector: Decodable, CustomTestStringConvertible {
                 """)
     }
 
-    // AUT-23
+    // Proves: AUT-23.
     @Test func `a user name is hashed, encoded or quoted`() throws {
         let vector = try #require(try DigestVector.all().first { $0.userhash != nil })
         var hashed = try vector.session(", userhash=true, charset=UTF-8")
@@ -97,7 +97,7 @@ struct DigestVector: Decodable, CustomTestStringConvertible {
                 .hasPrefix("Digest username=\"J\\\"ä\\\\\", "))
     }
 
-    // AUT-23
+    // Proves: AUT-23.
     @Test func `the count grows with each answer and starts again with a new nonce`() throws {
         var session = try Self.session("realm=\"r\", nonce=\"n\", qop=auth, algorithm=SHA-256-sess")
         let answers = (1...16).map { number in
@@ -118,7 +118,7 @@ struct DigestVector: Decodable, CustomTestStringConvertible {
         #expect(!answer.contains("nc=") && !answer.contains("qop") && !answer.contains("algorithm"))
     }
 
-    // AUT-23
+    // Proves: AUT-23.
     @Test func `auth is preferred to auth-int, which needs the hash of the content`() throws {
         #expect(try Self.session("realm=\"r\", nonce=\"n\", qop=\"auth-int, auth\"").challenge.protection == .auth)
         var session = try Self.session("realm=\"r\", nonce=\"n\", qop=\"auth-int\"")

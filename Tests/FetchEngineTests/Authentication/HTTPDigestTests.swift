@@ -82,7 +82,8 @@ import Testing
 
     private static let credential = Credential(user: "u", password: "p", persistence: .forSession)
 
-    // AUT-23: the count goes on over loads, and a stale nonce asks nobody.
+    // The count goes on over loads, and a stale nonce asks nobody.
+    // Proves: AUT-23.
     @Test func `one nonce serves many loads, and a stale one is replaced without a question`() async throws {
         let server = Origin(uses: 3)
         let origin = try server.listen()
@@ -102,7 +103,8 @@ import Testing
         #expect(Set(server.fields.map { $0["cnonce"] ?? "" }).count == 9)
     }
 
-    // AUT-23: RFC 7616 §3.5.
+    // RFC 7616 §3.5.
+    // Proves: AUT-23.
     @Test func `the nonce that the server names for the next request is used`() async throws {
         let server = Origin(nextNonce: "next")
         let origin = try server.listen()
@@ -112,7 +114,8 @@ import Testing
         #expect(server.fields.map { $0["nc"] ?? "" } == ["00000001", "00000001", "00000001"])
     }
 
-    // AUT-23: the content is part of the answer.
+    // The content is part of the answer.
+    // Proves: AUT-23.
     @Test(arguments: ["MD5", "SHA-256", "SHA-512-256"])
     func `auth-int covers the body, from memory, a file or several parts`(_ algorithm: String) async throws {
         let offer = "Digest realm=\"r\", nonce=\"n1\", qop=\"auth-int\", algorithm=\(algorithm)"
@@ -130,7 +133,8 @@ import Testing
         }
     }
 
-    // AUT-23: a stream can be read only once, so its hash cannot be sent before it.
+    // A stream can be read only once, so its hash cannot be sent before it.
+    // Proves: AUT-23.
     @Test func `auth-int and a stream do not go together, and the next scheme is asked for`() async throws {
         let server = Origin(
             more: "Digest realm=\"r\", nonce=\"n1\", qop=\"auth-int\", Basic realm=\"b\"")
@@ -152,7 +156,8 @@ import Testing
         #expect(log.challenges.map(\.previousFailureCount) == [0, 0])
     }
 
-    // AUT-23, SEC-20: Digest state of one server is nothing to another.
+    // SEC-20: Digest state of one server is nothing to another.
+    // Proves: AUT-23.
     @Test func `another server is told nothing`() async throws {
         let (first, second) = (Origin(), Origin())
         let (origin, other) = (try first.listen(), try second.listen())

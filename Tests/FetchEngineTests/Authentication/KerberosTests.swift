@@ -29,7 +29,7 @@ struct KerberosTests {
         try await body(realm, try await LoopbackServer.apache(realm: realm))
     }
 
-    // AUT-1, AUT-9, AUT-25, FN-15
+    // Proves: AUT-1, AUT-9, AUT-25, FN-15.
     @Test func `a password gets the ticket, and the session's delegate is asked for it`() async throws {
         try await Self.inCave { (_: KerberosRealm, server: LoopbackServer) async throws in
             let log = ChallengeLog(session: { _ in .useCredential(Self.aladdin) })
@@ -39,7 +39,7 @@ struct KerberosTests {
         }
     }
 
-    // AUT-4, AUT-25
+    // Proves: AUT-4, AUT-25.
     @Test func `a wrong password is counted, and nothing is sent with it`() async throws {
         try await Self.inCave { (_: KerberosRealm, server: LoopbackServer) async throws in
             let log = ChallengeLog(task: { challenge in
@@ -53,7 +53,7 @@ struct KerberosTests {
         }
     }
 
-    // AUT-13
+    // Proves: AUT-13.
     @Test func `with a valid ticket nobody is asked`() async throws {
         try await Self.inCave(asJafar: true) { (_: KerberosRealm, server: LoopbackServer) async throws in
             let log = ChallengeLog(session: { _ in .continueWithoutCredential })
@@ -65,7 +65,8 @@ struct KerberosTests {
         }
     }
 
-    // AUT-13: the tickets of the process are used for those alone who say so, and a missing one is no failure.
+    // The tickets of the process are used for those alone who say so, and a missing one is no failure.
+    // Proves: AUT-13.
     @Test func `without permission or without a ticket the delegate is asked`() async throws {
         try await Self.inCave(asJafar: true) { (realm: KerberosRealm, server: LoopbackServer) async throws in
             let log = ChallengeLog(session: { _ in .continueWithoutCredential })
@@ -80,7 +81,7 @@ struct KerberosTests {
         }
     }
 
-    // AUT-13
+    // Proves: AUT-13.
     @Test func `two principals in parallel do not mix`() async throws {
         try await Self.inCave { (realm: KerberosRealm, server: LoopbackServer) async throws in
             try server.directory.write(Cave.treasure, to: "www/kerberos/page")
@@ -114,7 +115,7 @@ struct KerberosTests {
         }
     }
 
-    // AUT-13, AUT-25
+    // Proves: AUT-13, AUT-25.
     @Test func `keys in memory are as good as those in a file`() async throws {
         try await Self.inCave { (realm: KerberosRealm, server: LoopbackServer) async throws in
             let keys = Array(try Data(contentsOf: URL(filePath: realm.keytabOfJafar)))
@@ -130,7 +131,8 @@ struct KerberosTests {
         }
     }
 
-    // AUT-24, UPL-7, RED-11: the body arrives whole, and the ticket goes to its service alone.
+    // The body arrives whole, and the ticket goes to its service alone.
+    // Proves: AUT-24, UPL-7, RED-11.
     @Test func `an upload arrives whole`() async throws {
         try await Self.inCave { (_: KerberosRealm, server: LoopbackServer) async throws in
             let log = ChallengeLog(task: { _ in .useCredential(Self.aladdin) })
@@ -144,7 +146,8 @@ struct KerberosTests {
         }
     }
 
-    // AUT-25: a service that has no key gets no ticket; another service name is asked for.
+    // A service that has no key gets no ticket; another service name is asked for.
+    // Proves: AUT-25.
     @Test func `the service name can be another`() async throws {
         try await Self.inCave { (_: KerberosRealm, server: LoopbackServer) async throws in
             let log = ChallengeLog(task: { challenge in
@@ -155,7 +158,8 @@ struct KerberosTests {
         }
     }
 
-    // AUT-25: RFC 4559 §5.
+    // RFC 4559 §5.
+    // Proves: AUT-25.
     @Test func `a server that cannot prove itself is not believed`() async throws {
         try await Self.inCave { (_: KerberosRealm, _: LoopbackServer) async throws in
             let impostor = try WireOrigin { connection in

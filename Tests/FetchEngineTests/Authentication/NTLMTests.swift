@@ -13,7 +13,8 @@ struct NTLMTests {
         server.directory.text(of: "log").split(separator: "\n").map(String.init)
     }
 
-    // AUT-1, AUT-9, AUT-21, AUT-24, FN-15: who is asked, and what the server sees of it.
+    // Who is asked, and what the server sees of it.
+    // Proves: AUT-1, AUT-9, AUT-21, AUT-24, FN-15.
     @Test func `the handshake is played on one connection, and one response is told`() async throws {
         let server = try await LoopbackServer.ntlm()
         let log = ChallengeLog(session: { _ in .useCredential(Self.aladdin) })
@@ -25,7 +26,8 @@ struct NTLMTests {
         #expect(Self.lines(server) == ["1 0 401", "2 0 401", "2 0 200"])
     }
 
-    // AUT-24, UPL-6, UPL-7: of three requests, the last alone has the body.
+    // Of three requests, the last alone has the body.
+    // Proves: AUT-24, UPL-6, UPL-7.
     @Test(arguments: [1, 65_537, 1_000_000])
     func `a body is not sent before the handshake ends`(_ count: Int) async throws {
         let server = try await LoopbackServer.ntlm()
@@ -41,7 +43,7 @@ struct NTLMTests {
         }
     }
 
-    // AUT-24, UPL-6
+    // Proves: AUT-24, UPL-6.
     @Test func `a stream is asked for again, and sent with the last request`() async throws {
         let server = try await LoopbackServer.ntlm()
         let log = ChallengeLog(
@@ -59,7 +61,7 @@ struct NTLMTests {
         #expect(log.events.count { $0 == "stream" } == 2)
     }
 
-    // AUT-4, AUT-5, AUT-24
+    // Proves: AUT-4, AUT-5, AUT-24.
     @Test func `a wrong password is counted and proposed`() async throws {
         let server = try await LoopbackServer.ntlm()
         let wrong = Credential(user: "CAVE\\aladdin", password: "wrong")
@@ -72,7 +74,8 @@ struct NTLMTests {
         #expect(log.challenges.map(\.proposedCredential) == [nil, wrong])
     }
 
-    // AUT-24, SEC-21
+    // SEC-21
+    // Proves: AUT-24.
     @Test func `a connection serves one task, whoever comes next`() async throws {
         let server = try await LoopbackServer.ntlm()
         let session = Session()
@@ -104,7 +107,7 @@ struct NTLMTests {
         return try await Session(delegate: log).data(for: request).1.status.code
     }
 
-    // AUT-24
+    // Proves: AUT-24.
     @Test func `the first message goes alone, and the body with the third`() async throws {
         let origin = try WireOrigin { connection in
             while let head = try connection.receiveHead() {

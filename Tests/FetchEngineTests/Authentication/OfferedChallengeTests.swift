@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    // AUT-26, FN-10
+    // Proves: AUT-26, FN-10.
     @Test(arguments: [
         ("Basic realm=\"a\"", ["basic realm=<a>"]),
         ("BASIC Realm=\"a, b\\\" c\"", ["basic realm=<a, b\" c>"]),
@@ -46,14 +46,15 @@ import Testing
         #expect(Self.read(line) == expected)
     }
 
-    // AUT-26
+    // Proves: AUT-26.
     @Test func `the challenges of several lines come in order, and one may go on in the next line`() {
         #expect(Self.read("Negotiate", "Basic realm=\"a\"") == ["negotiate", "basic realm=<a>"])
         #expect(Self.read("Digest realm=\"a\"", "nonce=\"b\"") == ["digest realm=<a> nonce=<b>"])
         #expect(Self.read("Basic realm=\"a", "Digest realm=\"b\"") == ["basic realm=<a>", "digest realm=<b>"])
     }
 
-    // AUT-26, SEC-28
+    // SEC-28
+    // Proves: AUT-26.
     @Test func `no bytes trap or take long`() {
         let alphabet = Array("\"\\=, \tBasic%\u{80}realm0/+~".utf8)
         var random = SystemRandomNumberGenerator()
@@ -78,7 +79,7 @@ import Testing
             proxy: .init(host: "proxy.example", port: 3128, scheme: "http", isProxy: true))
     }
 
-    // AUT-26, FN-8, FN-48
+    // Proves: AUT-26, FN-8.
     @Test func `known schemes are offered, strongest first, and unknown ones passed over`() throws {
         let offers = try Self.offers([
             "Basic realm=\"b\", Hoba x=1", "Bearer realm=\"t\", NTLM", "Digest realm=\"d\", nonce=\"1\"",
@@ -89,7 +90,7 @@ import Testing
         #expect(offers.map(\.space.realm) == [nil, "e", "d", nil, "t", "b"])
     }
 
-    // AUT-23
+    // Proves: AUT-23.
     @Test func `of several algorithms for one realm the strongest that is known is taken`() throws {
         let offers = try Self.offers([
             "Digest realm=\"r\", nonce=\"1\", algorithm=MD5, Digest realm=\"r\", nonce=\"2\", algorithm=SHA-9",
@@ -109,7 +110,7 @@ import Testing
         #expect(parser.challenges.compactMap(DigestChallenge.init) == [])
     }
 
-    // AUT-2, AUT-6, AUT-30
+    // Proves: AUT-2, AUT-6, AUT-30.
     @Test func `a 401 speaks for the server, a 407 for the proxy, and others for nobody`() throws {
         let server = try Self.offers(["Basic realm=\"b\""])
         #expect(

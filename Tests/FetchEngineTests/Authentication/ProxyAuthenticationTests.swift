@@ -26,7 +26,8 @@ struct ProxyAuthenticationTests {
         scheme == "basic" ? .httpBasic : scheme == "digest" ? .httpDigest : .ntlm
     }
 
-    // AUT-30, FN-18: it asks for itself, and its credential stays with it.
+    // It asks for itself, and its credential stays with it.
+    // Proves: AUT-30, FN-18.
     @Test(arguments: ["basic", "digest", "ntlm"])
     func `squid lets requests through when it is answered`(_ scheme: String) async throws {
         let (squid, origin) = (try await Self.squid(scheme), try WireOrigin(playing: Self.ok))
@@ -45,7 +46,7 @@ struct ProxyAuthenticationTests {
         for index in origin.connections.indices { #expect(!origin.received(on: index).contains("uthorization")) }
     }
 
-    // AUT-30, AUT-5
+    // Proves: AUT-30, AUT-5.
     @Test(arguments: ["basic", "digest"])
     func `a wrong credential is counted and proposed`(_ scheme: String) async throws {
         let (squid, origin) = (try await Self.squid(scheme), try WireOrigin(playing: Self.ok))
@@ -57,7 +58,8 @@ struct ProxyAuthenticationTests {
         #expect(log.challenges.last?.proposedCredential == wrong)
     }
 
-    // AUT-30, AUT-7: the proxy's own credential goes before the delegate; without one the 407 is the result.
+    // The proxy's own credential goes before the delegate; without one the 407 is the result.
+    // Proves: AUT-30, AUT-7.
     @Test func `the credential of the proxy's settings is used, and without any the refusal is the result`()
         async throws
     {
@@ -70,7 +72,8 @@ struct ProxyAuthenticationTests {
         #expect(origin.connections.count == 1)
     }
 
-    // AUT-30: CONNECT is refused before anything reaches the server, and then let through.
+    // CONNECT is refused before anything reaches the server, and then let through.
+    // Proves: AUT-30.
     @Test(arguments: ["basic", "digest", "ntlm"])
     func `a tunnel is opened when the proxy is answered`(_ scheme: String) async throws {
         let (squid, server) = (try await Self.squid(scheme), try TLSOrigin())
@@ -92,7 +95,8 @@ struct ProxyAuthenticationTests {
         await expect(.proxyAuthenticationRequired) { try await other.data(for: Request(url: try URLRecord(url))) }
     }
 
-    // AUT-30: two parties, two credentials, neither sees the other's.
+    // Two parties, two credentials, neither sees the other's.
+    // Proves: AUT-30.
     @Test func `proxy and server each get what is meant for them`() async throws {
         let squid = try await Self.squid("basic")
         let origin = try WireOrigin { connection in

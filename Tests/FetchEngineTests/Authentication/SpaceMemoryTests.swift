@@ -16,7 +16,7 @@ import Testing
             ).first)
     }
 
-    // AUT-22
+    // Proves: AUT-22.
     @Test func `with Basic the paths at or below the directory belong to the space`() throws {
         var memory = SpaceMemory()
         memory.convinced(Self.space(.httpBasic), at: try URLRecord("http://h/a/b?q"))
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    // AUT-23
+    // Proves: AUT-23.
     @Test func `with Digest it is what the server names, on this server alone`() throws {
         for (domain, inside, outside) in [
             ("", "/x", nil), ("domain=\"/a /b/\"", "/b/c", "/c"), ("domain=\"http://h/a\"", "/a/b", "/b"),
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    // AUT-23
+    // Proves: AUT-23.
     @Test func `answers count up, and a new nonce is used at once`() throws {
         var memory = SpaceMemory()
         let url = try URLRecord("http://h/")

@@ -3,7 +3,7 @@ import Testing
 @testable import FetchEngine
 
 @Suite struct CacheControlTests {
-    // CCH-8
+    // Proves: CCH-8.
     @Test func `directives are read in order, with arguments plain and quoted`() {
         let control = CacheControl([" Max-Age=60 , private=\"Set-Cookie, X\",no-store", "x=\"a\\\"b,c\" ;q, y="])
         #expect(
@@ -14,7 +14,8 @@ import Testing
             ])
     }
 
-    // CCH-8: RFC 9111 §1.2.2, §4.2.1.
+    // RFC 9111 §1.2.2, §4.2.1.
+    // Proves: CCH-8.
     @Test(arguments: [
         ("max-age=60", 60), ("max-age=\"60\"", 60), ("max-age=0", 0), ("max-age=007", 7),
         ("max-age=2147483648", 2_147_483_648), ("max-age=99999999999999999999", 2_147_483_648),

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    // CCH-21
+    // Proves: CCH-21.
     @Test(.enabled(if: location == nil), .timeLimit(.minutes(2)))
     func `kill -9 at any moment leaves whole bodies only`() async throws {
         let directory = try TemporaryDirectory()

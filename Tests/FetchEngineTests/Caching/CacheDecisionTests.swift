@@ -33,7 +33,7 @@ import Testing
         func task(_ task: SessionTask, didCompleteWith error: LoadError?) async { note("end") }
     }
 
-    // CCH-11, CCH-15, LIF-11
+    // Proves: CCH-11, CCH-15, LIF-11.
     @Test func `the question comes after the data and before the end`() async throws {
         let origin = try CachingOrigin("Cache-Control: max-age=60")
         let session = Session.caching()
@@ -47,7 +47,7 @@ import Testing
         #expect(again.log.withLock { $0 } == ["response", "data", "metrics", "end"])
     }
 
-    // CCH-11
+    // Proves: CCH-11.
     @Test(arguments: ["Cache-Control: no-store", "Vary: *"])
     func `what may not be stored is not asked about`(_ line: String) async throws {
         let origin = try CachingOrigin(line)
@@ -59,7 +59,7 @@ import Testing
         #expect(!decider.log.withLock { $0 }.contains("cache"))
     }
 
-    // CCH-12, CCH-13, CCH-17, RSP-9
+    // Proves: CCH-12, CCH-13, CCH-17, RSP-9.
     @Test func `the answer may be stored, changed, kept in memory or refused`() async throws {
         let directory = try TemporaryDirectory()
         let origin = try CachingOrigin("Cache-Control: max-age=60", "X: 1")
@@ -107,7 +107,7 @@ import Testing
         #expect(try await session.text(try origin.request("/changed")).0 == "other")
     }
 
-    // CCH-14, DLD-8
+    // Proves: CCH-14, DLD-8.
     @Test func `downloads may be given from the cache and are never stored`() async throws {
         let origin = try CachingOrigin("Cache-Control: max-age=60")
         let cache = MemoryResponseCache()
@@ -124,7 +124,7 @@ import Testing
         #expect(origin.count == 2)
     }
 
-    // CCH-14, CCH-11
+    // Proves: CCH-14, CCH-11.
     @Test func `an upload's answer is asked about only if it could be stored`() async throws {
         let origin = try CachingOrigin("Cache-Control: max-age=60")
         let decider = Decider { $0 }
@@ -134,7 +134,7 @@ import Testing
         #expect(decider.log.withLock { $0 } == ["response", "data", "metrics", "end"])
     }
 
-    // CCH-15
+    // Proves: CCH-15.
     @Test func `cancelling does not wait for the answer`() async throws {
         let origin = try CachingOrigin("Cache-Control: max-age=60")
         let cache = MemoryResponseCache()

@@ -27,7 +27,7 @@ import Testing
         return (entry, "entries/\(name.prefix(2))/\(name)")
     }
 
-    // CCH-13, CCH-18
+    // Proves: CCH-13, CCH-18.
     @Test func `an entry is read as it was written`() throws {
         let entry = try Self.entry([1, 2, 3])
         let read = try #require(CacheEntry(bytes: entry.bytes[...]))
@@ -53,7 +53,8 @@ import Testing
         }
     }
 
-    // CCH-21: whatever byte a file ends at, and whatever byte of it is wrong.
+    // Whatever byte a file ends at, and whatever byte of it is wrong.
+    // Proves: CCH-21.
     @Test func `a file that is not whole is no entry, and goes`() async throws {
         let directory = try TemporaryDirectory()
         let (entry, name) = try await Self.file(pattern(100), in: directory)
@@ -77,7 +78,7 @@ import Testing
         #expect(await Self.found(entry, in: directory) == pattern(100))
     }
 
-    // CCH-21
+    // Proves: CCH-21.
     @Test func `a large body that was damaged on the disk is not given`() async throws {
         let directory = try TemporaryDirectory()
         let (entry, name) = try await Self.file(pattern(500_000), in: directory)

@@ -4,7 +4,7 @@ import Testing
 @testable import FetchEngine
 
 @Suite struct CacheKeyTests {
-    // CCH-9, FN-35, URL-11
+    // Proves: CCH-9, FN-35, URL-11.
     @Test func `method, scheme, host, port, path and query tell entries apart`() throws {
         let requests = [
             try Request.make(.get, "http://h.test/x?a=1"), try .make(.get, "http://h.test/x?a=2"),
@@ -16,7 +16,7 @@ import Testing
         #expect(Set(requests.map(CacheKey.init)).count == requests.count)
     }
 
-    // CCH-9
+    // Proves: CCH-9.
     @Test func `credentials, fragment, default port and dot segments do not`() throws {
         let plain = CacheKey(try Request.make(.get, "http://h.test/x?a=1"))
         for url in ["http://u:p@h.test/x?a=1", "HTTP://H.test:80/y/../x?a=1#f"] {
@@ -25,7 +25,8 @@ import Testing
         #expect(CacheKey(try Request.make(.head, "http://h.test/x?a=1")) == plain)
     }
 
-    // CCH-8: RFC 9111 §4.1.
+    // RFC 9111 §4.1.
+    // Proves: CCH-8.
     @Test func `the fields that Vary names decide, with white space and line breaks undone`() throws {
         func selection(_ vary: String, _ lines: String...) -> CacheSelection? {
             CacheSelection(of: HTTPFields(lines: ["Vary: \(vary)"]), for: HTTPFields(lines: lines))
@@ -43,7 +44,7 @@ import Testing
         #expect(selection(" , ")! == .any)
     }
 
-    // CCH-9
+    // Proves: CCH-9.
     @Test func `what a user with credentials got is for the same credentials`() throws {
         let mine = CacheSelection(of: HTTPFields(), for: HTTPFields(lines: ["Authorization: Basic x"]))!
         #expect(mine.matches(HTTPFields(lines: ["Authorization: Basic x"])))

@@ -22,7 +22,7 @@ import Testing
 
     private struct NotValidated: Error {}
 
-    // CCH-7, CCH-10, CCH-20
+    // Proves: CCH-7, CCH-10, CCH-20.
     @Test func `an answer that may be stored is, under the request's key`() throws {
         var machine = CacheMachine(try .make())
         _ = machine.found([], now: sendingTime)
@@ -38,7 +38,7 @@ import Testing
         #expect(machine.status.description == "FetchEngine;fwd=uri-miss;ttl=55;stored")
     }
 
-    // CCH-11
+    // Proves: CCH-11.
     @Test(arguments: ["Cache-Control: no-store", "Vary: *"])
     func `an answer that may not be stored is delivered`(_ line: String) throws {
         var machine = CacheMachine(try .make())
@@ -47,7 +47,7 @@ import Testing
         #expect(machine.status.description == "FetchEngine;fwd=uri-miss")
     }
 
-    // CCH-7
+    // Proves: CCH-7.
     @Test func `304 serves the stored answer with the new fields`() throws {
         var (machine, entry) = try Self.validating("ETag: \"a\"", "Cache-Control: max-age=60", "X: old")
         let reception = machine.received(
@@ -63,7 +63,8 @@ import Testing
         #expect(machine.status.description == "FetchEngine;fwd=stale;fwd-status=304;ttl=90;stored")
     }
 
-    // CCH-8: RFC 9111 §4.3.4, §5.2.2.5.
+    // RFC 9111 §4.3.4, §5.2.2.5.
+    // Proves: CCH-8.
     @Test func `304 with no-store serves the answer and forgets it`() throws {
         var (machine, entry) = try Self.validating("ETag: \"a\"")
         let reception = machine.received(try .make(304, "Cache-Control: no-store"), now: sendingTime + 100)
@@ -72,7 +73,7 @@ import Testing
         #expect(reception.removed?.id == entry.id)
     }
 
-    // CCH-7
+    // Proves: CCH-7.
     @Test func `304 about something else asks again without conditions, once`() throws {
         var (machine, _) = try Self.validating("ETag: \"a\"")
         let first = machine.received(try .make(304, "ETag: \"b\""), now: sendingTime + 100)
@@ -80,7 +81,7 @@ import Testing
         #expect(machine.received(try .make(304), now: sendingTime + 101).summary == "deliver")
     }
 
-    // CCH-7
+    // Proves: CCH-7.
     @Test func `a new answer replaces the stored one, or removes it when it may not be stored`() throws {
         var (machine, entry) = try Self.validating("ETag: \"a\"")
         #expect(machine.received(try .make(200, "ETag: \"b\""), now: sendingTime + 100).summary == "store")
@@ -90,7 +91,8 @@ import Testing
         #expect(reception.removed?.id == entry.id)
     }
 
-    // CCH-8: RFC 5861 §4; the answer is 100 seconds old and was fresh for 60.
+    // RFC 5861 §4; the answer is 100 seconds old and was fresh for 60.
+    // Proves: CCH-8.
     @Test(arguments: [
         ("stale-if-error=40", "", 500, "serve 200"), ("stale-if-error=40", "", 502, "serve 200"),
         ("stale-if-error=40", "", 503, "serve 200"), ("stale-if-error=40", "", 504, "serve 200"),
@@ -112,7 +114,8 @@ import Testing
         }
     }
 
-    // CCH-8: RFC 5861 §4.
+    // RFC 5861 §4.
+    // Proves: CCH-8.
     @Test func `a stale answer stands in for a lost connection, but not for a cancelled load`() throws {
         var (machine, _) = try Self.validating("ETag: \"a\"", "Cache-Control: max-age=60, stale-if-error=60")
         let lost = LoadError(.networkConnectionLost, "")
@@ -123,7 +126,8 @@ import Testing
         #expect(machine.failed(lost, now: sendingTime + 100) == nil)
     }
 
-    // CCH-8: RFC 9111 §4.4.
+    // RFC 9111 §4.4.
+    // Proves: CCH-8.
     @Test func `an unsafe request forgets its URL and those of its origin that the answer names`() throws {
         let url = "http://origin.test/a"
         func forgotten(_ method: HTTPRequest.Method, _ code: Int, _ lines: String...) throws -> [String] {
@@ -148,7 +152,8 @@ import Testing
         #expect(try forgotten(.post, 201, "Location: http://other.test/") == [url])
     }
 
-    // CCH-8: RFC 9111 §4.3.5.
+    // RFC 9111 §4.3.5.
+    // Proves: CCH-8.
     @Test func `the answer to HEAD refreshes what agrees with it and removes what does not`() throws {
         let stored = ["ETag: \"a\"", "Last-Modified: \(Dates.tenDaysAgo)", "Content-Length: 4"]
         func reception(_ lines: String...) throws -> CacheMachine.Reception {
@@ -167,7 +172,8 @@ import Testing
         }
     }
 
-    // CCH-10: range requests.
+    // Range requests.
+    // Proves: CCH-10.
     @Test func `a part is not stored, the whole that came instead is`() throws {
         var machine = CacheMachine(try .make(.get, "http://origin.test/", "Range: bytes=0-1"))
         #expect(machine.received(try .make(206, "Content-Range: bytes 0-1/4"), now: sendingTime).summary == "deliver")

@@ -18,7 +18,7 @@ import Testing
         return machine.found([entry], now: sendingTime + seconds).summary
     }
 
-    // CCH-1, CCH-7, URL-4
+    // Proves: CCH-1, CCH-7, URL-4.
     @Test func `nothing stored is fetched, fresh is served, stale is validated`() throws {
         var machine = CacheMachine(try .make())
         #expect(machine.looksUp)
@@ -29,7 +29,8 @@ import Testing
         #expect(try Self.answer([], after: 0) == "send|\(Self.validators)")
     }
 
-    // CCH-8: RFC 9111 §5.2.1, §5.2.2 and §5.4, RFC 8246; the answer a minute old, its lifetime two.
+    // RFC 9111 §5.2.1, §5.2.2 and §5.4, RFC 8246; the answer a minute old, its lifetime two.
+    // Proves: CCH-8.
     @Test(arguments: [
         ("", "", "serve 200"),
         ("no-cache", "", "send|If-None-Match: \"a\""),
@@ -51,7 +52,8 @@ import Testing
         #expect(answer == expected)
     }
 
-    // CCH-8: RFC 9111 §4.2.4, RFC 5861 §3; the answer 120 seconds old, its lifetime 60.
+    // RFC 9111 §4.2.4, RFC 5861 §3; the answer 120 seconds old, its lifetime 60.
+    // Proves: CCH-8.
     @Test(arguments: [
         ("", "", "send|If-None-Match: \"a\""),
         ("", "Cache-Control: max-stale", "serve 200"),
@@ -79,7 +81,8 @@ import Testing
         #expect(answer == expected)
     }
 
-    // CCH-8: shared caches (RFC 9111 §5.2.2.8, §5.2.2.10).
+    // Shared caches (RFC 9111 §5.2.2.8, §5.2.2.10).
+    // Proves: CCH-8.
     @Test(arguments: ["proxy-revalidate", "s-maxage=60"])
     func `a shared cache does not use a stale answer with`(_ directive: String) throws {
         let answer = try Self.answer(
@@ -87,7 +90,8 @@ import Testing
         #expect(answer == "send|If-None-Match: \"a\"")
     }
 
-    // CCH-8: RFC 8246 §2 and §3.
+    // RFC 8246 §2 and §3.
+    // Proves: CCH-8.
     @Test func `what is immutable is not confirmed while it is fresh and came over TLS`() throws {
         let stored = ["Cache-Control: max-age=60, immutable"]
         for asked in [[], ["Cache-Control: max-age=0"]] {
@@ -102,7 +106,7 @@ import Testing
         #expect(forced.hasPrefix("send|"))
     }
 
-    // CCH-2 to CCH-5, BEY-5, FN-27
+    // Proves: CCH-2, CCH-3, CCH-4, CCH-5, BEY-5, FN-27.
     @Test(arguments: [
         (CachePolicy.useProtocolCachePolicy, "serve 200", "send|If-None-Match: \"a\"", "send"),
         (.returnCacheDataElseLoad, "serve 200", "serve 200", "send"),
@@ -121,7 +125,7 @@ import Testing
         #expect(machine.found([], now: sendingTime).summary == nothing)
     }
 
-    // CCH-2, BEY-5
+    // Proves: CCH-2, BEY-5.
     @Test func `the reloading policies do not look, and one tells caches on the way`() throws {
         var local = CacheMachine(try .make(), policy: .reloadIgnoringLocalCacheData)
         #expect(!local.looksUp)
@@ -134,13 +138,15 @@ import Testing
         #expect(kept.start().summary == "send")
     }
 
-    // CCH-8: RFC 9111 §5.2.1.7.
+    // RFC 9111 §5.2.1.7.
+    // Proves: CCH-8.
     @Test func `only-if-cached with nothing stored is 504`() throws {
         var machine = CacheMachine(try .make(.get, "http://origin.test/", "Cache-Control: only-if-cached"))
         #expect(machine.found([], now: sendingTime).summary == "respond 504")
     }
 
-    // CCH-8: RFC 9111 §4 and §4.1.
+    // RFC 9111 §4 and §4.1.
+    // Proves: CCH-8.
     @Test func `of several answers the latest that the request selects is used`() throws {
         func entry(_ language: String, _ date: String, _ tag: String) throws -> CacheEntry {
             try .make(
@@ -161,7 +167,8 @@ import Testing
         #expect(other.status.description == "FetchEngine;fwd=vary-miss")
     }
 
-    // CCH-8: ranges and the caller's own conditions pass by.
+    // Ranges and the caller's own conditions pass by.
+    // Proves: CCH-8.
     @Test(arguments: ["Range: bytes=0-1", "If-None-Match: \"x\"", "If-Modified-Since: x", "If-Match: *", "If-Range: x"])
     func `a request for a part or with conditions goes to the origin as it is`(_ line: String) throws {
         var machine = CacheMachine(try .make(.get, "http://origin.test/", line))
@@ -170,7 +177,7 @@ import Testing
         #expect(machine.status.description == "FetchEngine;fwd=bypass")
     }
 
-    // CCH-9
+    // Proves: CCH-9.
     @Test func `HEAD uses what GET stored and other methods use nothing`() throws {
         let entry = try CacheEntry.make(.make(200, "Cache-Control: max-age=60"))
         var head = CacheMachine(try .make(.head))
@@ -180,7 +187,8 @@ import Testing
         #expect(post.status.description == "FetchEngine;fwd=method")
     }
 
-    // CCH-8, CCH-20: RFC 9111 §4 and §5.1, RFC 9211.
+    // RFC 9111 §4 and §5.1, RFC 9211.
+    // Proves: CCH-8, CCH-20.
     @Test func `a served answer has its age and says that it was a hit`() throws {
         let entry = try CacheEntry.make(.make(200, "Cache-Control: max-age=60", "Age: 10", "Age: 3"))
         var machine = CacheMachine(try .make(.get, "http://u:p@origin.test/a?b=c#f"))

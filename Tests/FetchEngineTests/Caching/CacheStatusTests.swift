@@ -3,7 +3,8 @@ import Testing
 @testable import FetchEngine
 
 @Suite struct CacheStatusTests {
-    // CCH-20: RFC 9211 §2, as a structured field writes it.
+    // RFC 9211 §2, as a structured field writes it.
+    // Proves: CCH-20.
     @Test func `the status is written as its field has it`() {
         var status = CacheStatus(forward: nil)
         status.timeToLive = 376

@@ -4,7 +4,8 @@ import Testing
 @testable import FetchEngine
 
 @Suite struct CacheUpdateTests {
-    // CCH-7: RFC 9111 §3.2, §4.3.4.
+    // RFC 9111 §3.2, §4.3.4.
+    // Proves: CCH-7.
     @Test func `a 304 replaces the fields it has and keeps those that describe the body`() throws {
         let entry = try CacheEntry.make(
             .make(
@@ -31,7 +32,8 @@ import Testing
         #expect(refreshed.freshness.lifetime(CachingConfiguration()) == .seconds(60))
     }
 
-    // CCH-7: RFC 9111 §4.3.4.
+    // RFC 9111 §4.3.4.
+    // Proves: CCH-7.
     @Test(arguments: [
         ("\"a\"", nil, true), ("\"a\"", "\"a\"", true), ("W/\"a\"", "\"a\"", true), ("\"a\"", "W/\"a\"", true),
         ("\"a\"", "\"b\"", false), (nil, "\"b\"", false), (nil, nil, true),
@@ -44,7 +46,8 @@ import Testing
         #expect(entry.isConfirmed(by: try Response.make(304).with(fields(confirmed))) == isConfirmed)
     }
 
-    // CCH-8: RFC 9111 §4.3.1.
+    // RFC 9111 §4.3.1.
+    // Proves: CCH-8.
     @Test func `a request is made conditional with both validators`() throws {
         let both = try CacheEntry.make(.make(200, "ETag: W/\"a\"", "Last-Modified: \(Dates.tenDaysAgo)"))
         #expect(

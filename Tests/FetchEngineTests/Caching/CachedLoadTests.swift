@@ -6,7 +6,7 @@ import Testing
 
 /// Loads with a cache, against an origin that plays exact bytes.
 @Suite struct CachedLoadTests {
-    // CCH-1, CCH-7, CCH-20, FN-34, URL-4
+    // Proves: CCH-1, CCH-7, CCH-20, FN-34, URL-4, CON-5.
     @Test func `what is fresh is loaded once`() async throws {
         let origin = try CachingOrigin("Cache-Control: max-age=60", "X: 1")
         let session = Session.caching()
@@ -28,7 +28,8 @@ import Testing
         #expect(task.state == .completed)
     }
 
-    // CCH-7, FN-36: one round trip with both validators.
+    // One round trip with both validators.
+    // Proves: CCH-7, FN-36.
     @Test func `what is stale is confirmed with both validators`() async throws {
         let origin = try CachingOrigin { number, _ in
             number == 1
@@ -55,7 +56,7 @@ import Testing
         #expect(origin.count == 2)
     }
 
-    // CCH-7
+    // Proves: CCH-7.
     @Test func `what has changed is loaded and takes the place of the old`() async throws {
         let origin = try CachingOrigin { number, _ in
             CachingOrigin.answer(
@@ -68,7 +69,8 @@ import Testing
         #expect(origin.count == 2)
     }
 
-    // CCH-7: a server that confirms what nobody asked about.
+    // A server that confirms what nobody asked about.
+    // Proves: CCH-7.
     @Test func `a 304 with another entity tag leads to a plain request`() async throws {
         let origin = try CachingOrigin { number, head in
             switch number {
@@ -93,7 +95,8 @@ import Testing
         var pragma: String?
     }
 
-    // CCH-2, CCH-3, CCH-5, BEY-5, FN-27: what each policy sends when something stale is stored.
+    // What each policy sends when something stale is stored.
+    // Proves: CCH-2, CCH-3, CCH-5, BEY-5, FN-27.
     @Test(arguments: [
         PolicyCase(policy: .useProtocolCachePolicy, tag: "\"a\""),
         PolicyCase(policy: .reloadIgnoringLocalCacheData),
@@ -122,7 +125,8 @@ import Testing
         #expect(try await session.text(try origin.request()).1.source == .cache)
     }
 
-    // CCH-2: the fresh answer replaces the stored one.
+    // The fresh answer replaces the stored one.
+    // Proves: CCH-2.
     @Test func `reloading stores the new answer`() async throws {
         let origin = try CachingOrigin { number, _ in
             CachingOrigin.answer(200, ["Cache-Control: max-age=60"], body: "body \(number)")
@@ -135,7 +139,8 @@ import Testing
         #expect(try await session.text(try origin.request()).0 == "body 2")
     }
 
-    // CCH-4, CCH-6, FN-27: nothing is sent, whatever the scheme.
+    // Nothing is sent, whatever the scheme.
+    // Proves: CCH-4, CCH-6, FN-27.
     @Test func `a miss that may not load fails without a connection`() async throws {
         let origin = try WireOrigin(playing: CachingOrigin.answer(200, []))
         for url in [origin.url(), "ftp://127.0.0.1:\(origin.port)/"] {
@@ -147,7 +152,7 @@ import Testing
         #expect(origin.connections.isEmpty)
     }
 
-    // CCH-9, FN-35
+    // Proves: CCH-9, FN-35.
     @Test func `query and method are part of the key`() async throws {
         let origin = try CachingOrigin { number, _ in
             CachingOrigin.answer(200, ["Cache-Control: max-age=60"], body: "body \(number)")
@@ -159,7 +164,7 @@ import Testing
         #expect(try await session.text(try origin.request("/x?a=1")).0 == "body 1")
     }
 
-    // CCH-8, FN-36
+    // Proves: CCH-8, FN-36.
     @Test func `answers chosen by Vary are stored side by side`() async throws {
         let origin = try CachingOrigin { _, head in
             CachingOrigin.answer(
@@ -179,7 +184,7 @@ import Testing
         #expect(other.1.cacheStatus.forward == .varyMiss)
     }
 
-    // CCH-9
+    // Proves: CCH-9.
     @Test func `what one user got is not given to another`() async throws {
         let origin = try CachingOrigin { _, head in
             CachingOrigin.answer(200, ["Cache-Control: max-age=60"], body: head.field("Authorization") ?? "nobody")
@@ -195,7 +200,8 @@ import Testing
         #expect(origin.count == 3)
     }
 
-    // CCH-8, FN-36: the storage's cookies are part of the request that Vary speaks of.
+    // The storage's cookies are part of the request that Vary speaks of.
+    // Proves: CCH-8, FN-36.
     @Test func `an answer that varies by cookies is for the same cookies`() async throws {
         let origin = try CachingOrigin { _, head in
             CachingOrigin.answer(
@@ -217,7 +223,8 @@ import Testing
         #expect(origin.count == 3)
     }
 
-    // CCH-20: a cookie that was deleted since does not come back with the stored answer.
+    // A cookie that was deleted since does not come back with the stored answer.
+    // Proves: CCH-20.
     @Test func `a stored answer sets no cookies again`() async throws {
         let origin = try CachingOrigin("Cache-Control: max-age=60", "Set-Cookie: a=1")
         let session = Session.caching()
@@ -230,7 +237,8 @@ import Testing
         #expect(second.cookieVerdicts.isEmpty)
     }
 
-    // CCH-8: a server that names no Vary still does not make us mix up coded and plain bytes.
+    // A server that names no Vary still does not make us mix up coded and plain bytes.
+    // Proves: CCH-8.
     @Test func `a coded answer is given as it is, or with its coding undone`() async throws {
         let packed: [UInt8] = [
             0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0xCB, 0x48, 0xCD, 0xC9, 0xC9, 7, 0, 0x86, 0xA6, 0x10, 0x36, 5, 0, 0, 0,
@@ -258,7 +266,8 @@ import Testing
         #expect(requests.value == 3)
     }
 
-    // CCH-8: invalidation over the wire, RFC 9111 §4.4.
+    // Invalidation over the wire, RFC 9111 §4.4.
+    // Proves: CCH-8.
     @Test func `a successful unsafe request makes the next GET ask`() async throws {
         let origin = try CachingOrigin { number, head in
             CachingOrigin.answer(
@@ -276,7 +285,8 @@ import Testing
         #expect(try await session.text(try origin.request("/other")).1.source == .cache)
     }
 
-    // CCH-8, CCH-9: RFC 9111 §4.3.5.
+    // RFC 9111 §4.3.5.
+    // Proves: CCH-8, CCH-9.
     @Test func `HEAD is answered from what GET stored, without a body`() async throws {
         let origin = try CachingOrigin("Cache-Control: max-age=60")
         let session = Session.caching()
@@ -288,7 +298,7 @@ import Testing
         #expect(origin.count == 1)
     }
 
-    // RED-17, CCH-10
+    // Proves: RED-17, CCH-10.
     @Test(arguments: [(301, [], 2), (308, [], 2), (302, [], 3), (307, ["Cache-Control: max-age=60"], 2)])
     func `a redirect is followed from the cache when it may be stored`(
         _ code: Int, _ lines: [String], _ requests: Int
@@ -309,7 +319,8 @@ import Testing
         #expect(task.metrics.transactions.last?.resourceFetchType == .localCache)
     }
 
-    // CCH-8: RFC 5861 §4.
+    // RFC 5861 §4.
+    // Proves: CCH-8.
     @Test func `a stale answer stands in for an error and for a lost connection`() async throws {
         let origin = try CachingOrigin { _, head in
             switch head.field("Case") {
@@ -332,7 +343,8 @@ import Testing
         #expect(response.status.code == 404)
     }
 
-    // CCH-8: RFC 5861 §3.
+    // RFC 5861 §3.
+    // Proves: CCH-8.
     @Test(.timeLimit(.minutes(1)))
     func `a stale answer is given while it is being confirmed`() async throws {
         let origin = try CachingOrigin { number, head in
@@ -353,7 +365,8 @@ import Testing
         #expect(origin.heads[1].field("If-None-Match") == "\"a\"")
     }
 
-    // CCH-8: RFC 9111 §5.2.1.7.
+    // RFC 9111 §5.2.1.7.
+    // Proves: CCH-8.
     @Test func `only-if-cached gives 504 without a connection`() async throws {
         let origin = try WireOrigin(playing: CachingOrigin.answer(200, []))
         let request = Request(
@@ -364,7 +377,8 @@ import Testing
         #expect(origin.connections.isEmpty)
     }
 
-    // CCH-10, CCH-21: bodies that are not whole, and such as are too large.
+    // Bodies that are not whole, and such as are too large.
+    // Proves: CCH-10, CCH-21.
     @Test func `what breaks off is not stored`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()
@@ -378,7 +392,7 @@ import Testing
         #expect(cache.currentMemoryUsage == 0)
     }
 
-    // CCH-10
+    // Proves: CCH-10.
     @Test(arguments: [true, false])
     func `what is too large is delivered and not stored`(_ isAnnounced: Bool) async throws {
         let body = String(repeating: "x", count: 2000)
@@ -397,7 +411,7 @@ import Testing
         #expect(cache.currentMemoryUsage == 0)
     }
 
-    // CCH-19
+    // Proves: CCH-19, SES-6.
     @Test func `sessions share what they share a cache with`() async throws {
         let origin = try CachingOrigin("Cache-Control: max-age=60")
         let cache = MemoryResponseCache()
@@ -408,7 +422,8 @@ import Testing
         #expect(origin.count == 3)
     }
 
-    // CCH-16, CCH-21: the flow with a body that memory does not hold.
+    // The flow with a body that memory does not hold.
+    // Proves: CCH-16, CCH-21.
     @Test(arguments: [0, 1, 100_000, 3_000_000])
     func `a body of any size comes back from the disk, whole or piece by piece`(_ count: Int) async throws {
         let directory = try TemporaryDirectory()
@@ -435,7 +450,7 @@ import Testing
         #expect(try await session.data(for: head).0.isEmpty)
     }
 
-    // BEY-21, CCH-18
+    // Proves: BEY-21, CCH-18.
     @Test func `resetting a session empties its cache`() async throws {
         let origin = try CachingOrigin("Cache-Control: max-age=60")
         let session = Session.caching()
@@ -444,7 +459,7 @@ import Testing
         #expect(try await session.text(try origin.request()).1.source == .network)
     }
 
-    // BEY-24, CCH-18
+    // Proves: BEY-24, CCH-18.
     @Test func `a task finds, stores and removes its answer`() async throws {
         let origin = try CachingOrigin("Cache-Control: max-age=60")
         let cache = MemoryResponseCache()

@@ -15,7 +15,7 @@ import Testing
         return try await session.text(try origin.request()).1
     }
 
-    // CCH-14, CCH-17
+    // Proves: CCH-14, CCH-17, LIF-11.
     @Test func `the configured policy is where answers are kept`() async throws {
         let origin = try CachingOrigin("Cache-Control: max-age=60")
         for policy in CachedResponse.StoragePolicy.allCases {
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    // CCH-17
+    // Proves: CCH-17.
     @Test func `what is stored already is used though nothing more is stored`() async throws {
         let origin = try CachingOrigin("Cache-Control: max-age=60")
         let cache = MemoryResponseCache()
@@ -35,7 +35,7 @@ import Testing
         #expect(try await stored(origin, in: cache) { $0.storagePolicy = .notAllowed }.source == .cache)
     }
 
-    // CCH-10
+    // Proves: CCH-10.
     @Test(arguments: [3, 4]) func `the configured size limits bodies, announced or not`(limit: Int64) async throws {
         let answer = ["Cache-Control: max-age=60", "Transfer-Encoding: chunked"]
         let chunked = try CachingOrigin { _, _ in
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    // CCH-13
+    // Proves: CCH-13.
     @Test func `the configured user info is attached, and shown to the delegate`() async throws {
         let origin = try CachingOrigin("Cache-Control: max-age=60")
         let cache = MemoryResponseCache()
@@ -56,7 +56,7 @@ import Testing
         #expect(await cache.cachedResponse(for: try origin.request())?.userInfo == ["a": "b"])
     }
 
-    // CCH-3, CCH-10
+    // Proves: CCH-3, CCH-10.
     @Test(arguments: [
         ("Cache-Control: max-age=60", true), ("ETag: \"a\"", true), ("Last-Modified: \(Dates.aYearAgo)", true),
         ("X: 1", false), ("Cache-Control: max-age=0", false),
@@ -121,7 +121,7 @@ import Testing
         var maximumEntryBytes: Int64 { base.maximumEntryBytes }
     }
 
-    // CCH-21
+    // Proves: CCH-21.
     @Test func `what misses waits for its turn among processes, and gives it back when it has stored`() async throws {
         let origin = try CachingOrigin("Cache-Control: max-age=60")
         let cache = Turns()
@@ -133,7 +133,7 @@ import Testing
         try await until { !cache.isHeld }
     }
 
-    // CCH-21
+    // Proves: CCH-21.
     @Test func `what another process has stored meanwhile is taken`() async throws {
         let origin = try CachingOrigin("Cache-Control: max-age=60")
         let fields: HTTPFields = [.cacheControl: "max-age=60"]

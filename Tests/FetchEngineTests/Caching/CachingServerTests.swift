@@ -11,7 +11,7 @@ import Testing
             url: try URLRecord("http://127.0.0.1:\(server.port)\(path)"), headerFields: .init(lines: lines))
     }
 
-    // CCH-1, CCH-7, CCH-8, CCH-10
+    // Proves: CCH-1, CCH-7, CCH-8, CCH-10.
     @Test func `nginx is asked once for what is fresh, and asked again for what is to be confirmed`() async throws {
         let nginx = try await LoopbackServer.cachingNginx(files: ["file": "content"])
         let session = Session.caching()
@@ -36,7 +36,8 @@ import Testing
                 == 2)
     }
 
-    // CCH-4: not a packet on the wire.
+    // Not a packet on the wire.
+    // Proves: CCH-4.
     @Test func `what may come from the cache only never reaches nginx`() async throws {
         let nginx = try await LoopbackServer.cachingNginx(files: ["file": "content"])
         let session = Session.caching { $0.requestCachePolicy = .returnCacheDataDontLoad }
@@ -46,7 +47,7 @@ import Testing
         #expect(!nginx.nginxRequests.contains { $0.contains("/fresh/") })
     }
 
-    // CCH-8, CCH-9
+    // Proves: CCH-8, CCH-9.
     @Test func `nginx's compressed and plain answers are stored side by side`() async throws {
         let text = String(repeating: "content ", count: 200)
         let nginx = try await LoopbackServer.cachingNginx(files: ["file": text])
@@ -68,7 +69,8 @@ import Testing
 
     private static let hasVarnish = LoopbackServer.installed("varnishd") != nil
 
-    // CCH-8, CCH-20: RFC 9111 §4.2.3 with an age that a cache on the way tells.
+    // RFC 9111 §4.2.3 with an age that a cache on the way tells.
+    // Proves: CCH-8, CCH-20.
     @Test(.enabled(if: hasVarnish, "Varnish is not installed"))
     func `the age that Varnish tells shortens the lifetime`() async throws {
         let origin = try CachingOrigin("Cache-Control: max-age=600", "Age: 590", "ETag: \"a\"")
@@ -85,7 +87,8 @@ import Testing
         #expect(origin.count == 1)
     }
 
-    // BEY-5, CCH-5: what the policies say to a cache on the way.
+    // What the policies say to a cache on the way.
+    // Proves: BEY-5, CCH-5.
     @Test(.enabled(if: hasVarnish, "Varnish is not installed"))
     func `one policy goes past Varnish, one has it confirm, one takes what it has`() async throws {
         let origin = try CachingOrigin("Cache-Control: max-age=600", "ETag: \"a\"")

@@ -23,7 +23,7 @@ import Testing
         await expect(.cancelled) { try await task.data() }
     }
 
-    // CCH-21
+    // Proves: CCH-21.
     @Test(.timeLimit(.minutes(1)))
     func `twenty loads of one thing make one request`() async throws {
         let origin = try CachingOrigin("Cache-Control: max-age=60")
@@ -35,7 +35,8 @@ import Testing
         #expect(session.allTasks.isEmpty)
     }
 
-    // CCH-21: one process, several loops.
+    // One process, several loops.
+    // Proves: CCH-21.
     @Test(.timeLimit(.minutes(1)))
     func `loads on several loops make one request`() async throws {
         let origin = try CachingOrigin("Cache-Control: max-age=60")
@@ -55,7 +56,7 @@ import Testing
         #expect(origin.count == 1)
     }
 
-    // CCH-21
+    // Proves: CCH-21.
     @Test(.timeLimit(.minutes(1)))
     func `when the first one fails the others go by themselves`() async throws {
         let origin = try CachingOrigin { number, _ in
@@ -65,7 +66,7 @@ import Testing
         #expect(bodies.count { $0 == "body" } >= 9)
     }
 
-    // CCH-21
+    // Proves: CCH-21.
     @Test(.timeLimit(.minutes(1)))
     func `when the answer cannot be stored the others go by themselves`() async throws {
         let origin = try CachingOrigin("Cache-Control: no-store")
@@ -75,7 +76,7 @@ import Testing
         #expect(origin.count == 20)
     }
 
-    // CCH-21
+    // Proves: CCH-21.
     @Test(.timeLimit(.minutes(1)))
     func `when the first one is cancelled the others go by themselves`() async throws {
         let asked = AsyncStream.makeStream(of: Void.self)
@@ -99,7 +100,7 @@ import Testing
         gate.open()
     }
 
-    // CCH-21, TSK-8
+    // Proves: CCH-21, TSK-8.
     @Test(.timeLimit(.minutes(1)))
     func `loads cancelled at random instants hold up nobody`() async throws {
         let origin = try CachingOrigin("Cache-Control: max-age=60")
@@ -124,7 +125,8 @@ import Testing
         #expect(session.allTasks.isEmpty)
     }
 
-    // CCH-21: a reader that does not read holds up nobody for long.
+    // A reader that does not read holds up nobody for long.
+    // Proves: CCH-21.
     @Test(.timeLimit(.minutes(1)))
     func `when the first one stands still the others go by themselves`() async throws {
         let count = 3_000_000
@@ -142,7 +144,7 @@ import Testing
         _ = unread
     }
 
-    // CCH-21
+    // Proves: CCH-21.
     @Test func `a flight is waited for until its end, or as long as it comes nearer`() {
         let flights = CacheFlights()
         let cache = MemoryResponseCache()

@@ -14,7 +14,7 @@ import Testing
             userInfo: userInfo)
     }
 
-    // CCH-13, CCH-16, SES-2, SES-24
+    // Proves: CCH-13, CCH-16, SES-2, SES-24.
     @Test func `entries outlive the process, in the directory they were told`() async throws {
         let directory = try TemporaryDirectory()
         let location = directory.file("some/where")
@@ -36,7 +36,8 @@ import Testing
         #expect(await third.cachedResponse(for: try Self.request(0)) == nil)
     }
 
-    // CCH-16, SES-24: the sample's capacities were 16 KiB and 256 MiB.
+    // The sample's capacities were 16 KiB and 256 MiB.
+    // Proves: CCH-16, SES-24.
     @Test func `usage stays below both capacities and what was used last stays`() async throws {
         let directory = try TemporaryDirectory()
         let cache = DiskResponseCache(
@@ -57,7 +58,7 @@ import Testing
         #expect(cache.currentMemoryUsage <= 20_000)
     }
 
-    // SES-24
+    // Proves: SES-24.
     @Test func `a cache with the sample's capacities keeps large entries on disk only`() async throws {
         let directory = try TemporaryDirectory()
         let cache = DiskResponseCache(
@@ -73,7 +74,8 @@ import Testing
         }
     }
 
-    // CCH-16: the order of use is known after a restart.
+    // The order of use is known after a restart.
+    // Proves: CCH-16.
     @Test func `a restart keeps the order of use`() async throws {
         let directory = try TemporaryDirectory()
         let first = DiskResponseCache(memoryCapacity: 0, location: directory.path)
@@ -86,7 +88,7 @@ import Testing
         #expect(await second.cachedResponse(for: try Self.request(9)) != nil)
     }
 
-    // CCH-17
+    // Proves: CCH-17.
     @Test func `what is for memory only never reaches the disk`() async throws {
         let directory = try TemporaryDirectory()
         let cache = DiskResponseCache(location: directory.path)
@@ -101,7 +103,8 @@ import Testing
         #expect(await other.cachedResponse(for: try Self.request(0)) == nil)
     }
 
-    // CCH-17: an older version on disk must not outlive it.
+    // An older version on disk must not outlive it.
+    // Proves: CCH-17.
     @Test func `what is for memory only takes the place of what was on the disk`() async throws {
         let directory = try TemporaryDirectory()
         let cache = DiskResponseCache(location: directory.path)
@@ -115,7 +118,8 @@ import Testing
         #expect(await cache.cachedResponse(for: try Self.request(0))?.data.count == 20)
     }
 
-    // CCH-21: files that are none of ours, directories that cannot be written.
+    // Files that are none of ours, directories that cannot be written.
+    // Proves: CCH-21.
     @Test func `a directory with rubbish in it, or that is none, is no harm`() async throws {
         let directory = try TemporaryDirectory()
         try directory.write("rubbish", to: "entries/ab/abcdef")
@@ -133,7 +137,8 @@ import Testing
         #expect(await nowhere.cachedResponse(for: try Self.request(0)) == nil)
     }
 
-    // CCH-21: caches of several processes behave as several caches of one.
+    // Caches of several processes behave as several caches of one.
+    // Proves: CCH-21.
     @Test func `caches that share a directory see whole entries and each other's, and keep the capacity`() async throws
     {
         let directory = try TemporaryDirectory()
@@ -162,7 +167,8 @@ import Testing
         #expect(judge.currentDiskUsage <= 300_000)
     }
 
-    // CCH-16: a body too large for memory.
+    // A body too large for memory.
+    // Proves: CCH-16.
     @Test func `a large body is written as it comes and read piece by piece`() async throws {
         let directory = try TemporaryDirectory()
         let cache = DiskResponseCache(memoryCapacity: 1000, diskCapacity: 1 << 30, location: directory.path)

@@ -12,7 +12,8 @@ import Testing
         return Freshness(of: response, requestTime: sendingTime, responseTime: sendingTime + delay)
     }
 
-    // CCH-8: RFC 9111 §4.2.3.
+    // RFC 9111 §4.2.3.
+    // Proves: CCH-8.
     @Test(arguments: [
         ([], 0, 0), (["Date: \(Dates.now)"], 0, 0), (["Date: \(Dates.aMinuteAgo)"], 0, 60),
         (["Date: \(Dates.inAMinute)"], 0, 0), (["Age: 30"], 0, 30), (["Age: 30"], 5, 35),
@@ -31,7 +32,8 @@ import Testing
         #expect(freshness.age(at: sendingTime + -3600) > freshness.lifetime(CachingConfiguration()))
     }
 
-    // CCH-8: RFC 9111 §4.2.1, for a private cache and for a shared one.
+    // RFC 9111 §4.2.1, for a private cache and for a shared one.
+    // Proves: CCH-8.
     @Test(arguments: [
         (["Cache-Control: max-age=60"], 60, 60), (["Cache-Control: max-age=60, s-maxage=5"], 60, 5),
         (["Cache-Control: s-maxage=5"], 0, 5), (["Cache-Control: max-age=60", "Expires: \(Dates.now)"], 60, 60),
@@ -47,7 +49,8 @@ import Testing
         #expect(freshness.lifetime(.shared) == .seconds(shared))
     }
 
-    // CCH-8: RFC 9111 §4.2.2.
+    // RFC 9111 §4.2.2.
+    // Proves: CCH-8.
     @Test func `an answer that does not tell is fresh for a tenth of its content's age, a day at most`() throws {
         let lines = ["Date: \(Dates.now)", "Last-Modified: \(Dates.tenDaysAgo)"]
         #expect(try Self.freshness(lines).lifetime(CachingConfiguration()) == .seconds(86_400))
@@ -63,7 +66,7 @@ import Testing
         #expect(try Self.freshness(minute).lifetime(CachingConfiguration()) == .seconds(6))
     }
 
-    // CCH-8
+    // Proves: CCH-8.
     @Test func `heuristics are for the statuses that allow them and for what is public`() throws {
         let lines = ["Date: \(Dates.now)", "Last-Modified: \(Dates.tenDaysAgo)"]
         #expect(try Self.freshness(lines, status: 302).lifetime(CachingConfiguration()) == .zero)

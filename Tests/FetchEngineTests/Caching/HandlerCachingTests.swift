@@ -34,7 +34,7 @@ import Testing
         return request
     }
 
-    // CCH-6, PRT-5
+    // Proves: CCH-6, PRT-5.
     @Test func `a handler decides whether its answers are kept, and policies decide whether they are used`()
         async throws
     {
@@ -50,7 +50,7 @@ import Testing
         #expect(try await session.text(try Self.request(.returnCacheDataElseLoad)).0 == "load 2")
     }
 
-    // CCH-6, CCH-17
+    // Proves: CCH-6, CCH-17.
     @Test func `what a handler does not allow is not kept`() async throws {
         let cache = MemoryResponseCache()
         let session = Session.caching(in: cache) { $0.protocolHandlers = [Handler(.notAllowed)] }
@@ -62,7 +62,7 @@ import Testing
         #expect(await cache.cachedResponse(for: try Self.request())?.storagePolicy == .allowedInMemoryOnly)
     }
 
-    // CCH-6
+    // Proves: CCH-6.
     @Test func `a handler may confirm what the cache has`() async throws {
         let handler = Handler(.allowed, confirms: true)
         let session = Session.caching { $0.protocolHandlers = [handler] }

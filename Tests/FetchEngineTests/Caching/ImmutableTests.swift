@@ -5,7 +5,8 @@ import Testing
 @testable import FetchEngine
 
 @Suite struct ImmutableTests {
-    // CCH-8: RFC 8246 §2, over TLS with nginx.
+    // RFC 8246 §2, over TLS with nginx.
+    // Proves: CCH-8.
     @Test func `what is immutable is not even confirmed, and what is not is`() async throws {
         let authority = try await TestAuthority()
         let fields = { (control: String) in "add_header ETag '\"a\"'; add_header Cache-Control '\(control)'" }

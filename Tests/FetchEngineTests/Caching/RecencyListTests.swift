@@ -3,7 +3,8 @@ import Testing
 @testable import FetchEngine
 
 @Suite struct RecencyListTests {
-    // CCH-16: against a list kept in the plain way.
+    // Against a list kept in the plain way.
+    // Proves: CCH-16.
     @Test func `the oldest key is the one not used for longest`() {
         var list = RecencyList<Int>()
         var plain: [(key: Int, cost: Int64)] = []

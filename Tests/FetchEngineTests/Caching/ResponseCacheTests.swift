@@ -22,7 +22,7 @@ import Testing
             data: Array(text.utf8))
     }
 
-    // CCH-18, CCH-13, RSP-9
+    // Proves: CCH-18, CCH-13, RSP-9.
     @Test(arguments: Form.allCases)
     func `what is stored comes back with response, data, user info and policy`(_ form: Form) async throws {
         let directory = try TemporaryDirectory()
@@ -41,7 +41,7 @@ import Testing
         #expect(found.storagePolicy == .allowed)
     }
 
-    // CCH-9, CCH-18, FN-35
+    // Proves: CCH-9, CCH-18, FN-35.
     @Test(arguments: Form.allCases)
     func `one is removed, the others stay`(_ form: Form) async throws {
         let directory = try TemporaryDirectory()
@@ -59,7 +59,7 @@ import Testing
         for request in requests { #expect(await cache.cachedResponse(for: request) == nil) }
     }
 
-    // BEY-24
+    // Proves: BEY-24.
     @Test(arguments: Form.allCases)
     func `what came since a date is removed`(_ form: Form) async throws {
         let directory = try TemporaryDirectory()
@@ -75,7 +75,7 @@ import Testing
         #expect(await cache.cachedResponse(for: try .make(.get, "http://h.test/20")) == nil)
     }
 
-    // CCH-8
+    // Proves: CCH-8.
     @Test(arguments: Form.allCases)
     func `answers chosen by Vary are kept apart, until the resource varies otherwise`(_ form: Form) async throws {
         let directory = try TemporaryDirectory()
@@ -95,7 +95,8 @@ import Testing
         #expect(await cache.cachedResponse(for: try request("en"))?.data == Array("any".utf8))
     }
 
-    // CCH-8: a hostile Vary does not fill the cache with one URL.
+    // A hostile Vary does not fill the cache with one URL.
+    // Proves: CCH-8.
     @Test(arguments: Form.allCases)
     func `no more than sixteen answers of one URL are kept`(_ form: Form) async throws {
         let directory = try TemporaryDirectory()
@@ -110,7 +111,7 @@ import Testing
         #expect(await cache.entries(for: CacheKey(other), selectedBy: other).count <= 16)
     }
 
-    // CCH-7
+    // Proves: CCH-7.
     @Test(arguments: Form.allCases, [10, 100_000])
     func `refreshing changes the fields and keeps the body`(_ form: Form, _ count: Int) async throws {
         let directory = try TemporaryDirectory()
@@ -132,7 +133,7 @@ import Testing
         #expect(await cache.cachedResponse(for: request) == nil)
     }
 
-    // CCH-21
+    // Proves: CCH-21.
     @Test(arguments: Form.allCases, [10, 1_000_000])
     func `an entry is there only once it is committed`(_ form: Form, _ count: Int) async throws {
         let directory = try TemporaryDirectory()
@@ -154,7 +155,8 @@ import Testing
         #expect(await cache.cachedResponse(for: request)?.data == pattern(count))
     }
 
-    // CCH-10: about five per cent of the capacity.
+    // About five per cent of the capacity.
+    // Proves: CCH-10.
     @Test(arguments: Form.allCases)
     func `a body over the limit is not stored`(_ form: Form) async throws {
         let directory = try TemporaryDirectory()
@@ -180,7 +182,7 @@ import Testing
         #expect(await cache.cachedResponse(for: request)?.data.count == 5000)
     }
 
-    // CCH-12, CCH-17
+    // Proves: CCH-12, CCH-17.
     @Test(arguments: Form.allCases)
     func `notAllowed stores nothing`(_ form: Form) async throws {
         let directory = try TemporaryDirectory()
@@ -192,7 +194,7 @@ import Testing
         #expect(await cache.cachedResponse(for: request) == nil)
     }
 
-    // CCH-21
+    // Proves: CCH-21.
     @Test(arguments: Form.allCases)
     func `many readers and writers at once see whole bodies`(_ form: Form) async throws {
         let directory = try TemporaryDirectory()

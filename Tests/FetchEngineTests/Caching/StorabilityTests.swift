@@ -15,13 +15,14 @@ import Testing
             response, to: request, directives: CacheDirectives(request.headerFields), configuration: configuration)
     }
 
-    // CCH-10: RFC 9110 §15.1.
+    // RFC 9110 §15.1.
+    // Proves: CCH-10.
     @Test(arguments: [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501])
     func `these statuses are stored without being told`(_ code: Int) throws {
         #expect(try Self.allows(code))
     }
 
-    // CCH-10
+    // Proves: CCH-10.
     @Test(arguments: [302, 303, 307, 400, 403, 500, 503, 201, 299])
     func `others are stored when the answer says for how long`(_ code: Int) throws {
         #expect(try !Self.allows(code))
@@ -34,13 +35,14 @@ import Testing
         #expect(try !Self.allows(code, ["Cache-Control: s-maxage=60"]))
     }
 
-    // CCH-10: parts, confirmations and challenges.
+    // Parts, confirmations and challenges.
+    // Proves: CCH-10.
     @Test(arguments: [101, 206, 304, 401, 407])
     func `these are never stored`(_ code: Int) throws {
         #expect(try !Self.allows(code, ["Cache-Control: public, max-age=60"]))
     }
 
-    // CCH-10
+    // Proves: CCH-10.
     @Test func `with the setting success only 200 to 299 are stored`() throws {
         var configuration = CachingConfiguration()
         configuration.cacheableStatuses = .success
@@ -51,7 +53,8 @@ import Testing
         }
     }
 
-    // CCH-8: no-store of either side, must-understand (RFC 9111 §5.2.2.3), private.
+    // `no-store` of either side, must-understand (RFC 9111 §5.2.2.3), private.
+    // Proves: CCH-8.
     @Test func `directives forbid`() throws {
         #expect(try !Self.allows(200, ["Cache-Control: max-age=60, No-Store"]))
         #expect(try !Self.allows(200, ["Cache-Control: max-age=60"], asked: ["Cache-Control: no-store"]))
@@ -64,7 +67,8 @@ import Testing
         #expect(try Self.allows(200, ["Pragma: no-cache"]))
     }
 
-    // CCH-8: RFC 9111 §3.5.
+    // RFC 9111 §3.5.
+    // Proves: CCH-8.
     @Test func `a shared cache stores what an authenticated user got only when told to`() throws {
         let asked = ["Authorization: Bearer x"]
         #expect(try Self.allows(200, ["Cache-Control: max-age=60"], asked: asked))
@@ -74,13 +78,13 @@ import Testing
         }
     }
 
-    // CCH-9
+    // Proves: CCH-9.
     @Test(arguments: [HTTPRequest.Method.head, .post, .put, .patch, .delete, .options])
     func `only the answers to GET are stored`(_ method: HTTPRequest.Method) throws {
         #expect(try !Self.allows(200, ["Cache-Control: max-age=60"], method: method))
     }
 
-    // CCH-6
+    // Proves: CCH-6.
     @Test(arguments: ["ftp://h.test/a", "file:///a", "data:,a"])
     func `only http and https are stored`(_ url: String) throws {
         let url = try URLRecord(url)
@@ -90,7 +94,8 @@ import Testing
         #expect(!allows)
     }
 
-    // CCH-8: RFC 9111 §3.1.
+    // RFC 9111 §3.1.
+    // Proves: CCH-8.
     @Test func `what concerned the connection is not stored`() {
         let fields = HTTPFields(lines: [
             "Connection: close, X-Hop", "X-Hop: 1", "Keep-Alive: 5", "Transfer-Encoding: chunked", "Upgrade: h2c",

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct CookieConfigurationTests {
-    // SES-1, COK-10
+    // Proves: SES-1, COK-10.
     @Test func `a default session keeps cookies, and each its own`() async throws {
         let origin = try cookieOrigin(["/": "200 OK\r\nSet-Cookie: a=1\r\n"])
         let request = Request(url: try URLRecord(origin.url()))
@@ -14,7 +14,7 @@ import Testing
         #expect(cookies(at: origin) == ["", "a=1", "", "a=1", "", "a=1"])
     }
 
-    // SES-12
+    // Proves: SES-12, SES-6.
     @Test func `a session may keep cookies without sending them, or have no storage at all`() async throws {
         let origin = try cookieOrigin(["/": "200 OK\r\nSet-Cookie: a=1\r\n"])
         let request = Request(url: try URLRecord(origin.url()))
@@ -25,7 +25,7 @@ import Testing
         #expect(try await storage.cookies().map(\.name) == ["a"])
     }
 
-    // COK-6, COK-7, SES-12, URL-9, FN-29
+    // Proves: COK-6, COK-7, SES-12, URL-9, FN-29.
     @Test(
         arguments: [
             (CookieAcceptPolicy.always, "http://other.example/", true), (.onlyFromMainDocumentDomain, nil, true),
@@ -43,7 +43,7 @@ import Testing
         #expect(try await storage.cookies().isEmpty == !isTaken)
     }
 
-    // COK-6, URL-9
+    // Proves: COK-6, URL-9.
     @Test func `a main document that is redirected goes on as the main document`() async throws {
         let target = try cookieOrigin(["/b": "200 OK\r\nSet-Cookie: a=1\r\n"])
         let origin = try cookieOrigin(["/a": "302 Found\r\nLocation: http://localhost:\(target.port)/b\r\n"])
@@ -53,7 +53,7 @@ import Testing
         #expect(try await storage.cookies().map(\.domain) == ["localhost"])
     }
 
-    // COK-8
+    // Proves: COK-8.
     @Test func `a changed policy holds for tasks under way`() async throws {
         let gate = Gate()
         let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
@@ -74,7 +74,7 @@ import Testing
         #expect(try await storage.cookies().isEmpty)
     }
 
-    // BEY-20, COK-10
+    // Proves: BEY-20, COK-10.
     @Test func `a task may have a storage of its own, and sessions may share one`() async throws {
         let origin = try cookieOrigin(["/": "200 OK\r\nSet-Cookie: a=1\r\n"])
         let request = Request(url: try URLRecord(origin.url()))
@@ -88,7 +88,7 @@ import Testing
         #expect(cookies(at: origin) == ["", "", "a=1"])
     }
 
-    // SES-3
+    // Proves: SES-3.
     @Test func `the cookies of an ephemeral session end with it, and others stay`() async throws {
         let origin = try cookieOrigin(["/": "200 OK\r\nSet-Cookie: a=1\r\n"])
         let request = Request(url: try URLRecord(origin.url()))
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    // BEY-21
+    // Proves: BEY-21.
     @Test func `resetting a session forgets its cookies`() async throws {
         let origin = try cookieOrigin(["/": "200 OK\r\nSet-Cookie: a=1\r\n"])
         let (session, storage) = cookieSession()
@@ -111,7 +111,7 @@ import Testing
         #expect(try await storage.cookies().isEmpty)
     }
 
-    // BEY-21
+    // Proves: BEY-21.
     @Test func `resetting a session forgets its credentials, so that it is asked again`() async throws {
         let origin = try WireOrigin { connection in
             while let head = try connection.receiveHead() {
@@ -135,7 +135,7 @@ import Testing
         #expect(await storage.allCredentials().isEmpty)
     }
 
-    // COK-5
+    // Proves: COK-5.
     @Test func `a storage that fails fails the load`() async throws {
         let origin = try cookieOrigin(["/": "200 OK\r\nSet-Cookie: a=1\r\n"])
         let (session, _) = cookieSession { $0.httpCookieStorage = BrokenCookieStorage() }

@@ -31,7 +31,7 @@ struct CookieDateVector: Decodable, CustomTestStringConvertible {
         return formatter.string(from: Date(timeIntervalSince1970: Double(time.seconds)))
     }
 
-    // COK-2
+    // Proves: COK-2.
     @Test(arguments: try CookieDateVector.all())
     func `dates are read as the http-state vectors say`(vector: CookieDateVector) {
         #expect(CookieDate.parse(Array(vector.test.utf8)[...]).map(Self.text) == vector.expected)

@@ -10,7 +10,7 @@ import Testing
         try lines.map { try Cookie(setCookie: Array($0.utf8), from: try URLRecord(Self.url)) }
     }
 
-    // COK-2, FN-40, FN-41
+    // Proves: COK-2, FN-40, FN-41.
     @Test func `each field of an answer is one cookie, whatever the case of its name`() throws {
         var fields = HTTPFields()
         for (name, value) in [("set-cookie", "a=1, b=2"), ("SET-COOKIE", "c=3"), ("Set-Cookie", "Secure")] {
@@ -21,7 +21,8 @@ import Testing
         #expect(cookies.map(\.value) == ["1, b=2", "3", "Secure"])
     }
 
-    // COK-4, SEC-33
+    // SEC-33
+    // Proves: COK-4.
     @Test func `verdicts name what was refused and why, and fifty are taken`() throws {
         var fields = HTTPFields()
         fields.append(HTTPField(name: .setCookie, value: "bad=1; Domain=org"))
@@ -35,7 +36,7 @@ import Testing
         #expect(verdicts.last?.name == "c59")
     }
 
-    // COK-2
+    // Proves: COK-2.
     @Test func `cookies become one field in the order given`() throws {
         let fields = Cookie.requestHeaderFields(with: try cookies("b=2", "a=1; Path=/x", "bare", "e="))
         #expect(fields[values: .cookie] == ["b=2; a=1; bare; e="])
@@ -49,7 +50,7 @@ import Testing
         #expect(fields[.cookie] == "a=\(value); b=\(value)")
     }
 
-    // COK-12
+    // Proves: COK-12.
     @Test(arguments: [
         (["a=caller"], "a=caller; b=2; bare"), (["x=1; a=caller;  b = 3 "], "x=1; a=caller;  b = 3; bare"),
         (["x=1", "y=2"], "x=1; y=2; a=1; b=2; bare"), (["mine"], "mine; a=1; b=2"), ([""], "a=1; b=2; bare"),

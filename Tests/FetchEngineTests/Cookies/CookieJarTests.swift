@@ -13,7 +13,7 @@ import Testing
         return jar
     }
 
-    // COK-3, FN-37
+    // Proves: COK-3, FN-37.
     @Test(arguments: [
         ("https://example.org/", "host domain"), ("http://example.org/", "host domain"),
         ("https://www.example.org/", "domain"), ("https://www.example.org/p", "path domain"),
@@ -28,7 +28,7 @@ import Testing
         #expect(try jar.names(for: url, at: Self.second(9)) == names)
     }
 
-    // COK-3, FN-41
+    // Proves: COK-3, FN-41.
     @Test func `longer paths come first, then the earlier set, and replacing keeps the place`() throws {
         let url = "https://example.org/a/b/c"
         var jar = try jar(
@@ -41,7 +41,7 @@ import Testing
         #expect(jar.cookies(at: Self.second(9)).map(\.name) == ["root", "deep", "first", "second"])
     }
 
-    // COK-3, FN-38
+    // Proves: COK-3, FN-38.
     @Test func `expired cookies are not sent, and one that is set expired removes the other`() throws {
         let url = "https://example.org/"
         let jar = try jar((url, "a=1; Max-Age=10"), (url, "b=1"), (url, "c=1"), (url, "c=; Max-Age=0"))
@@ -50,7 +50,7 @@ import Testing
         #expect(jar.count == 2)
     }
 
-    // COK-5
+    // Proves: COK-5.
     @Test func `cookies of one name live beside each other by domain, host and path`() throws {
         let url = "https://example.org/a/b"
         var jar = try jar(
@@ -59,7 +59,7 @@ import Testing
         #expect(sent.map(\.value) == ["4", "1", "2", "3"])
     }
 
-    // COK-6, URL-9, FN-29
+    // Proves: COK-6, URL-9, FN-29.
     @Test(
         arguments: [
             (CookieAcceptPolicy.always, CookieAcceptPolicy.always, [nil, nil, nil]),
@@ -80,7 +80,7 @@ import Testing
         #expect(reasons == expected)
     }
 
-    // COK-7, BEY-20
+    // Proves: COK-7, BEY-20, FN-39.
     @Test func `SameSite cookies stay with their own site's documents`() throws {
         let url = "https://a.example.org/"
         let jar = try jar(
@@ -93,7 +93,7 @@ import Testing
         #expect(try jar.names(for: url, document: "http://a.example.org/", at: Self.second(9)) == "none unsaid")
     }
 
-    // BEY-20
+    // Proves: BEY-20.
     @Test func `partitioned cookies are sent under the top-level site they were set under`() throws {
         var jar = CookieJar()
         let url = "https://widget.example/"
@@ -109,7 +109,7 @@ import Testing
         #expect(try jar.names(for: url, at: Self.second(9)) == "")
     }
 
-    // COK-11
+    // Proves: COK-11.
     @Test(arguments: [
         ("a=2", "http://www.example.org/login", true),
         ("a=2; Domain=example.org", "http://www.example.org/login/x", true),
@@ -126,7 +126,8 @@ import Testing
         #expect(reason == (isRefused ? .overwritesSecure : nil))
     }
 
-    // COK-11, SEC-33
+    // SEC-33
+    // Proves: COK-11.
     @Test func `of a domain with too many the open and longest unused go first`() throws {
         var jar = CookieJar()
         let url = "https://example.org/"
@@ -143,7 +144,7 @@ import Testing
         #expect(names.isDisjoint(with: ["c0", "c1", "c2"]))
     }
 
-    // COK-11
+    // Proves: COK-11.
     @Test func `expired cookies go before any other`() throws {
         var jar = CookieJar()
         let url = "https://example.org/"
@@ -154,7 +155,8 @@ import Testing
         #expect(jar.count == CookieJar.maximumPerDomain / 2 + 1)
     }
 
-    // COK-11, SEC-33
+    // SEC-33
+    // Proves: COK-11.
     @Test func `a full jar gives up a tenth, the longest unused`() throws {
         var jar = CookieJar()
         for number in 0...CookieJar.maximumCount {
@@ -165,7 +167,7 @@ import Testing
         #expect(try jar.names(for: "https://h3000.example.org/", at: Self.second(9999)) == "a")
     }
 
-    // COK-5
+    // Proves: COK-5.
     @Test func `cookies are removed one by one, since a time, by session and all`() throws {
         let url = "https://example.org/"
         var jar = try jar((url, "a=1"), (url, "b=1; Max-Age=99"), (url, "c=1; Max-Age=99"), (url, "d=1; Max-Age=99"))
@@ -185,7 +187,7 @@ import Testing
         #expect(jar.count == 0)
     }
 
-    // COK-5, FN-39
+    // Proves: COK-5, FN-39.
     @Test func `a program can make no cookie for a public suffix, and every other for any host`() throws {
         var jar = CookieJar()
         #expect(throws: CookieRejection.publicSuffix) { try Cookie(name: "a", value: "1", domain: ".com") }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct CookieLoadTests {
-    // COK-3, FN-40
+    // Proves: COK-3, FN-40.
     @Test func `a cookie that was set is sent from the next request on, exactly so`() async throws {
         let origin = try cookieOrigin(["/": "200 OK\r\nset-cookie: a=1\r\nSet-Cookie: b=2; Path=/x\r\n"])
         let (session, _) = cookieSession()
@@ -14,7 +14,8 @@ import Testing
         #expect(origin.received() == "\(start)\r\n\(start)Cookie: a=1\r\n\r\n")
     }
 
-    // RED-15, COK-4, R27
+    // R27
+    // Proves: RED-15, COK-4.
     @Test func `cookies of a redirect are there for the next hop, and hops are given their own`() async throws {
         let origin = try cookieOrigin([
             "/a/start": "302 Found\r\nLocation: /b/next\r\nSet-Cookie: everywhere=1; Path=/\r\nSet-Cookie: here=1\r\n",
@@ -31,7 +32,7 @@ import Testing
         #expect(task.currentRequest.headerFields[.cookie] == nil)
     }
 
-    // COK-4
+    // Proves: COK-4.
     @Test(arguments: [200, 204, 304, 400, 401, 404, 500])
     func `answers of any status may set cookies`(_ code: Int) async throws {
         let origin = try cookieOrigin(["/": "\(code) Such\r\nSet-Cookie: a=1\r\n"])
@@ -40,7 +41,7 @@ import Testing
         #expect(try await storage.cookies().map(\.name) == ["a"])
     }
 
-    // COK-4, AUT-21
+    // Proves: COK-4, AUT-21.
     @Test func `a challenge sets cookies that its answer carries`() async throws {
         let origin = try WireOrigin { connection in
             while let head = try connection.receiveHead() {
@@ -56,7 +57,7 @@ import Testing
         #expect(cookies(at: origin) == ["", "a=1"])
     }
 
-    // COK-4
+    // Proves: COK-4.
     @Test func `informational answers and trailers set none`() async throws {
         let origin = try WireOrigin(
             playing: "HTTP/1.1 103 Early Hints\r\nSet-Cookie: early=1\r\n\r\nHTTP/1.1 200 OK\r\n"
@@ -66,7 +67,7 @@ import Testing
         #expect(try await storage.cookies().isEmpty)
     }
 
-    // URL-8, FN-28
+    // Proves: URL-8, FN-28.
     @Test func `a request that wants no cookies neither sends nor keeps any`() async throws {
         let origin = try cookieOrigin(["/": "200 OK\r\nSet-Cookie: b=2\r\n"])
         let (session, storage) = cookieSession()
@@ -80,7 +81,7 @@ import Testing
         #expect(try await storage.cookies().map(\.name) == ["a"])
     }
 
-    // COK-12
+    // Proves: COK-12.
     @Test func `a field of the caller's comes first and wins by name`() async throws {
         let origin = try cookieOrigin([:])
         let (session, storage) = cookieSession { configuration in
@@ -96,7 +97,8 @@ import Testing
         #expect(cookies(at: origin) == ["c=session; a=jar; b=jar", "b=mine; x=1; a=jar; c=jar"])
     }
 
-    // RED-11, COK-12, FN-43, R28
+    // R28
+    // Proves: RED-11, COK-12, FN-43.
     @Test func `nothing of one host's cookies reaches another on a redirect`() async throws {
         let target = try cookieOrigin([
             "/b": "302 Found\r\nLocation: /c\r\nSet-Cookie: theirs=1\r\n", "/c": "200 OK\r\n",
@@ -112,7 +114,7 @@ import Testing
         #expect(cookies(at: target) == ["", "theirs=1"])
     }
 
-    // COK-2
+    // Proves: COK-2.
     @Test func `bytes that are not UTF-8 come back as they were`() async throws {
         let value: [UInt8] = [0x61, 0x3D, 0xE9, 0x22, 0x20, 0xFF]
         let origin = try WireOrigin { connection in

@@ -12,7 +12,7 @@ import Testing
         return try #require(object?["cookies"])
     }
 
-    // COK-1, COK-2, COK-3, COK-4, COK-12, RED-15, URL-8, SES-1
+    // Proves: COK-1, COK-2, COK-3, COK-4, COK-12, RED-15, URL-8, SES-1.
     @Test(.enabled(if: LoopbackServer.python("gunicorn") != nil, "make test prepares httpbin"))
     func `httpbin sets cookies on redirects and answers, sees them again, and deletes them`() async throws {
         let server = try await LoopbackServer.httpbin()
@@ -55,7 +55,7 @@ import Testing
         #expect(try Self.seen(body) == [:])
     }
 
-    // COK-3, FN-40
+    // Proves: COK-3, FN-40.
     @Test(.enabled(if: LoopbackServer.installed("nginx") != nil), arguments: [HTTPVersionPolicy.http1, .http2])
     func `cookies work the same over HTTP/2, where names are in lower case`(_ version: HTTPVersionPolicy) async throws {
         let directory = try TemporaryDirectory()

@@ -7,7 +7,7 @@ import Testing
 ///
 /// An origin that plays a proxy answers for every host, so that names, redirects and fields are those of the vectors.
 @Suite struct CookieVectorLoadTests {
-    // COK-2, COK-3, COK-4, COK-11, RED-15
+    // Proves: COK-2, COK-3, COK-4, COK-11, RED-15.
     @Test func `a session sends what the http-state vectors say`() async throws {
         let vectors = try CookieVector.all().filter(\.isTimeless)
         let answers = Dictionary(uniqueKeysWithValues: vectors.map { ("/cookie-parser?\($0.name)", $0.answer) })

@@ -16,7 +16,7 @@ import Testing
             partition: "https://top.example", creationTime: UnixTime(seconds: 1_700_000_000))
     }
 
-    // COK-5, COK-6, COK-8, COK-9
+    // Proves: COK-5, COK-6, COK-8, COK-9.
     @Test(arguments: CookieStorageContract.clauses.indices)
     func `the file form keeps the contract`(_ index: Int) async throws {
         let directory = try TemporaryDirectory()
@@ -25,7 +25,7 @@ import Testing
         #expect(try await clause.differences(in: storage) == [], "\(clause.sentence)")
     }
 
-    // SES-2, COK-1
+    // Proves: SES-2, COK-1.
     @Test func `cookies outlive the process with all their attributes, session cookies do not`() async throws {
         let directory = try TemporaryDirectory()
         let first = try FileCookieStorage(path: directory.file("cookies"))
@@ -42,7 +42,7 @@ import Testing
         #expect(stat(directory.file("cookies"), &status) == 0 && status.st_mode & 0o777 == 0o600)
     }
 
-    // COK-10
+    // Proves: COK-10.
     @Test func `changes that come together are all in the file`() async throws {
         let directory = try TemporaryDirectory()
         let storage = try FileCookieStorage(path: directory.file("cookies"))
@@ -55,7 +55,7 @@ import Testing
         #expect(await (try FileCookieStorage(path: directory.file("cookies"))).cookies(at: .now).count == 150)
     }
 
-    // COK-5
+    // Proves: COK-5.
     @Test func `a damaged file is refused, whatever bit of it is wrong`() throws {
         let bytes = CookieFile.bytes(of: [try Self.cookie("a"), try Self.cookie("b")])
         #expect(CookieFile.cookies(in: bytes)?.count == 2)
@@ -70,7 +70,7 @@ import Testing
         #expect { try FileCookieStorage(path: path) } throws: { ($0 as? LoadError)?.code == .cannotDecodeRawData }
     }
 
-    // COK-5
+    // Proves: COK-5.
     @Test func `a change that cannot be written fails, and the next one writes it too`() async throws {
         let directory = try TemporaryDirectory()
         let storage = try FileCookieStorage(path: directory.file("folder/cookies"))

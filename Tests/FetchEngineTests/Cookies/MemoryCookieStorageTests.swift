@@ -3,14 +3,14 @@ import TestSupport
 import Testing
 
 @Suite struct MemoryCookieStorageTests {
-    // COK-5, COK-6, COK-8, COK-9, FN-25
+    // Proves: COK-5, COK-6, COK-8, COK-9, FN-25.
     @Test(arguments: CookieStorageContract.clauses.indices)
     func `the memory form keeps the contract`(_ index: Int) async throws {
         let clause = CookieStorageContract.clauses[index]
         #expect(try await clause.differences(in: MemoryCookieStorage()) == [], "\(clause.sentence)")
     }
 
-    // COK-10
+    // Proves: COK-10.
     @Test func `storages share nothing`() async throws {
         let storages = [MemoryCookieStorage(), MemoryCookieStorage()]
         await storages[0].setCookie(try Cookie(name: "a", value: "1", domain: "example.org"), at: .now)
@@ -18,7 +18,7 @@ import Testing
         #expect(try await storages[1].cookies().isEmpty)
     }
 
-    // COK-9
+    // Proves: COK-9.
     @Test func `streams of changes end with the storage`() async {
         var storage: MemoryCookieStorage? = MemoryCookieStorage()
         var cookies = storage?.cookiesChanged().makeAsyncIterator()
@@ -28,7 +28,7 @@ import Testing
         #expect(await policies?.next() == nil)
     }
 
-    // COK-10
+    // Proves: COK-10.
     @Test func `many users at once leave every cookie in place`() async throws {
         let storage = MemoryCookieStorage()
         let url = try URLRecord("https://example.org/")

@@ -4,7 +4,7 @@ import Testing
 @Suite struct NetscapeCookieFileTests {
     private static let now = UnixTime(seconds: 1_800_000_000)
 
-    // COK-5
+    // Proves: COK-5.
     @Test func `a file is read line by line`() {
         let text = """
             # Netscape HTTP Cookie File
@@ -33,7 +33,7 @@ import Testing
         #expect(file.cookies[5].expires == Self.now.advanced(by: .seconds(400 * 86400)))
     }
 
-    // COK-5
+    // Proves: COK-5.
     @Test(arguments: [
         "too\tfew", ".com\tTRUE\t/\tFALSE\t0\ta\t1", "h\tMAYBE\t/\tFALSE\t0\ta\t1", "h\tFALSE\t/\tFALSE\tsoon\ta\t1",
         "h\tFALSE\tx\tFALSE\t0\ta\t1", "h\tFALSE\t/\tFALSE\t-1\ta\t1", "h/\tFALSE\t/\tFALSE\t0\ta\t1",
@@ -45,7 +45,7 @@ import Testing
         #expect(file.cookies.count == 1)
     }
 
-    // COK-5
+    // Proves: COK-5.
     @Test func `what is written is read again`() throws {
         let cookies = [
             try Cookie(name: "a", value: "1", domain: "example.org", creationTime: Self.now),
@@ -61,7 +61,7 @@ import Testing
         #expect(NetscapeCookieFile([unwritable]).bytes == NetscapeCookieFile([]).bytes)
     }
 
-    // COK-5
+    // Proves: COK-5.
     @Test func `a cookie that has ended never becomes a session cookie`() throws {
         let ended = try Cookie(name: "a", value: "1", domain: "h", expires: UnixTime(seconds: 0))
         #expect(String(decoding: NetscapeCookieFile([ended]).bytes, as: UTF8.self).contains("\t1\ta\t1\n"))

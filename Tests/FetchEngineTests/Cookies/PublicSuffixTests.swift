@@ -25,7 +25,7 @@ struct PublicSuffixVector: CustomTestStringConvertible {
 }
 
 @Suite struct PublicSuffixTests {
-    // COK-7
+    // Proves: COK-7.
     @Test(arguments: try PublicSuffixVector.all())
     func `registrable domains are those of the list`(vector: PublicSuffixVector) throws {
         // A name that begins with a dot is none; it has no registrable domain in the list's test either.
@@ -35,7 +35,7 @@ struct PublicSuffixVector: CustomTestStringConvertible {
         #expect(PublicSuffixes.registrableDomain(of: host) == expected)
     }
 
-    // COK-7
+    // Proves: COK-7.
     @Test(
         arguments: [
             ("https://a.example.org/", "https://b.example.org:444/", true),

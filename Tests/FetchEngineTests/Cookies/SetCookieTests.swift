@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    // COK-1
+    // Proves: COK-1.
     @Test func `a cookie has the common attributes as accessors`() throws {
         let cookie = try cookie(
             "id=a=b; Domain=.Example.ORG; Path=/a; Max-Age=60; Secure; HttpOnly; SameSite=lax; Unknown=1")
@@ -41,7 +41,7 @@ import Testing
         #expect(!cookie.isExpired(at: Self.now.advanced(by: .seconds(59))))
     }
 
-    // COK-1, FN-41
+    // Proves: COK-1, FN-41.
     @Test func `without attributes it is for the host, the directory and the session`() throws {
         let cookie = try cookie("a=1")
         #expect(cookie.domain == "www.example.org")
@@ -51,7 +51,7 @@ import Testing
         #expect(!cookie.isSecure && !cookie.isHTTPOnly && cookie.sameSite == nil)
     }
 
-    // COK-11, FN-41
+    // Proves: FN-41, COK-1.
     @Test(arguments: [
         ("https://h/", "/"), ("https://h/a", "/"), ("https://h/a/", "/a"), ("https://h/a/b", "/a"),
         ("https://h/a/b/?x=/y/", "/a/b"), ("https://h//", "/"),
@@ -61,7 +61,7 @@ import Testing
         #expect(try cookie("a=1; Path=relative", from: url).path == path)
     }
 
-    // COK-2, FN-38
+    // Proves: COK-2, FN-38.
     @Test(arguments: [
         ("Max-Age=10", 10), ("Max-Age=0", nil), ("Max-Age=-5", nil), ("max-age=99999999999999999999", 34_560_000),
         ("Max-Age=34560001", 34_560_000), ("Expires=Fri, 31 Dec 9999 23:59:59 GMT", 34_560_000),
@@ -77,13 +77,13 @@ import Testing
         }
     }
 
-    // COK-2
+    // Proves: COK-2.
     @Test(arguments: ["Max-Age=", "Max-Age=-", "Max-Age=+1", "Max-Age=1.5", "Max-Age=0x1", "Expires=never", "Expires"])
     func `an attribute that cannot be read is as though it were not there`(_ text: String) throws {
         #expect(try cookie("a=1; \(text)").isSessionOnly)
     }
 
-    // COK-4, COK-11, FN-39
+    // Proves: COK-4, COK-11, FN-39.
     @Test(arguments: [
         ("a=\u{1}", "https://example.org/", CookieRejection.controlCharacter),
         ("a=1; Path=/\u{7F}", "https://example.org/", .controlCharacter),
@@ -117,7 +117,7 @@ import Testing
         #expect(!reason.message.isEmpty)
     }
 
-    // COK-11
+    // Proves: COK-11.
     @Test(arguments: [
         ("a=1; Domain=127.0.0.1", "http://127.0.0.1/"), ("a=1; Domain=.127.0.0.1", "http://127.0.0.1/"),
         ("a=1; Domain=[::1]", "http://[::1]/"), ("a=1; Domain=localhost", "http://localhost/"),
@@ -131,7 +131,7 @@ import Testing
         #expect(cookie.domain == (try URLRecord(url)).host)
     }
 
-    // COK-11
+    // Proves: COK-11.
     @Test(arguments: [
         "__Secure-a=1; Secure", "__Secure-a=1; Secure; Domain=example.org", "__Host-a=1; Secure; Path=/", "a; Secure",
         "a=1; SameSite=None; Secure", "a=1; SameSite=whatever", "a=\t1", "a=" + String(repeating: "x", count: 4095),
@@ -140,7 +140,7 @@ import Testing
         #expect(try rejection(line, from: "https://www.example.org/") == nil)
     }
 
-    // COK-7, BEY-20
+    // Proves: COK-7, BEY-20.
     @Test(arguments: ["Strict", "lax"])
     func `SameSite cookies are not set for another site's document`(_ value: String) throws {
         let line = "a=1; SameSite=\(value)"
@@ -150,14 +150,14 @@ import Testing
         #expect(try rejection("a=1", from: "https://a.example.org/", for: "https://example.com/") == nil)
     }
 
-    // COK-2
+    // Proves: COK-2.
     @Test func `an attribute of more than 1024 bytes is ignored`() throws {
         let path = "/" + String(repeating: "x", count: 1024)
         #expect(try cookie("a=1; Path=\(path)").path == "/a")
         #expect(try cookie("a=1; Path=\(path.dropLast())").path == path.dropLast())
     }
 
-    // COK-2
+    // Proves: COK-2.
     @Test func `bytes that are not UTF-8 are kept`() throws {
         let url = try URLRecord("https://example.org/")
         let cookie = try Cookie(setCookie: [0x61, 0xE9, 0x3D, 0xFF, 0x22], from: url)
@@ -167,7 +167,7 @@ import Testing
         #expect(field?.withUnsafeBytesOfValue { Array($0) } == [0x61, 0xE9, 0x3D, 0xFF, 0x22])
     }
 
-    // ERR-7
+    // Proves: ERR-7.
     @Test func `any bytes are judged without harm`() throws {
         let url = try URLRecord("https://www.example.org/")
         var generator = SystemRandomNumberGenerator()

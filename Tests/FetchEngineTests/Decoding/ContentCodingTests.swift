@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct ContentCodingTests {
     static let text = Array(String(repeating: "The quick brown fox. ", count: 90).utf8)
 
-    // DCD-7, RSP-5, BEY-31
+    // Proves: DCD-7, RSP-5, BEY-31.
     @Test(arguments: ["br", "zstd", "gzip", "X-GZIP"])
     func `content is asked for in a coding and given without it`(coding: String) async throws {
         let coded =
@@ -23,7 +23,7 @@ import Testing
         #expect(origin.received().contains(offeredCodings))
     }
 
-    // DCD-7, BEY-32
+    // Proves: DCD-7, BEY-32.
     @Test(arguments: [HTTPField.Name.acceptEncoding, .range])
     func `a request with its own coding or a range gets the bytes as they come`(name: HTTPField.Name) async throws {
         let coded = ContentDecoderTests.storedGzip(Self.text)
@@ -36,7 +36,7 @@ import Testing
         #expect(!origin.received().contains("br, zstd"))
     }
 
-    // DCD-7
+    // Proves: DCD-7.
     @Test func `a session that wants no decoding offers nothing`() async throws {
         let coded = ContentDecoderTests.storedGzip(Self.text)
         let origin = try WireOrigin(coding: "gzip", coded)
@@ -48,7 +48,8 @@ import Testing
         #expect(!origin.received().contains("Accept-Encoding"))
     }
 
-    // ERR-5, SEC-25
+    // SEC-25
+    // Proves: ERR-5.
     @Test func `a truncated coding fails although its length is right`() async throws {
         let coded = ContentDecoderTests.storedGzip(Self.text)
         for count in [1, 9, 20, coded.count - 1] {
@@ -59,7 +60,7 @@ import Testing
         }
     }
 
-    // ERR-5
+    // Proves: ERR-5.
     @Test(arguments: ["compress", "gzip, gzip, gzip, gzip"])
     func `a coding that is not known, or too deep, fails`(coding: String) async throws {
         let origin = try WireOrigin(coding: coding, Self.text)
@@ -68,7 +69,7 @@ import Testing
         }
     }
 
-    // DCD-7
+    // Proves: DCD-7.
     @Test func `a coding without content, and identity, are no errors`() async throws {
         let empty = try WireOrigin(coding: "gzip", [])
         #expect(try await Session().data(for: Request(url: try URLRecord(empty.url()))).0.isEmpty)
@@ -80,7 +81,8 @@ import Testing
         #expect(body == Self.text && response.expectedContentLength == Int64(Self.text.count))
     }
 
-    // BEY-31, SEC-25
+    // SEC-25
+    // Proves: BEY-31.
     @Test func `a bomb ends at its limit`() async throws {
         let bomb = try #require(try GzipVector.file().gzip.first { $0.name == "bomb-1000x" }).bytes
         let origin = try WireOrigin(coding: "gzip", bomb)
@@ -92,7 +94,8 @@ import Testing
         }
     }
 
-    // TSK-2: the buffer before the wish for a whole body is known is as large as that body may be.
+    // The buffer before the wish for a whole body is known is as large as that body may be.
+    // Proves: TSK-2.
     @Test(arguments: [524_287, 524_288, 524_289, 700_000]) func `a body about as large as the buffer comes whole`(
         count: Int
     ) async throws {
@@ -112,7 +115,7 @@ import Testing
         }
     }
 
-    // DCD-7, TSK-15
+    // Proves: DCD-7, TSK-15.
     @Test func `what is decoded waits for a slow reader`() async throws {
         let bomb = try #require(try GzipVector.file().gzip.first { $0.name == "bomb-1000x" }).bytes
         let origin = try WireOrigin(coding: "gzip", bomb)

@@ -9,13 +9,13 @@ import Testing
     static let brotli = Array(Data(base64Encoded: "G2EHAATqZKleSFoSko1JflOoUQysKuOdnD2YWN1QegMA")!)
     static let zstd = Array(Data(base64Encoded: "KLUv/QRo7QAAqFRoZSBxdWljayBicm93biBmb3guIAEAlcZ/MgH8sKzV")!)
 
-    // DCD-7, BEY-31
+    // Proves: DCD-7, BEY-31.
     @Test(arguments: [("br", brotli), ("zstd", zstd)], [1, 3, 1000])
     func `brotli and zstd are undone, whatever the pieces`(coded: (String, [UInt8]), size: Int) throws {
         #expect(try decode(coded.1, coding: coded.0, by: size) == Self.text)
     }
 
-    // DCD-7
+    // Proves: DCD-7.
     @Test(arguments: [1, 2, 4096]) func `deflate is undone in both of its forms`(size: Int) throws {
         for vector in try GzipVector.file().contentEncodingDeflate {
             let bytes = Array(try #require(Data(base64Encoded: vector.base64)))
@@ -23,7 +23,27 @@ import Testing
         }
     }
 
-    // DCD-7, ERR-5, SEC-25
+    // SEC-25: a count of bytes never stops what gives none.
+    @Test func `members of nothing, inside of another coding, are counted, and taken few at a time`() throws {
+        let member: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+        let members = Array(repeatElement(member, count: 100_000).joined())
+        var coded: [UInt8] = []
+        try #require(members.withUnsafeBytes { BodyCoding.gzip.makeEncoder().encode($0, isLast: true, into: &coded) })
+        var decoder = try #require(try ContentDecoder(coding: "gzip, gzip", limit: DecodingLimits()))
+        coded.withUnsafeBytes { decoder.append($0) }
+        var output: [UInt8] = []
+        var turns = 0
+        #expect(throws: LoadError.self) {
+            while !decoder.isDrained {
+                try decoder.read(into: &output, upTo: 1 << 20)
+                turns += 1
+            }
+        }
+        #expect(coded.count < 20_000 && output.isEmpty && turns > 100)
+    }
+
+    // SEC-25
+    // Proves: DCD-7, ERR-5.
     @Test(arguments: [("br", brotli), ("zstd", zstd)])
     func `every truncation fails`(coding: String, bytes: [UInt8]) {
         for count in 1..<bytes.count {
@@ -31,7 +51,8 @@ import Testing
         }
     }
 
-    // ERR-5, SEC-25
+    // SEC-25
+    // Proves: ERR-5.
     @Test(arguments: try GzipVector.file().gzip) func `gzip content is checked to its last byte`(vector: GzipVector) {
         let output = try? decode(vector.bytes, coding: "gzip", by: 16)
         switch vector.expect {
@@ -54,7 +75,8 @@ import Testing
         #expect(throws: LoadError.self) { try decode(twice.bytes, coding: "br, gzip", by: 5) }
     }
 
-    // BEY-31, DCD-6, SEC-25
+    // SEC-25
+    // Proves: BEY-31, DCD-6.
     @Test func `a bomb ends at its limit, and nothing is decoded faster than it is read`() throws {
         let bomb = try #require(try GzipVector.file().gzip.first { $0.name == "bomb-1000x" }).bytes
         #expect(throws: LoadError.self) {

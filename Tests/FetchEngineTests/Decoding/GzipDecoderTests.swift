@@ -49,7 +49,7 @@ extension BodyDecoder {
 }
 
 @Suite struct GzipDecoderTests {
-    // DCD-6
+    // Proves: DCD-6.
     @Test(arguments: try GzipVector.file().gzip, [1, 7, 4096])
     func `good files decode and broken ones fail, whatever the pieces`(_ vector: GzipVector, size: Int) {
         var decoder = GzipDecoder()
@@ -61,7 +61,7 @@ extension BodyDecoder {
         }
     }
 
-    // DCD-6
+    // Proves: DCD-6.
     @Test func `the first member's name and time are told`() throws {
         let vector = try #require(try GzipVector.file().gzip.first { $0.name == "name-comment-extra-hcrc" })
         var decoder = GzipDecoder()
@@ -70,7 +70,7 @@ extension BodyDecoder {
         #expect(decoder.attributes.name == "fox.txt")
     }
 
-    // DCD-6
+    // Proves: DCD-6.
     @Test func `every truncation of a file fails`() throws {
         let vector = try #require(try GzipVector.file().gzip.first { $0.name == "plain" })
         for count in 1..<vector.bytes.count {

@@ -9,7 +9,7 @@ import Testing
         return Array(try Data(contentsOf: #require(url)))
     }
 
-    // DCD-1, DCD-4
+    // Proves: DCD-1, DCD-4.
     @Test(arguments: ["macbinary1.bin", "macbinary2.bin", "macbinary3.bin"], [1, 127, 128, 4096])
     func `MacBinary of every version gives both forks and what the Finder knew`(name: String, size: Int) throws {
         var decoder = MacBinaryDecoder()
@@ -20,7 +20,7 @@ import Testing
         #expect(decoder.attributes.creator == "ttxt")
     }
 
-    // DCD-1, DCD-5
+    // Proves: DCD-1, DCD-5.
     @Test(arguments: ["macutils.hqx", "convert-binhex.hqx"], [1, 5, 4096])
     func `BinHex gives both forks and the header`(name: String, size: Int) throws {
         var decoder = BinHexDecoder()
@@ -32,7 +32,7 @@ import Testing
         #expect(decoder.attributes.creator == "ttxt")
     }
 
-    // DCD-5
+    // Proves: DCD-5.
     @Test func `a changed character of BinHex never passes`() throws {
         let file = try Self.file("macutils.hqx")
         let start = try #require(file.firstIndex(of: UInt8(ascii: ":"))) + 1
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    // DCD-4, DCD-5
+    // Proves: DCD-4, DCD-5.
     @Test func `a file that ends too early fails`() throws {
         let binary = try Self.file("macbinary3.bin")
         let resourceEnd = 128 + 384 + 15
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    // DCD-4
+    // Proves: DCD-4.
     @Test func `a header that promises a giant resource fork is refused`() throws {
         var file = try Self.file("macbinary1.bin")
         file.replaceSubrange(87..<91, with: [0x7F, 0, 0, 0])
@@ -77,7 +77,7 @@ import Testing
         #expect(throws: LoadError.self) { try decoder.decode(file) }
     }
 
-    // DCD-3
+    // Proves: DCD-3.
     @Test(arguments: [
         ("macbinary1.bin", "application/octet-stream", "a.bin", "application/macbinary"),
         ("macbinary1.bin", nil, "a.txt", nil),
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    // DCD-8
+    // Proves: DCD-8.
     @Test(arguments: [
         ("x.tar.gz", nil, "x.tar"), ("x.tgz", nil, "x.tar"), ("X.GZ", nil, "X"), ("x", nil, "x"),
         ("x.gz", "../inner.txt", "inner.txt"), (".gz", nil, "gz"),

@@ -23,7 +23,7 @@ struct DispositionVector: Decodable, CustomTestStringConvertible {
 }
 
 @Suite struct ContentDispositionTests {
-    // DLD-4
+    // Proves: DLD-4.
     @Test(arguments: try DispositionVector.all())
     func `type and name are read as the vectors say`(_ vector: DispositionVector) {
         let disposition = ContentDisposition(vector.bytes)
@@ -31,7 +31,8 @@ struct DispositionVector: Decodable, CustomTestStringConvertible {
         #expect(disposition.filename == vector.filename)
     }
 
-    // DLD-4, SEC-47
+    // SEC-47
+    // Proves: DLD-4.
     @Test(arguments: try DispositionVector.all())
     func `whatever the field says, the suggested name is harmless`(_ vector: DispositionVector) throws {
         let name = try suggestedFilename(vector.header)
@@ -40,7 +41,7 @@ struct DispositionVector: Decodable, CustomTestStringConvertible {
         #expect(!name.unicodeScalars.contains { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) })
     }
 
-    // DLD-4, RSP-3, FN-55
+    // Proves: DLD-4, RSP-3, FN-55.
     @Test(arguments: [
         ("attachment; filename=plain.txt; filename*=UTF-8''%E2%82%AC.txt", "€.txt"),
         ("attachment; filename=plain.txt", "plain.txt"),
@@ -53,7 +54,7 @@ struct DispositionVector: Decodable, CustomTestStringConvertible {
         #expect(try suggestedFilename(field) == name)
     }
 
-    // DLD-4, RSP-3
+    // Proves: DLD-4, RSP-3.
     @Test(arguments: [
         ("http://h.example/a/b.txt?x=/y", "text/html", "b.txt"), ("http://h.example/a/b/", "text/html", "b"),
         ("http://h.example/", "text/html; charset=utf-8", "download.html"), ("http://h.example/", nil, "download"),

@@ -17,7 +17,8 @@ import Testing
         }
     }
 
-    @Test func `a download stores nothing, asks nothing, and may be served from the cache (DLD-8, CCH-14)`()
+    // Proves: DLD-8, CCH-14.
+    @Test func `a download stores nothing, asks nothing, and may be served from the cache`()
         async throws
     {
         let requests = TestSupport.Progress()

@@ -5,7 +5,7 @@ import Testing
 @testable import FetchEngine
 
 @Suite struct DownloadFileTests {
-    // DLD-1, DLD-10, LIF-12
+    // Proves: DLD-1, DLD-10, LIF-12.
     @Test func `a file appears under its name only when it is complete`() throws {
         let directory = try TemporaryDirectory()
         let file = try DownloadFile(in: directory.path + "/")
@@ -17,7 +17,7 @@ import Testing
         #expect(try directory.names() == ["a.txt"])
     }
 
-    // DLD-2
+    // Proves: DLD-2.
     @Test func `fifty downloads of one name at once get fifty files, and none is lost`() async throws {
         let directory = try TemporaryDirectory()
         let destination = DownloadDestination(path: directory.path + "/index.html")
@@ -36,7 +36,7 @@ import Testing
         #expect(Set(names.map { directory.text(of: $0) }) == Set((0..<50).map { "\($0)" }))
     }
 
-    // DLD-1
+    // Proves: DLD-1.
     @Test func `overwriting replaces in one step, and not before the end`() throws {
         let directory = try TemporaryDirectory()
         let destination = DownloadDestination(path: directory.path + "/a", allowOverwrite: true)
@@ -51,7 +51,7 @@ import Testing
         #expect(try directory.names() == ["a"])
     }
 
-    // DLD-10
+    // Proves: DLD-10.
     @Test func `a name that is given back is free again`() throws {
         let directory = try TemporaryDirectory()
         let destination = DownloadDestination(path: directory.path + "/a")
@@ -59,7 +59,7 @@ import Testing
         #expect(try ReservedDestination(destination).path == destination.path)
     }
 
-    // DLD-1, DLD-18
+    // Proves: DLD-1, DLD-18.
     @Test func `a directory, a missing directory and a name too long fail cleanly`() throws {
         let directory = try TemporaryDirectory()
         for overwrite in [true, false] {
@@ -80,7 +80,7 @@ import Testing
         #expect(throws: LoadError.self) { try DownloadFile(in: directory.path + "/none/") }
     }
 
-    // DLD-14
+    // Proves: DLD-14.
     @Test func `going on cuts off what was not counted`() throws {
         let directory = try TemporaryDirectory()
         let file = try DownloadFile(in: directory.path + "/")

@@ -9,7 +9,7 @@ import Testing
 
 /// What downloads leave behind, of themselves and of processes that are gone.
 @Suite(.timeLimit(.minutes(5))) struct DownloadRestTests {
-    // DLD-1
+    // Proves: DLD-1.
     @Test func `the first destination counts, and nobody is asked for a second`() async throws {
         let directory = try TemporaryDirectory()
         var answers = DownloadLog.Answers()
@@ -23,7 +23,7 @@ import Testing
         #expect(!log.events.contains { $0.hasPrefix("destination") } && log.events.contains("created first"))
     }
 
-    // LIF-12
+    // Proves: LIF-12.
     @Test func `ten thousand downloads leave the disk as it was`() async throws {
         let directory = try TemporaryDirectory()
         var options = DownloadOptions()
@@ -48,7 +48,8 @@ import Testing
         try await until { try directory.names().isEmpty }
     }
 
-    // DLD-16: the resume data is all that the next process needs.
+    // The resume data is all that the next process needs.
+    // Proves: DLD-16.
     @Test func `a download goes on after its process was killed`() async throws {
         let content = pattern(3_000_000)
         let origin = try WireOrigin { connection in

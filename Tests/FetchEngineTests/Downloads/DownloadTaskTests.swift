@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct DownloadTaskTests {
     static let ok = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello"
 
-    // LIF-12, LIF-10, DLD-6, DLD-7, FN-51
+    // Proves: LIF-12, LIF-10, DLD-6, DLD-7, FN-51, BKG-12.
     @Test func `a delegate gets the file in order, and the temporary file is gone afterwards`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         let directory = try TemporaryDirectory()
@@ -26,7 +26,7 @@ import Testing
         #expect(task.state == .completed)
     }
 
-    // LIF-12
+    // Proves: LIF-12.
     @Test func `a file that the delegate moves stays`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         let directory = try TemporaryDirectory()
@@ -39,7 +39,7 @@ import Testing
         #expect(try directory.names() == ["kept"])
     }
 
-    // DLD-1, DLD-5, DLD-9, BEY-9
+    // Proves: DLD-1, DLD-5, DLD-9, BEY-9, SES-25.
     @Test func `a fixed destination needs no delegate`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         let directory = try TemporaryDirectory()
@@ -54,7 +54,7 @@ import Testing
         #expect(directory.text(of: "a-2.txt") == "hello")
     }
 
-    // DLD-3, DLD-4, DLD-5
+    // Proves: DLD-3, DLD-4, DLD-5.
     @Test func `the delegate decides on the destination, and hears the name before any data`() async throws {
         let origin = try WireOrigin(
             playing: "HTTP/1.1 200 OK\r\nContent-Disposition: attachment; filename=\"../n.txt\"\r\n"
@@ -74,7 +74,7 @@ import Testing
         #expect(directory.text(of: "n-1.txt") == "hello")
     }
 
-    // ERR-2
+    // Proves: ERR-2.
     @Test func `an answer that refuses, and an empty one, are files too`() async throws {
         for answer in ["HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 204 No Content\r\n\r\n"] {
             let origin = try WireOrigin(playing: answer)
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    // DLD-17
+    // Proves: DLD-17.
     @Test func `a download can send a body`() async throws {
         let origin = try WireOrigin { connection in
             let head = try connection.receiveHead() ?? ""
@@ -99,7 +99,7 @@ import Testing
         #expect(try String(contentsOfFile: file.path, encoding: .utf8) == "POST abc")
     }
 
-    // DLD-10, DLD-11
+    // Proves: DLD-10, DLD-11.
     @Test(arguments: [nil, true, false] as [Bool?])
     func `a failed download to a destination leaves nothing unless it is told to keep its file`(
         deletes: Bool?
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    // DLD-18
+    // Proves: DLD-18.
     @Test func `a destination that cannot be made fails the task cleanly`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         let directory = try TemporaryDirectory()
@@ -139,7 +139,7 @@ import Testing
         #expect(try directory.names() == [])
     }
 
-    // LIF-6, LIF-7, FN-30
+    // Proves: LIF-6, LIF-7, FN-30, TSK-1.
     @Test func `a data task becomes a download in the same transfer`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         let directory = try TemporaryDirectory()
@@ -157,7 +157,8 @@ import Testing
         #expect(origin.received().components(separatedBy: "GET ").count == 2)
     }
 
-    // LIF-7: who awaits a task may turn it into a download too, with or without a delegate's answer.
+    // Who awaits a task may turn it into a download too, with or without a delegate's answer.
+    // Proves: LIF-7.
     @Test(arguments: [ResponseDisposition.becomeDownload, .allow])
     func `an awaited data task becomes a download in the same transfer`(answer: ResponseDisposition) async throws {
         let origin = try WireOrigin(playing: Self.ok)
@@ -176,7 +177,7 @@ import Testing
         #expect(origin.received().components(separatedBy: "GET ").count == 2)
     }
 
-    // TSK-11
+    // Proves: TSK-11.
     @Test func `a completion handler gets the file`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         let task = Session().downloadTask(with: try Request(origin.url())) { result in
@@ -188,7 +189,7 @@ import Testing
         #expect(task.state == .completed)
     }
 
-    // BEY-26
+    // Proves: BEY-26.
     @Test(arguments: ["Repr-Digest", "Content-Digest"]) func `what the server says of its content is checked`(
         name: String
     ) async throws {
@@ -201,7 +202,7 @@ import Testing
         }
     }
 
-    // DLD-8
+    // Proves: DLD-8.
     @Test func `a download may come from the cache, and nothing of it is stored there`() async throws {
         let count = Progress()
         let origin = try WireOrigin { connection in
@@ -223,7 +224,7 @@ import Testing
         #expect(file.response.source == .cache)
     }
 
-    // BEY-26
+    // Proves: BEY-26.
     @Test func `a flipped byte fails a download with a digest`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         let directory = try TemporaryDirectory()

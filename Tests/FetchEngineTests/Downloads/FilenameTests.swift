@@ -3,7 +3,8 @@ import Testing
 @testable import FetchEngine
 
 @Suite struct FilenameTests {
-    // DLD-4, SEC-47
+    // SEC-47
+    // Proves: DLD-4.
     @Test(arguments: [
         ("a.txt", "a.txt"), ("a b.txt", "a b.txt"), ("/etc/passwd", "passwd"), ("a\\b\\c", "c"), ("..", nil),
         ("", nil), ("...", nil), (".bashrc", "bashrc"), ("..a", "a"), ("a.", "a"), (" a ", "a"),
@@ -15,7 +16,7 @@ import Testing
         #expect(Filename(sanitizing: name)?.text == safe)
     }
 
-    // DLD-4
+    // Proves: DLD-4.
     @Test func `a long name keeps its extension and whole characters`() throws {
         let name = try #require(Filename(sanitizing: String(repeating: "ü", count: 300) + ".jpeg"))
         #expect(name.text.utf8.count <= 200 && name.text.utf8.count > 190)
@@ -24,7 +25,7 @@ import Testing
         #expect(dotted.text.utf8.count == 200)
     }
 
-    // DLD-2
+    // Proves: DLD-2.
     @Test(arguments: [
         ("index.html", "index-1.html"), ("index", "index-1"), ("x.tar.gz", "x-1.tar.gz"), ("a.b.c", "a.b-1.c"),
     ])
@@ -35,7 +36,7 @@ import Testing
         #expect(destination.candidate(0) == "/d.d/.\(name)")
     }
 
-    // UPL-3
+    // Proves: UPL-3.
     @Test(arguments: [
         ("/a/b.JSON", "application/json"), ("x.html", "text/html"), ("/a.b/c", nil), (".html", nil),
         ("a.tar.gz", "application/gzip"), ("a.unheard-of", nil), ("a.bin", "application/octet-stream"),

@@ -47,7 +47,7 @@ import Testing
         return try #require(data)
     }
 
-    // DLD-12, DLD-14, DLD-16, LIF-5
+    // Proves: DLD-12, DLD-14, DLD-16, LIF-5.
     @Test(arguments: installed) func `a download that was stopped goes on and has the same digest`(
         server: Server
     ) async throws {
@@ -70,7 +70,7 @@ import Testing
         #expect(hexDigest(Array(found)) == hexDigest(content))
     }
 
-    // DLD-14
+    // Proves: DLD-14.
     @Test(arguments: installed) func `a file that changed in between is loaded whole`(server: Server) async throws {
         let directory = try TemporaryDirectory()
         let running = try await server.start(in: directory)
@@ -87,7 +87,7 @@ import Testing
         #expect(try downloads.names() == [])
     }
 
-    // DLD-14, TSK-10
+    // Proves: DLD-14, TSK-10.
     @Test(arguments: FTPServerKind.allCases.filter { $0.path != nil })
     func `a download by FTP goes on, and starts over when the file has changed`(kind: FTPServerKind) async throws {
         let content = pattern(8_000_000)
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    // DLD-4, RSP-3
+    // Proves: DLD-4, RSP-3.
     @Test(.enabled(if: LoopbackServer.httpd != nil)) func `httpd's fields name the file`() async throws {
         let directory = try TemporaryDirectory()
         let field = "attachment; filename=a.txt; filename*=UTF-8''%%E2%%82%%AC.txt"
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    // MPR-5
+    // Proves: MPR-5.
     @Test(.enabled(if: LoopbackServer.httpd != nil)) func `the ranges of httpd come as one body`() async throws {
         let directory = try TemporaryDirectory()
         let server = try await LoopbackServer.httpd(in: directory)
@@ -136,7 +136,7 @@ import Testing
         #expect(String(decoding: body, as: UTF8.self).contains("bytes 5-6/10"))
     }
 
-    // MPR-1
+    // Proves: MPR-1.
     @Test(.enabled(if: LoopbackServer.httpd != nil)) func `a CGI of httpd sends parts that replace one another`()
         async throws
     {
@@ -162,7 +162,7 @@ import Testing
             log.events == ["response 200", "response 200", "data", "response 200", "data", "metrics", "complete well"])
     }
 
-    // DCD-1, DCD-2, DCD-6, DCD-8, DLD-5
+    // Proves: DCD-1, DCD-2, DCD-6, DCD-8, DLD-5.
     @Test(arguments: ["gzip", "pigz"].filter { LoopbackServer.installed($0) != nil })
     func `what gzip and pigz compressed is decoded, and named by what is inside`(tool: String) async throws {
         let directory = try TemporaryDirectory()
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    // DCD-7, DCD-8
+    // Proves: DCD-7, DCD-8.
     @Test(.enabled(if: LoopbackServer.nginx != nil))
     func `a gzip file served with the coding gzip is decoded once`() async throws {
         let directory = try TemporaryDirectory()
@@ -208,7 +208,7 @@ import Testing
         #expect(Array(try Data(contentsOf: URL(filePath: file.path))) == pattern(10_000))
     }
 
-    // DCD-1, DCD-4, DCD-5, DCD-8, DLD-13
+    // Proves: DCD-1, DCD-4, DCD-5, DCD-8, DLD-13.
     @Test(arguments: [("macbinary3.bin", "application/macbinary"), ("macutils.hqx", "application/binhex")])
     func `Macintosh files are decoded to their forks and names`(name: String, type: String) async throws {
         let directory = try TemporaryDirectory()
@@ -225,7 +225,7 @@ import Testing
         #expect(!DownloadTask.canResume(decodedWith: type))
     }
 
-    // TSK-3
+    // Proves: TSK-3, SES-25.
     @Test(.enabled(if: LoopbackServer.nginx != nil))
     func `a large file is downloaded without being held in memory`() async throws {
         let directory = try TemporaryDirectory()
@@ -241,7 +241,8 @@ import Testing
         #expect(watcher.growth < 64 << 20)
     }
 
-    // DLD-18, FN-2, REL-9
+    // REL-9
+    // Proves: DLD-18, FN-2.
     @Test(.enabled(if: geteuid() == 0, "only root may mount a small file system"))
     func `a full disk fails the download cleanly and leaves nothing`() async throws {
         let disk = try SmallDisk(bytes: 64 * 1024)

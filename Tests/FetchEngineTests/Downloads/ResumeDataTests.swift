@@ -4,7 +4,7 @@ import Testing
 @testable import FetchEngine
 
 @Suite struct ResumeDataTests {
-    // DLD-14
+    // Proves: DLD-14.
     @Test(arguments: [
         ResumeData.Validator.entityTag("\"a-b\""), .lastModified("Sat, 21 Nov 2026 17:00:00 GMT"),
     ])
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    // DLD-14
+    // Proves: DLD-14.
     @Test func `no changed, cut or lengthened bytes are read`() throws {
         let bytes = try ResumeData.make().bytes
         for index in bytes.indices {
@@ -27,7 +27,7 @@ import Testing
         #expect(throws: LoadError.self) { try ResumeData(bytes: bytes + [0]) }
     }
 
-    // DLD-14
+    // Proves: DLD-14.
     @Test func `no credentials are kept`() throws {
         var data = try ResumeData.make()
         #expect(!String(decoding: data.bytes, as: UTF8.self).contains("secret"))
@@ -38,7 +38,7 @@ import Testing
         #expect(!String(decoding: data.bytes, as: UTF8.self).contains("secret"))
     }
 
-    // DLD-14
+    // Proves: DLD-14.
     @Test func `the request's identity is its method and fields, without credentials and without their order`() throws {
         var request = Request(url: try URLRecord("http://h.example/"))
         let bare = request.resumeIdentity

@@ -5,7 +5,7 @@ import Testing
 
 /// R13: nothing is joined that does not belong together.
 @Suite struct ResumeMachineTests {
-    // DLD-14
+    // Proves: DLD-14.
     @Test(arguments: [
         (ResumeData.Validator.entityTag("\"v1\""), "\"v1\""),
         (.lastModified("Sat, 21 Nov 2026 17:00:00 GMT"), "Sat, 21 Nov 2026 17:00:00 GMT"),
@@ -18,14 +18,14 @@ import Testing
         #expect(request.headerFields[.acceptEncoding] == "gzip")
     }
 
-    // DLD-12, DLD-14
+    // Proves: DLD-12, DLD-14.
     @Test(arguments: ["bytes 100-999/1000", "bytes 100-999/*", "BYTES 100-999/1000"])
     func `the right rest is appended`(range: String) throws {
         var machine = ResumeMachine(try .make())
         #expect(machine.received(try response(range: range)) == .resume(offset: 100, total: 1000))
     }
 
-    // DLD-14
+    // Proves: DLD-14.
     @Test(arguments: [
         "bytes 99-999/1000", "bytes 101-999/1000", "bytes 0-999/1000", "bytes 100-998/1000", "bytes 100-1000/1000",
         "bytes 100-999/1001", "bytes 100-99/1000", "octets 100-999/1000", "bytes */1000", "bytes 100-999", "", "x",
@@ -38,7 +38,7 @@ import Testing
         #expect(machine.received(try response(status: 200)) == .startOver)
     }
 
-    // DLD-14
+    // Proves: DLD-14.
     @Test func `a tag that changed, is weak now or is missing is not believed`() throws {
         for tag in ["\"v2\"", "W/\"v1\"", nil] {
             var machine = ResumeMachine(try .make())
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    // DLD-14
+    // Proves: DLD-14.
     @Test func `a rest in another coding, of another length or from another place is not believed`() throws {
         for fields in [[.contentEncoding: "gzip"], [:]] as [HTTPFields] {
             var machine = ResumeMachine(try .make(coding: fields.isEmpty ? "gzip" : ""))
@@ -62,7 +62,7 @@ import Testing
         #expect(machine.received(try response(more: [.contentEncoding: "GZip"])) == .resume(offset: 100, total: 1000))
     }
 
-    // DLD-14
+    // Proves: DLD-14.
     @Test func `a whole response starts over, a failed precondition asks again`() throws {
         var machine = ResumeMachine(try .make())
         #expect(machine.received(try response(status: 200)) == .startOver)
@@ -70,7 +70,7 @@ import Testing
         #expect(machine.received(try response(status: 412)) == .askAgain)
     }
 
-    // DLD-14
+    // Proves: DLD-14.
     @Test func `a range behind the end means complete only when all is there`() throws {
         var machine = ResumeMachine(try .make(count: 1000))
         #expect(machine.received(try response(status: 416, range: "bytes */1000")) == .complete)
@@ -84,7 +84,7 @@ import Testing
         #expect(machine.received(try response(status: 416, range: "bytes */500")) == .askAgain)
     }
 
-    // DLD-13, DLD-14
+    // Proves: DLD-13, DLD-14.
     @Test func `only a GET with a strong validator can be resumed`() throws {
         let url = try URLRecord("http://h.example/")
         func judge(

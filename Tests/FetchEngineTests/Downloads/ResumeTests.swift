@@ -36,7 +36,7 @@ import Testing
         try String(contentsOfFile: file.path, encoding: .utf8)
     }
 
-    // DLD-12, DLD-14, DLD-15, LIF-5, LIF-15, TSK-10, FN-14
+    // Proves: DLD-12, DLD-14, DLD-15, LIF-5, LIF-15, TSK-10, FN-14.
     @Test func `a cut download carries resume data, and another task goes on with it`() async throws {
         let origin = try origin(
             Self.head, sends: "hello",
@@ -60,7 +60,7 @@ import Testing
         #expect(request.contains("Range: bytes=5-\r\nIf-Range: \"v1\"\r\nAccept-Encoding: identity\r\n"))
     }
 
-    // DLD-14, LIF-5
+    // Proves: DLD-14, LIF-5.
     @Test func `a resource that changed is loaded from its beginning, in the same answer`() async throws {
         let origin = try origin(
             Self.head, sends: "hello", then: "HTTP/1.1 200 OK\r\nETag: \"v2\"\r\nContent-Length: 4\r\n\r\nnext")
@@ -73,7 +73,7 @@ import Testing
         #expect(try directory.names() == [])
     }
 
-    // DLD-14
+    // Proves: DLD-14.
     @Test(arguments: [
         "206 Partial Content\r\nETag: \"v2\"\r\nContent-Range: bytes 5-9/10\r\nContent-Length: 5\r\n\r\nWORLD",
         "206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes 4-9/10\r\nContent-Length: 6\r\n\r\nOWORLD",
@@ -95,7 +95,7 @@ import Testing
         #expect(requests.components(separatedBy: "\r\nRange: ").count == 2)
     }
 
-    // DLD-14
+    // Proves: DLD-14.
     @Test func `a file that is whole already is not loaded again`() async throws {
         let origin = try origin(
             "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 10\r\n", sends: "hello",
@@ -111,7 +111,7 @@ import Testing
         #expect(try text(file) == "helloworld")
     }
 
-    // DLD-14
+    // Proves: DLD-14.
     @Test func `a partial file that is gone or too short starts from the beginning`() async throws {
         let origin = try origin(Self.head, sends: "hello", then: Self.head + "\r\n0123456789")
         let directory = try TemporaryDirectory()
@@ -122,7 +122,7 @@ import Testing
         #expect(!origin.received(on: 1).contains("Range"))
     }
 
-    // DLD-14, LIF-2
+    // Proves: DLD-14, LIF-2.
     @Test func `cancelling with resume data keeps what has come, plain cancelling does not`() async throws {
         for produces in [true, false] {
             let gate = Gate()
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    // DLD-13, DLD-14
+    // Proves: DLD-13, DLD-14.
     @Test(arguments: [
         "ETag: W/\"v1\"\r\n", "", "ETag: \"v1\"\r\nAccept-Ranges: none\r\n", "Last-Modified: yesterday\r\n",
     ])
@@ -166,7 +166,7 @@ import Testing
         #expect(try directory.names() == [])
     }
 
-    // DLD-14
+    // Proves: DLD-14.
     @Test func `a request for something else does not go on with the file`() async throws {
         let origin = try origin(Self.head, sends: "hello", then: Self.head + "\r\n0123456789")
         let directory = try TemporaryDirectory()
@@ -178,7 +178,7 @@ import Testing
         #expect(!origin.received(on: 1).contains("Range"))
     }
 
-    // DLD-14
+    // Proves: DLD-14.
     @Test func `a failure before the answer leaves the resume data as they were`() async throws {
         let origin = try origin(Self.head, sends: "hello", then: "")
         let directory = try TemporaryDirectory()

@@ -41,8 +41,9 @@ import Testing
         (.downloadDecodingFailedToComplete, "downloadDecodingFailedToComplete", -3007),
     ]
 
+    // Proves: ERR-4.
     @Test(arguments: numbers)
-    func `every code has the name and number of the platform (ERR-4)`(
+    func `every code has the name and number of the platform`(
         _ code: LoadError.Code, _ name: String, _ number: Int
     ) {
         #expect(code.name == name)
@@ -57,7 +58,8 @@ import Testing
             CURLE_RECURSIVE_API_CALL,
         ].map(\.rawValue))
 
-    @Test func `every code of libcurl has a code of ours, unknown is for misuse alone (ERR-4, FN-57)`() {
+    // Proves: ERR-4, FN-57.
+    @Test func `every code of libcurl has a code of ours, unknown is for misuse alone`() {
         let unused = String(cString: curl_easy_strerror(CURLcode(rawValue: 20)))
         for number in 1..<CURL_LAST.rawValue {
             let result = CURLcode(rawValue: number)
@@ -72,6 +74,7 @@ import Testing
         }
     }
 
+    // Proves: ERR-4.
     @Test(arguments: [
         (CURLE_UNSUPPORTED_PROTOCOL, "Received HTTP/0.9 when not allowed", LoadError.Code.cannotParseResponse),
         (CURLE_RECV_ERROR, "Illegal or missing hexadecimal sequence in chunked-encoding", .cannotParseResponse),
@@ -87,18 +90,19 @@ import Testing
         ),
         (CURLE_RECV_ERROR, "Recv failure: Connection reset by peer", .networkConnectionLost),
     ])
-    func `what the text alone tells has its code (ERR-4)`(
+    func `what the text alone tells has its code`(
         _ result: CURLcode, _ detail: String, _ code: LoadError.Code
     ) {
         #expect(LoadError(curl: result, detail: detail).code == code)
     }
 
+    // Proves: ERR-4.
     @Test(arguments: [
         (9, LoadError.Code.serverCertificateNotYetValid), (10, .serverCertificateHasBadDate),
         (18, .serverCertificateHasUnknownRoot), (20, .serverCertificateHasUnknownRoot),
         (23, .serverCertificateUntrusted), (62, .serverCertificateUntrusted),
     ])
-    func `a certificate that was not verified has the code of the verdict (ERR-4)`(
+    func `a certificate that was not verified has the code of the verdict`(
         _ verdict: Int, _ code: LoadError.Code
     ) {
         for result in [CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR] {
@@ -106,7 +110,8 @@ import Testing
         }
     }
 
-    @Test func `an error shows neither query nor credentials nor what lies underneath (ERR-3, ERR-6)`() throws {
+    // Proves: ERR-3, ERR-6.
+    @Test func `an error shows neither query nor credentials nor what lies underneath`() throws {
         let url = try URLRecord("http://user:pass@h/p?secret=1#s")
         let underlying = LoadError.Underlying(domain: "errno", number: 2, text: "hidden detail")
         let error = LoadError(.timedOut, "It took too long.", underlying: underlying).at(url)

@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// Codes that other suites do not provoke (ERR-4).
+/// Codes that other suites do not provoke.
 @Suite struct ProvokedErrorTests {
     private func load(_ url: String, _ change: (inout SessionConfiguration) -> Void = { _ in }) async throws -> [UInt8]
     {
@@ -19,20 +19,23 @@ import Testing
         }
     }
 
-    @Test func `content that was announced and did not come at all is a zero byte resource (ERR-4)`() async throws {
+    // Proves: ERR-4.
+    @Test func `content that was announced and did not come at all is a zero byte resource`() async throws {
         let origin = try origin(playing: Array("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n".utf8))
         await expect(.zeroByteResource) { try await load(origin.url()) }
     }
 
+    // Proves: ERR-4, RED-10.
     @Test(arguments: ["https://h:99999/", "http://a b/", "//[::1", "http://"])
-    func `a redirect to what is no URL leads nowhere (ERR-4, RED-10)`(_ location: String) async throws {
+    func `a redirect to what is no URL leads nowhere`(_ location: String) async throws {
         let origin = try origin(
             playing: Array("HTTP/1.1 302 Found\r\nLocation: \(location)\r\nContent-Length: 0\r\n\r\n".utf8))
         await expect(.redirectToNonExistentLocation) { try await load(origin.url()) }
     }
 
+    // Proves: RED-12.
     @Test(arguments: ["ftp://other.example/", "mailto:a@b", "javascript:alert(1)", "x:y"])
-    func `a redirect to another scheme is forbidden (RED-12)`(_ location: String) async throws {
+    func `a redirect to another scheme is forbidden`(_ location: String) async throws {
         let origin = try origin(
             playing: Array("HTTP/1.1 302 Found\r\nLocation: \(location)\r\nContent-Length: 0\r\n\r\n".utf8))
         await expect(.redirectTargetForbidden) { try await load(origin.url()) }
@@ -44,13 +47,14 @@ import Testing
     }
 
     // libcurl tells a reset stream apart; of frames that break the protocol it says only that no answer came.
+    // Proves: ERR-4, ERR-7.
     @Test(arguments: [
         ("RST_STREAM", frame(3, 0, 1, [0, 0, 0, 2]), LoadError.Code.badServerResponse),
         ("DATA on no stream", frame(0, 0, 0, [1]), .networkConnectionLost),
         ("a short frame", frame(3, 0, 1, [0]), .networkConnectionLost),
         ("HTTP/1.1", Array("HTTP/1.1 400 Bad\r\n\r\n".utf8), .networkConnectionLost),
     ])
-    func `a broken HTTP/2 exchange has its code (ERR-4, ERR-7)`(
+    func `a broken HTTP/2 exchange has its code`(
         _ name: String, _ frames: [UInt8], _ code: LoadError.Code
     ) async throws {
         let origin = try WireOrigin { connection in
@@ -61,14 +65,16 @@ import Testing
         await expect(code) { try await load(origin.url()) { $0.httpVersion = .http2 } }
     }
 
-    @Test func `more header than allowed is too much data (ERR-4)`() async throws {
+    // Proves: ERR-4.
+    @Test func `more header than allowed is too much data`() async throws {
         let field = "X: " + String(repeating: "y", count: 1000) + "\r\n"
         let head = "HTTP/1.1 200 OK\r\n" + String(repeating: field, count: 100) + "Content-Length: 0\r\n\r\n"
         let origin = try origin(playing: Array(head.utf8))
         await expect(.dataLengthExceedsMaximum) { try await load(origin.url()) { $0.maximumHeaderBytes = 10_000 } }
     }
 
-    @Test func `a reset before the answer loses the connection (ERR-4)`() async throws {
+    // Proves: ERR-4.
+    @Test func `a reset before the answer loses the connection`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()
             connection.reset()
@@ -76,7 +82,8 @@ import Testing
         await expect(.networkConnectionLost) { try await load(origin.url()) }
     }
 
-    @Test func `a body file that is missing, a folder, or not to be opened has its code (ERR-4)`() async throws {
+    // Proves: ERR-4.
+    @Test func `a body file that is missing, a folder, or not to be opened has its code`() async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         let request = Request(url: try URLRecord(origin.url()), method: .put)
         for (path, code) in [
@@ -87,7 +94,8 @@ import Testing
         }
     }
 
-    @Test func `a header field or method that must not be sent has its code (ERR-4, URL-3)`() async throws {
+    // Proves: ERR-4, URL-3.
+    @Test func `a header field or method that must not be sent has its code`() async throws {
         let url = try URLRecord("http://127.0.0.1:9/")
         var request = Request(url: url)
         request.headerFields[.connection] = "close"
@@ -96,7 +104,8 @@ import Testing
         await expect(.methodInvalid) { try await Session().data(for: trace) }
     }
 
-    @Test func `a task of an invalidated session fails, it does not trap (FN-11)`() async throws {
+    // Proves: FN-11.
+    @Test func `a task of an invalidated session fails, it does not trap`() async throws {
         let session = Session()
         session.invalidateAndCancel()
         let request = Request(url: try URLRecord("data:,x"))

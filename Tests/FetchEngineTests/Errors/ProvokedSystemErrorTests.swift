@@ -6,11 +6,12 @@ import Testing
 
 @testable import FetchEngine
 
-/// Codes that the system's refusals have, provoked in processes of their own where that needs one (ERR-4).
+/// Codes that the system's refusals have, provoked in processes of their own where that needs one.
 @Suite(.timeLimit(.minutes(1))) struct ProvokedSystemErrorTests {
     // A new network namespace has no route to anywhere; only root can make one.
+    // Proves: ERR-4.
     @Test(.enabled(if: geteuid() == 0))
-    func `without a network the load is not connected to the internet (ERR-4)`() async {
+    func `without a network the load is not connected to the internet`() async {
         await #expect(processExitsWith: .success) {
             // Threads that are started from now on are in the new namespace.
             guard ProvokedSystemErrorTests.leaveNetwork() else { exit(EXIT_SUCCESS) }
@@ -24,7 +25,8 @@ import Testing
         }
     }
 
-    @Test func `a destination that becomes a folder on the way cannot be moved to (ERR-4)`() async throws {
+    // Proves: ERR-4.
+    @Test func `a destination that becomes a folder on the way cannot be moved to`() async throws {
         struct Blocker: DownloadDelegate {
             func task(_ task: DownloadTask, didCreateDestination path: String) async { mkdir(path, 0o700) }
         }
@@ -38,7 +40,8 @@ import Testing
         #expect(try directory.names() == ["x"])
     }
 
-    @Test func `a partial file that became a folder cannot be removed (ERR-4)`() throws {
+    // Proves: ERR-4.
+    @Test func `a partial file that became a folder cannot be removed`() throws {
         let directory = try TemporaryDirectory()
         let file = try DownloadFile(in: directory.path + "/")
         #expect(unlink(file.path) == 0 && mkdir(file.path, 0o700) == 0)
@@ -46,7 +49,8 @@ import Testing
     }
 
     // In a process of its own, because the descriptor's number could go to another test.
-    @Test func `a file whose descriptor is gone cannot be closed (ERR-4)`() async throws {
+    // Proves: ERR-4.
+    @Test func `a file whose descriptor is gone cannot be closed`() async throws {
         await #expect(processExitsWith: .success) {
             await Task.yield()
             // Another thread of the process may be given the number at once, which is closed then; seldom twice.

@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// Loads from vsftpd, ProFTPD and pyftpdlib, whose replies differ (NET-2, AUT-31, FN-1, FN-19).
+/// Loads from vsftpd, ProFTPD and pyftpdlib, whose replies differ.
 @Suite struct FTPLoadTests {
     private static let big = pattern(3_000_000)
     private static let files: [String: [UInt8]] = [
@@ -22,7 +22,8 @@ import Testing
 
     private static let kinds = FTPServerKind.allCases.filter { $0.path != nil }
 
-    // FN-1: pyftpdlib opens with 125, the others with 150.
+    // pyftpdlib opens with 125, the others with 150.
+    // Proves: FN-1, NET-2.
     @Test(arguments: kinds)
     func `a file is got whole, with its length and date`(_ kind: FTPServerKind) async throws {
         let server = try await LoopbackServer.ftp(kind, files: Self.files)
@@ -51,6 +52,7 @@ import Testing
         #expect(response.expectedContentLength == 0)
     }
 
+    // Proves: NET-2.
     @Test(arguments: kinds)
     func `a folder is listed`(_ kind: FTPServerKind) async throws {
         let server = try await LoopbackServer.ftp(kind, files: Self.files)
@@ -71,6 +73,7 @@ import Testing
         #expect(response.headerFields[.lastModified] != nil)
     }
 
+    // Proves: NET-2.
     @Test(arguments: kinds)
     func `what is missing does not exist`(_ kind: FTPServerKind) async throws {
         let server = try await LoopbackServer.ftp(kind, files: Self.files)
@@ -79,6 +82,7 @@ import Testing
         }
     }
 
+    // Proves: NET-2.
     @Test(arguments: kinds)
     func `a body is stored under the name of the URL`(_ kind: FTPServerKind) async throws {
         let server = try await LoopbackServer.ftp(kind, files: Self.files)
@@ -102,7 +106,8 @@ import Testing
         await expect(.uploadRefused) { try await Session().data(for: other) }
     }
 
-    // DLD-14: REST.
+    // REST.
+    // Proves: DLD-14, NET-2.
     @Test(arguments: kinds)
     func `the rest of a file is got, unless it has changed`(_ kind: FTPServerKind) async throws {
         let server = try await LoopbackServer.ftp(kind, files: Self.files)
@@ -121,7 +126,7 @@ import Testing
         #expect(changed.status.code == 412)
     }
 
-    // AUT-31
+    // Proves: AUT-31, AUT-1, FN-19.
     @Test(arguments: kinds)
     func `a wrong password is one challenge, and the right one retries`(_ kind: FTPServerKind) async throws {
         let server = try await LoopbackServer.ftp(kind, files: Self.files)
@@ -139,7 +144,7 @@ import Testing
         #expect(challenge.proposedCredential?.user == kind.user)
     }
 
-    // AUT-31
+    // Proves: AUT-31.
     @Test(arguments: kinds)
     func `without the right one the load fails, or is cancelled`(_ kind: FTPServerKind) async throws {
         let server = try await LoopbackServer.ftp(kind, files: Self.files)
@@ -164,7 +169,7 @@ import Testing
     }
 }
 
-/// FTP over TLS, from the first byte and by AUTH TLS (NET-2, FN-19).
+/// FTP over TLS, from the first byte and by AUTH TLS.
 @Suite struct FTPSLoadTests {
     private static let files: [String: [UInt8]] = ["big.bin": pattern(1_000_000)]
     private static let kinds = FTPServerKind.allCases.filter { $0.path != nil }
@@ -183,6 +188,7 @@ import Testing
         Request(url: try URLRecord("\(scheme)://\(kind.user):secret@localhost:\(server.port)/big.bin"))
     }
 
+    // Proves: NET-2.
     @Test(arguments: kinds, [true, false])
     func `a connection goes over to TLS, and a bad certificate ends it`(_ kind: FTPServerKind, _ newest: Bool)
         async throws
@@ -211,6 +217,7 @@ import Testing
     }
 
     // pyftpdlib has no implicit TLS.
+    // Proves: NET-2, FN-19.
     @Test(arguments: kinds.filter { $0 != .pyftpdlib })
     func `ftps is encrypted from the first byte`(_ kind: FTPServerKind) async throws {
         let authority = try await TestAuthority()

@@ -15,7 +15,7 @@ import Testing
     @Test(arguments: ["", "55", "abc", " 550 x", "5500 x", "55x y"])
     func `another line is none`(_ line: String) { #expect(FTPReply(Array(line.utf8)) == nil) }
 
-    /// What each server says, and the code that must come of it (NET-2, AUT-31).
+    /// What each server says, and the code that must come of it.
     static let refusals: [(FTPStep, String, LoadError.Code)] = [
         (.retrieve, "550 Failed to open file.", .fileDoesNotExist),
         (.retrieve, "550 No such file or directory.", .fileDoesNotExist),
@@ -37,7 +37,7 @@ import Testing
     }
 }
 
-/// A file's size and date in the words of HTTP (NET-2, DLD-14).
+/// A file's size and date in the words of HTTP.
 @Suite struct FTPHeadTests {
     @Test(arguments: [
         (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FetchEngine
 
-/// Content and what its server says of it (R15, BEY-26).
+/// Content and what its server says of it (R15).
 @Suite struct ContentCheckTests {
     static let names = ["Repr-Digest", "Content-Digest", "Digest", "Content-MD5"]
 

@@ -4,7 +4,7 @@ import Testing
 @testable import FetchEngine
 
 @Suite struct DigestTests {
-    // BEY-26
+    // Proves: BEY-26.
     @Test(arguments: [
         ("sha-256=:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=:", ContentDigest.sha256),
         ("md5=:xxx:, sha-256=:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=:;p=1", .sha256),
@@ -15,7 +15,7 @@ import Testing
         #expect(digest.bytes == ContentDigest.sha256.digest(of: "abc".utf8))
     }
 
-    // BEY-26
+    // Proves: BEY-26.
     @Test func `the strongest digest counts`() throws {
         let strong = ContentDigest.sha512.digest(of: "abc".utf8)
         let fields = [
@@ -26,7 +26,7 @@ import Testing
         #expect(ExpectedDigest(field: fields.reversed()) == ExpectedDigest(.sha512, strong))
     }
 
-    // BEY-26
+    // Proves: BEY-26.
     @Test(arguments: [
         "", "sha-256", "sha-256=", "sha-256=abc", "sha-256=:abc:", "sha-256=::", "unixsum=:AAAA:", ":=::",
         "SHA-256=:ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=:",
@@ -35,7 +35,7 @@ import Testing
         #expect(ExpectedDigest(field: [field]) == nil)
     }
 
-    // BEY-26
+    // Proves: BEY-26.
     @Test func `a digest in pieces is the digest of the whole`() {
         let stream = ContentDigest.sha512.stream()
         for byte in "abc".utf8 { stream.append([byte]) }

@@ -28,7 +28,7 @@ import Testing
         return log.events
     }
 
-    // MPR-1, MPR-2, MPR-4, RSP-8, LIF-16, CON-6, FN-24
+    // Proves: MPR-1, MPR-2, MPR-4, RSP-8, LIF-16, FN-24.
     @Test(arguments: ["two\r\n--x--\r\n", "two\r\n--x--", "two"])
     func `each part is a response with its type and length, and then its data`(end: String) async throws {
         let events = try await run(Self.answer("multipart/x-mixed-replace; boundary=x", Self.body + end))
@@ -38,28 +38,28 @@ import Testing
             ])
     }
 
-    // MPR-5
+    // Proves: MPR-5.
     @Test(arguments: ["multipart/byteranges", "multipart/mixed"])
     func `other multipart types are not split`(type: String) async throws {
         let events = try await run(Self.answer("\(type); boundary=x", "--x\r\n\r\none\r\n--x--"))
         #expect(events == ["\(type) ?", "data --x\r\n\r\none\r\n--x--", "complete well"])
     }
 
-    // MPR-1
+    // Proves: MPR-1, LIF-16.
     @Test func `a part can be answered with cancel`() async throws {
         let events = try await run(
             Self.answer("multipart/x-mixed-replace; boundary=x", Self.body + "two"), cancelsAt: "image/jpeg")
         #expect(events.suffix(2) == ["image/jpeg ?", "complete cancelled"])
     }
 
-    // ERR-7, MPR-3
+    // Proves: ERR-7, MPR-3.
     @Test func `a part whose head has no end fails the load`() async throws {
         let head = String(repeating: "x", count: 40_000)
         let events = try await run(Self.answer("multipart/x-mixed-replace; boundary=x", "--x\r\n\(head)"))
         #expect(events == ["multipart/x-mixed-replace ?", "complete badServerResponse"])
     }
 
-    // MPR-1
+    // Proves: MPR-1.
     @Test func `who awaits the body gets it as it came`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()

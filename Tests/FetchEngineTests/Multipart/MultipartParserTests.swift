@@ -11,7 +11,7 @@ import Testing
         var isEnded = false
     }
 
-    // MPR-1, MPR-2, MPR-3
+    // Proves: MPR-1, MPR-2, MPR-3.
     @Test(arguments: [
         ("b", "--b\r\nContent-Type: a/b\r\n\r\none\r\n--b\r\nContent-Type: c/d\r\n\r\ntwo\r\n--b--\r\nepilogue"),
         ("b", "preamble\r\n--b\r\nContent-Type: a/b\r\n\r\none\r\n--b \r\nContent-Type: c/d\r\n\r\ntwo\r\n--b--"),
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    // MPR-3
+    // Proves: MPR-3.
     @Test(arguments: [
         "a\r\n--", "\r\n", "-- b", "a\r\n-b", "a\r\r\n\n", "\r\n\r\n--\r\nx",
         "a\r\n--a\r\n--", "\r", "\n", "",
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    // MPR-3
+    // Proves: MPR-3.
     @Test func `a part without fields or content is a part`() throws {
         for size in 1...5 {
             let parts = try parts(of: "--b\r\n\r\n--b\r\nA: b\r\n\r\n\r\n--b\r\n\r\nx", "b", by: size)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    // MPR-1
+    // Proves: MPR-1.
     @Test func `data is given out before the part is over`() throws {
         var parser = MultipartParser(try #require(MultipartBoundary(Self.type("b"))))
         let events = try parser.parse("--b\r\n\r\nabc".utf8)
@@ -58,7 +58,7 @@ import Testing
         #expect(try parser.parse("def\r\n".utf8) == [.data(Array("def".utf8))])
     }
 
-    // MPR-5
+    // Proves: MPR-5.
     @Test(arguments: [
         "multipart/byteranges; boundary=b", "multipart/form-data; boundary=b", "multipart/mixed; boundary=b",
         "multipart/x-mixed-replace", "multipart/x-mixed-replace; boundary=", "text/plain; boundary=b", "",
@@ -67,12 +67,35 @@ import Testing
         #expect(MediaType(type).flatMap(MultipartBoundary.init) == nil)
     }
 
-    // ERR-7
+    // Proves: ERR-7.
     @Test func `a head without end fails, a preamble without end is dropped`() throws {
         var parser = MultipartParser(try #require(MultipartBoundary(Self.type("b"))))
         _ = try parser.parse(repeatElement(UInt8(ascii: "y"), count: 1 << 20))
         _ = try parser.parse("\r\n--b\r\n".utf8)
         #expect(throws: LoadError.self) { try parser.parse(repeatElement(UInt8(ascii: "x"), count: 40_000)) }
+    }
+
+    // A few kilobytes of gzip hold millions of these.
+    @Test func `parts are counted when there is hardly anything in them`() throws {
+        var parser = MultipartParser(try #require(MultipartBoundary(Self.type("b"))))
+        let empty = Array(String(repeating: "--b\r\n\r\n", count: MultipartParser.freeParts + 1).utf8)
+        #expect(throws: LoadError.self) { try parser.parse(empty) }
+        var other = MultipartParser(try #require(MultipartBoundary(Self.type("b"))))
+        let part = "--b\r\n\r\n\(String(repeating: "x", count: MultipartParser.minimumAverage))\r\n"
+        let full = Array(String(repeating: part, count: MultipartParser.freeParts + 1).utf8)
+        #expect(try other.parse(full).count == 3 * (MultipartParser.freeParts + 1) - 1)
+    }
+
+    @Test func `who reads a chunk of many parts is told to let others have their turn`() throws {
+        var parser = MultipartParser(try #require(MultipartBoundary(Self.type("b"))))
+        parser.append(Array(String(repeating: "--b\r\n\r\n", count: 5000).utf8))
+        var (events, turns) = (0, 0)
+        while try parser.next() != nil {
+            events += 1
+            if parser.endsTurn() { turns += 1 }
+        }
+        #expect(events == 9999)
+        #expect(events / max(turns, 1) <= 128)
     }
 
     private static func type(_ parameter: String) throws -> MediaType {
@@ -95,5 +118,15 @@ import Testing
             }
         }
         return parts
+    }
+}
+
+extension MultipartParser {
+    /// All that is in the next bytes.
+    fileprivate mutating func parse(_ bytes: some Collection<UInt8>) throws(LoadError) -> [Event] {
+        append(bytes)
+        var events: [Event] = []
+        while let event = try next() { events.append(event) }
+        return events
     }
 }

@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// The way out and the addresses of hosts (SES-14, BEY-17).
+/// The way out and the addresses of hosts.
 @Suite struct NetworkTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 
@@ -15,7 +15,8 @@ import Testing
         return Session(configuration: configuration).dataTask(with: Request(url: try URLRecord(url)))
     }
 
-    // SES-14: all of 127.0.0.0/8 is this machine's.
+    // All of 127.0.0.0/8 is this machine's.
+    // Proves: SES-14.
     @Test func `connections leave from the address that was named`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         let task = try Self.task(origin.url()) { $0.network.egress = .address(IPAddress("127.0.0.2")!) }
@@ -25,7 +26,7 @@ import Testing
         await expect(.cannotConnectToHost) { try await elsewhere.response(bufferingUpTo: 10) }
     }
 
-    // SES-14
+    // Proves: SES-14.
     @Test func `connections leave by the interface that was named`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         let task = try Self.task(origin.url()) { $0.network.egress = .interface("lo") }
@@ -34,7 +35,7 @@ import Testing
         await expect(.cannotConnectToHost) { try await missing.response(bufferingUpTo: 10) }
     }
 
-    // BEY-17
+    // Proves: BEY-17.
     @Test func `a pinned address is connected to without a look-up`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         let task = try Self.task("http://no-such-host.invalid:\(origin.port)/") {
@@ -46,7 +47,8 @@ import Testing
         #expect(origin.received().contains("Host: no-such-host.invalid:\(origin.port)"))
     }
 
-    // BEY-17: nobody listens at the first.
+    // Nobody listens at the first.
+    // Proves: BEY-17.
     @Test func `the next of several addresses is tried when one does not answer`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         let task = try Self.task("http://two.example:\(origin.port)/") {
@@ -61,6 +63,7 @@ import Testing
         #expect(task.metrics.transactions.first?.remoteAddress == "127.0.0.1")
     }
 
+    // Proves: SES-14.
     @Test func `an address of the other family is not connected to`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         let task = try Self.task(origin.url()) { $0.network.addressFamily = .ipv6 }

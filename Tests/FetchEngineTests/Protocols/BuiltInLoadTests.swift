@@ -5,7 +5,8 @@ import Testing
 
 /// data: and file: URLs through a session.
 @Suite struct BuiltInLoadTests {
-    @Test func `a data URL is loaded in every session (NET-4)`() async throws {
+    // Proves: NET-4.
+    @Test func `a data URL is loaded in every session`() async throws {
         for configuration in [SessionConfiguration.default, .ephemeral] {
             let request = Request(url: try URLRecord("data:text/html;charset=utf-8,%3Cp%3E"))
             let (body, response) = try await Session(configuration: configuration).data(for: request)
@@ -18,8 +19,9 @@ import Testing
         }
     }
 
+    // Proves: NET-4, FN-9.
     @Test(arguments: ["data:nothing", "data:;base64,a"])
-    func `a malformed data URL fails at once, in every way of loading (NET-4, FN-9)`(_ text: String) async throws {
+    func `a malformed data URL fails at once, in every way of loading`(_ text: String) async throws {
         let request = Request(url: try URLRecord(text))
         await expect(.badURL) { try await Session().data(for: request) }
         let result = await withCheckedContinuation { continuation in
@@ -28,7 +30,8 @@ import Testing
         #expect(throws: LoadError.self) { try result.get() }
     }
 
-    @Test func `a file is loaded below a root and nowhere else (NET-3, FN-19)`() async throws {
+    // Proves: NET-3, FN-19.
+    @Test func `a file is loaded below a root and nowhere else`() async throws {
         let file = try TemporaryFile(pattern(1_000_000))
         let request = Request(url: try URLRecord("file://" + file.path))
         await expect(.unsupportedURL) { try await Session().data(for: request) }

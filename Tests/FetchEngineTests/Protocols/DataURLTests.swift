@@ -45,7 +45,7 @@ import Testing
         ("data:;base64,aG=sbG8=", nil, ""),
     ]
 
-    // NET-4
+    // Proves: NET-4.
     @Test(arguments: cases)
     func `a data URL holds what it says`(_ text: String, _ type: String?, _ data: String) throws {
         let url = try URLRecord(text)
@@ -58,7 +58,7 @@ import Testing
         #expect(String(decoding: content.data, as: UTF8.self) == data)
     }
 
-    // NET-4
+    // Proves: NET-4.
     @Test func `every byte can be had by percent and by base64`() throws {
         let all = (UInt8.min...UInt8.max).map { $0 }
         #expect(try DataURL(URLRecord("data:,\(PercentCodec.encode(bytes: all, escaping: "#"))")).data == all)

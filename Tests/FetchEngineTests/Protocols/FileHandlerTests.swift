@@ -5,7 +5,7 @@ import Testing
 
 @testable import FetchEngine
 
-/// What lies below the root, and what `file:` URLs may and may not reach (NET-3).
+/// What lies below the root, and what `file:` URLs may and may not reach.
 @Suite struct FileHandlerTests {
     /// A folder with a root in it, and things inside and outside of that root.
     final class Tree: Sendable {
@@ -61,6 +61,7 @@ import Testing
         return client.record
     }
 
+    // Proves: NET-3.
     @Test(arguments: [
         ("/root/a.txt", "hello", "text/plain"), ("/root/folder/b.html", "<p>", "text/html"),
         ("/root/a%20b%25c.json", "{}", "application/json"), ("/root/empty", "", "application/octet-stream"),
@@ -77,6 +78,7 @@ import Testing
         #expect(record.response?.status == .ok)
     }
 
+    // Proves: NET-3.
     @Test(arguments: [
         ("/root/missing", LoadError.Code.fileDoesNotExist), ("/root/a.txt/b", .fileDoesNotExist),
         ("/root/a.txt/", .fileDoesNotExist), ("/root", .fileIsDirectory), ("/root/", .fileIsDirectory),
@@ -95,6 +97,7 @@ import Testing
     }
 
     // A link as a folder is no folder: whatever lies behind it does not exist.
+    // Proves: NET-3.
     @Test func `nothing behind a linked folder is reached`() async throws {
         let tree = try Tree()
         await expect(.fileDoesNotExist) { try await load("/root/linkedFolder/secret", in: tree) }
@@ -105,6 +108,7 @@ import Testing
         await expect(.fileDoesNotExist) { try await load("/root/" + String(repeating: "x", count: 300), in: tree) }
     }
 
+    // Proves: NET-3.
     @Test(arguments: [
         ("bytes=1-3", 206, "ell", "bytes 1-3/5"), ("bytes=3-", 206, "lo", "bytes 3-4/5"),
         ("bytes=-2", 206, "lo", "bytes 3-4/5"), ("bytes=-9", 206, "hello", "bytes 0-4/5"),
@@ -128,6 +132,7 @@ import Testing
         #expect(record.events == ["response 200"])
     }
 
+    // Proves: NET-3.
     @Test func `a host other than localhost is refused`() async throws {
         let tree = try Tree()
         let handler = FileHandler(roots: [try #require(FileRoot(tree.root))])

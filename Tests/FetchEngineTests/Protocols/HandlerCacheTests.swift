@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a handler and a cache have to do with each other (PRT-9, CCH-6).
+/// What a handler and a cache have to do with each other.
 @Suite struct HandlerCacheTests {
     /// Counts its loads, numbers its answers, and confirms what is cached if it is told to.
     final class Counting: ProtocolHandler {
@@ -53,7 +53,8 @@ import Testing
         return (String(decoding: body, as: UTF8.self), response.source)
     }
 
-    @Test func `a handler may confirm what is cached, and is always asked (PRT-7, PRT-9)`() async throws {
+    // Proves: PRT-7, PRT-9.
+    @Test func `a handler may confirm what is cached, and is always asked`() async throws {
         let handler = Counting(.allowed, confirms: true)
         let session = session(handler)
         #expect(try await load(session) == ("answer 1", .network))
@@ -71,7 +72,8 @@ import Testing
         #expect(try await load(session, "counted:a", .returnCacheDataDontLoad) == ("answer 2", .cache))
     }
 
-    @Test func `policies go before the handler (CCH-3, CCH-4)`() async throws {
+    // Proves: CCH-3, CCH-4.
+    @Test func `policies go before the handler`() async throws {
         let handler = Counting(.allowed, confirms: true)
         let session = session(handler)
         await expect(.resourceUnavailable) { try await load(session, "counted:a", .returnCacheDataDontLoad) }
@@ -83,7 +85,8 @@ import Testing
         #expect(try await load(session, "counted:a", .returnCacheDataDontLoad) == ("answer 2", .cache))
     }
 
-    @Test func `only what the handler allows is kept, and as it allows (PRT-9, CCH-17)`() async throws {
+    // Proves: PRT-9, CCH-17.
+    @Test func `only what the handler allows is kept, and as it allows`() async throws {
         for (policy, isKept) in [
             (CachedResponse.StoragePolicy.allowed, true), (.allowedInMemoryOnly, true), (.notAllowed, false),
         ] {
@@ -95,7 +98,8 @@ import Testing
         }
     }
 
-    @Test func `the delegate is asked about a handler's answer (CCH-11, CCH-12)`() async throws {
+    // Proves: CCH-11, CCH-12.
+    @Test func `the delegate is asked about a handler's answer`() async throws {
         let cache = MemoryResponseCache()
         let session = session(Counting(.allowedInMemoryOnly), cache: cache)
         let delegate = Marking()
@@ -105,14 +109,16 @@ import Testing
         #expect(cached?.storagePolicy == .allowedInMemoryOnly)
     }
 
-    @Test func `a handler that equates nothing is given nothing (PRT-5)`() async throws {
+    // Proves: PRT-5.
+    @Test func `a handler that equates nothing is given nothing`() async throws {
         let session = session(Counting(.allowed, confirms: true, equates: false))
         #expect(try await load(session).text == "answer 1")
         #expect(try await load(session) == ("answer 2", .network))
         await expect(.resourceUnavailable) { try await load(session, "counted:a", .returnCacheDataDontLoad) }
     }
 
-    @Test func `data: and file: URLs are never kept (CCH-6)`() async throws {
+    // Proves: CCH-6.
+    @Test func `data: and file: URLs are never kept`() async throws {
         let file = try TemporaryFile([1, 2, 3])
         let cache = MemoryResponseCache()
         var configuration = SessionConfiguration()
@@ -128,6 +134,7 @@ import Testing
         }
     }
 
+    // Proves: SES-6.
     @Test func `without a cache there is nothing to confirm`() async throws {
         let session = session(Counting(.allowed, confirms: true), cache: nil)
         #expect(try await load(session).text == "answer 1")

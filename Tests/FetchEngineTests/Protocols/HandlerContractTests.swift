@@ -4,7 +4,7 @@ import Testing
 
 @testable import FetchEngine
 
-/// What every handler has to keep, tried on each built-in one (PRT-5).
+/// What every handler has to keep, tried on each built-in one.
 @Suite struct HandlerContractTests {
     /// A handler with a request that it serves and one that it takes and cannot serve.
     struct Case: Sendable, CustomTestStringConvertible {
@@ -30,16 +30,18 @@ import Testing
         ]
     }
 
+    // Proves: PRT-5.
     @Test(arguments: try cases())
-    func `it takes its scheme alone (PRT-5)`(_ entry: Case) throws {
+    func `it takes its scheme alone`(_ entry: Case) throws {
         #expect(entry.handler.canHandle(Request(url: entry.good)))
         for other in ["http://h/", "https://h/", "x:y", "ftp://h/"] {
             #expect(!entry.handler.canHandle(Request(url: try URLRecord(other))))
         }
     }
 
+    // Proves: PRT-5.
     @Test(arguments: try cases())
-    func `its standard form is stable and equivalent to the request (PRT-5)`(_ entry: Case) throws {
+    func `its standard form is stable and equivalent to the request`(_ entry: Case) throws {
         let request = Request(url: entry.good)
         let canonical = entry.handler.canonicalRequest(for: request)
         #expect(entry.handler.canonicalRequest(for: canonical).url == canonical.url)
@@ -47,8 +49,9 @@ import Testing
         #expect(!entry.handler.isEquivalent(canonical, Request(url: entry.bad)))
     }
 
+    // Proves: PRT-7.
     @Test(arguments: try cases())
-    func `it tells one response, then its data, and returns (PRT-7)`(_ entry: Case) async throws {
+    func `it tells one response, then its data, and returns`(_ entry: Case) async throws {
         let client = RecordingClient()
         try await entry.handler.load(Request(url: entry.good), client: client)
         let record = client.record
@@ -59,8 +62,9 @@ import Testing
         #expect(record.response?.mimeType != nil)
     }
 
+    // Proves: ERR-1.
     @Test(arguments: try cases())
-    func `it throws for what it cannot load, with no response (ERR-1)`(_ entry: Case) async throws {
+    func `it throws for what it cannot load, with no response`(_ entry: Case) async throws {
         let client = RecordingClient()
         do throws(LoadError) {
             try await entry.handler.load(Request(url: entry.bad), client: client)
@@ -71,8 +75,9 @@ import Testing
         #expect(client.record.events == [])
     }
 
+    // Proves: PRT-5.
     @Test(arguments: try cases())
-    func `it stops at once when the load is over (PRT-5)`(_ entry: Case) async throws {
+    func `it stops at once when the load is over`(_ entry: Case) async throws {
         for limit in 0..<2 {
             let client = RecordingClient(limit: limit)
             await expect(.cancelled) { try await entry.handler.load(Request(url: entry.good), client: client) }

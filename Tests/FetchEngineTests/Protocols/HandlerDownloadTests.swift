@@ -4,7 +4,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// Downloads whose bytes a handler gives (PRT-10, FN-3).
+/// Downloads whose bytes a handler gives.
 @Suite struct HandlerDownloadTests {
     private struct Given: ProtocolHandler {
         let content: [UInt8]
@@ -32,6 +32,7 @@ import Testing
         return Session(configuration: configuration)
     }
 
+    // Proves: PRT-10.
     @Test(arguments: [0, 1, 300_000])
     func `a download through a handler writes a file`(_ count: Int) async throws {
         let request = Request(url: try URLRecord("given:a/name.txt"))

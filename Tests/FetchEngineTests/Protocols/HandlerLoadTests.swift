@@ -51,7 +51,7 @@ import Testing
 
     // MARK: Who serves
 
-    // FN-3
+    // Proves: FN-3.
     @Test func `what a handler gives can be downloaded`() async throws {
         let session = Self.session(Scripted.answering("hello"))
         let file = try await session.download(for: Request(url: try URLRecord("script:a")))
@@ -59,7 +59,8 @@ import Testing
         #expect(file.response.httpVersion == "script")
     }
 
-    @Test func `a handler serves its scheme end to end (PRT-1)`() async throws {
+    // Proves: PRT-1.
+    @Test func `a handler serves its scheme end to end`() async throws {
         let session = Self.session(Scripted.answering("hello"))
         let task = session.dataTask(with: Request(url: try URLRecord("script:a")))
         let (body, response) = try await task.data()
@@ -71,14 +72,16 @@ import Testing
         #expect(task.metrics.transactions.map(\.countOfResponseBodyBytesReceived) == [5])
     }
 
-    @Test func `a handler may take http before the transport does (PRT-2, FN-56)`() async throws {
+    // Proves: PRT-2, FN-56.
+    @Test func `a handler may take http before the transport does`() async throws {
         let session = Self.session(Scripted.answering("mine", scheme: "http"))
         #expect(try await text("http://handled.example/", in: session) == "mine")
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
         #expect(try await text(origin.url(), in: session) == "hi")
     }
 
-    @Test func `a session's handlers are its own and asked first (PRT-3, SES-6)`() async throws {
+    // Proves: PRT-3, SES-6.
+    @Test func `a session's handlers are its own and asked first`() async throws {
         let first = Self.session(Scripted.answering("first"), Scripted.answering("hidden"))
         let second = Self.session(Scripted.answering("second"))
         #expect(try await text("script:a", in: first) == "first")
@@ -86,7 +89,8 @@ import Testing
         await expect(.unsupportedURL) { try await text("script:a", in: Session()) }
     }
 
-    @Test func `registered handlers serve every session, after the session's own (PRT-1, PRT-2, PRT-3)`() async throws {
+    // Proves: PRT-1, PRT-2, PRT-3.
+    @Test func `registered handlers serve every session, after the session's own`() async throws {
         /// A type of its own, for that is what is unregistered.
         struct Registered: ProtocolHandler {
             let text: String
@@ -106,13 +110,15 @@ import Testing
         await expect(.unsupportedURL) { try await text("registered:a", in: Session()) }
     }
 
-    @Test func `a background session asks no handler (PRT-10, BKG-4)`() async throws {
+    // Proves: PRT-10, BKG-4.
+    @Test func `a background session asks no handler`() async throws {
         let session = Self.session(Scripted.answering("hello")) { $0.kind = .background }
         let request = Request(url: try URLRecord("script:a"))
         await expect(.unsupportedURL) { try await session.upload(for: request, from: .bytes([1])) }
     }
 
-    @Test func `what nobody serves fails before anything is sent (URL-12, CON-8)`() async throws {
+    // Proves: URL-12, CON-8.
+    @Test func `what nobody serves fails before anything is sent`() async throws {
         for url in ["nobody:a", "file:///etc/hostname", "mailto:a@b", "gopher://h/"] {
             await expect(.unsupportedURL) { try await text(url, in: Session()) }
         }
@@ -120,7 +126,8 @@ import Testing
 
     // MARK: What it is given
 
-    @Test func `properties reach the handler and come back with the response (PRT-6, URL-2)`() async throws {
+    // Proves: PRT-6, URL-2.
+    @Test func `properties reach the handler and come back with the response`() async throws {
         let session = Self.session(
             Scripted { request, client throws(LoadError) in
                 var properties = Properties()
@@ -134,7 +141,8 @@ import Testing
         #expect(response[.answer] == "42!")
     }
 
-    @Test func `a handler reads any kind of body (PRT-10, TSK-1)`() async throws {
+    // Proves: PRT-10, TSK-1.
+    @Test func `a handler reads any kind of body`() async throws {
         let session = Self.session(
             Scripted { request, client throws(LoadError) in
                 let content = try await request.body?.content(upTo: 1_000_000) ?? []
@@ -158,7 +166,8 @@ import Testing
         await expect(.dataLengthExceedsMaximum) { try await session.data(for: large) }
     }
 
-    @Test func `the standard form is announced, used and may be replaced (PRT-5, RED-7, URL-11)`() async throws {
+    // Proves: PRT-5, RED-7, URL-11.
+    @Test func `the standard form is announced, used and may be replaced`() async throws {
         let short = try URLRecord("script:b")
         let handler = Scripted(
             canonical: { request in
@@ -180,7 +189,8 @@ import Testing
 
     // MARK: Redirects
 
-    @Test func `a handler's redirect is followed like a server's (PRT-7, FN-4)`() async throws {
+    // Proves: PRT-7, FN-4.
+    @Test func `a handler's redirect is followed like a server's`() async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
         let target = Request(url: try URLRecord(origin.url("/b")))
         let session = Self.session(Self.redirecting(to: target))
@@ -191,7 +201,8 @@ import Testing
         #expect(task.currentRequest.url == target.url)
     }
 
-    @Test func `the delegate decides about a handler's redirect (PRT-7, RED-1, RED-4)`() async throws {
+    // Proves: PRT-7, RED-1, RED-4.
+    @Test func `the delegate decides about a handler's redirect`() async throws {
         let session = Self.session(
             Self.redirecting(to: Request(url: try URLRecord("script:b"))), Scripted.answering("unused"))
         #expect(try await text("script:a", in: session, delegate: Answering { _, _ in .returnResponse }) == "moved")
@@ -200,13 +211,15 @@ import Testing
         }
     }
 
-    @Test func `a handler's redirects have the same limit (RED-6)`() async throws {
+    // Proves: RED-6.
+    @Test func `a handler's redirects have the same limit`() async throws {
         let session = Self.session(Self.redirecting(to: Request(url: try URLRecord("script:a"))))
         await expect(.httpTooManyRedirects) { try await text("script:a", in: session) }
     }
 
+    // Proves: RED-12, FN-45.
     @Test(arguments: ["data:,x", "file:///etc/hostname"])
-    func `no redirect leads to data or file, of a server or a handler (RED-12, FN-45)`(_ target: String) async throws {
+    func `no redirect leads to data or file, of a server or a handler`(_ target: String) async throws {
         let url = try URLRecord(target)
         let handled = Self.session(Self.redirecting(to: Request(url: url))) { $0.fileRoots = ["/etc"] }
         await expect(.redirectTargetForbidden) { try await text("script:a", in: handled) }
@@ -225,7 +238,8 @@ import Testing
 
     // MARK: Challenges
 
-    @Test func `a handler's challenge is asked and every answer comes back (PRT-7, PRT-8, AUT-2)`() async throws {
+    // Proves: PRT-7, PRT-8, AUT-2.
+    @Test func `a handler's challenge is asked and every answer comes back`() async throws {
         let space = ProtectionSpace(host: "h", port: 1, scheme: "script", realm: "r", method: .default)
         let session = Self.session(
             Scripted { request, client throws(LoadError) in
@@ -260,7 +274,8 @@ import Testing
 
     // MARK: How it ends
 
-    @Test func `what the handler throws is the error of the load (PRT-7, ERR-3)`() async throws {
+    // Proves: PRT-7, ERR-3.
+    @Test func `what the handler throws is the error of the load`() async throws {
         let session = Self.session(
             Scripted { _, _ throws(LoadError) in throw LoadError(.init("ownCode", -1), "It failed.") })
         let request = Request(url: try URLRecord("script:a"))
@@ -273,7 +288,8 @@ import Testing
         }
     }
 
-    @Test func `a handler that fails after data fails the load (PRT-7, CON-3)`() async throws {
+    // Proves: PRT-7, CON-3.
+    @Test func `a handler that fails after data fails the load`() async throws {
         let session = Self.session(
             Scripted { request, client throws(LoadError) in
                 try await client.received(Self.response(to: request), storagePolicy: .notAllowed)
@@ -283,8 +299,9 @@ import Testing
         await expect(.networkConnectionLost) { try await text("script:a", in: session) }
     }
 
+    // Proves: PRT-7, ERR-7.
     @Test(arguments: ["nothing", "data first", "two responses", "late challenge", "no such cached response"])
-    func `a handler that breaks the contract fails its load alone (PRT-7, ERR-7)`(_ fault: String) async throws {
+    func `a handler that breaks the contract fails its load alone`(_ fault: String) async throws {
         let session = Self.session(
             Scripted { request, client throws(LoadError) in
                 let response = Self.response(to: request)
@@ -301,7 +318,8 @@ import Testing
         await expect(.badServerResponse) { try await text("script:a", in: session) }
     }
 
-    @Test func `cancelling the task stops the handler, and nothing of it stays (PRT-4, PRT-5)`() async throws {
+    // Proves: PRT-4, PRT-5.
+    @Test func `cancelling the task stops the handler, and nothing of it stays`() async throws {
         final class State: Sendable {
             let gone: Gate
             init(_ gone: Gate) { self.gone = gone }
@@ -334,7 +352,8 @@ import Testing
         await expect(.cancelled) { for try await _ in task.body {} }
     }
 
-    @Test func `a handler gets ahead of its reader by half a mebibyte only (PRT-7, TSK-15)`() async throws {
+    // Proves: PRT-7, TSK-15.
+    @Test func `a handler gets ahead of its reader by half a mebibyte only`() async throws {
         let sent = Progress()
         let total = 40
         let session = Self.session(
@@ -356,7 +375,8 @@ import Testing
         #expect(count == total * 100_000)
     }
 
-    @Test func `a suspended load holds its handler, and every byte comes once (TSK-7)`() async throws {
+    // Proves: TSK-7.
+    @Test func `a suspended load holds its handler, and every byte comes once`() async throws {
         let session = Self.session(
             Scripted { request, client throws(LoadError) in
                 try await client.received(Self.response(to: request), storagePolicy: .notAllowed)
@@ -373,7 +393,8 @@ import Testing
         #expect(body == Array(0..<100))
     }
 
-    @Test func `a handler that gives nothing times out, by idle interval or resource (URL-5, SES-9)`() async throws {
+    // Proves: URL-5, SES-9.
+    @Test func `a handler that gives nothing times out, by idle interval or resource`() async throws {
         let waiting = Scripted { _, client throws(LoadError) in
             await withTaskCancellationHandler {
                 let stream = AsyncStream<Void> { _ in }
@@ -388,7 +409,8 @@ import Testing
         await expect(.timedOut) { try await text("script:a", in: whole) }
     }
 
-    @Test func `a body larger than allowed fails, announced or not (PRT-7)`() async throws {
+    // Proves: PRT-7.
+    @Test func `a body larger than allowed fails, announced or not`() async throws {
         for length in [Int64?.none, 2_000] {
             let session = Self.session(
                 Scripted { request, client throws(LoadError) in
@@ -401,7 +423,8 @@ import Testing
         }
     }
 
-    @Test func `a delegate hears of a handler's load as of a server's (PRT-7, LIF-13, RSP-7)`() async throws {
+    // Proves: PRT-7, LIF-13, RSP-7.
+    @Test func `a delegate hears of a handler's load as of a server's`() async throws {
         let log = EventLog()
         let session = Self.session(Scripted.answering("hello"))
         await session.dataTask(with: Request(url: try URLRecord("script:a")), delegate: log).run()

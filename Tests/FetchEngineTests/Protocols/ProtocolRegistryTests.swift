@@ -17,7 +17,8 @@ import Testing
         func load(_ request: Request, client: any ProtocolClient) async throws(LoadError) {}
     }
 
-    @Test func `handlers are asked in reverse order of registration (PRT-2, FN-56)`() throws {
+    // Proves: PRT-2, FN-56.
+    @Test func `handlers are asked in reverse order of registration`() throws {
         let registry = ProtocolRegistry()
         registry.register(Named(name: "first", scheme: "x"))
         registry.register(Named(name: "second", scheme: "x"))
@@ -28,7 +29,8 @@ import Testing
         #expect(registry.handler(for: Request(url: try URLRecord("z:a"))) == nil)
     }
 
-    @Test func `handlers are removed by their type (PRT-1)`() throws {
+    // Proves: PRT-1.
+    @Test func `handlers are removed by their type`() throws {
         let registry = ProtocolRegistry()
         registry.register(Named(name: "first", scheme: "x"))
         registry.register(Other())
@@ -38,7 +40,8 @@ import Testing
         #expect(registry.handlers.isEmpty)
     }
 
-    @Test func `by default a request is its own standard form, and equal URLs are equivalent (PRT-5)`() throws {
+    // Proves: PRT-5.
+    @Test func `by default a request is its own standard form, and equal URLs are equivalent`() throws {
         let handler = Other()
         let request = Request(url: try URLRecord("http://h/a#x"))
         #expect(handler.canonicalRequest(for: request).url == request.url)
@@ -47,7 +50,8 @@ import Testing
         #expect(!handler.isEquivalent(request, Request(url: request.url, method: .head)))
     }
 
-    @Test func `properties are typed, named, and gone when set to nil (PRT-6, URL-2)`() throws {
+    // Proves: PRT-6, URL-2.
+    @Test func `properties are typed, named, and gone when set to nil`() throws {
         var request = Request(url: try URLRecord("x:a"))
         #expect(request[.depth] == nil)
         request[.depth] = 3

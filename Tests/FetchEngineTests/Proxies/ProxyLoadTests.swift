@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// Loads through real proxies (NET-5 to NET-9, SES-11, BEY-18, FN-17).
+/// Loads through real proxies.
 @Suite struct ProxyLoadTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 
@@ -34,7 +34,8 @@ import Testing
         try await until { proxy.directory.text(of: log).contains(text) }
     }
 
-    // NET-5, SES-11: the proxy's log is the witness.
+    // The proxy's log is the witness.
+    // Proves: NET-5, SES-11, FN-17.
     @Test func `an http URL is asked of the proxy, in absolute form`() async throws {
         let (squid, origin) = (try await LoopbackServer.squid(), try WireOrigin(playing: Self.ok))
         let task = Self.session(.init(http: Self.proxy(.http, squid))).dataTask(
@@ -46,6 +47,7 @@ import Testing
         #expect(task.metrics.transactions.first?.remotePort == Int(squid.port))
     }
 
+    // Proves: BEY-18.
     @Test func `an https URL goes through a tunnel, and TLS is with the server`() async throws {
         let (squid, authority) = (try await LoopbackServer.squid(), try await TestAuthority())
         let server = try await LoopbackServer.nginxTLS(try await authority.issue("server"))
@@ -57,7 +59,8 @@ import Testing
         }
     }
 
-    // NET-2, NET-7: an HTTP proxy speaks FTP for us, and what it answers is HTTP.
+    // An HTTP proxy speaks FTP for us, and what it answers is HTTP.
+    // Proves: NET-2, NET-7.
     @Test func `an ftp URL is asked of an HTTP proxy as it is, without its password`() async throws {
         let relay = try WireOrigin(playing: Self.ok)
         let proxy = Proxy(.http, host: "127.0.0.1", port: relay.port)
@@ -69,7 +72,8 @@ import Testing
         #expect(!relay.received().contains("secret"))
     }
 
-    // NET-8: the bytes that a proxy sees before the tunnel is there.
+    // The bytes that a proxy sees before the tunnel is there.
+    // Proves: NET-8.
     @Test func `CONNECT shows the proxy nothing of the request`() async throws {
         let relay = try WireOrigin { connection in
             try connection.receiveHead()
@@ -86,6 +90,7 @@ import Testing
         )
     }
 
+    // Proves: NET-8.
     @Test func `what a proxy does not do has its own error`() async throws {
         let squid = try await LoopbackServer.squid()
         let session = Self.session(.init(https: Self.proxy(.http, squid)))
@@ -148,7 +153,7 @@ import Testing
         #expect(try await Self.body(session, "https://localhost:\(server.port)/").hasPrefix("NONE"))
     }
 
-    // NET-6
+    // Proves: NET-6, FN-17.
     @Test(arguments: [Proxy.Kind.socks4, .socks5, .socks5h])
     func `Dante relays each kind of SOCKS`(_ kind: Proxy.Kind) async throws {
         let (dante, origin) = (try await LoopbackServer.dante(), try WireOrigin(playing: Self.ok))
@@ -158,7 +163,8 @@ import Testing
         await expect(.proxyRefusedConnection) { try await Self.body(session, "http://127.0.0.1:9/") }
     }
 
-    // NET-6: with remote DNS the proxy gets the name; nothing is looked up here, or .invalid would end it.
+    // With remote DNS the proxy gets the name; nothing is looked up here, or .invalid would end it.
+    // Proves: NET-6.
     @Test(arguments: [Proxy.Kind.socks4a, .socks5h])
     func `a name is resolved by the proxy`(_ kind: Proxy.Kind) async throws {
         let relay = try WireOrigin { connection in
@@ -184,7 +190,8 @@ import Testing
         #expect(try await Self.body(session, "http://no-such-host.invalid/") == "hi")
     }
 
-    // NET-6: RFC 1929.
+    // RFC 1929.
+    // Proves: NET-6.
     @Test(arguments: [Proxy.Kind.socks5, .socks5h])
     func `a SOCKS proxy with a password is convinced by the right one`(_ kind: Proxy.Kind) async throws {
         let microsocks = try await LoopbackServer.microsocks(user: "user", password: "secret")
@@ -197,7 +204,8 @@ import Testing
         }
     }
 
-    // NET-7: the dictionary's point.
+    // The dictionary's point.
+    // Proves: NET-7.
     @Test func `squid serves http and Dante https in one session`() async throws {
         let (squid, dante) = (try await LoopbackServer.squid(), try await LoopbackServer.dante())
         let authority = try await TestAuthority()
@@ -212,7 +220,7 @@ import Testing
         try await Self.wait(for: "127.0.0.1.\(server.port)", in: "dante.log", of: dante)
     }
 
-    // NET-7
+    // Proves: NET-7.
     @Test func `an excluded host is reached without the proxy`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         let closed = try WireOrigin(playing: "").port
@@ -221,7 +229,7 @@ import Testing
         #expect(try await Self.body(session, origin.url()) == "hi")
     }
 
-    // BEY-18
+    // Proves: BEY-18.
     @Test func `the next route is taken when a proxy cannot be reached, and only then`() async throws {
         let (squid, origin) = (try await LoopbackServer.squid(), try WireOrigin(playing: Self.ok))
         let dead = Proxy(.http, host: "127.0.0.1", port: try WireOrigin(playing: "").port)!
@@ -240,7 +248,7 @@ import Testing
         await expect(.proxyRefusedConnection) { try await Self.body(refusing, "https://127.0.0.1:9/") }
     }
 
-    // NET-9
+    // Proves: NET-9.
     @Test func `connections with another proxy, or another user of it, are not shared`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         let dante = try await LoopbackServer.dante()

@@ -15,7 +15,7 @@ import Testing
         ("socks5://u@[::1]", "socks5://[::1]:1080"), ("socks5://[::1]:80", "socks5://[::1]:80"),
     ]
 
-    // NET-6, NET-7
+    // Proves: NET-6, NET-7.
     @Test(arguments: texts)
     func `a proxy is read from a text`(_ text: String, _ description: String) throws {
         #expect(try #require(Proxy(text)).description == description)
@@ -37,7 +37,7 @@ import Testing
     func `a host that is none makes no proxy`(_ host: String) { #expect(Proxy(.http, host: host) == nil) }
 }
 
-/// Which proxies a load goes through (NET-5, NET-7, BEY-18).
+/// Which proxies a load goes through.
 @Suite struct ProxyConfigurationTests {
     private static let (http, socks) = (Proxy("http://web.example:3128")!, Proxy("socks5h://socks.example")!)
 
@@ -50,7 +50,8 @@ import Testing
         #expect(try Self.routes(.none, "http://a.example/") == [.direct])
     }
 
-    // The dictionary of NET-7: squid for http, dante for https in one session.
+    // squid for http, dante for https in one session.
+    // Proves: NET-7.
     @Test func `each scheme has its proxy, and SOCKS is for the rest`() throws {
         let configuration = ProxyConfiguration(http: Self.http, socks: Self.socks)
         #expect(try Self.routes(configuration, "http://a.example/") == [.proxy(Self.http)])
@@ -69,6 +70,7 @@ import Testing
         #expect(try Self.routes(configuration, "http://inside.example/") == [.proxy(Self.socks)])
     }
 
+    // Proves: BEY-18.
     @Test func `the first rule for a host counts, with its routes in their order`() throws {
         let configuration = ProxyConfiguration(rules: [
             .init(
@@ -82,6 +84,7 @@ import Testing
         #expect(try Self.routes(configuration, "http://c.a.example/") == [.direct])
     }
 
+    // Proves: NET-5.
     @Test func `the environment names proxies and what goes without them`() throws {
         let configuration = try ProxyConfiguration.environment([
             "http_proxy": "web.example:3128", "ALL_PROXY": "socks5h://socks.example", "https_proxy": "",
@@ -95,6 +98,7 @@ import Testing
     }
 
     // A request header Proxy: becomes HTTP_PROXY in a CGI program.
+    // Proves: NET-5.
     @Test func `HTTP_PROXY in upper case is not trusted`() throws {
         let configuration = try ProxyConfiguration.environment(["HTTP_PROXY": "evil.example:1"])
         #expect(configuration == .none)

@@ -3,8 +3,9 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// What a Location leads to, as the request that then leaves (RED-10, FN-44).
+/// What a Location leads to, as the request that then leaves.
 @Suite struct LocationTests {
+    // Proves: RED-10, FN-44.
     @Test(arguments: [
         ("next", "/a/b/next"), ("../up", "/a/up"), ("../../../top", "/top"), ("?q=1", "/a/b/start?q=1"),
         ("/x%2Fy%20z", "/x%2Fy%20z"), ("./%2e%2e/c", "/a/c"), ("", "/a/b/start?old=1"), ("#f", "/a/b/start?old=1"),

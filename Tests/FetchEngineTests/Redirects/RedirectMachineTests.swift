@@ -32,8 +32,8 @@ import Testing
         if case .fail(let error) = action { error.code } else { nil }
     }
 
-    // RED-9: method sent, status, method of the next hop, and whether the body goes with it.
-    // FN-46
+    // Method sent, status, method of the next hop, and whether the body goes with it.
+    // Proves: RED-9, FN-46.
     @Test(arguments: [
         ("POST", 301, "GET", false), ("POST", 302, "GET", false), ("PUT", 301, "PUT", true), ("PUT", 302, "PUT", true),
         ("POST", 303, "GET", false), ("PUT", 303, "GET", false), ("HEAD", 303, "HEAD", true), ("GET", 303, "GET", true),
@@ -60,6 +60,7 @@ import Testing
         #expect(proposed?.body != nil)
     }
 
+    // Proves: RED-9, FN-46.
     @Test(arguments: [200, 204, 300, 304, 305, 306, 404])
     func `other statuses are results`(_ code: Int) throws {
         let request = Request(url: try URLRecord("http://a.example/x"))
@@ -71,7 +72,7 @@ import Testing
         #expect(Self.isDelivered(Self.answer(302, nil, to: request)))
     }
 
-    // RED-10
+    // Proves: RED-10, FN-44.
     @Test(arguments: [
         ("http://h/a/b/c#f", "d", "http://h/a/b/d#f"), ("http://h/a/b/c", "../d", "http://h/a/d"),
         ("http://h/a/b?q", "?r", "http://h/a/b?r"), ("http://h/a", "//i/j", "http://i/j"),
@@ -83,7 +84,8 @@ import Testing
         #expect(Self.proposal(Self.answer(302, location, to: request))?.url.description == target)
     }
 
-    // RED-11, SEC-31: scheme, host and port make the origin.
+    // SEC-31: scheme, host and port make the origin.
+    // Proves: RED-11.
     @Test(arguments: [
         ("https://a.example/", false), ("http://b.example/", false), ("http://a.example:8080/", false),
         ("http://a.example/other", true), ("/other", true),
@@ -99,7 +101,21 @@ import Testing
         #expect(proposed.headerFields[.userAgent] == "test")
     }
 
-    // RED-11, SEC-31: by name, and never from https to http.
+    // SEC-31
+    @Test(arguments: [("http://a.example/y", true), ("https://a.example/", false), ("http://b.example/", false)])
+    func `sensitive fields stay with their origin, by name or by mark`(_ location: String, _ keeps: Bool) throws {
+        var request = Request(url: try URLRecord("http://a.example/"))
+        let (key, own) = (try #require(HTTPField.Name("X-API-Key")), try #require(HTTPField.Name("X-Own")))
+        request.headerFields.append(HTTPField(name: key, value: "1"))
+        request.headerFields.append(HTTPField(name: own, value: "2").markedSensitive)
+        request.headerFields.append(HTTPField(name: own, value: "3"))
+        let proposed = try #require(Self.proposal(Self.answer(307, location, to: request)))
+        #expect(proposed.headerFields[values: key] == (keeps ? ["1"] : []))
+        #expect(proposed.headerFields[values: own] == (keeps ? ["2", "3"] : ["3"]))
+    }
+
+    // SEC-31: by name, and never from https to http.
+    // Proves: RED-11.
     @Test(arguments: [
         ("http://a.example/", "http://b.example/", true), ("http://a.example/", "https://b.example/", true),
         ("https://a.example/", "https://b.example:8443/", true), ("https://a.example/", "http://b.example/", false),
@@ -118,7 +134,8 @@ import Testing
         #expect((proposed.headerFields[.cookie] != nil) == keeps)
     }
 
-    // RED-12, SEC-30, R28: https to http is a change too.
+    // SEC-30, R28: https to http is a change too.
+    // Proves: RED-12.
     @Test(arguments: [
         ("file:///etc/hostname", LoadError.Code.redirectTargetForbidden), ("ftp://h/x", .redirectTargetForbidden),
         ("data:,x", .redirectTargetForbidden), ("https://u:p@h/", .redirectTargetForbidden),
@@ -127,6 +144,37 @@ import Testing
     func `some targets are never followed`(_ location: String, _ code: LoadError.Code) throws {
         let request = Request(url: try URLRecord("https://a.example/"))
         #expect(Self.failure(Self.answer(302, location, to: request)) == code)
+    }
+
+    // SEC-30: what a server names passes the guard as text does.
+    @Test(
+        arguments: [
+            ("/b?c", nil), ("b", nil), ("//b.example/", nil), ("https://b.example:8443/", nil),
+            ("//127.1/", "hostNonCanonicalIP"),
+            ("https://2130706433/", "hostNonCanonicalIP"), ("https://ex%61mple.com/", "hostPercentEncoded"),
+            ("https://b.example./", "hostTrailingDot"), ("https:b.example", "urlInvalid"),
+            ("/\\b.example", "urlInvalid"),
+            ("https:\\\\b.example/", "urlInvalid"), ("///b.example/", "urlInvalid"),
+            ("https://10.0.0.1/", "addressForbidden"),
+            ("https://[::ffff:10.0.0.1]/", "addressForbidden"), ("https://intra/", "hostSingleLabel"),
+            ("https://db.internal/", "hostForbidden"), ("https://b.example:6379/", "portForbidden"),
+            ("ftp://b.example/", "schemeForbidden"),
+        ] as [(String, String?)])
+    func `under a policy a location is read as strictly as a job's URL`(_ location: String, _ rule: String?) throws {
+        let request = Request(url: try URLRecord("https://a.example/"))
+        var machine = RedirectMachine(configuration: RedirectConfiguration())
+        let response = Self.response(302, location, to: request)
+        let action = machine.received(response, to: request, by: TargetGuard(policy: .publicOnly))
+        guard let rule else {
+            #expect(Self.proposal(action) != nil)
+            return
+        }
+        guard case .fail(let error) = action else {
+            Issue.record("\(location) is followed")
+            return
+        }
+        #expect(error.code == .redirectTargetForbidden && error.message.contains("(\(rule))"), "\(error.message)")
+        #expect(machine.followed == 0)
     }
 
     @Test func `https may lead to http when allowed`() throws {
@@ -143,7 +191,7 @@ import Testing
         }
     }
 
-    // RED-6
+    // Proves: RED-6.
     @Test func `the hop after the limit fails`() throws {
         let request = Request(url: try URLRecord("http://a.example/"))
         var machine = RedirectMachine(configuration: RedirectConfiguration(maximum: 2))

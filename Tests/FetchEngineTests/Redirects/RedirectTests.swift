@@ -24,7 +24,7 @@ import Testing
 
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 
-    // RED-14, TSK-13, RED-13
+    // Proves: RED-14, TSK-13, RED-13.
     @Test func `redirects are followed on one connection, and every hop is told`() async throws {
         let origin = try Self.origin([
             "/a": Self.redirect(301, to: "/b"), "/b": Self.redirect(302, to: "c", body: ""), "/c": Self.ok,
@@ -43,7 +43,7 @@ import Testing
         #expect(origin.connections.count == 1)
     }
 
-    // RED-6
+    // Proves: RED-6.
     @Test func `twenty redirects are followed and the next fails`() async throws {
         let origin = try Self.origin(["/": Self.redirect(302, to: "/")])
         let task = Session().dataTask(with: Request(url: try URLRecord(origin.url())))
@@ -51,7 +51,7 @@ import Testing
         #expect(origin.received().components(separatedBy: "GET / HTTP/1.1").count - 1 == 21)
     }
 
-    // RED-4
+    // Proves: RED-4.
     @Test func `a redirect that is not followed is the result, with its body`() async throws {
         let origin = try Self.origin(["/a": Self.redirect(302, to: "/b", body: "look there")])
         var configuration = SessionConfiguration()
@@ -62,8 +62,8 @@ import Testing
         #expect(body == Array("look there".utf8))
     }
 
-    // RED-9, RED-11: the wire, not only the table.
-    // FN-43
+    // The wire, not only the table.
+    // Proves: RED-9, RED-11, FN-43.
     @Test func `a 303 to another origin is a GET without body, credentials and content fields`() async throws {
         let target = try Self.origin(["/b": Self.ok])
         let origin = try Self.origin(["/a": Self.redirect(303, to: target.url("/b"))])
@@ -76,8 +76,8 @@ import Testing
                 == "GET /b HTTP/1.1\r\nHost: 127.0.0.1:\(target.port)\r\nAccept: */*\r\n\(offeredCodings)\r\n")
     }
 
-    // RED-9, UPL-11: each kind of body, at sizes around the buffers' edges.
-    // UPL-7
+    // Each kind of body, at sizes around the buffers' edges.
+    // Proves: RED-9, UPL-11, UPL-7, FN-42.
     @Test(arguments: [307, 308], [0, 1, 16384, 65536, 65537, 1_000_000])
     func `a body is sent again after 307 and 308`(_ code: Int, _ count: Int) async throws {
         let file = try TemporaryFile(pattern(count))
@@ -104,7 +104,7 @@ import Testing
         await expect(.requestBodyStreamExhausted) { try await Session().data(for: request) }
     }
 
-    // RED-1 to RED-5
+    // Proves: RED-1, RED-2, RED-3, RED-4, RED-5.
     @Test func `the delegate may follow, change, stop or cancel`() async throws {
         let origin = try Self.origin([
             "/a": Self.redirect(302, to: "/b", body: "moved"), "/b": Self.ok,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FetchEngine
 
-/// Conditional and compressed uploads (BEY-30).
+/// Conditional and compressed uploads.
 @Suite(.timeLimit(.minutes(1))) struct BodyCodingTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
     // httpd takes what shrinks to less than a two-hundredth for an attack.
@@ -28,6 +28,7 @@ import Testing
         ]
     }
 
+    // Proves: BEY-30.
     @Test(arguments: BodyCoding.allCases) func `every kind of body is sent in the coding that was asked for`(
         _ coding: BodyCoding
     ) async throws {
@@ -69,7 +70,7 @@ import Testing
         #expect(try await answer.1.status.code == 200)
     }
 
-    // UPL-11
+    // Proves: UPL-11.
     @Test func `a body that is sent again is coded again from its beginning`() async throws {
         let origin = try WireOrigin { connection in
             for answer in ["HTTP/1.1 307 Moved\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n", Self.ok] {
@@ -106,6 +107,7 @@ import Testing
         #expect(!other.received().contains("Content-Encoding"))
     }
 
+    // Proves: BEY-30.
     @Test func `a precondition is the response's strong tag, else its date`() throws {
         let tagged = try Response.make(200, "ETag: \"a\"", "Last-Modified: \(Dates.now)")
         #expect(Precondition(unchangedSince: tagged) == .matches(entityTag: "\"a\""))
@@ -123,6 +125,7 @@ import Testing
         #expect(request.headerFields.isEmpty)
     }
 
+    // Proves: BEY-30.
     @Test(.enabled(if: LoopbackServer.httpd != nil))
     func `httpd with WebDAV takes compressed uploads, and none over a change of somebody else's`() async throws {
         let directory = try TemporaryDirectory()

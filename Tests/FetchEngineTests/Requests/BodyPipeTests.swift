@@ -3,7 +3,7 @@ import Testing
 @testable import FetchEngine
 
 @Suite struct BodyPipeTests {
-    // UPL-5
+    // Proves: UPL-5.
     @Test func `a pipe that never runs empty keeps little of what was read`() async throws {
         let pipe = BodyPipe(capacity: 1000)
         try await pipe.write([UInt8](repeating: 0, count: 100))

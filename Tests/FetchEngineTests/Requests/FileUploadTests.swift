@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct FileUploadTests {
     private static let ok = "HTTP/1.1 204 No Content\r\n\r\n"
 
-    // UPL-3, FN-54
+    // Proves: UPL-3, FN-54.
     @Test(arguments: [("a.json", "application/json"), ("a.b.TXT", "text/plain"), ("a", "application/octet-stream")])
     func `a file is sent with the type that its name tells`(name: String, type: String) async throws {
         let directory = try TemporaryDirectory()
@@ -22,7 +22,7 @@ import Testing
         #expect(origin.received().contains("\r\nContent-Length: 2\r\n"))
     }
 
-    // UPL-2, UPL-3
+    // Proves: UPL-2, UPL-3.
     @Test func `the caller's type is kept, and for data none is invented`() async throws {
         let directory = try TemporaryDirectory()
         let path = try directory.write("{}", to: "a.json")
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    // UPL-3
+    // Proves: UPL-3.
     @Test func `a file that changes while it is sent fails the load`() async throws {
         let directory = try TemporaryDirectory()
         let path = try directory.write([UInt8](repeating: 1, count: 4_000_000), to: "a.bin")

@@ -26,7 +26,8 @@ struct HTTPBinTests {
         try URLRecord("http://127.0.0.1:\(server.port)\(path)")
     }
 
-    @Test func `values arrive as they were, whatever they contain (ENC-2, ENC-3, ENC-4)`() async throws {
+    // Proves: ENC-2, ENC-3, ENC-4.
+    @Test func `values arrive as they were, whatever they contain`() async throws {
         let server = try await LoopbackServer.httpbin()
         let base = try url("/anything", at: server)
         let reserved = ":/?#[]@!$&'()*+,;=% \"<>\\^`{|}~é€"
@@ -35,7 +36,8 @@ struct HTTPBinTests {
         #expect(echo.args == ["q": reserved, "x&admin": "y&admin=1"])
     }
 
-    @Test func `a form arrives with its fields (ENC-5, CON-13)`() async throws {
+    // Proves: ENC-5, CON-13.
+    @Test func `a form arrives with its fields`() async throws {
         let server = try await LoopbackServer.httpbin()
         var request = Request(url: try url("/post", at: server), method: .post)
         request.setForm([QueryItem("name", "Ada & Co"), QueryItem("note", "a=b+c\r\né")])
@@ -44,7 +46,8 @@ struct HTTPBinTests {
         #expect(echo.data == "")
     }
 
-    @Test func `a form with files arrives with both (BEY-29)`() async throws {
+    // Proves: BEY-29.
+    @Test func `a form with files arrives with both`() async throws {
         let server = try await LoopbackServer.httpbin()
         let file = try TemporaryFile(Array("file content".utf8))
         var form = MultipartForm()
@@ -57,7 +60,8 @@ struct HTTPBinTests {
         #expect(echo.files == ["file": "file content"])
     }
 
-    @Test func `method, fields and body are the caller's (URL-1, URL-3)`() async throws {
+    // Proves: URL-1, URL-3.
+    @Test func `method, fields and body are the caller's`() async throws {
         let server = try await LoopbackServer.httpbin()
         var request = Request(url: try url("/anything", at: server), method: .put, body: .bytes(Array("hello".utf8)))
         request.headerFields[try #require(HTTPField.Name("X-Own"))] = "1"
@@ -69,14 +73,16 @@ struct HTTPBinTests {
         #expect(echo.headers["Content-Length"] == "5")
     }
 
+    // Proves: ERR-2.
     @Test(arguments: [400, 404, 418, 500, 503])
-    func `a failure of the server is an answer (ERR-2)`(_ status: Int) async throws {
+    func `a failure of the server is an answer`(_ status: Int) async throws {
         let server = try await LoopbackServer.httpbin()
         let (_, response) = try await Session().data(for: Request(url: try url("/status/\(status)", at: server)))
         #expect(response.status.code == status)
     }
 
-    @Test func `a chunked answer has no length, and the URL is the last one (RSP-2, RSP-5, RED-14)`() async throws {
+    // Proves: RSP-2, RSP-5, RED-14.
+    @Test func `a chunked answer has no length, and the URL is the last one`() async throws {
         let server = try await LoopbackServer.httpbin()
         let task = Session().dataTask(with: Request(url: try url("/redirect-to?url=/stream/3", at: server)))
         let (body, response) = try await task.data()
@@ -86,7 +92,8 @@ struct HTTPBinTests {
         #expect(body.split(separator: 0x0A).count == 3)
     }
 
-    @Test func `an answer that drips is not idle (URL-5, RSP-7)`() async throws {
+    // Proves: URL-5.
+    @Test func `an answer that drips is not idle`() async throws {
         let server = try await LoopbackServer.httpbin()
         var request = Request(url: try url("/drip?duration=3&numbytes=5&code=200&delay=0", at: server))
         request.timeoutInterval = .seconds(2)

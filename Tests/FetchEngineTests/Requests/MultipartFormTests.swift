@@ -4,12 +4,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Forms with files (BEY-29).
+/// Forms with files.
 @Suite struct MultipartFormTests {
     private func text(of form: MultipartForm) async throws -> String {
         String(decoding: try await form.body.content(upTo: 1_000_000), as: UTF8.self)
     }
 
+    // Proves: BEY-29.
     @Test func `parts stand between boundaries with their names and types`() async throws {
         let file = try TemporaryFile(Array("<p>".utf8))
         var form = MultipartForm(boundary: "xyz")
@@ -39,6 +40,7 @@ import Testing
                 """)
     }
 
+    // Proves: BEY-29.
     @Test func `names cannot break out of their quotes, types not out of their line`() async throws {
         var form = MultipartForm(boundary: "b")
         form.append("a\"\r\nX: y", content: [], filename: "é\".bin", contentType: "text/plain\r\nX: y")
@@ -53,7 +55,8 @@ import Testing
         #expect(MultipartForm(boundary: "").boundary.count > 20)
     }
 
-    @Test func `a form is sent with its length, file included, and again after a redirect (UPL-11)`() async throws {
+    // Proves: UPL-11, BEY-29.
+    @Test func `a form is sent with its length, file included, and again after a redirect`() async throws {
         let file = try TemporaryFile(pattern(300_000))
         var form = MultipartForm(boundary: "b")
         form.append("before", "1")

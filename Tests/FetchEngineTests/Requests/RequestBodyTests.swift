@@ -7,7 +7,7 @@ import Testing
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 
     // R19: sizes at the edges of the buffers on the way.
-    // UPL-1, UPL-2
+    // Proves: UPL-1, UPL-2, SES-25.
     @Test(arguments: [0, 1, 16383, 16384, 16385, 65535, 65536, 65537, 262_144, 1_048_577, 5_000_000])
     func `bytes and files of any size arrive whole, with their length`(_ count: Int) async throws {
         let file = try TemporaryFile(pattern(count))
@@ -22,7 +22,7 @@ import Testing
             configuration.expectContinue = .never
             let task = Session(configuration: configuration).dataTask(with: request)
             _ = try await task.response(bufferingUpTo: 100)
-            // The type is that of an unknown extension, and said of files only (UPL-2, UPL-3).
+            // The type is that of an unknown extension, and said of files only.
             let type = if case .file = body { "Content-Type: application/octet-stream\r\n" } else { "" }
             let head =
                 "PUT / HTTP/1.1\r\nHost: 127.0.0.1:\(origin.port)\r\nAccept: */*\r\n"
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    // UPL-1, UPL-4, UPL-5
+    // Proves: UPL-1, UPL-4, UPL-5.
     @Test(arguments: [nil, Int64(3_000_000)] as [Int64?])
     func `a stream slower than the network arrives whole, chunked unless its length is known`(
         _ length: Int64?
@@ -95,7 +95,7 @@ import Testing
         await expect(code) { try await Session().data(for: request) }
     }
 
-    // FN-59
+    // Proves: FN-59.
     @Test func `a GET may have a body`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()

@@ -7,7 +7,8 @@ import Testing
 @Suite struct RequestWireTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 
-    @Test func `a bare URL and a request send the same bytes (URL-1)`() async throws {
+    // Proves: URL-1.
+    @Test func `a bare URL and a request send the same bytes`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         let url = try URLRecord(origin.url("/a?b#c"))
         _ = try await Session().dataTask(with: url).data()
@@ -16,7 +17,8 @@ import Testing
         #expect(origin.received(on: 0).hasPrefix("GET /a?b HTTP/1.1\r\n"))
     }
 
-    @Test func `a change to the request after the task was made changes nothing (URL-7)`() async throws {
+    // Proves: URL-7.
+    @Test func `a change to the request after the task was made changes nothing`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         var request = Request(url: try URLRecord(origin.url("/first")))
         let task = Session().dataTask(with: request)
@@ -37,7 +39,8 @@ import Testing
         }
     }
 
-    @Test func `fields keep their order, repeats and bytes, and names have no case (URL-3)`() async throws {
+    // Proves: URL-3.
+    @Test func `fields keep their order, repeats and bytes, and names have no case`() async throws {
         let origin = try Self.origin(receiving: 2)
         var request = Request(url: try URLRecord(origin.url()), method: .post, body: .bytes([0x61, 0x62]))
         let name = try #require(HTTPField.Name("X-Tag"))
@@ -53,7 +56,8 @@ import Testing
         #expect(Array(sent.suffix(expected.count)) == expected)
     }
 
-    @Test func `a request's own interval goes before the session's (URL-6)`() async throws {
+    // Proves: URL-6, URL-5.
+    @Test func `a request's own interval goes before the session's`() async throws {
         let origin = try WireOrigin { try $0.receiveToEnd() }
         var configuration = SessionConfiguration()
         #expect(configuration.timeoutIntervalForRequest == .seconds(60))
@@ -71,12 +75,14 @@ import Testing
         await expect(.timedOut) { try await Session().data(for: request) }
     }
 
+    // Proves: URL-11.
     @Test(arguments: ["HTTP://EXAMPLE.test:80", "http://example.test/.", "http://example.test/a/.."])
-    func `URLs are brought into one form (URL-11)`(_ text: String) throws {
+    func `URLs are brought into one form`(_ text: String) throws {
         #expect("\(try URLRecord(text))" == "http://example.test/")
     }
 
-    @Test func `a form arrives as its bytes with its type (ENC-5, CON-13)`() async throws {
+    // Proves: ENC-5, CON-13.
+    @Test func `a form arrives as its bytes with its type`() async throws {
         let origin = try Self.origin(receiving: 24)
         var request = Request(url: try URLRecord(origin.url()), method: .post)
         request.setForm([QueryItem("q", "x&admin=1"), QueryItem("r", "é")])

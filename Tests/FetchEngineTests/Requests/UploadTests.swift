@@ -12,7 +12,7 @@ import Testing
         return request
     }
 
-    // UPL-10
+    // Proves: UPL-10.
     @Test func `a body waits for the server's word when the request says so`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()
@@ -24,7 +24,7 @@ import Testing
         #expect(origin.received().contains("\r\nExpect: 100-continue\r\n"))
     }
 
-    // UPL-10
+    // Proves: UPL-10.
     @Test(arguments: [401, 413]) func `a body that the server refuses at once is not sent`(_ status: Int) async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()
@@ -36,7 +36,7 @@ import Testing
         #expect(!origin.received().contains("body"))
     }
 
-    // UPL-10
+    // Proves: UPL-10.
     @Test func `a server that knows no expectations gets the request again without`() async throws {
         let origin = try WireOrigin { connection in
             while let head = try connection.receiveHead() {
@@ -53,7 +53,7 @@ import Testing
         #expect(response.status.code == 200 && body == Array("hi".utf8))
     }
 
-    // UPL-6, UPL-11, FN-42
+    // Proves: UPL-6, UPL-11, FN-42.
     @Test func `a stream is asked for again when a redirect keeps the body`() async throws {
         let origin = try WireOrigin { connection in
             for answer in ["HTTP/1.1 307 Moved\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n", Self.ok] {
@@ -78,14 +78,14 @@ import Testing
         #expect(origin.received().ranges(of: "body").count == 2)
     }
 
-    // UPL-8, FN-58
+    // Proves: UPL-8, FN-58.
     @Test func `a body that nobody has fails the load`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         let task = Session().uploadTask(withStreamedRequest: try Self.put(origin))
         await expect(.requestBodyStreamExhausted) { try await task.data() }
     }
 
-    // UPL-9, LIF-9, CON-12
+    // Proves: UPL-9, LIF-9, CON-12.
     @Test func `what is sent is told before the response, and counted anew when it is sent again`() async throws {
         let origin = try WireOrigin { connection in
             for answer in ["HTTP/1.1 307 Moved\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n", Self.ok] {

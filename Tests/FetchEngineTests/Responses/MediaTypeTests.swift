@@ -25,13 +25,13 @@ import Testing
         ("text/html/x", nil), ("tèxt/html", nil), (";charset=utf-8", nil),
     ]
 
-    // RSP-2
+    // Proves: RSP-2.
     @Test(arguments: cases)
     func `a media type is read as browsers do`(_ text: String, _ expected: String?) {
         #expect(MediaType(text)?.description == expected)
     }
 
-    // RSP-2
+    // Proves: RSP-2.
     @Test func `a response tells type, charset and length`() throws {
         let response = Response(
             url: try URLRecord("http://h/"), status: .ok, headerFields: [.contentType: "Text/HTML; Charset=\"latin1\""],

@@ -15,7 +15,7 @@ import Testing
     }
 
     // R19: a size at, below and above each buffer's edge.
-    // TSK-2, CON-10
+    // Proves: TSK-2, CON-10.
     @Test(arguments: [0, 1, 16383, 16384, 16385, 65535, 65536, 65537, 524_287, 524_288, 524_289, 3_000_000])
     func `a body of any size arrives whole, buffered or not`(_ count: Int) async throws {
         let origin = try Self.origin(of: count)
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    // TSK-2
+    // Proves: TSK-2, TSK-6.
     @Test func `the response comes before the body does`() async throws {
         let gate = Gate()
         let origin = try WireOrigin { connection in
@@ -54,8 +54,8 @@ import Testing
         #expect(body == Array("hi".utf8))
     }
 
-    // TSK-15: a reader that does not read holds the server up instead of filling memory.
-    // FN-50
+    // A reader that does not read holds the server up instead of filling memory.
+    // Proves: TSK-15, FN-50.
     @Test func `a body that nobody reads is not taken from the server`() async throws {
         let sent = Progress()
         let origin = try WireOrigin { connection in
@@ -74,6 +74,7 @@ import Testing
         #expect(sent.value < 64_000_000)
     }
 
+    // Proves: ERR-5.
     @Test func `a body that breaks off throws after the bytes that came`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()

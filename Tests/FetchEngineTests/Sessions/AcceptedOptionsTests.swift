@@ -5,7 +5,7 @@ import Testing
 
 /// What is accepted for programs that come from Apple's systems.
 @Suite struct AcceptedOptionsTests {
-    // BEY-16, BEY-27
+    // Proves: BEY-16, BEY-27, SES-15.
     @Test func `a configuration keeps the options of networks and background sessions, with the platform's defaults`() {
         var configuration = SessionConfiguration()
         #expect(configuration.allowsCellularAccess && configuration.allowsExpensiveNetworkAccess)
@@ -27,7 +27,7 @@ import Testing
         #expect(kept.sharedContainerIdentifier == "group.example")
     }
 
-    // BEY-16, BEY-23
+    // Proves: BEY-16, BEY-23.
     @Test func `a request keeps who caused it, and is loaded all the same`() async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         var request = Request(url: try URLRecord(origin.url()))
@@ -44,7 +44,7 @@ import Testing
         #expect(!origin.received().lowercased().contains("attribution"))
     }
 
-    // BEY-15
+    // Proves: BEY-15.
     @Test func `HTTP/3 is refused before a byte is sent`() async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         var request = Request(url: try URLRecord(origin.url()))
@@ -53,7 +53,7 @@ import Testing
         #expect(origin.connections.isEmpty)
     }
 
-    // BEY-22
+    // Proves: BEY-22.
     @Test func `a synchronizable credential is kept as a permanent one is`() throws {
         let space = ProtectionSpace(host: "h.example", port: 80, scheme: "http", realm: "r", method: .httpBasic)
         let storage = MemoryCredentialStorage()

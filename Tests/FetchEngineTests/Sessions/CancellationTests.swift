@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A load ends exactly once, whenever it is ended (TSK-8, LIF-13, CON-9).
+/// A load ends exactly once, whenever it is ended.
 @Suite(.timeLimit(.minutes(1))) struct CancellationTests {
     /// Takes the head, sends what it is given, and waits for the client to leave.
     private static func origin(sending bytes: String) throws -> WireOrigin {
@@ -20,6 +20,7 @@ import Testing
         "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc",
     ]
 
+    // Proves: BEY-9.
     @Test(arguments: stages)
     func `cancelling the calling task cancels the load`(_ sent: String) async throws {
         let origin = try Self.origin(sending: sent)
@@ -44,7 +45,7 @@ import Testing
         #expect(origin.connections.isEmpty)
     }
 
-    // FN-12
+    // Proves: FN-12, TSK-8, LIF-13, CON-9.
     @Test func `cancelling at random instants ends every load once, complete or cancelled`() async throws {
         let origin = try WireOrigin { connection in
             while try connection.receiveHead() != nil {
@@ -76,7 +77,7 @@ import Testing
         try await origin.ended()
     }
 
-    // SES-20 to SES-22
+    // Proves: SES-20, SES-21, SES-22.
     @Test func `an invalidated session cancels its loads, refuses others and lets its delegate go`() async throws {
         let origin = try Self.origin(sending: "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")
         let session = Session(delegate: Log())
@@ -108,7 +109,8 @@ import Testing
         try await until { session.delegate == nil }
     }
 
-    // TSK-7: suspending repeats and loses nothing, and stops the clock.
+    // Suspending repeats and loses nothing, and stops the clock.
+    // Proves: TSK-7.
     @Test func `a suspended load goes on where it was`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()
@@ -132,7 +134,7 @@ import Testing
         #expect(origin.connections.count == 1)
     }
 
-    // LIF, TSK-6
+    // Proves: CON-1.
     @Test func `a task that is run tells its delegate response, data, metrics and completion, in order`() async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
         let log = Log()

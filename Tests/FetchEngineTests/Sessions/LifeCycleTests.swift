@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// The order of the delegate's calls (LIF-1 to LIF-18) as an event log shows it.
+/// The order of the delegate's calls as an event log shows it.
 @Suite(.timeLimit(.minutes(1))) struct LifeCycleTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 
@@ -17,7 +17,7 @@ import Testing
         return log.events
     }
 
-    // LIF-4, LIF-6, LIF-10, LIF-13, LIF-17, LIF-18, BEY-1, BEY-10, SES-22, RSP-7, TSK-13
+    // Proves: LIF-4, LIF-6, LIF-10, LIF-13, LIF-17, LIF-18, BEY-1, BEY-10, SES-22, RSP-7, TSK-13, FN-21, FN-22.
     @Test func `a delegate hears everything once and in order, the session's end last`() async throws {
         let origin = try WireOrigin { connection in
             while let head = try connection.receiveHead() {
@@ -33,7 +33,7 @@ import Testing
             ])
     }
 
-    // BEY-11, FN-52, FN-22
+    // Proves: BEY-11, FN-52, FN-22.
     @Test func `informational answers are told, and not as the response`() async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" + Self.ok)
         let events = try await run(DelegateLog(), Request(url: try URLRecord(origin.url())))
@@ -41,14 +41,14 @@ import Testing
             events == ["created", "informational 103", "response 200", "data", "metrics 1", "complete well", "invalid"])
     }
 
-    // LIF-13, ERR-1
+    // Proves: LIF-13, ERR-1, RSP-7, FN-12.
     @Test func `a failure completes the task once, with metrics before`() async throws {
         let origin = try WireOrigin { _ in }
         let events = try await run(DelegateLog(), Request(url: try URLRecord(origin.url())))
         #expect(events == ["created", "metrics 1", "complete networkConnectionLost", "invalid"])
     }
 
-    // RED-7, RED-8
+    // Proves: RED-7, RED-8.
     @Test func `the standard form of a URL is told before the first byte, as a redirect without a response`()
         async throws
     {
@@ -60,7 +60,7 @@ import Testing
         #expect(events.prefix(3) == ["created", "redirect canonical /", "response 200"])
     }
 
-    // RED-1, RED-2, RED-3, FN-33
+    // Proves: RED-1, RED-2, RED-3, FN-33.
     @Test func `a delegate may send another request in place of the proposed one`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()
@@ -76,7 +76,7 @@ import Testing
         #expect(!origin.received().contains("GET /there"))
     }
 
-    // RED-4
+    // Proves: RED-4.
     @Test func `a redirect that is not followed is the response, with its body`() async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 4\r\n\r\nbody")
         var answers = DelegateLog.Answers()
@@ -87,7 +87,7 @@ import Testing
         #expect(body == Array("body".utf8))
     }
 
-    // RED-5
+    // Proves: RED-5.
     @Test func `a redirect answered with cancel ends the load and reaches nothing`() async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n")
         var answers = DelegateLog.Answers()
@@ -97,7 +97,7 @@ import Testing
         #expect(!origin.received().contains("/b"))
     }
 
-    // LIF-6, FN-30
+    // Proves: LIF-6, FN-30.
     @Test func `a response answered with cancel brings no data`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()
@@ -112,7 +112,7 @@ import Testing
         try await origin.ended()
     }
 
-    // FN-33, BEY-8
+    // Proves: FN-33, BEY-8.
     @Test func `a task's own delegate hears in the session's place, with or without one there`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         let (own, sessions) = (DelegateLog(), DelegateLog())
@@ -126,7 +126,7 @@ import Testing
         #expect(own.events.contains("response 200") && own.events.contains("complete well"))
     }
 
-    // TSK-8, AUT-32
+    // Proves: TSK-8, AUT-32.
     @Test func `cancelling ends a task whose delegate never answers`() async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n")
         var answers = DelegateLog.Answers()
@@ -146,7 +146,7 @@ import Testing
         #expect(task.state == .completed)
     }
 
-    // TSK-8
+    // Proves: TSK-8.
     @Test func `a task cancelled before it was resumed completes with cancelled`() async throws {
         let log = DelegateLog()
         let session = Session(delegate: log)

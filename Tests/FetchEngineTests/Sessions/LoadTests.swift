@@ -19,7 +19,7 @@ import Testing
         )
     }
 
-    // RSP-2, RSP-4, RSP-5
+    // Proves: RSP-2, RSP-4, RSP-5.
     @Test func `the response tells status, fields in order, type, charset and length`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()
@@ -41,7 +41,7 @@ import Testing
         #expect(response.suggestedFilename == "name.txt")
     }
 
-    // RSP-7
+    // Proves: RSP-7.
     @Test func `informational answers are not the response`() async throws {
         let origin = try WireOrigin(
             playing: "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 204 No Content\r\nX: y\r\n\r\n")
@@ -51,6 +51,7 @@ import Testing
         #expect(body.isEmpty)
     }
 
+    // Proves: URL-3.
     @Test(arguments: ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD", "PROPFIND", "get"])
     func `the method is sent as it is`(_ method: String) async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 204 No Content\r\n\r\n")
@@ -91,7 +92,7 @@ import Testing
         #expect(origin.connections.count == 3)
     }
 
-    // SES-8
+    // Proves: SES-8.
     @Test func `no more connections to a host are used than allowed, and all loads are served`() async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
         var configuration = SessionConfiguration()
@@ -105,7 +106,7 @@ import Testing
         #expect(origin.connections.count <= 3)
     }
 
-    // TSK-5
+    // Proves: TSK-5.
     @Test func `a task that is not driven sends nothing`() async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 204 No Content\r\n\r\n")
         let task = Session().dataTask(with: Request(url: try URLRecord(origin.url())))

@@ -3,9 +3,8 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-// BEY-1
 @Suite struct MetricsTests {
-    // FN-21
+    // Proves: FN-21, BEY-1, BEY-6.
     @Test func `a transaction tells its times, addresses and bytes`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()

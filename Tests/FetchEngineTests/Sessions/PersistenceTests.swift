@@ -10,7 +10,7 @@ import Testing
     private static let answer =
         "HTTP/1.1 200 OK\r\nSet-Cookie: a=1; Max-Age=600\r\nCache-Control: max-age=600\r\nContent-Length: 2\r\n\r\nhi"
 
-    // SES-2, SES-24
+    // Proves: SES-2, SES-24.
     @Test func `a persistent session takes up the cookies and answers of the one before`() async throws {
         let (origin, directory) = (try WireOrigin(playing: Self.answer), try TemporaryDirectory())
         for path in ["/a", "/a", "/b"] {
@@ -30,7 +30,7 @@ import Testing
         #expect(try directory.names() == ["store"])
     }
 
-    // SES-2
+    // Proves: SES-2.
     @Test func `a place that cannot be used, or cookies that cannot be read, are errors`() throws {
         let directory = try TemporaryDirectory()
         #expect { try SessionConfiguration.persistent(in: directory.file("no/such")) } throws: {
@@ -42,7 +42,8 @@ import Testing
         }
     }
 
-    // SES-3, CRD-7: in a process of its own whose every usual place for files is empty before.
+    // In a process of its own whose every usual place for files is empty before.
+    // Proves: SES-3, CRD-7.
     @Test func `an ephemeral session leaves no byte of a body, cookie or credential on the disk`() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path
@@ -53,7 +54,8 @@ import Testing
         #expect(try Self.files(below: path).isEmpty)
     }
 
-    // SES-3: the same look finds what a session with stores on disk leaves.
+    // The same look finds what a session with stores on disk leaves.
+    // Proves: SES-3.
     @Test func `a session with stores on disk leaves both`() async throws {
         let directory = try TemporaryDirectory()
         #expect(try await Self.loadSecrets(storesIn: directory.path))

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct SessionTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 
-    // SES-20, SES-22, FN-11
+    // Proves: SES-20, SES-22, FN-11.
     @Test func `an invalidated session finishes what it has and refuses what is new`() async throws {
         let gate = Gate()
         let origin = try WireOrigin { connection in
@@ -27,7 +27,7 @@ import Testing
         #expect(log.events.filter { $0 == "invalid" }.count == 1)
     }
 
-    // SES-21
+    // Proves: SES-21.
     @Test func `cancelling invalidation ends every task with cancelled`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()
@@ -43,7 +43,7 @@ import Testing
         #expect(log.events.last == "invalid")
     }
 
-    // SES-23
+    // Proves: SES-23.
     @Test func `an invalidated session lets its delegate go`() async throws {
         let session: Session
         weak var remembered: DelegateLog?
@@ -57,7 +57,7 @@ import Testing
         try await until { session.delegate == nil && remembered == nil }
     }
 
-    // BKG-2, BKG-1, BKG-3
+    // Proves: BKG-2, BKG-1, BKG-3, SES-18.
     @Test func `of a background session's name there is one at a time`() async throws {
         let log = DelegateLog()
         let first = try Session(background: "tests.one", delegate: log)
@@ -67,7 +67,7 @@ import Testing
         _ = try Session(background: "tests.one", delegate: log)
     }
 
-    // BKG-4
+    // Proves: BKG-4.
     @Test func `a background session has no data tasks and no streams`() async throws {
         let session = try Session(background: "tests.two", delegate: DelegateLog())
         let request = Request(url: try URLRecord("http://127.0.0.1:1/"))
@@ -75,7 +75,7 @@ import Testing
         await expect(.unsupportedURL) { try await session.uploadTask(withStreamedRequest: request).data() }
     }
 
-    // BKG-5, BKG-10, BKG-15, RED-16, FN-13
+    // Proves: BKG-5, BKG-10, BKG-15, RED-16, FN-13, SES-4.
     @Test func `a background session follows without asking and says when all is told`() async throws {
         let origin = try WireOrigin { connection in
             while let head = try connection.receiveHead() {

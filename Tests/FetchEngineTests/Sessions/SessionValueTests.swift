@@ -8,7 +8,8 @@ import Testing
 @Suite struct SessionValueTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 
-    @Test func `a session keeps its own copy of the configuration (SES-17, SES-18, SES-19)`() async throws {
+    // Proves: SES-17, SES-18, SES-19.
+    @Test func `a session keeps its own copy of the configuration`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         var configuration = SessionConfiguration()
         configuration.httpAdditionalHeaders[.userAgent] = "first"
@@ -22,7 +23,8 @@ import Testing
         #expect(session.configuration.httpAdditionalHeaders[.userAgent] == "first")
     }
 
-    @Test func `a request's own fields go before the session's (BEY-32)`() async throws {
+    // Proves: BEY-32.
+    @Test func `a request's own fields go before the session's`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         var configuration = SessionConfiguration()
         configuration.httpAdditionalHeaders = [.userAgent: "session", .acceptLanguage: "de"]
@@ -35,7 +37,8 @@ import Testing
         #expect(sent.contains("Accept-Language: de\r\n"))
     }
 
-    @Test func `sessions and tasks are references with numbers of their own (SES-19, TSK-14)`() throws {
+    // Proves: SES-19, TSK-14, BEY-21.
+    @Test func `sessions and tasks are references with numbers of their own`() throws {
         let session = Session()
         let url = try URLRecord("data:,x")
         let tasks = (0..<3).map { _ in session.dataTask(with: url) }
@@ -44,7 +47,8 @@ import Testing
         #expect(session.allTasks.map(\.identifier) == tasks.map(\.identifier))
     }
 
-    @Test func `a response is a value (RSP-1, RSP-6)`() async throws {
+    // Proves: RSP-1, RSP-6.
+    @Test func `a response is a value`() async throws {
         let task = Session().dataTask(with: try URLRecord("data:,hello"))
         let response = try await task.response()
         var other = response
@@ -54,7 +58,8 @@ import Testing
         #expect(task.response?.status == .ok)
     }
 
-    @Test func `a session works without a delegate, awaited or with a completion handler (SES-16, TSK-12, LIF-2)`()
+    // Proves: SES-16, TSK-12, LIF-2, CON-1.
+    @Test func `a session works without a delegate, awaited or with a completion handler`()
         async throws
     {
         let session = Session()
@@ -68,7 +73,8 @@ import Testing
         await expect(.sessionInvalidated) { try await session.data(for: request) }
     }
 
-    @Test func `every method of a delegate has a default (CON-7)`() async throws {
+    // Proves: CON-7, LIF-1.
+    @Test func `every method of a delegate has a default`() async throws {
         struct Silent: SessionDelegate {}
         let session = Session(delegate: Silent())
         let task = session.dataTask(with: try URLRecord("data:,hello"))
@@ -78,7 +84,8 @@ import Testing
         session.invalidateAndCancel()
     }
 
-    @Test func `loads in one call follow redirects by default (CON-5)`() async throws {
+    // Proves: CON-5.
+    @Test func `loads in one call follow redirects by default`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()
             try connection.send("HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n")
@@ -90,7 +97,8 @@ import Testing
         #expect(response.url.path == "/b")
     }
 
-    @Test func `a completion handler runs where its actor does (CON-6)`() async throws {
+    // Proves: CON-6.
+    @Test func `a completion handler runs where its actor does`() async throws {
         actor Receiver {
             private(set) var text = ""
             private var waiter: CheckedContinuation<Void, Never>?
@@ -113,7 +121,8 @@ import Testing
         #expect(await receiver.text == "hello")
     }
 
-    @Test func `two hundred loads that wait hold up nobody (CON-2)`() async throws {
+    // Proves: CON-2.
+    @Test func `two hundred loads that wait hold up nobody`() async throws {
         let gate = Gate()
         let slow = try WireOrigin { connection in
             try connection.receiveHead()

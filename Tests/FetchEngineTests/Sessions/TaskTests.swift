@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct TaskTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 
-    // TSK-11, CON-1, CON-3
+    // Proves: TSK-11, CON-1, CON-3.
     @Test func `a completion handler gets the whole body, and the delegate is only asked`() async throws {
         let origin = try WireOrigin { connection in
             while let head = try connection.receiveHead() {
@@ -27,7 +27,7 @@ import Testing
         #expect(log.events == ["created", "redirect 302 /second", "metrics 2", "invalid"])
     }
 
-    // CON-3, ERR-5
+    // Proves: CON-3, ERR-5.
     @Test func `a completion handler gets an error and no part of the body`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    // TSK-5
+    // Proves: TSK-5, TSK-6.
     @Test func `a task that was not resumed sends nothing, and one resumed twice is sent once`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         let log = DelegateLog()
@@ -56,7 +56,7 @@ import Testing
         #expect(task.state == .completed)
     }
 
-    // TSK-7, FN-49
+    // Proves: TSK-7, FN-49.
     @Test func `a suspended transfer goes on where it was, and every byte is delivered once`() async throws {
         let gate = Gate()
         let origin = try WireOrigin { connection in
@@ -78,7 +78,7 @@ import Testing
         #expect(origin.connections.count == 1 && origin.received().components(of: "GET ") == 1)
     }
 
-    // BEY-4, FN-32
+    // Proves: BEY-4, FN-32.
     @Test func `of the tasks that wait for a connection the one of the highest priority goes first`() async throws {
         let gate = Gate()
         let origin = try WireOrigin { connection in
@@ -110,7 +110,7 @@ import Testing
         #expect(paths == ["/first", "/high", "/usual", "/low"])
     }
 
-    // BEY-2, FN-22
+    // Proves: BEY-2, FN-22, LIF-14.
     @Test func `a task waits for a server that comes later, and says so once`() async throws {
         let origin = try WireOrigin(isOpen: false) { connection in
             try connection.receiveHead()
@@ -128,7 +128,7 @@ import Testing
         #expect(log.events.last == "complete well")
     }
 
-    // BEY-3, FN-22
+    // Proves: BEY-3, FN-22.
     @Test func `a delayed task asks at its moment, and may load something else then`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         var answers = DelegateLog.Answers()
@@ -144,7 +144,7 @@ import Testing
         #expect(origin.received().hasPrefix("GET /other "))
     }
 
-    // BEY-6, BEY-7, TSK-9, FN-32, TSK-4
+    // Proves: BEY-6, BEY-7, TSK-9, FN-32, TSK-4, CON-12, DLD-6, UPL-9.
     @Test func `progress counts what is sent and received`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()
@@ -159,7 +159,7 @@ import Testing
         #expect(task.progress.completedUnitCount == 4000 && task.progress.fractionCompleted == 1)
     }
 
-    // BEY-9, BEY-28
+    // Proves: BEY-9, BEY-28.
     @Test func `a body is read line by line, whatever its chunks`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()

@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// Identities shown to nginx, which wants one, takes one, or does not ask (AUT-27, RED-11).
+/// Identities shown to nginx, which wants one, takes one, or does not ask.
 @Suite struct ClientCertificateTests {
     /// An authority, a server of its own that wants clients of it, and such a client.
     private struct Rig {
@@ -48,12 +48,14 @@ import Testing
         }
     }
 
+    // Proves: AUT-27, FN-16.
     @Test(arguments: ["TLSv1.2", "TLSv1.3"])
     func `the configuration's identity is shown to a server that asks`(_ version: String) async throws {
         let rig = try await Rig("on", protocols: version)
         #expect(try await rig.load(rig.session(identity: rig.client)).text.hasPrefix("SUCCESS CN=client "))
     }
 
+    // Proves: AUT-1, AUT-8, AUT-27.
     @Test(arguments: ["TLSv1.2", "TLSv1.3"])
     func `the delegate is asked, with the issuers that the server takes`(_ version: String) async throws {
         let rig = try await Rig("on", protocols: version)
@@ -92,6 +94,7 @@ import Testing
     }
 
     // OpenSSL's own server ends the handshake with an alert, with TLS 1.3 only when the request was sent.
+    // Proves: ERR-4.
     @Test(arguments: ["-tls1_2", "-tls1_3"])
     func `a server that insists fails the load by name`(_ version: String) async throws {
         let origin = try TLSOrigin(options: ["-Verify", "1", "-verify_return_error", version])
@@ -124,7 +127,8 @@ import Testing
         #expect(delegate.challenges.map { $0.proposedCredential == nil } == [true, false])
     }
 
-    // AUT-27: TLS 1.2 shakes hands anew, TLS 1.3 authenticates after the handshake (RFC 8446 §4.6.2).
+    // TLS 1.2 shakes hands anew, TLS 1.3 authenticates after the handshake (RFC 8446 §4.6.2).
+    // Proves: AUT-27.
     @Test(.enabled(if: LoopbackServer.httpd != nil), arguments: ["TLSv1.2", "TLSv1.3"])
     func `httpd, which asks for one in one folder only, gets it there`(_ version: String) async throws {
         let (authority, directory) = (try await TestAuthority(name: "Clients"), try TemporaryDirectory())
@@ -155,7 +159,7 @@ import Testing
         }
     }
 
-    // RED-11
+    // Proves: RED-11.
     @Test func `the identity is not shown to another origin after a redirect`() async throws {
         let rig = try await Rig("on")
         let other = try await Rig.server(rig.authority, "optional")
@@ -172,7 +176,7 @@ import Testing
         #expect(String(decoding: body, as: UTF8.self).hasPrefix("NONE"))
     }
 
-    // NET-9
+    // Proves: NET-9, AUT-27.
     @Test func `a connection is not shared between identities`() async throws {
         let rig = try await Rig("optional")
         let second = try Rig.identity(try await rig.authority.issue("second"), rig.authority)

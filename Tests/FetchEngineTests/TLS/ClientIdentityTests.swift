@@ -2,7 +2,7 @@ import FetchEngine
 import TestSupport
 import Testing
 
-/// Reading client identities (AUT-27).
+/// Reading client identities.
 @Suite struct ClientIdentityTests {
     private static func expectInvalid(_ make: () throws(LoadError) -> ClientIdentity) {
         do throws(LoadError) {

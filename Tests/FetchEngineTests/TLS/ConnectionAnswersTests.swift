@@ -2,7 +2,7 @@ import Testing
 
 @testable import FetchEngine
 
-/// What a load has learned about its connections (AUT-27, AUT-28, RED-11, BEY-18).
+/// What a load has learned about its connections.
 @Suite struct ConnectionAnswersTests {
     private let here: URLRecord
     private let there: URLRecord

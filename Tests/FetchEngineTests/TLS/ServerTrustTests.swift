@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// Who is trusted, against nginx with a private authority (SES-10, AUT-28, AUT-29, FN-16).
+/// Who is trusted, against nginx with a private authority.
 @Suite struct ServerTrustTests {
     private static func request(_ server: LoopbackServer, host: String = "localhost") throws -> Request {
         Request(url: try URLRecord("https://\(host):\(server.port)/"))
@@ -28,6 +28,7 @@ import Testing
     }
 
     // Every bad certificate is refused before a byte of the request is sent, and has its name.
+    // Proves: AUT-28, ERR-4.
     @Test func `a bad certificate is refused by name, and no request is sent`() async throws {
         let authority = try await TestAuthority()
         let cases: [(TestAuthority.Leaf, LoadError.Code)] = [
@@ -55,6 +56,7 @@ import Testing
         #expect(Self.hits(server) == 0)
     }
 
+    // Proves: AUT-1, AUT-8, AUT-28, FN-16.
     @Test func `the delegate sees the chain, the verdict and the connection`() async throws {
         let authority = try await TestAuthority()
         let leaf = try await authority.issue("past", valid: .past)
@@ -78,6 +80,7 @@ import Testing
         #expect(trust.cipherSuite.hasPrefix("TLS_"))
     }
 
+    // Proves: AUT-28.
     @Test func `a chain that the delegate accepts is loaded from, for this task`() async throws {
         let server = try await LoopbackServer.nginxTLS(
             try await TestAuthority().issue("self", alternatives: "DNS:other.example", selfSigned: true))
@@ -89,6 +92,7 @@ import Testing
         #expect(delegate.challenges.count == 2)
     }
 
+    // Proves: AUT-29.
     @Test func `accepting another chain than the one shown accepts nothing`() async throws {
         let authority = try await TestAuthority()
         let server = try await LoopbackServer.nginxTLS(try await authority.issue("self", selfSigned: true))
@@ -102,6 +106,7 @@ import Testing
         }
     }
 
+    // Proves: AUT-29.
     @Test func `one self-signed certificate can be accepted, and another of the same host is not`() async throws {
         let authority = try await TestAuthority()
         let (mine, other) = (
@@ -155,7 +160,7 @@ import Testing
         }
     }
 
-    // BEY-19
+    // Proves: BEY-19.
     @Test func `a server must have a key that is pinned for it`() async throws {
         let authority = try await TestAuthority()
         let leaf = try await authority.issue("good")
@@ -181,7 +186,7 @@ import Testing
         }
     }
 
-    // BEY-19
+    // Proves: BEY-19.
     @Test func `a revoked certificate is refused, another of the same authority is not`() async throws {
         let (authority, other) = (try await TestAuthority(), try await TestAuthority(name: "Other"))
         let (good, bad) = (try await authority.issue("good"), try await authority.issue("bad"))
@@ -199,7 +204,7 @@ import Testing
         #expect(try await Self.status(trusting, Self.request(badServer)) == 200)
     }
 
-    // BEY-19
+    // Proves: BEY-19.
     @Test func `a stapled status is wanted when it is required`() async throws {
         let authority = try await TestAuthority()
         let leaf = try await authority.issue("good")
@@ -214,7 +219,7 @@ import Testing
         #expect(Self.hits(silent) == 0)
     }
 
-    // SES-10
+    // Proves: SES-10, FN-16.
     @Test func `the oldest and the newest version are kept to`() async throws {
         let authority = try await TestAuthority()
         let leaf = try await authority.issue("good")

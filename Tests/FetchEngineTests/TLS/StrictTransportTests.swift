@@ -4,7 +4,7 @@ import Testing
 
 @testable import FetchEngine
 
-/// Hosts that want https alone (RFC 6797; BEY-19).
+/// Hosts that want https alone (RFC 6797).
 @Suite(.timeLimit(.minutes(1))) struct StrictTransportTests {
     private static let now = UnixTime(seconds: 1_700_000_000)
 
@@ -71,6 +71,7 @@ import Testing
         try await .nginxTLS(leaf, directives: ["add_header Strict-Transport-Security max-age=600"])
     }
 
+    // Proves: BEY-19.
     @Test func `after one https answer, http is https, and the delegate hears of it`() async throws {
         let authority = try await TestAuthority()
         let server = try await Self.server(try await authority.issue("good"))
@@ -88,7 +89,7 @@ import Testing
         #expect(try await task.response().status.code == 400)
     }
 
-    // RED-12
+    // Proves: RED-12.
     @Test func `a redirect to http of such a host is no downgrade`() async throws {
         let authority = try await TestAuthority()
         let leaf = try await authority.issue("good")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FetchEngine
 
-/// The named error of each failure of TLS (ERR-4).
+/// The named error of each failure of TLS.
 @Suite struct TLSFailureTests {
     static let verdicts: [(Int, LoadError.Code?)] = [
         (0, nil), (9, .serverCertificateNotYetValid), (10, .serverCertificateHasBadDate),

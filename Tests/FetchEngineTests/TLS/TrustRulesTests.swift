@@ -2,7 +2,7 @@ import Testing
 
 @testable import FetchEngine
 
-/// Which chains a handshake goes on with (AUT-28, AUT-29).
+/// Which chains a handshake goes on with.
 @Suite struct TrustRulesTests {
     private static func trust(
         _ certificates: [[UInt8]],

@@ -5,7 +5,8 @@ import Testing
 @Suite struct HTTPDateTests {
     private static let now = UnixTime(seconds: 1_700_000_000)
 
-    // CCH-8: the three forms of RFC 9110 §5.6.7.
+    // The three forms of RFC 9110 §5.6.7.
+    // Proves: CCH-8.
     @Test(arguments: [
         "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
         "sun, 6 nov 1994 08:49:37 GMT",

@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// What goes wrong on the wire, and the code it gets (ERR-4, ERR-5).
+/// What goes wrong on the wire, and the code it gets.
 @Suite struct FailureTests {
     /// Bytes a server sends after the request head before it closes, and the code that must come of it.
     static let answers: [(String, LoadError.Code)] = [
@@ -19,6 +19,7 @@ import Testing
         ("HTTP/1.1 200 OK\r\nX: y", .networkConnectionLost),
     ]
 
+    // Proves: ERR-4, ERR-5.
     @Test(arguments: answers)
     func `a broken answer has its code`(_ answer: String, _ code: LoadError.Code) async throws {
         let origin = try WireOrigin { connection in
@@ -34,6 +35,7 @@ import Testing
         await expect(.badServerResponse) { try await Session().data(for: Request(url: try URLRecord(origin.url()))) }
     }
 
+    // Proves: ERR-4, ERR-1.
     @Test func `a port where nobody listens cannot be connected to`() async throws {
         let port = try WireOrigin(playing: "").port
         await expect(.cannotConnectToHost) {
@@ -41,6 +43,7 @@ import Testing
         }
     }
 
+    // Proves: ERR-4, ERR-1.
     @Test func `a name that does not exist cannot be found`() async throws {
         await expect(.cannotFindHost) {
             try await Session().data(for: Request(url: try URLRecord("http://no-such-host.invalid/")))
@@ -57,7 +60,7 @@ import Testing
         }
     }
 
-    // CON-11, ERR-3
+    // Proves: CON-11, ERR-3, LIF-14.
     @Test func `the error tells the URL that failed and what libcurl said`() async throws {
         let origin = try WireOrigin { try $0.receiveHead() }
         let request = Request(url: try URLRecord(origin.url("/x?secret=1")))
@@ -73,7 +76,7 @@ import Testing
         }
     }
 
-    // URL-5
+    // Proves: URL-5.
     @Test func `no byte for the idle interval times out`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()
@@ -86,7 +89,7 @@ import Testing
         try await origin.ended()
     }
 
-    // SES-9, FN-26
+    // Proves: SES-9, FN-26.
     @Test func `a resource that takes too long times out`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()
@@ -99,7 +102,8 @@ import Testing
         try await origin.ended()
     }
 
-    // UPL-12: whether the server had acted on the lost request nobody knows.
+    // Whether the server had acted on the lost request nobody knows.
+    // Proves: UPL-12.
     @Test func `a POST lost on a kept connection is not repeated, a GET is`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()

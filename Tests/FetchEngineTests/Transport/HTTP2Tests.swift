@@ -5,7 +5,8 @@ import Testing
 
 /// HTTP/2 by nginx, over TLS: many streams of a connection without TLS are more than libcurl 7.88.1 can do.
 @Suite struct HTTP2Tests {
-    @Test func `redirects of many loads at once go over one connection (NET-1, SES-13, FN-5)`() async throws {
+    // Proves: NET-1, SES-13, FN-5.
+    @Test func `redirects of many loads at once go over one connection`() async throws {
         let authority = try await TestAuthority()
         let server = try await LoopbackServer.nginxTLS(
             try await authority.issue("server"),

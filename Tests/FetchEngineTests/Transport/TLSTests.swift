@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// TLS against OpenSSL's server (SEC-23, SES-10).
+/// TLS against OpenSSL's server (SEC-23).
 @Suite struct TLSTests {
     private static func session(
         trusting origin: TLSOrigin?, _ change: (inout SessionConfiguration) -> Void = { _ in }
@@ -18,6 +18,7 @@ import Testing
         Request(url: try URLRecord("https://\(host):\(origin.port)/"))
     }
 
+    // Proves: BEY-1.
     @Test func `a server with a trusted certificate is loaded from, and version and cipher are told`() async throws {
         let origin = try TLSOrigin()
         let task = Self.session(trusting: origin).dataTask(with: try Self.request(origin))
@@ -56,6 +57,7 @@ import Testing
     }
 
     // SEC-21
+    // Proves: NET-9.
     @Test func `other trust makes another connection`() async throws {
         let origin = try TLSOrigin()
         var trusting = SessionConfiguration()

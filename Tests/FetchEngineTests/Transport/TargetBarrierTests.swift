@@ -23,6 +23,7 @@ import Testing
     }
 
     // The name is let through, so only the address its look-up gave is left to judge.
+    // Proves: RED-12.
     @Test func `a name that resolves to a forbidden address opens no connection`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         await expect(.addressForbidden) {
@@ -32,6 +33,7 @@ import Testing
         #expect(origin.connections.isEmpty)
     }
 
+    // Proves: RED-12.
     @Test func `a redirect to a forbidden target is not followed`() async throws {
         let target = try WireOrigin(playing: Self.ok)
         let origin = try WireOrigin(

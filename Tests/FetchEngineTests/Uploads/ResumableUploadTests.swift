@@ -4,7 +4,7 @@ import Testing
 
 @testable import FetchEngine
 
-/// Uploads that go on where they stopped (draft-ietf-httpbis-resumable-upload; BEY-12, FN-23).
+/// Uploads that go on where they stopped (draft-ietf-httpbis-resumable-upload).
 @Suite(.timeLimit(.minutes(1))) struct ResumableUploadTests {
     private static let done = "HTTP/1.1 201 Created\r\nUpload-Complete: ?1\r\nContent-Length: 2\r\n\r\nok"
     private static let content = Array("0123456789".utf8)
@@ -62,6 +62,7 @@ import Testing
         UploadResumeData(request: try post(origin), uploadURL: try URLRecord(origin.url("/uploads/1")))
     }
 
+    // Proves: BEY-12, FN-23.
     @Test func `an upload asks to be kept, and one that breaks off says where it is`() async throws {
         let (data, origin) = try await Self.brokenOff()
         let head = origin.received()
@@ -76,6 +77,7 @@ import Testing
         }
     }
 
+    // Proves: BEY-12, FN-23.
     @Test(arguments: ["bytes", "file", "segments", "stream"])
     func `the server is asked what it has and gets the rest, from every kind of body`(_ kind: String) async throws {
         let file = try TemporaryFile(Self.content)
@@ -140,6 +142,7 @@ import Testing
         #expect(origin.received().hasPrefix("POST /other "))
     }
 
+    // Proves: BEY-12.
     @Test func `cancelling gives the data, and a task that goes on gives it again`() async throws {
         let origin = try WireOrigin { connection in
             while let head = try connection.receiveHead() {
@@ -160,13 +163,14 @@ import Testing
         #expect(await second.cancelProducingResumeData() == data)
     }
 
-    // RED-12, SEC-31: whoever may add to an upload is not told to everybody.
+    // SEC-31: whoever may add to an upload is not told to everybody.
+    // Proves: RED-12.
     @Test(arguments: ["ftp://h.example/", "http://u:p@127.0.0.1/x", "http://[::1"])
     func `a place that is none is not believed`(_ location: String) async throws {
         #expect(try await Self.brokenOff(location).0 == nil)
     }
 
-    // RED-11
+    // Proves: RED-11.
     @Test func `credentials do not follow to another origin`() async throws {
         let elsewhere = try Self.origin([(0, Self.has(4)), (6, Self.done)])
         let (data, origin) = try await Self.brokenOff("http://127.0.0.1:\(elsewhere.port)/uploads/1")

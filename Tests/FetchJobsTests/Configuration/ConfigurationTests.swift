@@ -51,7 +51,7 @@ import Testing
         #expect(text(Configuration()) == "{}")
     }
 
-    /// SES-8, SES-9, SES-10, SES-11, SES-12, SES-14: the service names what the engine has.
+    // The service names what the engine has.
     @Test func `every member reaches the engine, and is what the engine is then said to go by`() throws {
         let read = try configuration(Self.everything)
         let engine = SessionConfiguration.default.overridden(by: read)

@@ -27,6 +27,10 @@ import Testing
         ("{\"a\" 1}", "a colon is expected"),
         ("\"abc", "the text ends inside a string"),
         ("\"\\x\"", "an unknown escape in a string"),
+        (
+            "{\"\(String(repeating: "\u{315}", count: 31))\":1}",
+            "a member name has more than 30 combining marks in a row"
+        ),
     ])
     func `a text that is not strict JSON is refused with the rule`(text: String, rule: String) {
         #expect { try JSONParser.parse(text.utf8) } throws: { ($0 as? JSONParser.Failure)?.message == rule }

@@ -48,7 +48,7 @@ import Testing
         #expect(String(decoding: spec.json, as: UTF8.self).contains(#""body":{"json":{"z":1,"a":[true,null]}}"#))
     }
 
-    // URL-10, SEC-32
+    // SEC-32
     @Test func `user name and password of the URL become a credential that is not written`() throws {
         let spec = try spec(#"{"request": {"url": "http://us%C3%A9r:c%3Akanari@a.example/p?q"}}"#)
         #expect(spec.request.url.description == "http://a.example/p?q")
@@ -57,10 +57,10 @@ import Testing
         )
         let text = String(decoding: spec.json, as: UTF8.self)
         #expect(!text.contains("kanari"))
-        let secret = try #require(spec.configuration.secretBytes)
+        let secret = try #require(spec.secretBytes)
         var stored = try JobSpec(stored: try JSONParser.parse(spec.json))
         #expect(stored.configuration.authentication.credential == .sealed)
-        try stored.configuration.restore(secretBytes: secret)
+        try stored.restore(secretBytes: secret)
         #expect(stored == spec)
         #expect(!"\(spec)".contains("kanari"))
     }
@@ -109,6 +109,13 @@ import Testing
             "/configuration/authentication/credential", "id of a credential"
         ),
         (#"{"request": {"url": "nonsense"}}"#, "/request/url", "urlInvalid"),
+        (#"{"request": {"url": "http://127.1/"}}"#, "/request/url", "hostNonCanonicalIP"),
+        (#"{"request": {"url": "http://a.example."}}"#, "/request/url", "hostTrailingDot"),
+        (#"{"request": {"url": "http:a.example"}}"#, "/request/url", "urlInvalid"),
+        (#"{"request": {"url": "http:\\\\a.example"}}"#, "/request/url", "urlInvalid"),
+        (#"{"request": {"url": "http://a.example/b c"}}"#, "/request/url", "urlInvalid"),
+        (#"{"request": {"url": "ftp://%61.example/"}}"#, "/request/url", "hostPercentEncoded"),
+        (#"{"request": {"url": "gopher://a.example/"}}"#, "/request/url", "schemeForbidden"),
         (#"{"request": {"url": "http://a.example"}, "session": "job_x"}"#, "/session", "not the id of a session"),
         (#"{"request": {"url": "http://a.example", "cachePolicy": "x"}}"#, "/request/cachePolicy", "must be one of"),
         (#"{"request": {"url": "http://a.example"}, "a/b~c": 1}"#, "/a~1b~0c", "is not a member"),
@@ -123,7 +130,6 @@ import Testing
         #expect(try Set(violations(text).map(\.pointer)) == ["/request/method", "/priority", "/kind"])
     }
 
-    /// ENC-5.
     @Test func `form fields are joined and escaped as the URL Standard says`() throws {
         let spec = try spec(
             #"{"request": {"url": "http://a.example", "body": {"form": {"a b": "1&2=3", "é": "*-._~"}}}}"#

@@ -43,6 +43,16 @@ import Testing
         #expect(parking.reason.hasPrefix("\(status), "))
     }
 
+    @Test func `an operator bounds for how long a host is believed`() throws {
+        let signal = try #require(try Self.signal(429, [("Retry-After", "86400")]))
+        let bounded = signal.bounded(by: .seconds(3600), now: Self.now)
+        #expect(bounded == .park(.init(until: Self.now.advanced(by: .seconds(3600)), reason: "429, Retry-After")))
+        #expect(
+            try Self.signal(429, [("Retry-After", "7")])?.bounded(by: .seconds(3600), now: Self.now)
+                == Self.signal(429, [("Retry-After", "7")]))
+        #expect(Lane.Signal.proceed.bounded(by: .seconds(1)) == .proceed)
+    }
+
     @Test(
         arguments: [
             (200, []), (404, [("Retry-After", "7")]), (500, []), (200, [("RateLimit", #""default";r=1;t=30"#)]),

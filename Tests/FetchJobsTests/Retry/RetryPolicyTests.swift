@@ -3,7 +3,7 @@ import FetchJobs
 import HTTPTypes
 import Testing
 
-/// R1, R33, LIF-14.
+/// When a job is tried again (R1, R33).
 @Suite struct RetryPolicyTests {
     private let get: JobRequest
 

@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    // DLD-18: a store that is gone is told from a blob that is gone.
+    // A store that is gone is told from a blob that is gone.
     @Test func `a store that cannot be written to says so`() async throws {
         try await with { store, directory in
             try FileManager.default.removeItem(at: directory)

@@ -23,7 +23,6 @@ import Testing
 
     private func ids(_ entries: [CacheEntry]) -> [UInt64] { entries.map(\.id.rawValue) }
 
-    // CCH-16
     @Test func `as long as nothing was ever stored nothing is asked`() throws {
         var tier = tier()
         #expect(try tier.entries(for: key(), selectedBy: request()).1 == nil)
@@ -33,7 +32,6 @@ import Testing
         #expect(try tier.entries(for: key(), selectedBy: request()).1 != nil)
     }
 
-    // CCH-16, CCH-18
     @Test func `what is in memory is used until another node changes something, or it was looked up`() throws {
         var tier = tier()
         tier.require(1)
@@ -53,7 +51,6 @@ import Testing
         #expect(try tier.entries(for: key(), selectedBy: request()).0.isEmpty)
     }
 
-    // CCH-17
     @Test func `what is for memory only outlives a look, and not a change elsewhere`() throws {
         var tier = tier()
         tier.require(1)
@@ -66,7 +63,6 @@ import Testing
         #expect(tier.take([], for: try key(), later).isEmpty)
     }
 
-    // CCH-16, CCH-21
     @Test func `a look that may have missed a write of this node changes nothing`() throws {
         var tier = tier()
         tier.require(1)
@@ -78,7 +74,6 @@ import Testing
         #expect(ids(try tier.entries(for: key(), selectedBy: request()).0) == [2])
     }
 
-    // CCH-16
     @Test func `the caches of a node share its memory, and give it back`() throws {
         let room = CacheRoom(capacity: 16_000)
         var first = CacheTier(room: room)

@@ -38,7 +38,6 @@ import Testing
         return await cache.cachedResponse(for: try request(url))?.data
     }
 
-    // CCH-13, CCH-16, CCH-18
     @Test func `what one node stores another gives, user info and all`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             let (here, there) = (cache(fixture, 0), cache(fixture, 1))
@@ -53,7 +52,6 @@ import Testing
         }
     }
 
-    // CCH-16
     @Test func `a body too large for a row lies in the blob store, and goes with its entry`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             let (here, there) = (cache(fixture, 0), cache(fixture, 1))
@@ -80,7 +78,6 @@ import Testing
         return filters
     }()
 
-    // CCH-18
     @Test(arguments: filters.indices)
     func `what one node purges is gone from the memory of another`(_ index: Int) async throws {
         let chosen = Self.filters[index]
@@ -102,7 +99,6 @@ import Testing
         }
     }
 
-    // CCH-18
     @Test func `a purge takes what is in memory only, and that of its session alone`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             let (here, there) = (cache(fixture, 0), cache(fixture, 1))
@@ -119,7 +115,6 @@ import Testing
         }
     }
 
-    // RSP-9, CCH-18
     @Test func `one answer is found by its id, with its body, and purged alone`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             let here = cache(fixture, 0)
@@ -146,7 +141,6 @@ import Testing
         }
     }
 
-    // CCH-18
     @Test(arguments: [5, 200_000])
     func `an answer that was on its way during a purge is not stored`(size: Int) async throws {
         try await SessionStoresFixture.with { fixture async throws in
@@ -172,7 +166,6 @@ import Testing
         }
     }
 
-    // CCH-17
     @Test func `what is for memory only never reaches the database`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             let here = cache(fixture, 0)
@@ -183,7 +176,7 @@ import Testing
         }
     }
 
-    // CCH-9, CCH-19, SEC-42
+    // SEC-42
     @Test func `tenants, sessions and selections are kept apart`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             let (here, there) = (cache(fixture, 0), cache(fixture, 1))
@@ -206,7 +199,6 @@ import Testing
         }
     }
 
-    // CCH-7, CCH-16
     @Test func `what is confirmed on one node is fresh on another`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             let (here, there) = (cache(fixture, 0), cache(fixture, 1))
@@ -226,7 +218,6 @@ import Testing
         }
     }
 
-    // CCH-16
     @Test func `what was used longest ago goes when there is too much`() async throws {
         var configuration = CacheKeeper.Configuration()
         configuration.capacity = 200_000
@@ -249,7 +240,7 @@ import Testing
         }
     }
 
-    // CCH-16: memory is shared by the caches of a node, and what does not fit is read from the database.
+    // Memory is shared by the caches of a node, and what does not fit is read from the database.
     @Test func `a small memory loses nothing`() async throws {
         var configuration = CacheKeeper.Configuration()
         configuration.memoryCapacity = 100_000
@@ -266,7 +257,6 @@ import Testing
         }
     }
 
-    // CCH-21
     @Test func `the turn to fetch goes from node to node, and from one that is gone`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             let caches = try [cache(fixture, 0), cache(fixture, 1)].map { try #require($0 as? any SharedResponseCache) }

@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    /// DLD-14: two attempts, of which one does not know yet that it has lost the job, never write one file.
+    // Two attempts, of which one does not know yet that it has lost the job, never write one file.
     @Test func `a place that another attempt still has is begun anew`() async throws {
         try await with { area, directory in
             let job = Job.ID()

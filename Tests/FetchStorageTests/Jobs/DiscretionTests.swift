@@ -8,7 +8,6 @@ import Testing
 @Suite struct DiscretionTests {
     private func patient(_ more: String = "") throws -> NewJob { try .make(more: #", "discretionary": true\#(more)"#) }
 
-    // SES-15
     @Test func `a discretionary job waits until it is pulled forward, and for an hour at the longest`() async throws {
         try await StoreFixture.with { fixture in
             let jobs = [try patient(), try patient(), try NewJob.make()]
@@ -34,7 +33,6 @@ import Testing
         }
     }
 
-    // SES-15
     @Test func `a discretionary job is not pulled before its time, nor while it is suspended`() async throws {
         try await StoreFixture.with { fixture in
             let later = Timestamp.now.advanced(by: .seconds(1800))

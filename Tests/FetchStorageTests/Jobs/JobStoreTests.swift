@@ -53,6 +53,8 @@ struct StoreFixture {
 
 extension PostgresWorkQueue {
     /// Claims until nothing is left to be looked at.
+    func claim(upTo limit: Int) async throws(StoreError) -> Claim { try await claim(upTo: limit, room: ClaimRoom()) }
+
     func claim(limit: Int) async throws -> [ClaimedJob] {
         var jobs: [ClaimedJob] = []
         while true {
@@ -105,7 +107,6 @@ extension PostgresWorkQueue {
         }
     }
 
-    // BEY-4
     @Test func `jobs of higher priority are claimed first, then the older`() async throws {
         try await StoreFixture.with { fixture in
             let jobs = try [0.5, 1, 0, 0.5].map { try NewJob.make(more: #", "priority": \#($0)"#) }
@@ -204,7 +205,7 @@ extension PostgresWorkQueue {
             #expect(try await store.enqueue([try NewJob.make(key: "a")]) == [.replayed(jobs[0].id)])
             #expect(worker.started.count == 2)
             // What was not needed of the room is there again.
-            #expect(worker.reserve(10) == 8)
+            #expect(worker.room == 8)
             for job in worker.started { #expect(try await fixture.queue().settle(job, .make())) }
             #expect(try await fixture.queue().claim(limit: 10).isEmpty)
         }
@@ -281,17 +282,22 @@ private final class RoomFor: DirectDispatch {
     var started: [ClaimedJob] { state.withLock { $0.started } }
     var wakes: Int { state.withLock { $0.wakes } }
 
-    func reserve(_ count: Int) -> Int {
+    var room: Int { state.withLock { $0.room } }
+
+    func reserve(_ jobs: [NewJob]) -> [Bool] {
         state.withLock { state in
-            let reserved = min(count, state.room)
-            state.room -= reserved
-            return reserved
+            jobs.map { _ in
+                guard state.room > 0 else { return false }
+                state.room -= 1
+                return true
+            }
         }
     }
 
     func start(_ jobs: [ClaimedJob]) { state.withLock { $0.started += jobs } }
-    func release(_ count: Int) { state.withLock { $0.room += count } }
-    func giveUp(_ count: Int) { release(count) }
+    func release(_ jobs: [NewJob]) { state.withLock { $0.room += jobs.count } }
+    func giveUp(_ jobs: [NewJob]) { release(jobs) }
+    func wake(for tenants: Set<Tenant.ID>) { wake() }
     func wake() { state.withLock { $0.wakes += 1 } }
     func wake(after wait: Duration) {}
     func admit(_ lanes: [Lane.Address]?) {}

@@ -4,6 +4,14 @@ import Postgres
 import TestSupport
 import Testing
 
+extension PostgresWorkQueue {
+    /// What a node does now and then.
+    func rescueAndPulse() async throws -> Pulse {
+        _ = try await rescue()
+        return try await pulse()
+    }
+}
+
 /// What happens to the jobs of a node that is gone, or was away for longer than its lease (REL-2, REL-3, REL-6).
 @Suite struct LeaseTests {
     /// A job that node 1 has claimed, after which node 1's lease ran out.
@@ -25,7 +33,7 @@ import Testing
     @Test func `a lost job is claimed again under the next number`() async throws {
         try await StoreFixture.with { fixture in
             let lost = try await lostJob(fixture)
-            #expect(try await fixture.queue(0).pulse().hasQueuedJobs)
+            #expect(try await fixture.queue(0).rescueAndPulse().hasQueuedJobs)
             let claimed = try #require(try await fixture.queue(0).claim(limit: 1).first)
             #expect(claimed.id == lost.id)
             #expect(claimed.claim == 2)
@@ -58,7 +66,7 @@ import Testing
     @Test func `a node that comes back after its lease writes nothing`() async throws {
         try await StoreFixture.with { fixture in
             let lost = try await lostJob(fixture)
-            _ = try await fixture.queue(0).pulse()
+            _ = try await fixture.queue(0).rescueAndPulse()
             #expect(try await fixture.queue(1).settle(lost, .make()) == false)
             #expect(try await fixture.queue(1).begin(lost) == false)
             let claimed = try #require(try await fixture.queue(0).claim(limit: 1).first)
@@ -73,7 +81,7 @@ import Testing
     @Test func `a request that must not be repeated fails when it may have left`() async throws {
         try await StoreFixture.with { fixture in
             let lost = try await lostJob(fixture, method: "POST", begins: true)
-            _ = try await fixture.queue(0).pulse()
+            _ = try await fixture.queue(0).rescueAndPulse()
             let job = try #require(try await fixture.store().job(lost.id, of: fixture.tenant))
             #expect(job.state == .failed)
             #expect(job.error?.text.contains("networkConnectionLost") == true)
@@ -84,7 +92,7 @@ import Testing
     @Test func `a request that had not begun is repeated whatever its method`() async throws {
         try await StoreFixture.with { fixture in
             let lost = try await lostJob(fixture, method: "POST")
-            _ = try await fixture.queue(0).pulse()
+            _ = try await fixture.queue(0).rescueAndPulse()
             #expect(try await fixture.queue(0).claim(limit: 1).map(\.id) == [lost.id])
         }
     }
@@ -93,7 +101,7 @@ import Testing
         try await StoreFixture.with { fixture in
             let lost = try await lostJob(fixture)
             _ = try await fixture.store().cancel(lost.id, of: fixture.tenant, .plainly)
-            _ = try await fixture.queue(0).pulse()
+            _ = try await fixture.queue(0).rescueAndPulse()
             #expect(try await fixture.store().job(lost.id, of: fixture.tenant)?.state == .cancelled)
         }
     }
@@ -165,52 +173,71 @@ import Testing
         }
     }
 
-    /// Has node 1 claim all jobs and be lost, once it has let one of them run alone.
-    private func loseNode(_ fixture: StoreFixture, with suspect: Job.ID?) async throws {
+    /// Has node 1 claim all jobs and be lost; it tries suspects, at most as many as are given.
+    private func loseNode(_ fixture: StoreFixture, trying count: Int? = nil, isAlone: Bool = false) async throws {
         let queue = fixture.queue(1)
         _ = try await queue.pulse()
-        let claimed = try await queue.claim(limit: 10)
-        if let suspect {
-            let job = try #require(claimed.first { $0.id == suspect })
-            #expect(job.mayHaveBeenLost)
-            #expect(try await queue.isSuspect(job))
-            #expect(try await queue.tryAlone(job))
+        _ = try await queue.claim(limit: 100)
+        if let count {
+            #expect(try await queue.nextTrial() == count)
+            let suspects = try await queue.claimSuspects(count)
+            #expect(suspects.allSatisfy { $0.mayHaveBeenLost })
+            #expect(try await queue.beginTrial(suspects, isAlone: isAlone) == Set(suspects.map(\.id)))
         }
         try await fixture.database.client.query("UPDATE nodes SET lease_until = now() - interval '1 second'")
-        _ = try await fixture.queue(0).pulse()
+        _ = try await fixture.queue(0).rescueAndPulse()
     }
 
     // R3, REL-4, REL-5
     @Test func `a job that is lost alone time after time ends, and those beside it do not`() async throws {
         try await StoreFixture.with { fixture in
-            let (poison, innocent) = (try NewJob.make(), try NewJob.make())
+            let (poison, innocent) = (try NewJob.make(more: #", "priority": 1"#), try NewJob.make())
             _ = try await fixture.store().enqueue([poison, innocent])
-            for _ in 0..<2 { try await loseNode(fixture, with: nil) }
-            for _ in 0..<2 { try await loseNode(fixture, with: poison.id) }
+            for _ in 0..<2 { try await loseNode(fixture) }
+            #expect(try await fixture.queue().pulse().hasSuspects)
+            #expect(try await fixture.queue().claim(limit: 10).isEmpty)
+            try await loseNode(fixture, trying: 16)
+            for _ in 0..<2 { try await loseNode(fixture, trying: 1, isAlone: true) }
             #expect(try await fixture.store().job(poison.id, of: fixture.tenant)?.state == .queued)
-            try await loseNode(fixture, with: poison.id)
+            try await loseNode(fixture, trying: 1, isAlone: true)
             let ended = try #require(try await fixture.store().job(poison.id, of: fixture.tenant))
-            #expect(ended.state == .failed && ended.attempts.count == 5)
+            #expect(ended.state == .failed && ended.attempts.count == 6)
             #expect(ended.error?.text.contains(#""name":"workerCrashed""#) == true)
-            for _ in 0..<5 { try await loseNode(fixture, with: nil) }
             #expect(try await fixture.store().job(innocent.id, of: fixture.tenant)?.state == .queued)
         }
     }
 
     // REL-5
-    @Test func `a suspect is blamed only for what happens while it runs alone`() async throws {
+    @Test func `a suspect is blamed only for what happens while it has its node for itself`() async throws {
         try await StoreFixture.with { fixture in
             let job = try NewJob.make()
             _ = try await fixture.store().enqueue([job])
-            for _ in 0..<2 { try await loseNode(fixture, with: nil) }
-            for _ in 0..<5 {
-                let claimed = try #require(try await fixture.queue(1).claim(limit: 1).first)
-                #expect(try await fixture.queue(1).tryAlone(claimed))
-                #expect(try await fixture.queue(0).tryAlone(claimed) == false)
-                try await fixture.queue(1).release([claimed])
-                try await loseNode(fixture, with: nil)
-            }
+            for _ in 0..<2 { try await loseNode(fixture) }
+            try await loseNode(fixture, trying: 16)
+            for _ in 0..<5 { try await loseNode(fixture, trying: 1) }
+            let claimed = try #require(try await fixture.queue(1).claimSuspects(1).first)
+            #expect(try await fixture.queue(1).beginTrial([claimed], isAlone: true) == [job.id])
+            #expect(try await fixture.queue(0).beginTrial([claimed], isAlone: true).isEmpty)
+            try await fixture.queue(1).release([claimed])
+            try await loseNode(fixture)
             #expect(try await fixture.store().job(job.id, of: fixture.tenant)?.state == .queued)
+        }
+    }
+
+    @Test func `suspects are tried on all nodes, many at a time, and fewer after each loss`() async throws {
+        try await StoreFixture.with { fixture in
+            _ = try await fixture.store().enqueue((0..<40).map { _ in try .make() })
+            for _ in 0..<2 { try await loseNode(fixture) }
+            #expect(try await fixture.queue(0).nextTrial() == 16)
+            let here = try await fixture.queue(0).claimSuspects(16)
+            #expect(here.count == 16)
+            try await loseNode(fixture, trying: 16)
+            for job in here { #expect(try await fixture.queue(0).settle(job, .make())) }
+            let rest = try await fixture.queue(0).claimSuspects(16)
+            #expect(rest.count == 8)
+            try await loseNode(fixture, trying: 4)
+            #expect(try await fixture.queue(0).nextTrial() == 4)
+            #expect(try await fixture.count("queue WHERE company = 4") == 4)
         }
     }
 
@@ -220,7 +247,7 @@ import Testing
             #expect(try await fixture.queue(1).pulse().leaseWasLost)
             _ = try await fixture.queue(1).claim(limit: 1)
             #expect(try await fixture.queue(1).pulse().leaseWasLost == false)
-            #expect(try await fixture.queue(0).pulse().hasQueuedJobs == false)
+            #expect(try await fixture.queue(0).rescueAndPulse().hasQueuedJobs == false)
         }
     }
 }

@@ -1,3 +1,4 @@
+import FetchEngine
 import FetchJobs
 import FetchStorage
 import Foundation
@@ -34,6 +35,19 @@ import Testing
             #expect(stored.spec.text.hasPrefix(#"{"kind":""#))
             let listed = try await fixture.store().jobs(of: fixture.tenant, state: nil, page: JobPage(limit: 2))
             #expect(listed.map(\.method) == Array(repeating: spec.request.method.rawValue, count: 2))
+        }
+    }
+
+    // SEC-50: what nobody can seal is not stored.
+    @Test func `fields that carry credentials are refused`() async throws {
+        try await StoreFixture.with { fixture in
+            for name in HTTPField.Name.ofCredentials {
+                let field = #"[{"name": "A", "value": "b"}, {"name": "\#(name.uppercased())", "value": "hunter2"}]"#
+                let job = #"{"request": {"url": "http://x.example/", "headers": \#(field)}}"#
+                let refusal = try await fixture.refusal(of: job)
+                #expect(refusal.hasPrefix("/request/headers/1 must not"), "\(name)")
+            }
+            #expect(try await fixture.count("jobs") == 0)
         }
     }
 
@@ -100,6 +114,11 @@ import Testing
             #"{"request": "http://x.example/", "configuration": {"proxy": {"http": "http://u:p@proxy.example"}}}"#,
             "/configuration must not hold"
         ),
+        (
+            #"{"request": {"url": "http://x.example/", "headers": [{"name": "a", "value": "b", "sensitive": true}]}}"#,
+            "/request/headers/0 must not"
+        ),
+        (#"{"request": {"url": "http://x.example/?a", "sensitive": ["query"]}}"#, "/request/sensitive cannot"),
         (#"{"request": {"url": "http://x.example/", "body": {"blob": "blb_1"}}}"#, "/request/body/blob is not"),
         (
             #"{"request": {"url": "http://x.example/", "body": {"multipart": [{"text": ""}, {"blob": "blb_1"}]}}}"#,

@@ -28,15 +28,6 @@ import Testing
         #expect(stretches.ends.contains { $0.tenant.rawValue == 1 })
     }
 
-    @Test func `a look is allowed when twenty times what the last one cost is over`() {
-        var budget = LookBudget()
-        let now = ContinuousClock.now
-        #expect(budget.wait(at: now) <= .zero)
-        budget.note(.milliseconds(3), at: now + .milliseconds(3))
-        #expect(budget.wait(at: now + .milliseconds(13)) == .milliseconds(50))
-        #expect(budget.wait(at: now + .milliseconds(63)) <= .zero)
-    }
-
     @Test func `jobs in front of those that were taken last are found, of any rank and tenant`() async throws {
         try await StoreFixture.with { fixture in
             let (store, queue) = (fixture.store(), fixture.queue())

@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    // BEY-4: at the gate of a host too.
+    // At the gate of a host too.
     @Test func `jobs of higher priority pass first, also when it was changed while they wait`() async throws {
         try await StoreFixture.with { fixture in
             try await Self.store(fixture).set(try Self.limits(#"{"parallelism": 1}"#), of: Self.host)

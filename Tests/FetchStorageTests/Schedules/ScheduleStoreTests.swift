@@ -11,7 +11,7 @@ import Testing
     }
 
     private func store(_ fixture: StoreFixture, _ node: Int = 0) -> PostgresScheduleStore {
-        PostgresScheduleStore(client: fixture.database.client, jobs: fixture.store(node))
+        PostgresScheduleStore(client: fixture.database.client, jobs: fixture.store(node), keys: fixture.keys)
     }
 
     /// A schedule whose time has come.

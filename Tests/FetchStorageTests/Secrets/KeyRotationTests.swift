@@ -13,7 +13,6 @@ import Testing
 
     private static func key(_ byte: UInt8) -> String { Data(repeating: byte, count: 32).base64EncodedString() }
 
-    // CRD-5
     @Test func `after a rotation everything opens with the new key alone`() async throws {
         try await TestDatabase.with(Schema.migrations) { database async throws in
             let client = database.client

@@ -65,7 +65,6 @@ struct SessionStoresFixture {
         #expect(try await storage.store([cookie], from: context, at: .now) == [nil])
     }
 
-    // COK-5, COK-6, COK-8, COK-9
     @Test(arguments: CookieStorageContract.clauses.indices)
     func `the form in PostgreSQL keeps the contract`(_ index: Int) async throws {
         try await SessionStoresFixture.with { fixture async throws in
@@ -75,7 +74,6 @@ struct SessionStoresFixture {
         }
     }
 
-    // COK-5
     @Test func `what one node stored is read by another that never had it`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             let line = "a=b c; Domain=h.example; Path=/x; Max-Age=1000; Secure; HttpOnly; SameSite=None; Partitioned"
@@ -86,7 +84,6 @@ struct SessionStoresFixture {
         }
     }
 
-    // COK-9
     @Test func `a job sees what was stored before it was submitted, on any node`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             try await set("a=1", in: fixture.cookies(0))
@@ -103,7 +100,6 @@ struct SessionStoresFixture {
         }
     }
 
-    // COK-5, COK-10
     @Test(.timeLimit(.minutes(2)))
     func `of ten thousand concurrent updates from two nodes none is lost`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
@@ -129,7 +125,6 @@ struct SessionStoresFixture {
         }
     }
 
-    // COK-10
     @Test func `tenants and sessions share nothing`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             try await fixture.database.client.query("INSERT INTO tenants (name) VALUES ('other')")
@@ -146,7 +141,6 @@ struct SessionStoresFixture {
         }
     }
 
-    // COK-5
     @Test func `what is set above frozen layers hides them, and what is removed stays removed`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             for line in ["a=1", "b=1", "c=1"] { try await set(line, in: fixture.cookies(0)) }
@@ -170,7 +164,6 @@ struct SessionStoresFixture {
         }
     }
 
-    // COK-9, CRD-8
     @Test func `endpoints that want to know are told of changes, once until they are told`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             let webhooks = PostgresWebhookStore(client: fixture.database.client, ring: fixture.ring)

@@ -16,7 +16,6 @@ import Testing
         Credential(user: user, password: password, persistence: persistence)
     }
 
-    // CRD-3
     @Test func `a space has credentials by user, and one default`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             let storage = fixture.nodes[0].credentialStorage(of: fixture.session)
@@ -37,7 +36,6 @@ import Testing
         }
     }
 
-    // CRD-8
     @Test func `a change on one node is there for the next job on another`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             let storages = fixture.nodes.map { $0.credentialStorage(of: fixture.session) }
@@ -50,7 +48,6 @@ import Testing
         }
     }
 
-    // CRD-5
     @Test func `each job that is given a credential is written down once`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             let node = fixture.nodes[0]
@@ -78,7 +75,6 @@ import Testing
         }
     }
 
-    // CRD-2, CRD-6
     @Test func `what is for a session is for no other, what is permanent for all of the tenant`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             try await fixture.database.client.query("INSERT INTO tenants (name) VALUES ('other')")
@@ -97,7 +93,6 @@ import Testing
         }
     }
 
-    // CRD-9
     @Test func `a refusal is noted until the credential is replaced`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             let (node, session) = (fixture.nodes[0], fixture.session)
@@ -112,7 +107,7 @@ import Testing
         }
     }
 
-    // CRD-5, SEC-50
+    // SEC-50
     @Test func `a dump holds no secret in any form`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             let storage = fixture.nodes[0].credentialStorage(of: fixture.session)

@@ -78,7 +78,6 @@ import Testing
         }
     }
 
-    /// BKG-1, BKG-2.
     @Test func `of twenty who make a background session with one identifier, one does`() async throws {
         try await StoreFixture.with { fixture in
             let text = try await background(fixture, "mine")
@@ -119,7 +118,6 @@ import Testing
         }
     }
 
-    /// SES-20, SES-22.
     @Test func `a session that finishes takes no job, and ends with its last one`() async throws {
         try await StoreFixture.with { fixture in
             let session = try await make(fixture)
@@ -141,7 +139,6 @@ import Testing
         }
     }
 
-    /// SES-21.
     @Test func `cancelling a session cancels what waits and tells what runs, and it can follow finishing`() async throws
     {
         try await StoreFixture.with { fixture in
@@ -162,7 +159,7 @@ import Testing
         }
     }
 
-    /// SES-22, BKG-10: whoever looks, and however often.
+    // Whoever looks, and however often.
     @Test func `the end of a session is told once`() async throws {
         try await StoreFixture.with { fixture in
             let session = try await make(fixture, try await background(fixture, "b"))
@@ -184,7 +181,7 @@ import Testing
         }
     }
 
-    /// BKG-10: each time that there is nothing more to tell.
+    // Each time that there is nothing more to tell.
     @Test func `a background session's events are finished after each time that it had jobs`() async throws {
         try await StoreFixture.with { fixture in
             let session = try await make(fixture, try await background(fixture, "b"))
@@ -200,7 +197,7 @@ import Testing
         }
     }
 
-    /// BKG-9, BKG-10: a session's own events come after those of its jobs, and its end comes last.
+    // A session's own events come after those of its jobs, and its end comes last.
     @Test func `the events of a session wait for those of its jobs`() async throws {
         try await StoreFixture.with { fixture in
             let session = try await make(fixture, try await background(fixture, "b"))
@@ -225,7 +222,7 @@ import Testing
             guard case .created(let session) = try await store(fixture, 1).create(new) else { return }
             #expect(session.node == fixture.nodes[1])
             try await fixture.database.client.query("UPDATE nodes SET lease_until = now() - interval '1 second'")
-            _ = try await fixture.queue(0).pulse()
+            _ = try await fixture.queue(0).rescue()
             #expect(try await store(fixture).session(session.id, of: fixture.tenant) == nil)
         }
     }

@@ -118,11 +118,12 @@ private final class AllAtOnce: DirectDispatch {
 
     var started: Int { count.load(ordering: .relaxed) }
 
-    func reserve(_ count: Int) -> Int { count }
+    func reserve(_ jobs: [NewJob]) -> [Bool] { jobs.map { _ in true } }
     func start(_ jobs: [ClaimedJob]) { count.add(jobs.count, ordering: .relaxed) }
-    func release(_ count: Int) {}
-    func giveUp(_ count: Int) {}
+    func release(_ jobs: [NewJob]) {}
+    func giveUp(_ jobs: [NewJob]) {}
     func wake() {}
+    func wake(for tenants: Set<Tenant.ID>) {}
     func wake(after wait: Duration) {}
     func admit(_ lanes: [Lane.Address]?) {}
     func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool) {}

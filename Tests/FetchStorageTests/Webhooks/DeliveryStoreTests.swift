@@ -37,14 +37,49 @@ import Testing
         }
     }
 
+    // R58: whoever has none finds a place, however many others hold theirs.
+    @Test func `places that are held are left to no tenant and no endpoint alone`() async throws {
+        try await StoreFixture.with { fixture in
+            let store = try fixture.webhooks()
+            let hanging = try (0..<40).map { _ in try fixture.endpoint() }
+            for endpoint in hanging {
+                try await store.add(endpoint)
+                try await fixture.addDeliveries(20, to: endpoint)
+            }
+            let held = try await store.claimDeliveries(.init(places: 256))
+            #expect((100...128).contains(held.count), "\(held.count)")
+            let healthy = try fixture.endpoint()
+            try await store.add(healthy)
+            try await fixture.addDeliveries(5, to: healthy)
+            let room = DeliveryRoom(
+                places: 256 - held.count, underWay: held.reduce(into: [:]) { $0[$1.endpoint, default: 0] += 1 },
+                underWayOfTenants: [fixture.tenant: held.count])
+            #expect(try await store.claimDeliveries(room).contains { $0.endpoint == healthy.id })
+        }
+    }
+
+    @Test func `an endpoint that is slow gets one at a time, as one that failed does`() async throws {
+        try await StoreFixture.with { fixture in
+            let (store, slow, quick) = (try fixture.webhooks(), try fixture.endpoint(), try fixture.endpoint())
+            for endpoint in [slow, quick] {
+                try await store.add(endpoint)
+                try await fixture.addDeliveries(20, to: endpoint)
+            }
+            let claimed = try await store.claimDeliveries(.init(places: 64, slow: [slow.id]))
+            #expect(claimed.count { $0.endpoint == slow.id } == 1)
+            #expect(claimed.count { $0.endpoint == quick.id } == 8)
+            #expect(claimed.first { $0.endpoint == slow.id }?.endpointIsFailing == true)
+        }
+    }
+
     @Test func `two nodes claim different deliveries`() async throws {
         try await StoreFixture.with { fixture in
             let (store, endpoint) = (try fixture.webhooks(), try fixture.endpoint())
             try await store.add(endpoint)
             try await fixture.addDeliveries(16, to: endpoint)
-            async let first = store.claimDeliveries(.init(places: 8))
-            async let second = store.claimDeliveries(.init(places: 8))
-            let claimed = try await first + second + store.claimDeliveries(.init(places: 16, placesPerEndpoint: 16))
+            async let first = store.claimDeliveries(.init(places: 32))
+            async let second = store.claimDeliveries(.init(places: 32))
+            let claimed = try await first + second + store.claimDeliveries(.init(places: 64, placesPerEndpoint: 16))
             #expect(Set(claimed.map(\.id)).count == 16 && claimed.count == 16)
         }
     }
@@ -101,7 +136,7 @@ import Testing
             let (store, endpoint) = (try fixture.webhooks(), try fixture.endpoint())
             try await store.add(endpoint)
             try await fixture.addDeliveries(2, to: endpoint)
-            let claimed = try await store.claimDeliveries(.init(places: 2))
+            let claimed = try await store.claimDeliveries(.init(places: 8))
             for delivery in claimed { _ = try await store.settle(delivery, .abandoned, .answered(500)) }
             #expect(try await fixture.deliveryStates() == ["abandoned": 2])
             let since = Timestamp.now.advanced(by: .seconds(-60))

@@ -1,1 +1,1 @@
-../../FetchEngineTests/Fuzz/FuzzTarget+Formats.swift
+../../FuzzTests/FuzzTarget+Formats.swift

@@ -1,1 +1,1 @@
-../../FetchEngineTests/Fuzz/FuzzTarget.swift
+../../FuzzTests/FuzzTarget.swift

@@ -14,6 +14,6 @@ public func initialize(_ count: UnsafeMutableRawPointer?, _ arguments: UnsafeMut
 
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int32 {
-    target?.run(Array(UnsafeBufferPointer(start: bytes, count: count)))
+    target?.runInTime(Array(UnsafeBufferPointer(start: bytes, count: count)))
     return 0
 }

@@ -38,6 +38,12 @@ package final class KerberosRealm: Sendable {
     /// What programs of the realm find in their environment.
     package var environment: [String: String] { Self.environment(directory) }
 
+    /// Where its centre listens.
+    package var address: String { "127.0.0.1:\(centre.port)" }
+
+    /// What a service is told of it.
+    package var setting: String { "\(Self.name)=\(address)" }
+
     /// The keys of jafar.
     package var keytabOfJafar: String { directory.file("jafar.keytab") }
 

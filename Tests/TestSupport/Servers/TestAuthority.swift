@@ -99,11 +99,14 @@ package final class TestAuthority: Sendable {
     }
 
     /// A PKCS #12 file of a certificate and its key.
-    package func pkcs12(_ leaf: Leaf, passphrase: String) async throws -> [UInt8] {
-        try await Self.openssl([
-            "pkcs12", "-export", "-in", leaf.certificatePath, "-inkey", leaf.keyPath, "-certfile", certificatePath,
-            "-passout", "pass:\(passphrase)", "-out", directory.file("identity.p12"),
-        ])
+    ///
+    /// - Parameter options: More options of `openssl pkcs12`.
+    package func pkcs12(_ leaf: Leaf, passphrase: String, _ options: String...) async throws -> [UInt8] {
+        try await Self.openssl(
+            [
+                "pkcs12", "-export", "-in", leaf.certificatePath, "-inkey", leaf.keyPath, "-certfile", certificatePath,
+                "-passout", "pass:\(passphrase)", "-out", directory.file("identity.p12"),
+            ] + options)
         return directory.contents(of: "identity.p12")
     }
 
@@ -113,6 +116,18 @@ package final class TestAuthority: Sendable {
             "pkey", "-in", leaf.keyPath, "-aes256", "-passout", "pass:\(passphrase)",
             "-out", directory.file("encrypted.key"),
         ])
+        return directory.contents(of: "encrypted.key")
+    }
+
+    /// The key of a certificate, encrypted as PKCS #8.
+    ///
+    /// - Parameter options: More options of `openssl pkcs8`: by what it is encrypted, and with which work.
+    package func encryptedKey(_ leaf: Leaf, passphrase: String, pkcs8 options: [String]) async throws -> [UInt8] {
+        try await Self.openssl(
+            [
+                "pkcs8", "-topk8", "-in", leaf.keyPath, "-passout", "pass:\(passphrase)",
+                "-out", directory.file("encrypted.key"),
+            ] + options)
         return directory.contents(of: "encrypted.key")
     }
 
@@ -128,7 +143,7 @@ package final class TestAuthority: Sendable {
     }
 
     /// Runs a command of OpenSSL's to its end.
-    private static func openssl(_ arguments: [String]) async throws {
+    package static func openssl(_ arguments: [String]) async throws {
         try await Program.run([LoopbackServer.installed("openssl") ?? "openssl"] + arguments)
     }
 

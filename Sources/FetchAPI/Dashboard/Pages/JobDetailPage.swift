@@ -115,7 +115,10 @@ struct JobDetailPage {
 
     private static func headers(_ message: JSONValue?) -> [Fact] {
         (message?.member("headers")?.elements ?? []).prefix(maximumRows).map { header in
-            Fact(name: cut(header.member("name")?.text ?? ""), value: cut(header.member("value")?.text ?? ""))
+            let name = header.member("name")?.text ?? ""
+            // What an earlier release has stored in clear is not shown either.
+            let isHidden = Redaction.hides(fieldNamed: name)
+            return Fact(name: cut(name), value: isHidden ? Redaction.text : cut(header.member("value")?.text ?? ""))
         }
     }
 

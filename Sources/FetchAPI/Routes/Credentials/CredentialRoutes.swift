@@ -6,6 +6,7 @@ import NIOCore
 /// Storing, listing and removing the credentials of sessions; a secret goes in and never comes out.
 struct CredentialRoutes: Sendable {
     let credentials: any CredentialStore
+    let known: KnownCredentials
     let sessions: KnownSessions
 
     var routes: [Route] {
@@ -22,7 +23,7 @@ struct CredentialRoutes: Sendable {
     private func create(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         // Storing a credential twice does no more than storing it once, so the key has nothing to add but its form.
         let (json, _) = try await call.submission(upTo: JobRoutes.maximumBody)
-        let submission = try CredentialSubmission(json: json)
+        let submission = try await KeyReading.shared.read(json, of: tenant, CredentialSubmission.init(json:))
         try await sessions.requireStores(of: submission.session, tenant: tenant)
         let stored = try await credentials.add(submission, to: tenant)
         var response = Response.json(status: .created) { stored.write(&$0) }
@@ -63,12 +64,14 @@ struct CredentialRoutes: Sendable {
         guard let id = StoredCredential.ID(call.parameter), try await credentials.remove(id, of: tenant) else {
             throw Self.notFound
         }
+        known.forget(id, of: tenant)
         return Response(status: .noContent)
     }
 
     private func removeAll(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let session = try call.query(allowing: ["session"]).session()
         let count = try await credentials.removeCredentials(of: sessions.address(session, of: tenant))
+        known.forgetAll()
         return .json { $0.member("removed", count) }
     }
 

@@ -11,7 +11,8 @@ extension ScheduleRoutes {
         let patch = try JSONParser.parse(body.readableBytesView)
         guard case .object = patch else { throw InvalidInput(pointer: "", message: "must be an object") }
         return try await update(call, tenant) { schedule in
-            let spec = try ScheduleSpec(json: JSONParser.parse(schedule.spec.json).merging(patch))
+            let json = try JSONParser.parse(schedule.spec.openJSON).merging(patch)
+            let spec = try await KeyReading.shared.read(json, of: tenant, ScheduleSpec.init(json:))
             try await check(spec.job, tenant)
             schedule.change(to: spec, at: .now)
         }

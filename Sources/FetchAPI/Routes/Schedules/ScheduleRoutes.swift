@@ -23,7 +23,7 @@ struct ScheduleRoutes: Sendable {
             Route(.delete, "\(Self.path)/{id}", tenant: delete),
             Route(.post, "\(Self.path)/{id}/pause", tenant: { try await setPaused($0, $1, true) }),
             Route(.post, "\(Self.path)/{id}/resume", tenant: { try await setPaused($0, $1, false) }),
-            Route(.post, "\(Self.path)/{id}/run", tenant: run),
+            Route(.post, "\(Self.path)/{id}/run", tenant: run).takingWork(),
         ]
     }
 
@@ -31,7 +31,7 @@ struct ScheduleRoutes: Sendable {
 
     private func create(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let (json, key) = try await call.submission(upTo: JobRoutes.maximumBody)
-        let spec = try ScheduleSpec(json: json)
+        let spec = try await KeyReading.shared.read(json, of: tenant, ScheduleSpec.init(json:))
         try await check(spec.job, tenant)
         let new = Schedule(tenant: tenant, spec: spec)
         return try await schedules.create(new, key?.idempotency(for: spec)).response(Self.created)

@@ -8,11 +8,13 @@ final class KnownSessions: Sendable {
 
     private let store: any SessionStore
     private let schemes: OptionalSchemes
+    private let credentials: KnownCredentials
     private let known = Mutex<[SessionAddress: (session: TenantSession, seenAt: ContinuousClock.Instant)]>([:])
 
-    init(store: any SessionStore, schemes: OptionalSchemes = OptionalSchemes()) {
+    init(store: any SessionStore, schemes: OptionalSchemes = OptionalSchemes(), credentials: KnownCredentials) {
         self.store = store
         self.schemes = schemes
+        self.credentials = credentials
     }
 
     /// The session of this id as it was a few seconds ago at most, or nil when the tenant has none such.
@@ -28,11 +30,13 @@ final class KnownSessions: Sendable {
         return session
     }
 
-    /// Makes a job of what a client asked for, unless it is not loaded here, or its session is none of the tenant's or cannot have such a job.
+    /// Makes a job of what a client asked for, unless it is not loaded here, its credentials are for others, or its
+    /// session is none of the tenant's or cannot have such a job.
     ///
     /// That the session has ended meanwhile on another node is found out when the job is stored.
     func job(_ spec: JobSpec, of tenant: Tenant.ID, idempotency: Idempotency?) async throws -> NewJob {
         try schemes.check(spec.request.url)
+        try await credentials.check(spec, of: tenant)
         guard let id = spec.session else { return NewJob(tenant: tenant, spec: spec, idempotency: idempotency) }
         guard let session = try await session(id, of: tenant) else {
             throw InvalidInput(pointer: "/session", message: "is not a session of yours")

@@ -9,6 +9,7 @@ struct SessionRoutes: Sendable {
     let snapshots: any SnapshotStore
     let known: KnownSessions
     let endpoints: KnownEndpoints
+    let credentials: KnownCredentials
     let defaults: @Sendable (SessionSpec.Kind) -> Configuration
 
     var routes: [Route] {
@@ -27,6 +28,7 @@ struct SessionRoutes: Sendable {
         let (json, key) = try await call.submission(upTo: JobRoutes.maximumBody)
         let spec = try SessionSpec(json: json)
         try await endpoints.require(spec.webhook?.endpoint, of: tenant)
+        try await credentials.check(spec.configuration, of: tenant)
         let new = NewSession(
             tenant: tenant, spec: try await inheriting(spec, tenant), idempotency: key?.idempotency(for: spec))
         switch try await sessions.create(new) {

@@ -8,7 +8,8 @@ extension WebhookRoutes {
         _ = try call.query()
         try call.requireContent("application/json", "application/merge-patch+json")
         let body = try await call.body(upTo: JobRoutes.maximumBody)
-        let patch = try WebhookEndpointPatch(json: JSONParser.parse(body.readableBytesView))
+        let json = try JSONParser.parse(body.readableBytesView)
+        let patch = try await KeyReading.shared.read(json, of: tenant, WebhookEndpointPatch.init(json:))
         if let url = patch.url, let refusal = await check(url) {
             throw InvalidInput(pointer: "/url", message: refusal)
         }

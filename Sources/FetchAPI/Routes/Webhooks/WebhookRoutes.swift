@@ -26,7 +26,8 @@ struct WebhookRoutes: Sendable {
         _ = try call.query()
         try call.requireContent("application/json")
         let body = try await call.body(upTo: JobRoutes.maximumBody)
-        let spec = try WebhookEndpointSpec(json: JSONParser.parse(body.readableBytesView))
+        let json = try JSONParser.parse(body.readableBytesView)
+        let spec = try await KeyReading.shared.read(json, of: tenant, WebhookEndpointSpec.init(json:))
         if let refusal = await check(spec.url) { throw InvalidInput(pointer: "/url", message: refusal) }
         let key = try IdempotencyKey(of: call.headers)
         if let key, let first = try await first(of: key, tenant) {

@@ -66,7 +66,9 @@ extension CacheEntry {
         let address = try reader.text()
         let version = try reader.text()
         var fields = HTTPFields()
-        for _ in 0..<(try reader.number(UInt32.self)) {
+        let count = try reader.number(UInt32.self)
+        guard count <= HeadCollector.maximumFields else { return nil }
+        for _ in 0..<count {
             let name = HTTPField.Name(try reader.text())
             let value = try reader.content()
             if let name { fields.append(HTTPField(name: name, lenientValue: value)) }

@@ -1,0 +1,46 @@
+import Glibc
+
+/// A turn of a loop that was so long that what came meanwhile had to wait.
+package struct LoopStall: Sendable {
+    /// From one look at epoll to the next.
+    package let elapsed: Duration
+    /// How much of it the thread has worked: not while it slept, nor while the machine had given its processor to
+    /// another.
+    package let worked: Duration
+}
+
+/// Measures the turns of a loop, at the price of two looks at the clock for each.
+struct TurnClock {
+    /// Turns below this are not told of.
+    private static let threshold: Int64 = 5_000_000
+    /// How old the reading of the thread's own clock may be when a turn begins: that one is a call of the kernel.
+    private static let precision: Int64 = 1_000_000
+
+    private var began = MonotonicTime.now
+    private var worked: UInt64 = 0
+    private var lastReading = MonotonicTime(nanoseconds: 0)
+
+    /// The loop has looked at epoll.
+    mutating func begin() {
+        began = .now
+        if began.nanoseconds(since: lastReading) > Self.precision { read(at: began) }
+    }
+
+    /// The loop is about to look again; what to tell of the turn, if anything.
+    mutating func end() -> LoopStall? {
+        let now = MonotonicTime.now
+        let elapsed = now.nanoseconds(since: began)
+        guard elapsed >= Self.threshold else { return nil }
+        let before = worked
+        read(at: now)
+        return LoopStall(
+            elapsed: .nanoseconds(elapsed), worked: .nanoseconds(min(elapsed, Int64(clamping: worked &- before))))
+    }
+
+    private mutating func read(at now: MonotonicTime) {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        worked = UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
+        lastReading = now
+    }
+}

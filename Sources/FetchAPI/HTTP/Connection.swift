@@ -1,0 +1,93 @@
+import FetchJobs
+import NIOCore
+import Synchronization
+
+/// A client's connection, as those see it who wait on its behalf and those who count it.
+final class Connection: Sendable {
+    /// That of the request being answered; nil where there is no network.
+    @TaskLocal static var current: Connection?
+
+    private struct State {
+        var calls = 0
+        var idleSince: NIODeadline
+        var tenant: Tenant.ID?
+        var hasLeft = false
+        var waits: [Int: @Sendable () -> Void] = [:]
+        var nextWait = 0
+    }
+
+    let channel: any Channel
+    /// Whom it counts against; nil for a proxy, which has everybody behind it.
+    let peer: ClientNetwork?
+    private let state: Mutex<State>
+
+    init(channel: any Channel, peer: ClientNetwork?) {
+        self.channel = channel
+        self.peer = peer
+        state = Mutex(State(idleSince: .now()))
+    }
+
+    // MARK: Calls
+
+    /// A request has come.
+    func begin() { state.withLock { $0.calls += 1 } }
+
+    /// A request was answered.
+    ///
+    /// - Returns: For whom it was, when that was known.
+    func end() -> Tenant.ID? {
+        state.withLock { state in
+            // What is refused before it is whole was never begun.
+            state.calls = max(0, state.calls - 1)
+            if state.calls == 0 { state.idleSince = .now() }
+            defer { state.tenant = nil }
+            return state.tenant
+        }
+    }
+
+    /// Since when nothing is asked on it; nil while something is.
+    var idleSince: NIODeadline? { state.withLock { $0.calls == 0 ? $0.idleSince : nil } }
+
+    /// Notes for whom the request is; false when that is known already.
+    func belongs(to tenant: Tenant.ID) -> Bool {
+        state.withLock { state in
+            defer { state.tenant = tenant }
+            return state.tenant == nil
+        }
+    }
+
+    // MARK: Leaving
+
+    /// The client will send no more: whoever waits for its sake need not.
+    func leave() {
+        let waits = state.withLock { state in
+            state.hasLeft = true
+            defer { state.waits = [:] }
+            return Array(state.waits.values)
+        }
+        for wake in waits { wake() }
+    }
+
+    var hasLeft: Bool { state.withLock { $0.hasLeft } }
+
+    /// Has something done when the client leaves; at once when it has.
+    ///
+    /// - Returns: What to name to ``forget(_:)``.
+    func onLeave(_ wake: @escaping @Sendable () -> Void) -> Int {
+        let (number, hasLeft) = state.withLock { state in
+            state.nextWait += 1
+            if !state.hasLeft { state.waits[state.nextWait] = wake }
+            return (state.nextWait, state.hasLeft)
+        }
+        if hasLeft { wake() }
+        return number
+    }
+
+    func forget(_ number: Int) { state.withLock { _ = $0.waits.removeValue(forKey: number) } }
+}
+
+extension Connection: Hashable {
+    static func == (one: Connection, other: Connection) -> Bool { one === other }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

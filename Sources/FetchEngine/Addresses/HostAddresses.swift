@@ -1,0 +1,93 @@
+import EventLoop
+import Glibc
+
+/// The addresses of hosts, looked up by us so that all of a name's are known before any is dialled (SEC-10).
+///
+/// libcurl shows them one by one, each when it is about to connect: of a name that leads inside and outside it would take
+/// the way outside today, and the other when that is down.
+struct HostAddresses {
+    struct Key: Hashable {
+        let host: String
+        let family: NetworkConfiguration.AddressFamily
+    }
+
+    private struct Entry {
+        let addresses: [IPAddress]
+        let expiry: MonotonicTime
+    }
+
+    /// As long as libcurl keeps them.
+    private static let lifetime: Duration = .seconds(60)
+    private static let capacity = 10_000
+    /// No more are tried.
+    private static let most = 16
+    private static let patience: Duration = .seconds(5)
+    /// A name server that hangs holds up the look-ups of whoever asks for its names.
+    private static let threads = BlockingThreads(maximum: 128, maximumPerGroup: 16, maximumWaiting: 4096)
+
+    private var entries: [Key: Entry] = [:]
+
+    /// Those that were found a moment ago.
+    func known(_ key: Key) -> [IPAddress]? {
+        guard let entry = entries[key], entry.expiry > .now else { return nil }
+        return entry.addresses
+    }
+
+    mutating func keep(_ addresses: [IPAddress], for key: Key) {
+        if entries.count >= Self.capacity {
+            let now = MonotonicTime.now
+            entries = entries.filter { $0.value.expiry > now }
+            if entries.count >= Self.capacity { entries.removeAll(keepingCapacity: true) }
+        }
+        entries[key] = Entry(addresses: addresses, expiry: .now.advanced(by: Self.lifetime))
+    }
+
+    /// Asks the system's resolver.
+    ///
+    /// - Parameter group: Whoever asks, so that nobody takes all of the threads.
+    /// - Returns: None when the name has no address; nil when that took too long.
+    static func lookUp(_ key: Key, for group: String) async -> [IPAddress]? {
+        await threads.run(in: group, patience: patience) { resolve(key) }
+    }
+
+    private static func resolve(_ key: Key) -> [IPAddress] {
+        var hints = addrinfo()
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_family =
+            switch key.family {
+            case .any: AF_UNSPEC
+            case .ipv4: AF_INET
+            case .ipv6: AF_INET6
+            }
+        var first: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(key.host, nil, &hints, &first) == 0 else { return [] }
+        defer { freeaddrinfo(first) }
+        var addresses: [IPAddress] = []
+        var next = first
+        while let found = next?.pointee, addresses.count < most {
+            if let pointer = found.ai_addr, let address = IPAddress(sockaddr: pointer) { addresses.append(address) }
+            next = found.ai_next
+        }
+        return addresses
+    }
+}
+
+/// What is known of the addresses that a transfer may dial.
+enum VettedAddresses {
+    /// Whatever libcurl finds; each is judged when it is dialled.
+    case any
+    /// These and no others.
+    case only([IPAddress], host: String, port: UInt16)
+    case refused(LoadError)
+
+    /// Whether a connection may be made to an address.
+    func allows(_ address: IPAddress) -> Bool {
+        if case .only(let addresses, _, _) = self { addresses.contains(address) } else { true }
+    }
+
+    /// The line that tells libcurl (`CURLOPT_RESOLVE`), which is to forget it in its own time.
+    var line: String? {
+        guard case .only(let addresses, let host, let port) = self else { return nil }
+        return "+\(host):\(port):" + addresses.map { $0.isIPv6 ? "[\($0)]" : "\($0)" }.joined(separator: ",")
+    }
+}

@@ -1,0 +1,44 @@
+extension ProtectionSpace {
+    /// Who asks: a server, or the proxy before it.
+    package struct Party: Sendable, Hashable {
+        package let host: String
+        package let port: UInt16
+        package let scheme: String
+        package let isProxy: Bool
+
+        init(host: String, port: UInt16, scheme: String, isProxy: Bool = false) {
+            self.host = host
+            self.port = port
+            self.scheme = scheme
+            self.isProxy = isProxy
+        }
+
+        /// The one whose space it is.
+        package init(_ space: ProtectionSpace) {
+            self.init(host: space.host, port: space.port, scheme: space.scheme, isProxy: space.isProxy)
+        }
+
+        /// A proxy.
+        package init(_ proxy: Proxy) {
+            self.init(host: proxy.host, port: proxy.port, scheme: proxy.kind.rawValue, isProxy: true)
+        }
+
+        /// The server of a URL.
+        package init(server url: URLRecord) {
+            self.init(host: url.host ?? "", port: url.effectivePort ?? 0, scheme: url.scheme)
+        }
+    }
+
+    /// Whether a credential that is kept for this space may be shown to whoever asks for another one.
+    ///
+    /// It is the same server or proxy that asks, and for the same realm where this space has one. Basic sends the
+    /// password itself, so what is kept for a method that does not is never sent that way.
+    package func covers(_ asked: ProtectionSpace) -> Bool {
+        Party(self) == Party(asked) && (realm == nil || realm == asked.realm)
+            && (asked.method != .httpBasic || method == .httpBasic)
+    }
+}
+
+extension ProtectionSpace.Party: CustomStringConvertible {
+    package var description: String { "\(isProxy ? "the proxy " : "")\(scheme)://\(host):\(port)" }
+}

@@ -1,0 +1,58 @@
+import EventLoop
+
+// Which addresses a hop may dial.
+extension TransferLoop {
+    /// Looks up the host that is to be dialled, the target's or its proxy's, and judges all of its addresses.
+    ///
+    /// A refusal is the transfer's outcome, as it is where libcurl finds out.
+    func vettedAddresses(for url: URLRecord, on partition: Partition, of task: SessionTask) async -> VettedAddresses {
+        let proxy = partition.key.terms.proxy
+        guard !partition.isUnrestricted, let host = proxy?.host ?? url.host, IPAddress(host: host) == nil,
+            let port = proxy?.port ?? url.effectivePort
+        else { return .any }
+        let network = task.shared.value.network
+        guard !network.pinnedAddresses.contains(where: { $0.host == host && $0.port == port }) else { return .any }
+        let key = HostAddresses.Key(host: host, family: network.addressFamily)
+        let start = MonotonicTime.now
+        var found = hostAddresses.known(key)
+        if found == nil {
+            found = await lookUp(key, for: task)
+            task.load.lookUp = (start, .now)
+        }
+        guard let found, !found.isEmpty else {
+            // Of a proxy libcurl says more of what went wrong, since another may be tried then.
+            guard proxy == nil else { return .any }
+            return .refused(LoadError(.cannotFindHost, "The host name did not resolve."))
+        }
+        return partition.vetted(found, of: host, port: port, for: proxy == nil ? url.scheme : "http")
+    }
+
+    private func lookUp(_ key: HostAddresses.Key, for task: SessionTask) async -> [IPAddress]? {
+        let found = await HostAddresses.lookUp(key, for: "\(task.session.identifier)")
+        if let found, !found.isEmpty { hostAddresses.keep(found, for: key) }
+        return found
+    }
+}
+
+extension Partition {
+    /// The addresses that may be dialled: all, or none when one is refused (SEC-10).
+    ///
+    /// The names of this machine alone lead to several addresses that everybody knows, of which a rule may open one.
+    fileprivate func vetted(
+        _ addresses: [IPAddress], of host: String, port: UInt16, for scheme: String
+    ) -> VettedAddresses {
+        let isLocal = host == "localhost" || host.hasSuffix(".localhost")
+        var (allowed, refusal) = ([IPAddress](), TargetRefusal?.none)
+        for address in addresses {
+            do throws(TargetRefusal) {
+                try targetGuard.judge(address, port: port, for: scheme)
+                allowed.append(address)
+            } catch {
+                refusal = error
+            }
+        }
+        guard let refusal, !isLocal || allowed.isEmpty else { return .only(allowed, host: host, port: port) }
+        let told = key.terms.proxy == nil ? refusal : .proxy(refusal)
+        return .refused(LoadError(.init(told.code.name), told.message))
+    }
+}

@@ -1,0 +1,56 @@
+import EventLoop
+import Glibc
+import Synchronization
+
+/// How many descriptors the transfers of a loop may use, and how many they do (REL-11).
+package final class DescriptorBudget: Sendable {
+    package let limit: Int
+    private let onShortage: @Sendable () -> Void
+    private let taken = Atomic<Int>(0)
+    private let waits = Atomic<Int>(0)
+    private let shortages = Atomic<Int>(0)
+    private let toldAt = Atomic<UInt64>(0)
+
+    /// - Parameters:
+    ///   - limit: How many there are.
+    ///   - onShortage: Called on the loop's thread when loads begin to wait for some, once a minute at most.
+    package init(
+        limit: Int = DescriptorLimits.ofProcess.transfers, onShortage: @escaping @Sendable () -> Void = {}
+    ) {
+        self.limit = limit
+        self.onShortage = onShortage
+    }
+
+    /// Those that are in use or set apart.
+    package var used: Int { taken.load(ordering: .relaxed) }
+    /// The loads that wait for some.
+    package var waiting: Int { waits.load(ordering: .relaxed) }
+    /// How often loads began to wait.
+    package var shortageCount: Int { shortages.load(ordering: .relaxed) }
+
+    /// Whether connections that are idle had better go.
+    var isScarce: Bool { used > limit / 4 * 3 }
+
+    func take(_ count: Int) { taken.add(count, ordering: .relaxed) }
+
+    func giveBack(_ count: Int) { taken.subtract(count, ordering: .relaxed) }
+
+    /// Tells how many loads wait now.
+    func noteWaiting(_ count: Int) {
+        guard waits.exchange(count, ordering: .relaxed) == 0, count > 0 else { return }
+        shortages.add(1, ordering: .relaxed)
+        let now = MonotonicTime.now.nanoseconds
+        let last = toldAt.load(ordering: .relaxed)
+        guard last == 0 || now - last > 60_000_000_000 else { return }
+        toldAt.store(now, ordering: .relaxed)
+        onShortage()
+    }
+
+    /// Whether the system has no descriptor to give at the moment, whoever has them.
+    static var isSystemExhausted: Bool {
+        let descriptor = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
+        guard descriptor >= 0 else { return errno == EMFILE || errno == ENFILE }
+        close(descriptor)
+        return false
+    }
+}

@@ -1,0 +1,46 @@
+import Glibc
+
+/// How many files and sockets a process may have open at once, and how they are shared out.
+///
+/// Everything that bounds itself by descriptors reads it here, so that the parts together fit into the whole.
+package struct DescriptorLimits: Sendable, Equatable {
+    /// What the process has without any work: its database connections, threads' queues, logs and libraries.
+    private static let own = 96
+
+    /// As many as the process may have.
+    package let total: Int
+
+    /// - Parameter total: As many as the process may have.
+    package init(total: Int) { self.total = total }
+
+    /// Those of this process at the moment.
+    package static var ofProcess: DescriptorLimits {
+        DescriptorLimits(total: Int(clamping: limit.rlim_cur))
+    }
+
+    /// Lets this process have as many as the system allows it at most.
+    ///
+    /// What a shell or systemd starts has a limit of 1 024 by habit, for programs that wait with `select`; nothing here
+    /// does.
+    package static func raise() {
+        var limit = limit
+        guard limit.rlim_cur < limit.rlim_max else { return }
+        limit.rlim_cur = limit.rlim_max
+        // Where it may not be raised, what there is has to do.
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    }
+
+    private static var limit: rlimit {
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        return limit
+    }
+
+    /// How many connections a server beside the transfers may have; each may read or write a file.
+    package var serverConnections: Int { max(total / 32, min(64, total / 8)) }
+
+    /// How many descriptors transfers may use.
+    ///
+    /// Count two for each transfer that runs: its socket, and a file that it reads or fills.
+    package var transfers: Int { max(total - Self.own - 2 * serverConnections, total / 4) }
+}

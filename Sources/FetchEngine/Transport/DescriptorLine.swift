@@ -1,0 +1,105 @@
+import EventLoop
+
+/// Where transfers of a loop wait when there is no descriptor for them (REL-11).
+///
+/// To want one is no reason to fail: idle connections are closed first, then who came first is the next.
+// @unchecked: everything here is touched on the loop's thread alone.
+final class DescriptorLine: @unchecked Sendable {
+    /// What is set apart for a transfer while it runs: a file that it reads or fills.
+    static let perTransfer = 1
+    /// What is set apart until it has a connection: the look-up of a name has three, a second try of connecting one.
+    static let perStart = 4
+    /// What libcurl has for each of its multi handles.
+    static let perPartition = 2
+    /// Others may give some back without our knowing it.
+    private static let interval: Duration = .milliseconds(50)
+
+    let budget: DescriptorBudget
+    private let loop: EventLoop
+    private let closeIdle: () -> Bool
+    private var waiting: [Transfer] = []
+    private var running = 0
+    /// The system had none to give, so that to ask again at once would be for nothing.
+    private var isRefused = false
+    private var timer: LoopTimer?
+
+    /// - Parameter closeIdle: Closes connections that nobody uses; returns whether there were any.
+    init(_ budget: DescriptorBudget, loop: EventLoop, closeIdle: @escaping () -> Bool) {
+        self.budget = budget
+        self.loop = loop
+        self.closeIdle = closeIdle
+        timer = LoopTimer { [weak self] in
+            self?.isRefused = false
+            self?.serve()
+        }
+    }
+
+    /// Whether a transfer may start now; if not, it is started when its turn has come.
+    func admits(_ transfer: Transfer) -> Bool {
+        // Who waits already is asked because it is the first.
+        let isFirst = transfer.stage == .waiting
+        if waiting.isEmpty || isFirst, findsRoom(for: transfer) {
+            transfer.reserved = Self.perTransfer + Self.perStart
+            budget.take(transfer.reserved)
+            running += 1
+            return true
+        }
+        if !isFirst { wait(transfer) }
+        return false
+    }
+
+    /// Puts a transfer into the line.
+    ///
+    /// - Parameter isRefused: Whether the system had no descriptor for it, although there was room for it here.
+    func wait(_ transfer: Transfer, isRefused: Bool = false) {
+        if isRefused { self.isRefused = true }
+        transfer.stage = .waiting
+        waiting.append(transfer)
+        budget.noteWaiting(waiting.count)
+        if waiting.count == 1 || isRefused { arm() }
+    }
+
+    /// It has a connection.
+    func connected(_ transfer: Transfer) {
+        guard transfer.reserved > Self.perTransfer else { return }
+        budget.giveBack(transfer.reserved - Self.perTransfer)
+        transfer.reserved = Self.perTransfer
+    }
+
+    /// It is over, or in the line again.
+    func left(_ transfer: Transfer) {
+        guard transfer.reserved > 0 else { return }
+        budget.giveBack(transfer.reserved)
+        transfer.reserved = 0
+        running -= 1
+        // Not at once: who ends may be among those that idle now.
+        if !waiting.isEmpty { loop.perform { [weak self] in self?.serve() } }
+    }
+
+    private func findsRoom(for transfer: Transfer) -> Bool {
+        let need = Self.perTransfer + Self.perStart + (transfer.partition.isOpen ? 0 : Self.perPartition)
+        // With nothing under way, nothing would ever come free.
+        func hasRoom() -> Bool { budget.used + need <= budget.limit || running == 0 }
+        while !hasRoom() { guard closeIdle() else { return false } }
+        return true
+    }
+
+    private func serve() {
+        guard !isRefused else { return }
+        var count = 0
+        while count < waiting.count {
+            let transfer = waiting[count]
+            if transfer.stage == .waiting {
+                guard transfer.partition.starts(transfer) else { break }
+            }
+            count += 1
+        }
+        waiting.removeFirst(count)
+        budget.noteWaiting(waiting.count)
+        if !waiting.isEmpty { arm() }
+    }
+
+    private func arm() {
+        if let timer { loop.set(timer, for: MonotonicTime.now.advanced(by: Self.interval)) }
+    }
+}

@@ -1,0 +1,26 @@
+import FetchEngine
+
+/// Whom failures and connections are counted against: an IPv4 address, or the /64 that an IPv6 address is in.
+///
+/// Whoever has one address of such a network has all of them.
+package struct ClientNetwork: Sendable, Hashable {
+    private let bytes: [UInt8]
+
+    private static let mappedIPv4: [UInt8] = Array(repeating: 0, count: 10) + [255, 255]
+
+    init(of address: IPAddress) {
+        let bytes = address.bytes
+        // A socket for both versions shows IPv4 clients as mapped ones (RFC 4291 §2.5.5.2).
+        if bytes.starts(with: Self.mappedIPv4) {
+            self.bytes = Array(bytes.suffix(4))
+        } else {
+            self.bytes = address.isIPv4 ? bytes : Array(bytes.prefix(8))
+        }
+    }
+
+    /// The network of an address in its usual form; nil for what is none.
+    package init?(of text: String) {
+        guard let address = IPAddress(text) else { return nil }
+        self.init(of: address)
+    }
+}

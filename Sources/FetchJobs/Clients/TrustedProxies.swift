@@ -1,0 +1,143 @@
+import FetchEngine
+
+/// The proxies that are believed when they say for whom they ask.
+package struct TrustedProxies: Sendable, Equatable {
+    private let blocks: [IPPrefix]
+
+    /// No proxy.
+    package init() { blocks = [] }
+
+    /// - Parameter rules: Addresses and blocks of them, such as `127.0.0.1` and `10.0.0.0/8`.
+    /// - Throws: ``RuleError`` with the first rule that is neither.
+    package init(_ rules: [String]) throws(RuleError) {
+        var blocks: [IPPrefix] = []
+        for rule in rules {
+            guard let block = IPPrefix(rule) else { throw RuleError(rule: rule) }
+            blocks.append(block)
+        }
+        self.blocks = blocks
+    }
+
+    /// What is neither an address nor a block of addresses.
+    package struct RuleError: Error {
+        package let rule: String
+    }
+
+    /// Whether an address in its usual form is one of theirs.
+    package func contains(_ address: String) -> Bool { IPAddress(address).map { contains($0) } ?? false }
+
+    private func contains(_ address: IPAddress) -> Bool {
+        let plain = address.unmapped
+        return blocks.contains { $0.contains(plain) }
+    }
+
+    /// Who asks: the last address on the way here that no proxy of ours has.
+    ///
+    /// Each proxy appends whom it was asked by, so the list is read from its end for as long as who wrote it is
+    /// believed. What cannot be read, or differs between the two fields, counts for the proxy that passed it on: a
+    /// client can send either field itself.
+    ///
+    /// - Parameters:
+    ///   - peer: The other end of the connection; nil when it has no address.
+    ///   - forwarded: The values of `Forwarded` (RFC 7239), in their order.
+    ///   - forwardedFor: Those of `X-Forwarded-For`.
+    package func client(of peer: String?, forwarded: [String], forwardedFor: [String]) -> ClientNetwork? {
+        guard let peer = peer.flatMap({ IPAddress($0) }) else { return nil }
+        guard contains(peer) else { return ClientNetwork(of: peer) }
+        var clients: Set<IPAddress> = []
+        if !forwarded.isEmpty { clients.insert(client(of: peer, via: ForwardedField.nodes(in: forwarded))) }
+        if !forwardedFor.isEmpty {
+            let nodes = forwardedFor.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
+            clients.insert(client(of: peer, via: nodes.map { ForwardedField.address(ofNode: $0) }))
+        }
+        return ClientNetwork(of: clients.count == 1 ? clients.first ?? peer : peer)
+    }
+
+    private func client(of peer: IPAddress, via nodes: [IPAddress?]) -> IPAddress {
+        var client = peer
+        for node in nodes.reversed() {
+            guard contains(client), let node else { return client }
+            client = node
+        }
+        return client
+    }
+}
+
+/// The syntax of `Forwarded` (RFC 7239 §4), as far as it names clients.
+enum ForwardedField {
+    /// The client of each element; nil for one that names none, or hides it.
+    ///
+    /// One that is broken breaks all of them.
+    static func nodes(in values: [String]) -> [IPAddress?] {
+        var nodes: [IPAddress?] = []
+        for value in values {
+            guard let elements = split(value[...], at: ",") else { return [nil] }
+            for element in elements {
+                guard let pairs = split(element, at: ";") else { return [nil] }
+                let clients = pairs.compactMap { pair -> Substring? in
+                    let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+                    guard parts.count == 2, trimmed(parts[0]).lowercased() == "for" else { return nil }
+                    return trimmed(parts[1])
+                }
+                nodes.append(clients.count == 1 ? clients.first.flatMap { address(ofNode: unquoted($0)) } : nil)
+            }
+        }
+        return nodes
+    }
+
+    /// `192.0.2.1`, `192.0.2.1:47011`, `[2001:db8::1]:47011`, and `2001:db8::1` as `X-Forwarded-For` has it.
+    static func address(ofNode text: Substring) -> IPAddress? {
+        let text = trimmed(text)
+        if text.first == "[" {
+            guard let end = text.firstIndex(of: "]"), isPort(text[text.index(after: end)...]) else { return nil }
+            let address = IPAddress(String(text[text.index(after: text.startIndex)..<end]))
+            return address?.isIPv6 == true ? address?.unmapped : nil
+        }
+        guard let colon = text.firstIndex(of: ":"), text[text.index(after: colon)...].contains(":") == false else {
+            return IPAddress(String(text))?.unmapped
+        }
+        return isPort(text[colon...]) ? IPAddress(String(text[..<colon])) : nil
+    }
+
+    private static func isPort(_ text: Substring) -> Bool {
+        text.isEmpty || text.first == ":" && UInt16(text.dropFirst()) != nil
+    }
+
+    /// The parts between separators that are not within quotes; nil when a quote is not closed.
+    private static func split(_ text: Substring, at separator: Character) -> [Substring]? {
+        var (parts, start) = ([Substring](), text.startIndex)
+        var (isQuoted, isEscaped) = (false, false)
+        for index in text.indices {
+            switch text[index] {
+            case _ where isEscaped: isEscaped = false
+            case "\\" where isQuoted: isEscaped = true
+            case "\"": isQuoted.toggle()
+            case separator where !isQuoted:
+                parts.append(text[start..<index])
+                start = text.index(after: index)
+            default: break
+            }
+        }
+        return isQuoted ? nil : parts + [text[start...]]
+    }
+
+    /// No address has a character that would have to be escaped.
+    private static func unquoted(_ text: Substring) -> Substring {
+        text.count >= 2 && text.first == "\"" && text.last == "\"" ? text.dropFirst().dropLast() : text
+    }
+
+    private static func trimmed(_ text: Substring) -> Substring {
+        let blanks: Set<Character> = [" ", "\t"]
+        let start = text.drop { blanks.contains($0) }
+        return start.lastIndex { !blanks.contains($0) }.map { start[...$0] } ?? ""
+    }
+}
+
+extension IPAddress {
+    /// The IPv4 address that is mapped into this one, if any.
+    fileprivate var unmapped: IPAddress {
+        let bytes = bytes
+        guard bytes.count == 16, bytes[..<10].allSatisfy({ $0 == 0 }), bytes[10..<12] == [255, 255] else { return self }
+        return IPAddress(bytes[12...].map { String($0) }.joined(separator: ".")) ?? self
+    }
+}

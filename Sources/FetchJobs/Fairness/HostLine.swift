@@ -1,0 +1,89 @@
+import FetchEngine
+
+/// The jobs of one session for one origin that a node has: those that load, and those that are about to.
+///
+/// A node takes more of them than there are connections, so that none of these waits for the database: what the origin
+/// answers within the half second, and no more.
+package struct HostLine: Sendable {
+    package struct Key: Sendable, Hashable {
+        package let tenant: Tenant.ID
+        let session: TenantSession.ID
+        let origin: URLRecord.Origin
+
+        /// Nil for a job whose URL has no host.
+        package init?(_ spec: JobSpec, of tenant: Tenant.ID) {
+            guard spec.request.url.host != nil else { return nil }
+            self.tenant = tenant
+            session = spec.session ?? .default
+            origin = spec.request.url.origin
+        }
+
+        /// What jobs of all sessions for the host share limits in.
+        package var lane: Lane.Address { Lane.Address(tenant: tenant, kind: .host, key: origin.host) }
+    }
+
+    /// How many jobs a node takes at first, before it is known how many are answered.
+    package static let capacity = 512
+    /// How long a node looks at a line before it judges it.
+    package static let window = Duration.milliseconds(500)
+    /// How many more than there are connections are under way to an origin that answers many a second.
+    private static let ahead = 6
+    /// HTTP/2 streams to one origin at a time, whatever the number of connections.
+    private static let maximumStreams = 100
+
+    /// How many connections jobs may have, on all nodes together.
+    package var maximum = 6
+    package var isMultiplexing = false
+    /// Whether the limit is kept for all nodes by the gate of the lane.
+    package var isCounted = false
+    package private(set) var loading = 0
+    /// All that the node has, those included that are being stored or claimed.
+    package private(set) var count = 0
+    /// Whether no more are to be claimed for now.
+    package private(set) var isFull = false
+    private var ended = 0
+    private var endedBefore = 0
+    private var since: ContinuousClock.Instant
+
+    package init(at now: ContinuousClock.Instant = .now) { since = now }
+
+    /// How many loads may be under way here.
+    package func limit(ofNodes nodes: Int) -> Int {
+        if isMultiplexing { return max(maximum, Self.maximumStreams) }
+        if nodes > 1 { return isCounted ? maximum : max(1, maximum / nodes) }
+        return max(ended, endedBefore) >= 50 ? maximum + Self.ahead : maximum
+    }
+
+    package mutating func add() {
+        count += 1
+        if count >= Self.capacity { isFull = true }
+    }
+
+    package mutating func remove() {
+        count -= 1
+        if count <= Self.capacity * 3 / 4 { isFull = false }
+    }
+
+    package mutating func begin() { loading += 1 }
+
+    package mutating func end() {
+        loading -= 1
+        ended += 1
+    }
+
+    /// How many ended within a window, of the last two the better; nil before one is over.
+    package mutating func drain(at now: ContinuousClock.Instant) -> Int? {
+        let time = since.duration(to: now)
+        guard time >= Self.window * 0.9 else { return nil }
+        let drained = Int(Double(ended) * (Self.window / time))
+        defer { (endedBefore, ended, since) = (drained, 0, now) }
+        return max(drained, endedBefore)
+    }
+
+    /// How many jobs are to be under way on all nodes together while others wait at the gate.
+    package func crowd(drained: Int, nodes: Int) -> Int {
+        let base = isMultiplexing ? max(maximum, Self.maximumStreams) : maximum
+        // Among nodes what is let in is what is under way: none knows how many another has.
+        return nodes > 1 ? base : base + drained
+    }
+}

@@ -1,0 +1,71 @@
+import FetchEngine
+import HTTPTypes
+
+/// How what is secret of a job is written.
+enum SecretForm {
+    /// As ``Redaction/text``: what is stored in clear, and shown.
+    case redacted
+    /// As it is: what is sealed.
+    case open
+}
+
+extension JobRequest {
+    func write(_ writer: inout JSONWriter, _ form: SecretForm) {
+        let urls = form == .open ? .whole : urlForm
+        writer.member("url", urls.text(of: url))
+        writer.member("method", method.rawValue)
+        if !headers.isEmpty {
+            writer.member("headers", array: { writer in for field in headers { field.write(&writer, form) } })
+        }
+        if let body {
+            let isHidden = form == .redacted && sensitive.contains(.body)
+            writer.member("body", object: { (isHidden ? JobBody.text(Redaction.text) : body).write(&$0) })
+        }
+        if !sensitive.isEmpty {
+            let parts = SensitivePart.allCases.filter(sensitive.contains)
+            writer.member("sensitive", array: { writer in for part in parts { writer.value(part.rawValue) } })
+        }
+        writer.member("cachePolicy", cachePolicy?.rawValue)
+        writer.member("mainDocumentURL", mainDocumentURL.map(urls.text))
+    }
+
+    /// What of the URLs that the job meets is stored and shown.
+    package var urlForm: URLForm { sensitive.contains(.query) ? .withoutQuery : .whole }
+
+    /// Where ``Redaction/text`` stands in place of what it hides, as pointers into the job.
+    var redactions: [String] {
+        var pointers: [String] = []
+        for (index, field) in headers.enumerated() where field.value == Redaction.text {
+            pointers.append("/request/headers/\(index)/value")
+        }
+        if url.query == Redaction.escapedText { pointers.append("/request/url") }
+        if mainDocumentURL?.query == Redaction.escapedText { pointers.append("/request/mainDocumentURL") }
+        if body == .text(Redaction.text) { pointers.append("/request/body") }
+        return pointers
+    }
+
+    /// What of it is secret in the form that is sealed; nil when nothing is, or it is sealed already.
+    var secretBytes: [UInt8]? {
+        guard !sensitive.isEmpty || headers.contains(where: \.isSensitive), redactions.isEmpty else { return nil }
+        var secret = self
+        // A body that is no secret lies with the rest of the job.
+        if !sensitive.contains(.body) { secret.body = nil }
+        return JSONWriter.object { secret.write(&$0, .open) }
+    }
+
+    /// Puts what was sealed back in its places.
+    mutating func restore(secret json: JSONValue) throws {
+        let check = InputCheck()
+        var userInfo: Credential?
+        let secret = JobRequest(reader: JSONReader(json, check: check), userInfo: &userInfo)
+        try check.finish()
+        guard let secret else { throw InvalidInput(pointer: "/request", message: "is not what was sealed") }
+        (url, headers, mainDocumentURL) = (secret.url, secret.headers, secret.mainDocumentURL)
+        if sensitive.contains(.body) { body = secret.body }
+    }
+}
+
+extension JobBody {
+    /// Whether its bytes, or some of them, are not in the job.
+    var isElsewhere: Bool { self == .stream || !blobs.isEmpty }
+}

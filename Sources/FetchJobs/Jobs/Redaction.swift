@@ -1,0 +1,81 @@
+import FetchEngine
+import HTTPTypes
+
+/// What stands in place of a secret, wherever a job is stored or shown.
+package enum Redaction {
+    package static let text = "<redacted>"
+    /// The same in a URL.
+    static let escapedText = "%3Credacted%3E"
+
+    /// Whether a field of this name is shown without its value.
+    package static func hides(fieldNamed name: String) -> Bool {
+        HTTPField.Name(name).map { $0.isOfCredential || $0 == .setCookie } ?? false
+    }
+}
+
+/// What of the URLs that a job meets is stored and shown.
+package enum URLForm: Sendable {
+    case whole
+    case withoutQuery
+
+    /// A URL without user name and password.
+    func text(of url: URLRecord) -> String {
+        let url = url.withoutCredentials()
+        guard self == .withoutQuery, url.query != nil else { return url.description }
+        return "\(url.withoutQuery)?\(Redaction.text)" + (url.fragment.map { "#\($0)" } ?? "")
+    }
+}
+
+extension HTTPFields {
+    /// The fields of an answer as they are stored and shown: the values of cookies lie sealed in their jar and nowhere
+    /// else, and a URL of theirs has no user name and password.
+    ///
+    /// - Parameter base: That of the answer, which its URLs are relative to; nil when they have to stand alone.
+    func withoutSecrets(relativeTo base: URLRecord?, _ urls: URLForm) -> HTTPFields {
+        guard Self.telling.contains(where: contains) else { return self }
+        var fields = HTTPFields()
+        for var field in self {
+            switch field.name {
+            case .setCookie: field.value = Self.withoutValue(field.value)
+            case .location, .contentLocation: field.value = Self.redacted(url: field.value, relativeTo: base, urls)
+            case .link, .refresh: if urls.hides(field.value) { field.value = Redaction.text }
+            default: break
+            }
+            fields.append(field)
+        }
+        return fields
+    }
+
+    /// Those that may hold what is not shown.
+    private static let telling: [HTTPField.Name] = [.setCookie, .location, .contentLocation, .link, .refresh]
+
+    /// `sid=…; Path=/` without what stands between the name and the attributes.
+    private static func withoutValue(_ cookie: String) -> String {
+        let pair = cookie.prefix { $0 != ";" }
+        let name = pair.firstIndex(of: "=").map { pair[...$0] } ?? ""
+        return "\(name)\(Redaction.text)\(cookie[pair.endIndex...])"
+    }
+
+    private static func redacted(url text: String, relativeTo base: URLRecord?, _ urls: URLForm) -> String {
+        guard urls.hides(text) else { return text }
+        let url = try? base.map { try $0.resolve(text) } ?? URLRecord(text)
+        return url.map(urls.text) ?? Redaction.text
+    }
+}
+
+extension URLForm {
+    /// Whether a text with URLs in it may have to be changed.
+    fileprivate func hides(_ text: String) -> Bool {
+        text.utf8.contains(UInt8(ascii: "@")) || self == .withoutQuery && text.utf8.contains(UInt8(ascii: "?"))
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let link = Self(constant: "link")
+    fileprivate static let refresh = Self(constant: "refresh")
+
+    private init(constant: String) {
+        guard let name = HTTPField.Name(constant) else { preconditionFailure("\(constant) is not a field name") }
+        self = name
+    }
+}

@@ -1,0 +1,21 @@
+/// Why a node takes no new work for now; what it has taken goes on.
+package enum Overload: Sendable, Equatable, CaseIterable {
+    /// The disk of its data is nearly full: there would be no room for what jobs load.
+    case storageFull
+    /// Little memory is left.
+    case memoryLow
+    /// Hardly any is.
+    case memoryExhausted
+
+    /// - Parameters:
+    ///   - diskFree: Which part of the disk is free; nil where nobody knows.
+    ///   - memoryUsed: Which part of the memory that the process may have it has; likewise.
+    package init?(diskFree: Double?, memoryUsed: Double?) {
+        switch (diskFree ?? 1, memoryUsed ?? 0) {
+        case (_, 0.9...): self = .memoryExhausted
+        case (..<0.05, _): self = .storageFull
+        case (_, 0.8...): self = .memoryLow
+        default: return nil
+        }
+    }
+}

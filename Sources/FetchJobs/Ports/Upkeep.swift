@@ -1,0 +1,44 @@
+/// What a node does now and then so that all jobs go on.
+///
+/// Each step fails alone, and goes around what makes it fail: nothing of it may keep a node from extending its lease.
+package enum Upkeep: String, CaseIterable, Sendable {
+    case lanes
+    case quotas
+    case paces
+    case rescue
+    case quarantine
+    case promotion
+    case expiry
+    case admission
+    case discretion
+    case pruning
+}
+
+/// A step of the upkeep that failed, or what it went around.
+package struct UpkeepFailure: Sendable {
+    package let step: Upkeep
+    /// The job that is to blame; nil when nobody can tell.
+    package let job: Job.ID?
+    package let error: StoreError
+
+    package init(_ step: Upkeep, of job: Job.ID? = nil, _ error: StoreError) {
+        self.step = step
+        self.job = job
+        self.error = error
+    }
+}
+
+/// What became of the jobs of nodes whose lease has run out.
+package struct Rescue: Sendable {
+    /// How many jobs were taken from such nodes.
+    package let count: Int
+    package let failures: [UpkeepFailure]
+    /// After how long the lease of another node runs out, unless that extends it; nil when there is no other.
+    package let next: Duration?
+
+    package init(count: Int, failures: [UpkeepFailure], next: Duration?) {
+        self.count = count
+        self.failures = failures
+        self.next = next
+    }
+}

@@ -1,0 +1,65 @@
+import FetchJobs
+import Logging
+
+// Jobs that wait for a connection to their host: a few on the node, all others at the gate of the host's lane.
+
+extension Dispatcher {
+    /// Waits until a job may load.
+    ///
+    /// - Returns: false when it waits in the queue again.
+    nonisolated(nonsending) func enterLine(_ job: ClaimedJob, _ stop: StopSwitch) async throws(StoreError) -> Bool {
+        guard let line = job.line else { return true }
+        if quarantine.has(job.id) {
+            slots.enterAhead(job)
+            return true
+        }
+        let maximum = try await runner.maximumConnections(of: job)
+        let crowd = queue.crowd(of: line.lane)
+        // What runs without being counted would be more than all nodes together may have.
+        if !job.isCounted, slots.isToBeCounted(ofMaximum: maximum, isCrowded: crowd != nil) {
+            let given = try await queue.setCrowd(crowd ?? maximum, of: line.lane, givingBack: [job])
+            admit([line.lane])
+            if given.contains(job.id) { return false }
+        }
+        return await slots.enter(job, stop, maximum: maximum, isCounted: crowd.map { $0 <= maximum } ?? false) {
+            lineAlarm.set(after: HostLine.window)
+        }
+    }
+
+    /// Looks now and then, while jobs wait in lines, whether these are more than their hosts answer.
+    func keepLines() async {
+        await lineAlarm.run {
+            let (surplus, looksAgain) = self.slots.judge { self.queue.crowd(of: $0) }
+            for surplus in surplus { await self.giveBack(surplus) }
+            if looksAgain { self.lineAlarm.set(after: HostLine.window) }
+        }
+    }
+
+    /// Has jobs wait at the gate of their host, out of the way of all others.
+    private func giveBack(_ surplus: Slots.Surplus) async {
+        do throws(StoreError) {
+            let given = try await queue.setCrowd(
+                surplus.limit, of: surplus.lane, givingBack: surplus.waiters.map(\.job))
+            slots.goOn(surplus.waiters.filter { !given.contains($0.job.id) })
+            for waiter in surplus.waiters where given.contains(waiter.job.id) {
+                waiter.continuation.resume(returning: false)
+            }
+            admit([surplus.lane])
+        } catch {
+            // Nobody can tell whether they were: the next pulse gives back what this node has without running it.
+            logger.warning("jobs may not have been given back", metadata: ["error": "\(error)"])
+            doubt()
+            for waiter in surplus.waiters { waiter.continuation.resume(returning: false) }
+        }
+    }
+
+    /// Gives those back that wait while the node stops.
+    func releaseWaiting() async {
+        let waiters = slots.takeWaiters()
+        do throws(StoreError) { try await queue.release(waiters.map(\.job)) } catch {
+            // They are rescued when the lease has run out.
+            logger.warning("waiting jobs were not released", metadata: ["error": "\(error)"])
+        }
+        for waiter in waiters { waiter.continuation.resume(returning: false) }
+    }
+}

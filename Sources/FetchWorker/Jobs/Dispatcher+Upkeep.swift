@@ -1,0 +1,69 @@
+import FetchJobs
+import Logging
+
+// What a node does beside running jobs: it fails alone, and says so.
+
+extension Dispatcher {
+    /// How long after the end of a lease it is looked whether that was extended: two clocks never agree.
+    private static let grace = Duration.milliseconds(50)
+
+    /// Takes the jobs of other nodes when their lease has run out, as soon as that is (REL-2); beside the pulse, which
+    /// does not wait for it.
+    func keepRescuing() async {
+        await lossAlarm.run {
+            do throws(StoreError) {
+                let rescue = try await self.queue.rescue()
+                self.report(rescue.failures)
+                if rescue.count > 0 { self.startAgain(rescue.count) }
+                self.watchNodes(until: rescue.next)
+            } catch {
+                // The next pulse asks again.
+                self.report([UpkeepFailure(.rescue, error)])
+            }
+        }
+    }
+
+    /// Jobs are in the queue again, or have ended.
+    private func startAgain(_ count: Int) {
+        logger.warning("jobs of lost nodes rescued", metadata: ["jobs.count": "\(count)"])
+        wake()
+        trials.send()
+        admit(nil)
+        courier?.wake()
+        keeper?.wake()
+    }
+
+    /// Looks at the other nodes when the lease of one runs out, and now and then.
+    func watchNodes(until nextLoss: Duration?) {
+        lossAlarm.set(after: min(max(nextLoss ?? .seconds(60), .zero) + Self.grace, configuration.lease))
+    }
+
+    func report(_ failures: [UpkeepFailure]) {
+        for failure in failures { metrics.upkeep.count(failure.step) }
+        // When there are many, the first ones tell.
+        for failure in failures.prefix(10) {
+            logger.error(
+                "upkeep failed",
+                metadata: [
+                    "upkeep.step": "\(failure.step.rawValue)",
+                    "job.id": "\(failure.job.map { "\($0)" } ?? "-")",
+                    "error": "\(failure.error)",
+                ]
+            )
+        }
+    }
+}
+
+/// How often what went wrong that a node does beside running jobs.
+struct UpkeepMetrics: Sendable {
+    private let failed: [Upkeep: Counter]
+
+    init(_ registry: MetricsRegistry) {
+        let family = registry.counter(
+            "fetchd_upkeep_failures_total",
+            "What failed beside running jobs: a step as a whole, or a job or lane that it went around.", labels: "step")
+        failed = Dictionary(uniqueKeysWithValues: Upkeep.allCases.map { ($0, family[$0.rawValue]) })
+    }
+
+    func count(_ step: Upkeep) { failed[step]?.add() }
+}

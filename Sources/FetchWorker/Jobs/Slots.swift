@@ -1,0 +1,249 @@
+import DequeModule
+import FetchJobs
+import Synchronization
+
+/// The room a node has for jobs, by tenants and by hosts, and whether jobs wait that should have it first.
+final class Slots: Sendable {
+    /// What a claim may take.
+    struct Offer {
+        let count: Int
+        let room: ClaimRoom
+        /// What to tell ``noteEmpty(since:full:)`` when nothing was left.
+        let backlog: Int
+    }
+
+    struct State {
+        var shares: SlotShares
+        var lines: [HostLine.Key: Line] = [:]
+        /// How many lines of tenants are full.
+        var full: [Tenant.ID: Int] = [:]
+        /// Tenants that may have jobs waiting and may take no more for now.
+        var heldBack: Set<Tenant.ID> = []
+        /// Jobs wait in the queue, as far as this node knows: new ones must not overtake them.
+        var hasBacklog = false
+        /// How often that was said.
+        var backlogs = 0
+        /// Lines whose jobs wait in the queue too.
+        var behind: Set<HostLine.Key> = []
+        var isClosed = false
+        /// Something runs alone here.
+        var isQuiet = false
+        /// How many nodes run jobs, this one among them.
+        var nodes = 1
+        var lastTicket: UInt64 = 0
+        var isWatched = false
+    }
+
+    /// A line, and who waits in it.
+    struct Line {
+        var line = HostLine()
+        /// The most urgent first, and of equals who came first.
+        var waiting: Deque<Waiter> = []
+    }
+
+    struct Waiter {
+        let job: ClaimedJob
+        let ticket: UInt64
+        /// Goes on with whether the job is to load.
+        let continuation: CheckedContinuation<Bool, Never>
+    }
+
+    let weight: @Sendable (Tenant.ID) -> Int
+    let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - count: How many one tenant alone may have.
+    ///   - weight: That of a tenant.
+    init(count: Int, weight: @escaping @Sendable (Tenant.ID) -> Int) {
+        self.weight = weight
+        state = Mutex(State(shares: SlotShares(count: count)))
+    }
+
+    /// Jobs wait, and there is room for few of them.
+    var areScarce: Bool {
+        state.withLock { state in
+            state.hasBacklog && (state.shares.free < 2 * state.shares.reserve || !state.heldBack.isEmpty)
+        }
+    }
+
+    // MARK: Jobs that are being stored
+
+    /// Takes slots for jobs that are being stored; not where others wait that go first.
+    ///
+    /// - Returns: For which.
+    func reserve(_ jobs: [NewJob]) -> [Bool] {
+        state.withLock { state in
+            guard !state.isClosed, !state.isQuiet else { return jobs.map { _ in false } }
+            return jobs.map { job in
+                let line = HostLine.Key(job.spec, of: job.tenant)
+                guard state.mayStart(line, of: job.tenant, weight) else { return false }
+                state.shares.take(for: job.tenant, weight: weight(job.tenant))
+                state.add(to: line)
+                return true
+            }
+        }
+    }
+
+    /// Gives slots back of jobs that are not started.
+    func release(_ jobs: [NewJob]) {
+        state.withLock { state in
+            for job in jobs {
+                state.shares.leave(job.tenant)
+                state.leave(HostLine.Key(job.spec, of: job.tenant))
+            }
+        }
+    }
+
+    // MARK: Jobs that are claimed
+
+    /// Sets slots aside for jobs to be claimed; nil when none is free or none waits.
+    func reserveForClaim(maximum: Int) -> Offer? {
+        state.withLock { state in
+            guard state.hasBacklog, !state.isClosed, !state.isQuiet, state.shares.free > 0 else { return nil }
+            let count = min(maximum, state.shares.free)
+            var room = ClaimRoom(ofOthers: min(count, max(1, state.shares.room(ofWeight: 1))))
+            for tenant in state.shares.tenants { room.ofTenants[tenant] = state.room(of: tenant, weight) }
+            state.shares.setAside(count)
+            return Offer(count: count, room: room, backlog: state.backlogs)
+        }
+    }
+
+    /// The jobs have got slots of those that were set aside; the others are free again.
+    func assign(_ jobs: [ClaimedJob], of count: Int) {
+        state.withLock { state in
+            state.shares.putBack(count - jobs.count)
+            for job in jobs {
+                state.shares.assign(to: job.tenant, weight: weight(job.tenant))
+                state.add(to: job.line)
+            }
+        }
+    }
+
+    /// Takes slots for jobs that run in any case.
+    func admit(_ jobs: [ClaimedJob]) {
+        state.withLock { state in
+            for job in jobs {
+                state.shares.take(for: job.tenant, weight: weight(job.tenant))
+                state.add(to: job.line)
+            }
+        }
+    }
+
+    /// A job does not run any more.
+    ///
+    /// - Returns: Whether jobs wait for its slot.
+    func leave(_ job: ClaimedJob, hasSlot: Bool) -> Bool {
+        state.withLock { state in
+            if hasSlot { state.shares.leave(job.tenant) }
+            state.leave(job.line)
+            return state.callHeldBack(weight)
+        }
+    }
+
+    /// Gives slots back for a while; takes them when there are fewer, even if none is free.
+    func lend(_ counts: [Tenant.ID: Int]) -> Bool {
+        state.withLock { state in
+            for (tenant, count) in counts {
+                for _ in 0..<max(0, count) { state.shares.leave(tenant) }
+                for _ in 0..<max(0, -count) { state.shares.take(for: tenant, weight: weight(tenant)) }
+            }
+            return state.callHeldBack(weight)
+        }
+    }
+
+    // MARK: The backlog
+
+    func noteBacklog() { state.withLock { $0.noteBacklog() } }
+
+    /// Jobs of these tenants were stored that wait.
+    ///
+    /// - Returns: Whether some of them may be claimed.
+    func noteBacklog(of tenants: Set<Tenant.ID>) -> Bool {
+        state.withLock { state in
+            let blocked = tenants.filter { state.room(of: $0, weight) == 0 }
+            state.heldBack.formUnion(blocked)
+            guard blocked.count < tenants.count else { return false }
+            state.noteBacklog()
+            return true
+        }
+    }
+
+    /// Nothing waited; jobs that were put in while somebody looked may have been missed.
+    ///
+    /// - Parameter full: Tenants that may have jobs waiting and had no room for them.
+    func noteEmpty(since backlog: Int, full: Set<Tenant.ID>) {
+        state.withLock { state in
+            guard state.backlogs == backlog else { return }
+            state.heldBack = full.filter { state.room(of: $0, weight) == 0 }
+            state.behind = state.behind.filter { state.heldBack.contains($0.tenant) }
+            // For others there is room again.
+            state.hasBacklog = state.heldBack.count < full.count
+        }
+    }
+
+    /// Nobody can say what waits.
+    func noteFailure() { state.withLock { $0.hasBacklog = false } }
+
+    /// Gives no slot out while it is quiet.
+    func setQuiet(_ isQuiet: Bool) { state.withLock { $0.isQuiet = isQuiet } }
+
+    /// Nobody has a slot.
+    var areEmpty: Bool { state.withLock { $0.shares.areFree } }
+
+    /// Gives no slot out any more.
+    func close() { state.withLock { $0.isClosed = true } }
+}
+
+extension Slots.State {
+    /// Whether whoever comes takes the room of those that wait.
+    private var isScarce: Bool { shares.free <= shares.reserve + max(1, shares.count / 8) }
+
+    /// How many more jobs of a tenant may come.
+    func room(of tenant: Tenant.ID, _ weight: (Tenant.ID) -> Int) -> Int {
+        full[tenant] == nil ? shares.room(of: tenant, weight: weight(tenant)) : 0
+    }
+
+    /// Whether a new job may start before those that wait.
+    ///
+    /// What waits for another host or for its tenant's share is not overtaken: it could not start.
+    fileprivate mutating func mayStart(
+        _ key: HostLine.Key?, of tenant: Tenant.ID, _ weight: (Tenant.ID) -> Int
+    ) -> Bool {
+        let isOpen = key.map { lines[$0]?.line.isFull != true && (behind.isEmpty || !behind.contains($0)) } ?? true
+        let overtakes = hasBacklog && isScarce
+        if isOpen, !overtakes, shares.room(of: tenant, weight: weight(tenant)) > 0 { return true }
+        if let key { behind.insert(key) }
+        return false
+    }
+
+    fileprivate mutating func add(to key: HostLine.Key?) {
+        guard let key else { return }
+        let wasFull = lines[key]?.line.isFull ?? false
+        lines[key, default: .init()].line.add()
+        if !wasFull, lines[key]?.line.isFull == true { full[key.tenant, default: 0] += 1 }
+    }
+
+    fileprivate mutating func leave(_ key: HostLine.Key?) {
+        guard let key, let line = lines[key]?.line else { return }
+        lines[key]?.line.remove()
+        if line.isFull, lines[key]?.line.isFull == false {
+            full[key.tenant, default: 1] -= 1
+            if full[key.tenant] == 0 { full[key.tenant] = nil }
+        }
+        if line.count == 1 { lines[key] = nil }
+    }
+
+    fileprivate mutating func noteBacklog() {
+        hasBacklog = true
+        backlogs += 1
+    }
+
+    /// Whether there is something to claim, be it of tenants that had to wait.
+    fileprivate mutating func callHeldBack(_ weight: (Tenant.ID) -> Int) -> Bool {
+        let called = heldBack.filter { room(of: $0, weight) > 0 }
+        guard !called.isEmpty else { return hasBacklog }
+        heldBack.subtract(called)
+        noteBacklog()
+        return true
+    }
+}

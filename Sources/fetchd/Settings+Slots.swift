@@ -1,0 +1,24 @@
+import FetchEngine
+import Foundation
+import Glibc
+
+// How many jobs a node runs at once when nobody has said.
+
+extension Settings {
+    /// What a transfer takes that waits for its origin, rounded up.
+    private static let bytesOfTransfer: Int64 = 64 << 10
+
+    /// As many as an eighth of the memory has room for, and as there are descriptors for, but for the reserve; up to 4 096.
+    static func slots(_ descriptors: DescriptorLimits, memory: Int64 = availableMemory()) -> Int {
+        let byMemory = Int(memory / 8 / bytesOfTransfer)
+        let byDescriptors = descriptors.transfers / 2 * 8 / 9
+        return max(16, min(4096, byMemory, byDescriptors))
+    }
+
+    /// That of the machine, or what the control group of the process may have of it.
+    private static func availableMemory() -> Int64 {
+        let machine = Int64(sysconf(Int32(_SC_PHYS_PAGES))) * Int64(sysconf(Int32(_SC_PAGESIZE)))
+        let limit = try? String(contentsOfFile: "/sys/fs/cgroup/memory.max", encoding: .utf8)
+        return min(machine, limit.flatMap { Int64($0.trimmingCharacters(in: .newlines)) } ?? .max)
+    }
+}

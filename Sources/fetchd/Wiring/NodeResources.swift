@@ -1,0 +1,69 @@
+import FetchJobs
+import Glibc
+import Synchronization
+
+/// What is left to this node for new work: room on the disk of its data, and memory.
+final class NodeResources: Sendable {
+    private struct Look {
+        var overload: Overload?
+        var at: ContinuousClock.Instant?
+    }
+
+    /// How long a look is believed.
+    static let lifetime = Duration.seconds(1)
+
+    private let directory: String
+    /// How many bytes of memory the process may have; nil where nobody knows.
+    private let memory = NodeResources.availableMemory()
+    private let last = Mutex(Look())
+
+    /// - Parameter directory: Where the node keeps its data.
+    init(directory: String) { self.directory = directory }
+
+    /// Why no new work is to be taken, as of a second ago at most.
+    var overload: Overload? {
+        let now = ContinuousClock.now
+        return last.withLock { last in
+            if let at = last.at, now - at < Self.lifetime { return last.overload }
+            last = Look(overload: Overload(diskFree: diskFree, memoryUsed: memoryUsed), at: now)
+            return last.overload
+        }
+    }
+
+    private var diskFree: Double? {
+        var status = statvfs()
+        guard statvfs(directory, &status) == 0, status.f_blocks > 0 else { return nil }
+        return Double(status.f_bavail) / Double(status.f_blocks)
+    }
+
+    private var memoryUsed: Double? {
+        guard let memory, let pages = Self.text(of: "/proc/self/statm")?.split(separator: " ").dropFirst().first,
+            let resident = Double(pages)
+        else { return nil }
+        return resident * Double(getpagesize()) / memory
+    }
+
+    /// That of the machine, or less when the process lives in a group that is limited.
+    private static func availableMemory() -> Double? {
+        let group = text(of: "/proc/self/cgroup")?.split(separator: "\n").first { $0.hasPrefix("0::/") }
+        let limits = [
+            group.flatMap { text(of: "/sys/fs/cgroup\($0.dropFirst(3))/memory.max") },
+            // In a container the group is the root of what can be seen.
+            text(of: "/sys/fs/cgroup/memory.max"), text(of: "/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+        ]
+        let machine = Double(sysconf(Int32(_SC_PHYS_PAGES))) * Double(getpagesize())
+        let bytes = limits.compactMap { $0.flatMap { Double($0.prefix { $0.isNumber }) } }
+        return (bytes + [machine]).filter { $0 > 0 }.min()
+    }
+
+    /// The beginning of a file that the system makes up as it is read.
+    private static func text(of path: String) -> String? {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        let bytes = [UInt8](unsafeUninitializedCapacity: 4096) { buffer, count in
+            count = max(0, read(file, buffer.baseAddress, buffer.count))
+        }
+        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,151 @@
+import FetchEngine
+import FetchJobs
+import Foundation
+import Glibc
+import HTTPTypes
+import Synchronization
+import TestSupport
+import Testing
+
+/// What jobs whose origins hang or are overrun do to those of others: the same tenant's and another's.
+@Suite(.timeLimit(.minutes(3)), .serialized) struct FairnessTests {
+    /// Where 200 hosts are that take connections and never answer.
+    private static let hosts = (0..<200).map { "127.7.\($0 / 100).\($0 % 100 + 1)" }
+
+    /// A listener at every address of the loopback network that nobody ever takes a connection from.
+    private final class HangingOrigin: Sendable {
+        let port: UInt16
+        private let descriptor: Int32
+
+        init() throws {
+            descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let descriptor = descriptor
+            let status = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                    // Whatever comes is taken by the system, and waits.
+                    bind(descriptor, pointer, length) == 0 && listen(descriptor, 4096) == 0
+                        && getsockname(descriptor, pointer, &length) == 0
+                }
+            }
+            try #require(status)
+            port = UInt16(bigEndian: address.sin_port)
+        }
+
+        deinit { close(descriptor) }
+    }
+
+    private static func answering(after wait: Duration = .zero) throws -> WireOrigin {
+        try WireOrigin(anywhere: true) { connection in
+            while try connection.receiveHead() != nil {
+                if wait > .zero { poll(nil, 0, Int32(wait / .milliseconds(1))) }
+                try connection.send("HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+    }
+
+    /// Runs a test over a service and an origin that answers, with a key of each of two tenants.
+    private static func with(
+        _ rules: [String], _ body: (ServiceProcess, (String) async throws -> Void) async throws -> Void
+    ) async throws {
+        let healthy = try answering()
+        try await ServiceProcess.Place.with(allowing: rules + ["127.0.0.1:\(healthy.port)"]) { place in
+            let key = try await place.run("keys", "create")
+            let other = try await place.run("keys", "create", "--tenant", "other")
+            let service = try await ServiceProcess.start(place, key: key)
+            try await body(service) { load in
+                for (tenant, key) in [("the same", key), ("another", other)] {
+                    let start = ContinuousClock.now
+                    let job = try await service.fetch(healthy.url("/"), key: key)
+                    let time = ContinuousClock.now - start
+                    #expect(member(job, "state") == "succeeded")
+                    #expect(time < .seconds(1), "\(tenant) tenant's job beside \(load)")
+                }
+            }
+            try await service.stop()
+        }
+    }
+
+    private static func batch(_ lines: [String], _ service: ServiceProcess) async throws {
+        let type = HTTPFields([HTTPField(name: .contentType, value: "application/x-ndjson")])
+        for start in stride(from: 0, to: lines.count, by: 1000) {
+            let part = lines[start..<min(start + 1000, lines.count)].joined(separator: "\n") + "\n"
+            let answer = try await service.request(.post, "/v1/jobs/batch", body: part, headers: type)
+            try #require(answer.status == 200, "\(answer.text)")
+        }
+    }
+
+    private static func line(_ url: String) -> String { #"{"request": {"url": "\#(url)"}}"# }
+
+    private static func running(_ service: ServiceProcess) async throws -> Int {
+        try #require(member(try await service.request(.get, "/v1/queue").json, "running"))
+    }
+
+    // REL-14
+    @Test func `jobs for a host that never answers delay nobody, and no more of them run than have connections`()
+        async throws
+    {
+        let hanging = try HangingOrigin()
+        try await Self.with(Self.hosts.map { "\($0):\(hanging.port)" }) { service, expectPromptness in
+            let url = "http://\(Self.hosts[0]):\(hanging.port)/"
+            try await Self.batch(Array(repeating: Self.line(url), count: 600), service)
+            try await expectPromptness("600 jobs for one host")
+            try await until { try await Self.running(service) == 6 }
+            try await expectPromptness("594 jobs at its gate")
+            let metrics = try await service.request(.get, "/metrics").text
+            #expect(metrics.contains("\nfetchd_jobs_running 6\n"))
+        }
+    }
+
+    // REL-14
+    @Test func `jobs for two hundred hosts that never answer delay nobody`() async throws {
+        let hanging = try HangingOrigin()
+        try await Self.with(Self.hosts.map { "\($0):\(hanging.port)" }) { service, expectPromptness in
+            try await Self.batch(
+                (0..<1000).map { Self.line("http://\(Self.hosts[$0 % 200]):\(hanging.port)/\($0)") }, service)
+            try await expectPromptness("1 000 jobs for 200 hosts")
+            try await until { try await Self.running(service) == 1000 }
+            try await expectPromptness("1 000 that run")
+        }
+    }
+
+    // REL-14
+    @Test func `ten thousand quick jobs for one host do not delay those for others`() async throws {
+        let quick = try Self.answering(after: .milliseconds(10))
+        try await Self.with(["127.9.9.9:\(quick.port)"]) { service, expectPromptness in
+            let url = "http://127.9.9.9:\(quick.port)/"
+            try await Self.batch(Array(repeating: Self.line(url), count: 10_000), service)
+            try await expectPromptness("10 000 for one host")
+            try await Task.sleep(for: .seconds(1))
+            try await expectPromptness("10 000 for one host, a second later")
+        }
+    }
+
+    // Proves: SES-8.
+    @Test(arguments: [1, 2, 5])
+    func `nodes together have no more connections to a host than it may have`(maximum: Int) async throws {
+        let seen = LaneTests.Seen()
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                seen.begin(head)
+                poll(nil, 0, 50)
+                seen.end()
+                try connection.send("HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+        let more = #", "configuration": {"connections": {"maximumPerHost": \#(maximum)}}"#
+        try await LaneTests.with(origin) { _, nodes in
+            // A node that comes tells the others, which look then.
+            try await Task.sleep(for: .seconds(1))
+            var jobs: [String] = []
+            for number in 0..<30 {
+                jobs.append(try await LaneTests.submit(origin.url("/\(number)"), more: more, to: nodes[number % 2]))
+            }
+            for job in jobs { _ = try await nodes[0].job(job) { member($0, "state") == "succeeded" } }
+            #expect(seen.most <= maximum)
+            #expect(seen.paths.count == jobs.count)
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import FetchEngine
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// One small answer is not to hold up the other jobs of a node.
+@Suite(.timeLimit(.minutes(3))) struct HostileAnswerTests {
+    /// What an origin sends, and what it is asked for.
+    struct Answer: CustomTestStringConvertible {
+        let name: String
+        var path = "/"
+        /// Members of the job, and of its configuration.
+        var job = ""
+        var configuration = ""
+        /// In addition to those that say how the body is sent.
+        var fields = ""
+        var body: @Sendable () throws -> [UInt8] = { [] }
+        /// The body is chunked already.
+        var isChunked = false
+
+        var testDescription: String { name }
+    }
+
+    private static let zeros = [UInt8](repeating: 0, count: 9)
+
+    private static let answers: [Answer] = [
+        Answer(
+            name: "parts without content in gzip",
+            fields: "Content-Type: multipart/x-mixed-replace; boundary=b\r\nContent-Encoding: gzip\r\n",
+            body: { try gzipped(repeating: "--b\r\n\r\n", 1_000_000) }),
+        Answer(
+            name: "parts of a few bytes in gzip", configuration: #", "response": {"multipartReplace": "all"}"#,
+            fields: "Content-Type: multipart/x-mixed-replace; boundary=b\r\nContent-Encoding: gzip\r\n",
+            body: { try gzipped(repeating: "--b\r\na: b\r\n\r\nx\r\n", 300_000) }),
+        Answer(
+            name: "members without content in gzip", fields: "Content-Encoding: gzip, gzip\r\n",
+            body: {
+                try gzipped(
+                    [UInt8](repeatElement([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 3] + zeros, count: 500_000).joined()))
+            }),
+        Answer(
+            name: "a bomb of gzip in gzip", fields: "Content-Encoding: gzip, gzip\r\n",
+            body: { try gzipped(try gzipped([UInt8](repeating: 0, count: 64 << 20))) }),
+        Answer(
+            name: "a long file name",
+            fields: "Content-Disposition: attachment; filename=\"\(String(repeating: "a", count: 90_000))\"\r\n"),
+        Answer(
+            name: "a long name of a download", job: #", "kind": "download""#,
+            fields: "Content-Disposition: attachment; filename*=utf-8''"
+                + "\(String(repeating: "%F0%9F%87%A6", count: 8_000))\r\n"),
+        Answer(
+            name: "a type of many parameters",
+            fields: "Content-Type: text/plain\((0..<9_000).map { ";a\($0)=b" }.joined())\r\n"),
+        Answer(
+            name: "a challenge of many parameters",
+            fields: "WWW-Authenticate: Digest realm=a, nonce=b, "
+                + "domain=\"\(String(repeating: "/a ", count: 30_000))\"\r\n"),
+        Answer(
+            name: "many limits",
+            fields: "RateLimit: \((0..<9_000).map { "\"a\($0)\";r=0;t=1" }.joined(separator: ","))\r\n"),
+        Answer(name: "many fields", fields: (0..<1_900).map { "Set-Cookie: a\($0)=b; Path=/\r\n" }.joined()),
+        Answer(name: "a long path", path: "/" + String(repeating: "a", count: 16_000)),
+        Answer(name: "a path of many steps", path: "/" + String(repeating: "a/../", count: 3_200)),
+        Answer(
+            name: "long chunk extensions", fields: "Transfer-Encoding: chunked\r\n",
+            body: {
+                Array(
+                    (String(repeating: "1;\(String(repeating: "a", count: 15_000))\r\nx\r\n", count: 200) + "0\r\n\r\n")
+                        .utf8)
+            }, isChunked: true),
+        Answer(
+            name: "many small chunks", fields: "Transfer-Encoding: chunked\r\n",
+            body: { Array((String(repeating: "1\r\nx\r\n", count: 200_000) + "0\r\n\r\n").utf8) }, isChunked: true),
+    ]
+
+    @Test(arguments: answers) func `no answer holds up the jobs of another tenant`(_ answer: Answer) async throws {
+        let body = try answer.body()
+        let hostile = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                let length = answer.isChunked ? "" : "Content-Length: \(body.count)\r\n"
+                try connection.send("HTTP/1.1 200 OK\r\n\(length)\(answer.fields)\r\n")
+                try connection.send(body)
+            }
+        }
+        let plain = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        let rules = ["127.0.0.1:\(hostile.port)", "127.0.0.1:\(plain.port)"]
+        try await ServiceProcess.Place.with(allowing: rules) { place in
+            let (key, other) = (
+                try await place.run("keys", "create"), try await place.run("keys", "create", "--tenant", "other")
+            )
+            let service = try await ServiceProcess.start(place, key: key)
+            let neighbour: HTTPFields = [.prefer: "wait=30", .authorization: "Bearer \(other)"]
+            let job =
+                #"{"request": {"url": "\#(hostile.url(answer.path))"}\#(answer.job), "#
+                + #""configuration": {"retry": {"maximumAttempts": 1}\#(answer.configuration)}}"#
+            let accepted = try await service.request(.post, "/v1/jobs", body: job)
+            let id = try #require(member(accepted.json, "id", as: String.self), "\(accepted.text)")
+            var jobs = 0
+            repeat {
+                let done = try await service.request(
+                    .post, "/v1/jobs", body: #"{"request": {"url": "\#(plain.url())"}}"#, headers: neighbour)
+                #expect(member(done.json, "state") == "succeeded", "\(done.text)")
+                jobs += 1
+                try await Task.sleep(for: .milliseconds(50))
+            } while try await !Self.isFinal(id, service) || jobs < 3
+            let metrics = try await service.request(.get, "/metrics").text
+            #expect(Self.stalls(in: metrics) == 0, "\(metrics.split(separator: "\n").filter { $0.contains("stall") })")
+            #expect(try await service.stop() == 0)
+        }
+    }
+
+    private static func isFinal(_ id: String, _ service: ServiceProcess) async throws -> Bool {
+        let job = try await service.request(.get, "/v1/jobs/\(id)").json
+        return ["succeeded", "failed", "cancelled"].contains(member(job, "state", as: String.self) ?? "")
+    }
+
+    /// How often the loop of the transfers worked for longer than it may without a look at the others; what else the
+    /// machine did meanwhile is not in it.
+    private static func stalls(in metrics: String) -> Int {
+        func count(_ sample: String) -> Int? {
+            metrics.split(separator: "\n").first { $0.hasPrefix(sample) }
+                .flatMap { Int($0.drop { $0 != " " }.dropFirst()) }
+        }
+        let name = "fetchd_event_loop_stall_seconds"
+        let labels = #"loop="fetchd-engine",clock="worked""#
+        let all = count("\(name)_count{\(labels)}") ?? 0
+        return all - (count(#"\#(name)_bucket{\#(labels),le="\#(limit)"}"#) ?? 0)
+    }
+
+    /// Code that was not optimized takes its time.
+    private static var limit: String {
+        #if DEBUG
+            "0.5"
+        #else
+            "0.1"
+        #endif
+    }
+
+    private static func gzipped(repeating text: String, _ count: Int) throws -> [UInt8] {
+        try gzipped([UInt8](repeatElement(Array(text.utf8), count: count).joined()))
+    }
+
+    private static func gzipped(_ bytes: [UInt8]) throws -> [UInt8] {
+        let plain = try TemporaryFile(bytes)
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/gzip")
+        process.arguments = ["-9", "-c", plain.path]
+        let output = Pipe()
+        process.standardOutput = output
+        try process.run()
+        let coded = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return Array(coded)
+    }
+}

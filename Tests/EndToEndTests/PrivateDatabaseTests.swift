@@ -1,0 +1,170 @@
+import FetchEngine
+import FetchStorage
+import Foundation
+import Glibc
+import Postgres
+import TestSupport
+import Testing
+
+/// What the service may do in the database that it runs itself, and what that database's processes know of it.
+@Suite(.timeLimit(.minutes(3))) struct PrivateDatabaseTests {
+    private static let secret = "planted-\(UUID())"
+
+    /// A service over its own cluster.
+    private static func with(
+        preparing prepare: (ServiceProcess.Place) async throws -> Void = { _ in },
+        _ body: (ServiceProcess.Place, ServiceProcess, WireOrigin) async throws -> Void
+    ) async throws {
+        let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
+            var environment = place.environment
+            for name in ["DATABASE_URL", "FETCHD_MASTER_KEYS"] { environment[name] = nil }
+            environment["DATA_DIRECTORY"] = "\(place.directory)/alone"
+            environment["S3_SECRET_KEY"] = secret
+            environment["RETENTION_DAYS"] = "7"
+            let alone = ServiceProcess.Place(
+                database: place.database, directory: "\(place.directory)/alone", environment: environment)
+            try await prepare(alone)
+            let service = try await ServiceProcess.start(alone, key: try await alone.run("keys", "create"))
+            do { try await body(alone, service, origin) } catch {
+                try await service.stop()
+                throw error
+            }
+            #expect(try await service.stop() == 0, "\(service.logged)")
+        }
+    }
+
+    private static func connect(
+        as role: String, to place: ServiceProcess.Place
+    ) async throws -> Connection {
+        let socket = try #require(try Self.socketDirectory(place))
+        return try await Connection.open(
+            .init(connectionString: "host='\(socket)' user=\(role) dbname=fetchd"), on: TestDatabase.loop)
+    }
+
+    /// Where the server says that its socket is.
+    private static func socketDirectory(_ place: ServiceProcess.Place) throws -> String? {
+        let text = try String(contentsOfFile: "\(try data(place))/postmaster.pid", encoding: .utf8)
+        return text.split(separator: "\n", omittingEmptySubsequences: false).dropFirst(4).first.map(String.init)
+    }
+
+    private static func data(_ place: ServiceProcess.Place) throws -> String {
+        let names = try FileManager.default.contentsOfDirectory(atPath: "\(place.directory)/postgres")
+        return "\(place.directory)/postgres/" + (try #require(names.first { $0.hasPrefix("pg") }))
+    }
+
+    private static func postmaster(_ place: ServiceProcess.Place) throws -> pid_t {
+        let text = try String(contentsOfFile: "\(try data(place))/postmaster.pid", encoding: .utf8)
+        return try #require(pid_t(text.prefix { $0.isNumber }))
+    }
+
+    private static func text(_ query: Query, on connection: Connection) async throws -> [String] {
+        try await connection.query(query).map { try $0.decode(at: 0) }
+    }
+
+    @Test func `the service works with rows, and is let to do nothing else`() async throws {
+        try await Self.with { place, service, origin in
+            #expect(member(try await service.fetch(origin.url()), "response", "status") == 200)
+            let connection = try await Self.connect(as: "fetchd_service", to: place)
+            #expect(
+                try await Self.text(
+                    """
+                    SELECT rolname::text FROM pg_roles
+                    WHERE rolname IN ('fetchd_owner', 'fetchd_service')
+                        AND NOT (rolsuper OR rolcreatedb OR rolcreaterole OR rolbypassrls OR rolreplication)
+                    ORDER BY rolname
+                    """, on: connection) == ["fetchd_owner", "fetchd_service"])
+            #expect(
+                try await Self.text(
+                    "SELECT DISTINCT usename::text FROM pg_stat_activity WHERE datname = 'fetchd'", on: connection)
+                    == ["fetchd_service"])
+            for statement in [
+                "CREATE TABLE t (n int)", "CREATE TEMPORARY TABLE t (n int)", "CREATE SCHEMA s", "DROP TABLE blobs",
+                "ALTER TABLE jobs ADD n int", "TRUNCATE jobs", "CREATE ROLE r", "ALTER ROLE fetchd_service SUPERUSER",
+                "CREATE DATABASE d", "DELETE FROM schema_migrations", "SET ROLE fetchd_owner", "SET ROLE fetchd",
+                "COPY jobs TO PROGRAM 'true'", "ALTER SYSTEM SET fsync = off", "SELECT pg_read_file('PG_VERSION')",
+                "SELECT fetchd.allow_service('fetchd_service')", "SELECT add_job_range(now(), now())",
+                "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'", "SELECT * FROM pg_authid",
+            ] {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await connection.execute(script: statement)
+                }
+                #expect(error?.sqlState == "42501", "\(statement): \(error.map { "\($0)" } ?? "")")
+            }
+            // Retention is asked for by its one function.
+            try await connection.query("SELECT keep_job_ranges('7 days')")
+            #expect(try await Self.text("SELECT name FROM job_ranges", on: connection).count >= 2)
+            await connection.close()
+        }
+    }
+
+    @Test func `statements, locks and open transactions of the service have an end`() async throws {
+        try await Self.with { place, _, _ in
+            let connection = try await Self.connect(as: "fetchd_service", to: place)
+            for name in ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"] {
+                #expect(try await Self.text("SELECT current_setting(\(name))", on: connection) != ["0"], "\(name)")
+            }
+            await connection.close()
+        }
+    }
+
+    @Test func `a cluster that knew one role is brought over, with all that is in it`() async throws {
+        let prepare = { @Sendable (place: ServiceProcess.Place) async throws -> Void in
+            let old = try Program(
+                [ServiceProcess.program, "db", "serve", "--database-directory", "\(place.directory)/postgres"],
+                readsOutput: true)
+            let string = try await onThread { old.nextOutput() }.trimmingCharacters(in: .newlines)
+            let connection = try await Connection.open(.init(connectionString: string), on: TestDatabase.loop)
+            // As older releases left it.
+            try await connection.execute(
+                script: "ALTER DATABASE fetchd OWNER TO fetchd; DROP ROLE fetchd_owner, fetchd_service")
+            try await connection.execute(script: "SET search_path = public")
+            try await Migrations(Schema.migrations.filter { $0.name < "0080" }).apply(on: connection)
+            try await connection.query("INSERT INTO tenants (name) VALUES ('kept')")
+            await connection.close()
+            old.send(SIGTERM)
+            _ = try await onThread { old.waitForEnd() }
+        }
+        try await Self.with(preparing: prepare) { place, service, origin in
+            #expect(member(try await service.fetch(origin.url()), "response", "status") == 200)
+            let connection = try await Self.connect(as: "fetchd_service", to: place)
+            #expect(try await Self.text("SELECT name FROM tenants WHERE name = 'kept'", on: connection) == ["kept"])
+            #expect(
+                try await Self.text(
+                    """
+                    SELECT DISTINCT pg_get_userbyid(owner)::text FROM (
+                        SELECT relowner, relnamespace FROM pg_class
+                        UNION ALL SELECT proowner, pronamespace FROM pg_proc
+                        UNION ALL SELECT typowner, typnamespace FROM pg_type
+                    ) AS thing (owner, schema)
+                    WHERE schema IN ('public'::regnamespace, 'fetchd'::regnamespace)
+                    """, on: connection) == ["fetchd_owner"])
+            await connection.close()
+        }
+    }
+
+    @Test func `neither the supervisor nor the database server knows a setting of the service`() async throws {
+        try await Self.with { place, _, _ in
+            let server = try Self.postmaster(place)
+            let stat = try String(contentsOfFile: "/proc/\(server)/stat", encoding: .utf8)
+            let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
+            let supervisor = try #require(fields.dropFirst().first.flatMap { pid_t($0) })
+            for process in [server, supervisor] {
+                let bytes = try Data(contentsOf: URL(filePath: "/proc/\(process)/environ"))
+                let names = Set(
+                    bytes.split(separator: 0).compactMap { variable in
+                        String(decoding: variable, as: UTF8.self).split(separator: "=").first.map(String.init)
+                    })
+                #expect(names.contains("PATH"))
+                #expect(names.isDisjoint(with: ["S3_SECRET_KEY", "DATA_DIRECTORY", "GUARD_ALLOW", "SERVER_PORT"]))
+                #expect(names.subtracting(Self.harmless) == [])
+            }
+        }
+    }
+
+    /// Besides its own, PostgreSQL keeps where it was found.
+    private static let harmless: Set = [
+        "PATH", "LC_ALL", "SWIFT_BACKTRACE", "LD_LIBRARY_PATH", "PGSYSCONFDIR", "PGLOCALEDIR", "PWD", "LC_COLLATE",
+        "LC_CTYPE", "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME", "PGDATA",
+    ]
+}

@@ -1,0 +1,63 @@
+import EventLoop
+import HTTPTypes
+import TestSupport
+import Testing
+
+@testable import FetchEngine
+
+/// What happens when there are few descriptors for transfers.
+@Suite(.timeLimit(.minutes(1))) struct DescriptorLineTests {
+    private static func load(_ url: String, by session: Session) async throws -> Int {
+        try await session.data(for: Request(url: try URLRecord(url))).1.status.code
+    }
+
+    /// What a task fails with.
+    private static func code(of task: DataTask) async -> LoadError.Code? {
+        do throws(LoadError) {
+            _ = try await task.response(bufferingUpTo: 10)
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+
+    @Test func `loads of more sessions than there are descriptors wait, and all of them succeed`() async throws {
+        let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        let shortages = Progress()
+        let budget = DescriptorBudget(limit: 24) { shortages.add(1) }
+        let loop = TransferLoop(TaskLoop(name: "few"), descriptors: budget)
+        let sessions = (0..<60).map { _ in Session(transferLoop: loop) }
+        try await withThrowingTaskGroup { group in
+            for session in sessions { group.addTask { try await Self.load(origin.url(), by: session) } }
+            for try await status in group { #expect(status == 200) }
+        }
+        #expect(origin.connections.count == 60 && budget.waiting == 0)
+        // What was set apart is given back; what is left are idle connections.
+        #expect(budget.used <= budget.limit && budget.shortageCount > 0 && shortages.value == 1)
+    }
+
+    @Test func `a load that waits for a descriptor can be cancelled`() async throws {
+        let (gate, isAsked) = (Gate(), Progress())
+        let origin = try WireOrigin { connection in
+            try connection.receiveHead()
+            isAsked.add(1)
+            try gate.wait()
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        }
+        let budget = DescriptorBudget(limit: 8)
+        let loop = TransferLoop(TaskLoop(name: "few"), descriptors: budget)
+        let (first, second) = (Session(transferLoop: loop), Session(transferLoop: loop))
+        async let answer = Self.load(origin.url(), by: first)
+        try await until { isAsked.value == 1 }
+        let task = second.dataTask(with: Request(url: try URLRecord(origin.url())))
+        async let end = Self.code(of: task)
+        try await until { budget.waiting == 1 }
+        task.cancel()
+        let code = await end
+        #expect(code == .cancelled)
+        gate.open()
+        let status = try await answer
+        #expect(status == 200)
+        try await until { budget.waiting == 0 }
+    }
+}

@@ -1,0 +1,82 @@
+import FetchEngine
+import HTTPTypes
+import Testing
+
+@testable import FetchJobs
+
+/// What is secret of a job, in what is stored in clear and in what is sealed.
+@Suite struct JobSecretsTests {
+    private static func job(_ request: String) -> String {
+        #"{"request": {"url": "http://a.example/x?canary", "method": "POST"\#(request)}}"#
+    }
+
+    private static func spec(_ request: String) throws -> JobSpec {
+        try JobSpec(json: JSONParser.parse(job(request).utf8))
+    }
+
+    @Test(arguments: [
+        #", "headers": [{"name": "X-Api-Key", "value": "canary"}], "sensitive": ["query"]"#,
+        #", "headers": [{"name": "x", "value": "canary", "sensitive": true}, {"name": "b", "value": ""}], "#
+            + #""sensitive": ["query"], "body": {"text": "plain"}"#,
+        #", "sensitive": ["query", "body"], "body": {"json": {"a": [1, "canary"]}}"#,
+        #", "sensitive": ["body", "query"], "body": {"form": {"canary": "b"}}, "mainDocumentURL": "http://a.example/?canary""#,
+        #", "sensitive": ["query", "body"], "body": {"multipart": [{"name": "n", "text": "canary"}]}"#,
+    ])
+    func `what is sealed comes back, and nothing of it is written`(request: String) throws {
+        let spec = try Self.spec(request)
+        let text = String(decoding: spec.json, as: UTF8.self)
+        #expect(!text.contains("canary") && text.contains("<redacted>"))
+        let secret = try #require(spec.secretBytes)
+        var stored = try JobSpec(stored: JSONParser.parse(spec.json))
+        #expect(stored.json == spec.json && stored.secretBytes == nil)
+        #expect(throws: InvalidInput.self) { try stored.requireSecrets() }
+        #expect(throws: InvalidInput.self) { try JobSpec(json: JSONParser.parse(spec.json)) }
+        try stored.restore(secretBytes: secret)
+        #expect(stored == spec && stored.request.headers.map(\.isSensitive) == spec.request.headers.map(\.isSensitive))
+        try stored.requireSecrets()
+    }
+
+    @Test func `jobs without secrets seal nothing`() throws {
+        let spec = try Self.spec(#", "headers": [{"name": "Accept", "value": "*/*"}], "body": {"text": "a"}"#)
+        #expect(spec.secretBytes == nil)
+    }
+
+    @Test func `a body that is no secret is not sealed`() throws {
+        let spec = try Self.spec(#", "headers": [{"name": "Cookie", "value": "a=b"}], "body": {"text": "plain"}"#)
+        let sealed = String(decoding: try #require(spec.secretBytes), as: UTF8.self)
+        #expect(sealed.contains("a=b") && !sealed.contains("plain"))
+    }
+
+    @Test(arguments: [
+        (
+            #", "headers": [{"name": "authorization", "value": "x", "sensitive": false}]"#,
+            "/request/headers/0/sensitive"
+        ),
+        (#", "sensitive": ["url"]"#, "/request/sensitive/0"),
+        (#", "sensitive": ["body"], "body": {"stream": true}"#, "/request/sensitive"),
+        (#", "sensitive": ["body"], "body": {"blob": "blb_01jd3v8m5qf0t8n4r6w2y9bcde"}"#, "/request/sensitive"),
+    ])
+    func `what cannot be kept secret is refused`(request: String, pointer: String) {
+        let error = #expect(throws: InvalidInput.self) { try Self.spec(request) }
+        #expect(error?.violations.first?.pointer == pointer)
+    }
+
+    // What would end a line or a word of what is sent.
+    @Test(arguments: [
+        (#"{"bearerToken": "a\r\nX-Evil: 1"}"#, "bearerToken"), (#"{"user": "a\nb", "password": "p"}"#, "user"),
+        (#"{"user": "a", "password": "p\r"}"#, "password"),
+        (#"{"accessKeyID": "A\r\nB", "secretAccessKey": "s", "region": "r", "service": "s3"}"#, "accessKeyID"),
+        (#"{"accessKeyID": "A", "secretAccessKey": "s", "region": "r\nx", "service": "s3"}"#, "region"),
+        (#"{"accessKeyID": "A", "secretAccessKey": "s", "region": "r", "service": "s3/x, y"}"#, "service"),
+        (
+            #"{"accessKeyID": "A", "secretAccessKey": "s", "sessionToken": "t\n", "region": "r", "service": "s3"}"#,
+            "sessionToken"
+        ),
+    ])
+    func `line breaks are refused in credentials`(credential: String, member: String) {
+        let text =
+            #"{"request": "http://a.example/", "configuration": {"authentication": {"credential": \#(credential)}}}"#
+        let error = #expect(throws: InvalidInput.self) { try JobSpec(json: JSONParser.parse(text.utf8)) }
+        #expect(error?.violations.first?.pointer == "/configuration/authentication/credential/\(member)")
+    }
+}

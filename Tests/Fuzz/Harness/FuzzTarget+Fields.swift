@@ -1,0 +1,1 @@
+../../FuzzTests/FuzzTarget+Fields.swift

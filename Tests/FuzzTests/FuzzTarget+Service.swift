@@ -1,0 +1,66 @@
+import FetchEngine
+import FetchJobs
+import Foundation
+import HTTPTypes
+
+@testable import FetchAPI
+
+// What clients of the service write, and what origins tell it of their limits.
+extension FuzzTarget {
+    func runOnService(_ bytes: [UInt8]) {
+        let text = String(decoding: bytes, as: UTF8.self)
+        switch self {
+        case .jobJSON: Self.jobJSON(bytes)
+        case .cursor: Self.cursor(text)
+        case .cron: Self.cron(text)
+        case .rateLimit: Self.rateLimit(text)
+        case .query: Self.query(text)
+        default: preconditionFailure("\(self) is read elsewhere")
+        }
+    }
+
+    /// Whatever the JSON, it is a job or a list of what is wrong; as a patch it applies to itself.
+    private static func jobJSON(_ bytes: [UInt8]) {
+        guard let json = try? JSONParser.parse(bytes) else { return }
+        for attempt in [{ _ = try JobSpec(json: json) }, { _ = try ScheduleSpec(json: json) }] {
+            do { try attempt() } catch let input as InvalidInput {
+                precondition((1...InvalidInput.maximumViolations).contains(input.violations.count))
+            } catch {
+                preconditionFailure("\(error)")
+            }
+        }
+        _ = json.merging(json)
+    }
+
+    private static func cursor(_ text: String) {
+        if let cursor = try? Cursor<Job.Kind>(text, filter: "") { precondition(cursor.text == text) }
+        if let cursor = try? LaneCursor(text) { precondition(cursor.text == text) }
+    }
+
+    private static func cron(_ text: String) {
+        guard let expression = try? CronExpression(text), let zone = TimeZone(identifier: "Europe/Berlin") else {
+            return
+        }
+        guard let next = expression.next(after: 1_700_000_000, in: zone) else { return }
+        precondition(next > 1_700_000_000)
+    }
+
+    /// An origin is believed up to a day.
+    private static func rateLimit(_ text: String) {
+        guard let url = try? URLRecord("https://www.example.com/") else { return }
+        for name in ["RateLimit", "RateLimit-Reset", "Retry-After", "Cache-Status"] {
+            guard let name = HTTPField.Name(name) else { continue }
+            var fields: HTTPFields = [:]
+            fields.append(HTTPField(name: name, lenientValue: Array(text.utf8)))
+            let response = Response(url: url, status: .tooManyRequests, headerFields: fields)
+            let now = Timestamp(microseconds: 1_700_000_000_000_000)
+            guard case .park(let parking) = Lane.Signal(of: response, now: now) else { continue }
+            precondition(parking.until <= now.advanced(by: Lane.Signal.longestParking))
+        }
+    }
+
+    private static func query(_ text: String) {
+        guard let query = try? Query(text) else { return }
+        precondition(Set(query.names).count == query.names.count)
+    }
+}
