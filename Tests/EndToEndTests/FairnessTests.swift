@@ -41,17 +41,22 @@ import Testing
         try WireOrigin(anywhere: true) { connection in
             while try connection.receiveHead() != nil {
                 if wait > .zero { poll(nil, 0, Int32(wait / .milliseconds(1))) }
-                try connection.send("HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 2\r\n\r\nok")
+                try connection.send(answer)
             }
         }
     }
 
+    private static let answer = "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 2\r\n\r\nok"
+
     /// Runs a test over a service and an origin that answers, with a key of each of two tenants.
     private static func with(
-        _ rules: [String], _ body: (ServiceProcess, (String) async throws -> Void) async throws -> Void
+        _ rules: [String], settings: [String: String] = [:],
+        _ body: (ServiceProcess, (String) async throws -> Void) async throws -> Void
     ) async throws {
         let healthy = try answering()
-        try await ServiceProcess.Place.with(allowing: rules + ["127.0.0.1:\(healthy.port)"]) { place in
+        try await ServiceProcess.Place.with(
+            allowing: rules + ["127.0.0.1:\(healthy.port)"], settings: settings
+        ) { place in
             let key = try await place.run("keys", "create")
             let other = try await place.run("keys", "create", "--tenant", "other")
             let service = try await ServiceProcess.start(place, key: key)
@@ -123,6 +128,61 @@ import Testing
         }
     }
 
+    /// - Returns: How many jobs for a host it made a difference to.
+    private static func act(_ action: String, _ host: String, _ service: ServiceProcess) async throws -> Int? {
+        let order = #"{"action": "\#(action)", "filter": {"host": "\#(host)"}}"#
+        return member(try await service.request(.post, "/v1/jobs/actions", body: order).json, "changed")
+    }
+
+    // REL-14
+    @Test func `jobs that are held take nothing from others, and take back what they had`() async throws {
+        let hanging = try HangingOrigin()
+        let url = "http://\(Self.hosts[0]):\(hanging.port)/"
+        // More than a line has and than the node has slots for.
+        try await Self.with(["\(Self.hosts[0]):\(hanging.port)"], settings: ["WORKER_CONCURRENCY": "520"]) {
+            service, expectPromptness in
+            for _ in 0..<2 {
+                try await Self.batch(Array(repeating: Self.line(url), count: 700), service)
+                try await until { try await Self.running(service) == 6 }
+                for action in ["suspend", "resume", "suspend"] {
+                    #expect(try await Self.act(action, Self.hosts[0], service) == 700, "\(action)")
+                    try await expectPromptness("700 after \(action)")
+                }
+                #expect(try await Self.act("cancel", Self.hosts[0], service) == 700)
+                try await until { try await Self.running(service) == 0 }
+            }
+            try await expectPromptness("none")
+        }
+    }
+
+    // REL-14
+    @Test func `jobs that are held leave connections to their host that they do not have`() async throws {
+        let arrived = Progress()
+        let origin = try WireOrigin(anywhere: true) { connection in
+            while let head = try connection.receiveHead() {
+                // Of these none is ever answered.
+                if head.contains("/held") { arrived.add(1) } else { try connection.send(Self.answer) }
+            }
+        }
+        try await Self.with(["127.9.9.9:\(origin.port)"]) { service, _ in
+            let host = "http://127.9.9.9:\(origin.port)"
+            var first: [String] = []
+            for number in 0..<3 {
+                let answer = try await service.request(.post, "/v1/jobs", body: Self.line("\(host)/held?\(number)"))
+                first.append(try #require(member(answer.json, "id")))
+            }
+            try await until { arrived.value == 3 }
+            try await Self.batch((3..<43).map { Self.line("\(host)/held?\($0)") }, service)
+            try await until { arrived.value == 6 }
+            #expect(try await Self.act("suspend", "127.9.9.9", service) == 43)
+            for id in first { _ = try await service.request(.post, "/v1/jobs/\(id)/cancel") }
+            let start = ContinuousClock.now
+            #expect(member(try await service.fetch("\(host)/quick"), "state") == "succeeded")
+            #expect(ContinuousClock.now - start < .seconds(1))
+            #expect(arrived.value == 6)
+        }
+    }
+
     // Proves: SES-8.
     @Test(arguments: [1, 2, 5])
     func `nodes together have no more connections to a host than it may have`(maximum: Int) async throws {
@@ -132,7 +192,7 @@ import Testing
                 seen.begin(head)
                 poll(nil, 0, 50)
                 seen.end()
-                try connection.send("HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nContent-Length: 2\r\n\r\nok")
+                try connection.send(Self.answer)
             }
         }
         let more = #", "configuration": {"connections": {"maximumPerHost": \#(maximum)}}"#

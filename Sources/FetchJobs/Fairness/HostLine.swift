@@ -71,6 +71,9 @@ package struct HostLine: Sendable {
         ended += 1
     }
 
+    /// One that loads is held: another may.
+    package mutating func yield() { loading -= 1 }
+
     /// How many ended within a window, of the last two the better; nil before one is over.
     package mutating func drain(at now: ContinuousClock.Instant) -> Int? {
         let time = since.duration(to: now)

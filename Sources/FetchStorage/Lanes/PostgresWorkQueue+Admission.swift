@@ -78,7 +78,8 @@ extension PostgresWorkQueue {
                         \(Int64(admissionLimit)),
                         least(
                             CASE WHEN l.in_order THEN 1 ELSE l.parallelism END,
-                            l.crowd,
+                            -- What its client holds has its connection at most; nobody is to wait for that.
+                            l.crowd + taken.held,
                             -- After a time of patience more are let through step by step.
                             CASE WHEN l.parked_until IS NOT NULL THEN 1 << l.doublings END
                         ) - taken.places,
@@ -89,18 +90,15 @@ extension PostgresWorkQueue {
             LEFT JOIN lanes l ON l.tenant_id = asked.tenant_id AND l.kind = asked.kind AND l.key = asked.key
                 AND l.removed_at IS NULL
             CROSS JOIN LATERAL (
-                SELECT CASE asked.kind
-                    WHEN 'flow' THEN (
-                        SELECT count(*)
-                        FROM queue q
-                        WHERE q.tenant_id = asked.tenant_id AND q.flow = asked.key AND q.in_flow
-                    )
-                    ELSE (
-                        SELECT count(*)
-                        FROM queue q
-                        WHERE q.tenant_id = asked.tenant_id AND q.host = asked.key AND q.in_host
-                    )
-                END AS places
+                SELECT count(*) AS places, 0 AS held
+                FROM queue q
+                WHERE asked.kind = 'flow' AND q.tenant_id = asked.tenant_id AND q.flow = asked.key AND q.in_flow
+                HAVING asked.kind = 'flow'
+                UNION ALL
+                SELECT count(*), count(*) FILTER (WHERE q.suspended)
+                FROM queue q
+                WHERE asked.kind = 'host' AND q.tenant_id = asked.tenant_id AND q.host = asked.key AND q.in_host
+                HAVING asked.kind = 'host'
             ) AS taken
             CROSS JOIN LATERAL (
                 SELECT count(*) AS count, min(s.started_at) AS first

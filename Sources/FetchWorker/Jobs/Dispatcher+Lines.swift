@@ -10,7 +10,7 @@ extension Dispatcher {
     nonisolated(nonsending) func enterLine(_ job: ClaimedJob, _ stop: StopSwitch) async throws(StoreError) -> Bool {
         guard let line = job.line else { return true }
         if quarantine.has(job.id) {
-            slots.enterAhead(job)
+            slots.enterAhead(stop)
             return true
         }
         let maximum = try await runner.maximumConnections(of: job)

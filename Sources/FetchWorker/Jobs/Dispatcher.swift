@@ -50,7 +50,7 @@ package final class Dispatcher: Service, DirectDispatch {
     /// Rings when lines are to be looked at.
     let lineAlarm = Alarm()
     let slots: Slots
-    let running = RunningJobs()
+    let running: RunningJobs
     let quarantine = Quarantine()
     let trials = Signal()
     private let age = QueueAge()
@@ -88,6 +88,7 @@ package final class Dispatcher: Service, DirectDispatch {
         self.logger = logger
         metrics = WorkerMetrics(registry)
         slots = Slots(count: configuration.concurrency) { queue.weight(of: $0) }
+        running = RunningJobs(slots)
         (started, starts) = AsyncStream.makeStream()
         registry.gauge("fetchd_jobs_running", "Jobs that run here.") { [running, slots] in
             Double(max(0, running.count - slots.waitingCount))
@@ -230,18 +231,17 @@ package final class Dispatcher: Service, DirectDispatch {
             running.letGo(of: stop)
             if job.mayHaveBeenLost, quarantine.leave(job.id) { trials.send() }
         }
-        // One that was held has left its slot before.
-        let hasSlot = !running.end(job.id, stop)
+        running.end(job.id, stop)
         // Another job runs while this one is stored; but when storing takes long, what waits for it takes memory too.
         let limit = min(configuration.settling, configuration.concurrency)
         let leavesEarly = running.endingCount <= limit
-        if leavesEarly { leave(job, hasSlot: hasSlot) }
+        if leavesEarly { leave(stop) }
         if let outcome { await settle(job, outcome) }
-        if !leavesEarly { leave(job, hasSlot: hasSlot) }
+        if !leavesEarly { leave(stop) }
     }
 
-    private func leave(_ job: ClaimedJob, hasSlot: Bool) {
-        if slots.leave(job, hasSlot: hasSlot) { claims.send() }
+    private func leave(_ stop: StopSwitch) {
+        if slots.leave(stop) { claims.send() }
     }
 
     /// What came of the job; nil when it is not ours to say.
@@ -249,7 +249,7 @@ package final class Dispatcher: Service, DirectDispatch {
         do throws(StoreError) {
             guard try await enterLine(job, stop) else { return nil }
             var isMultiplexed = false
-            defer { slots.exit(job, isMultiplexed: isMultiplexed) }
+            defer { slots.exit(stop, isMultiplexed: isMultiplexed) }
             let retry = try await runner.retryPolicy(of: job)
             let mayRepeat = retry.mayRepeat(job.spec.request)
             if !mayRepeat {

@@ -14,7 +14,10 @@ final class RunningJobs: Sendable {
         var saidAt = ContinuousClock.now
     }
 
+    private let slots: Slots
     private let state = Mutex(State())
+
+    init(_ slots: Slots) { self.slots = slots }
 
     var count: Int { state.withLock { $0.switches.count } }
 
@@ -24,7 +27,7 @@ final class RunningJobs: Sendable {
     var suspendedCount: Int { state.withLock { $0.suspended.count } }
 
     func add(_ job: ClaimedJob) -> StopSwitch {
-        let stop = StopSwitch(tenant: job.tenant)
+        let stop = StopSwitch(tenant: job.tenant, line: job.line)
         state.withLock { state in
             state.switches[job.id] = stop
             state.deadlines[job.id] = job.expiresAt
@@ -36,16 +39,14 @@ final class RunningJobs: Sendable {
     var ids: Set<Job.ID> { state.withLock { Set($0.switches.keys).union($0.ending.values) } }
 
     /// The job has run; this node answers for it until it lets go of it.
-    ///
-    /// - Returns: Whether the job was held when it ended.
-    func end(_ id: Job.ID, _ stop: StopSwitch) -> Bool {
+    func end(_ id: Job.ID, _ stop: StopSwitch) {
         state.withLock { state in
             state.ending[ObjectIdentifier(stop)] = id
             // A job that was lost for a while may be here again.
-            guard state.switches[id] === stop else { return false }
+            guard state.switches[id] === stop else { return }
             state.switches[id] = nil
             state.deadlines[id] = nil
-            return state.suspended.remove(id) != nil
+            state.suspended.remove(id)
         }
     }
 
@@ -87,37 +88,34 @@ final class RunningJobs: Sendable {
 
     /// Holds jobs of a tenant, or lets them go on.
     ///
-    /// - Returns: How many more run now; negative when there are fewer.
-    func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool) -> [Tenant.ID: Int] {
+    /// - Returns: What others may have now.
+    func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool) -> Slots.Lent {
         state.withLock { state in
             state.saidAt = .now
-            var more: [Tenant.ID: Int] = [:]
-            for id in ids { state.setSuspended(id, isSuspended, &more) }
-            return more
+            return slots.lend(ids.compactMap { state.setSuspended($0, isSuspended) }, isSuspended)
         }
     }
 
     /// Holds exactly these jobs.
     ///
     /// - Parameter time: When this was not yet asked for; what was said after it counts for more.
-    /// - Returns: How many more run now; nil when it was asked for too early.
-    func setSuspended(only ids: Set<Job.ID>, asOf time: ContinuousClock.Instant) -> [Tenant.ID: Int]? {
+    /// - Returns: What others may have now; nil when it was asked for too early.
+    func setSuspended(only ids: Set<Job.ID>, asOf time: ContinuousClock.Instant) -> Slots.Lent? {
         state.withLock { state in
             guard state.saidAt < time else { return nil }
             state.saidAt = time
-            var more: [Tenant.ID: Int] = [:]
-            for id in state.suspended.subtracting(ids) { state.setSuspended(id, false, &more) }
-            for id in ids { state.setSuspended(id, true, &more) }
-            return more
+            // Who goes on takes a slot before others may have it.
+            let resumed = state.suspended.subtracting(ids).compactMap { state.setSuspended($0, false) }
+            _ = slots.lend(resumed, false)
+            return slots.lend(ids.compactMap { state.setSuspended($0, true) }, true)
         }
     }
 }
 
 extension RunningJobs.State {
-    /// - Parameter more: How many more jobs run now, by their tenants.
-    fileprivate mutating func setSuspended(_ id: Job.ID, _ isSuspended: Bool, _ more: inout [Tenant.ID: Int]) {
-        guard let stop = switches[id], suspended.contains(id) != isSuspended else { return }
-        more[stop.tenant, default: 0] += isSuspended ? -1 : 1
+    /// - Returns: The switch of the job, unless nothing changes.
+    fileprivate mutating func setSuspended(_ id: Job.ID, _ isSuspended: Bool) -> StopSwitch? {
+        guard let stop = switches[id], suspended.contains(id) != isSuspended else { return nil }
         if isSuspended {
             suspended.insert(id)
             stop.suspend()
@@ -125,5 +123,6 @@ extension RunningJobs.State {
             suspended.remove(id)
             stop.resume()
         }
+        return stop
     }
 }

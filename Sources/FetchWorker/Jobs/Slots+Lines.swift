@@ -37,34 +37,38 @@ extension Slots {
         _ job: ClaimedJob, _ stop: StopSwitch, maximum: Int, isCounted: Bool, onWait: () -> Void
     ) async -> Bool {
         guard let key = job.line else { return true }
-        if begin(key, maximum, isCounted) { return true }
+        if begin(key, stop, maximum, isCounted) { return true }
         return await withCheckedContinuation { continuation in
-            let (isOver, ticket, watches) = state.withLock { $0.wait(job, key, continuation, unless: stop) }
+            let (isOver, watches) = state.withLock { $0.wait(job, key, stop, continuation) }
             if watches { onWait() }
             guard !isOver else { return continuation.resume(returning: true) }
-            stop.whenThrown { [weak self] in self?.letGo(ticket, of: key) }
+            stop.whenThrown { [weak self, weak stop] in if let stop { self?.letGo(stop) } }
         }
     }
 
     /// A job loads without waiting, be there a connection for it or not.
-    func enterAhead(_ job: ClaimedJob) {
-        guard let key = job.line else { return }
-        state.withLock { $0.lines[key]?.line.begin() }
+    func enterAhead(_ stop: StopSwitch) {
+        state.withLock { $0.begin(stop) }
     }
 
-    private func begin(_ key: HostLine.Key, _ maximum: Int, _ isCounted: Bool) -> Bool {
+    private func begin(_ key: HostLine.Key, _ stop: StopSwitch, _ maximum: Int, _ isCounted: Bool) -> Bool {
         state.withLock { state in
-            state.lines[key, default: Line()].line.maximum = maximum
+            state.lines[key]?.line.maximum = maximum
             state.lines[key]?.line.isCounted = isCounted
-            return state.begin(key)
+            return state.beginIfFree(key, stop)
         }
     }
 
     /// A job has loaded.
-    func exit(_ job: ClaimedJob, isMultiplexed: Bool) {
-        guard let key = job.line else { return }
+    func exit(_ stop: StopSwitch, isMultiplexed: Bool) {
+        guard let key = stop.line else { return }
         let next = state.withLock { state in
             if isMultiplexed { state.lines[key]?.line.isMultiplexing = true }
+            let isCounted = stop.place.withLock { place in
+                place.isLoading = false
+                return !place.isLent
+            }
+            guard isCounted else { return [Waiter]() }
             state.lines[key]?.line.end()
             return state.next(in: key)
         }
@@ -72,11 +76,11 @@ extension Slots {
     }
 
     /// Has a job go on that is to stop: it ends by its switch.
-    private func letGo(_ ticket: UInt64, of key: HostLine.Key) {
-        let waiter = state.withLock { state -> Waiter? in
-            guard let index = state.lines[key]?.waiting.firstIndex(where: { $0.ticket == ticket }) else { return nil }
-            state.lines[key]?.line.begin()
-            return state.lines[key]?.waiting.remove(at: index)
+    private func letGo(_ stop: StopSwitch) {
+        let waiter = state.withLock { state in
+            let waiter = state.remove(stop)
+            if waiter != nil { state.begin(stop) }
+            return waiter
         }
         waiter?.continuation.resume(returning: true)
     }
@@ -103,7 +107,7 @@ extension Slots {
     /// Lets jobs that were taken out of their line go on.
     func goOn(_ waiters: [Waiter]) {
         state.withLock { state in
-            for waiter in waiters { if let key = waiter.job.line { state.lines[key]?.line.begin() } }
+            for waiter in waiters { state.begin(waiter.stop) }
         }
         for waiter in waiters { waiter.continuation.resume(returning: true) }
     }
@@ -119,36 +123,88 @@ extension Slots {
     }
 }
 
+extension StopSwitch {
+    /// To be asked under the lock of the slots.
+    var isLent: Bool { place.withLock { $0.isLent } }
+}
+
 extension Slots.State {
-    /// Begins a load where a connection is free and nobody waits for it.
-    fileprivate mutating func begin(_ key: HostLine.Key) -> Bool {
-        guard let line = lines[key], line.waiting.isEmpty, line.line.loading < line.line.limit(ofNodes: nodes) else {
-            return false
+    // MARK: Jobs that are held
+
+    /// Takes a job out of its line.
+    ///
+    /// - Returns: Those that go on: whose turn it is now, and the job itself if it waits, to be held where it would load.
+    mutating func lend(_ stop: StopSwitch) -> [Slots.Waiter] {
+        shares.leave(stop.tenant)
+        let wasLoading = stop.place.withLock { place in
+            place.isLent = true
+            return place.isLoading
         }
-        lines[key]?.line.begin()
+        guard let key = stop.line else { return [] }
+        if wasLoading { lines[key]?.line.yield() }
+        let waiter = wasLoading ? nil : remove(stop)
+        if waiter != nil { begin(stop) }
+        let next = wasLoading ? self.next(in: key) : []
+        leave(key)
+        return next + (waiter.map { [$0] } ?? [])
+    }
+
+    /// Puts a job back into its line, among those that load if it was to.
+    mutating func comeBack(_ stop: StopSwitch) {
+        let isLoading = stop.place.withLock { place in
+            place.isLent = false
+            return place.isLoading
+        }
+        add(to: stop.line)
+        if isLoading, let key = stop.line { lines[key]?.line.begin() }
+    }
+
+    fileprivate mutating func remove(_ stop: StopSwitch) -> Slots.Waiter? {
+        guard let key = stop.line, let index = lines[key]?.waiting.firstIndex(where: { $0.stop === stop }) else {
+            return nil
+        }
+        return lines[key]?.waiting.remove(at: index)
+    }
+
+    // MARK: Jobs that load
+
+    /// A job loads from now on.
+    fileprivate mutating func begin(_ stop: StopSwitch) {
+        guard let key = stop.line else { return }
+        let isCounted = stop.place.withLock { place in
+            place.isLoading = true
+            return !place.isLent
+        }
+        if isCounted { lines[key]?.line.begin() }
+    }
+
+    /// Begins a load where a connection is free and nobody waits for it, or it takes none because it is held.
+    fileprivate mutating func beginIfFree(_ key: HostLine.Key, _ stop: StopSwitch) -> Bool {
+        let isFree =
+            lines[key].map { $0.waiting.isEmpty && $0.line.loading < $0.line.limit(ofNodes: nodes) } ?? true
+        guard isFree || stop.isLent else { return false }
+        begin(stop)
         return true
     }
 
-    /// - Returns: Whether it need not wait any more, its ticket, and whether nobody has watched the lines before.
+    /// - Returns: Whether it need not wait any more, and whether nobody has watched the lines before.
     fileprivate mutating func wait(
-        _ job: ClaimedJob, _ key: HostLine.Key, _ continuation: CheckedContinuation<Bool, Never>,
-        unless stop: StopSwitch
-    ) -> (isOver: Bool, ticket: UInt64, watches: Bool) {
-        lastTicket += 1
+        _ job: ClaimedJob, _ key: HostLine.Key, _ stop: StopSwitch, _ continuation: CheckedContinuation<Bool, Never>
+    ) -> (isOver: Bool, watches: Bool) {
         // A connection may have become free meanwhile.
-        if begin(key) { return (true, lastTicket, false) }
+        if beginIfFree(key, stop) { return (true, false) }
         if stop.reason != nil || isClosed {
-            lines[key]?.line.begin()
-            return (true, lastTicket, false)
+            begin(stop)
+            return (true, false)
         }
-        let waiter = Slots.Waiter(job: job, ticket: lastTicket, continuation: continuation)
+        let waiter = Slots.Waiter(job: job, stop: stop, continuation: continuation)
         var index = lines[key]?.waiting.endIndex ?? 0
         while index > 0, let before = lines[key]?.waiting[index - 1], before.job.spec.priority < job.spec.priority {
             index -= 1
         }
         lines[key]?.waiting.insert(waiter, at: index)
         defer { isWatched = true }
-        return (false, lastTicket, !isWatched)
+        return (false, !isWatched)
     }
 
     /// Those whose turn it is.
@@ -158,7 +214,7 @@ extension Slots.State {
         let limit = line.limit(ofNodes: nodes)
         // Of the line no copy is held, or each waiter that leaves would cost as many as wait.
         while let loading = lines[key]?.line.loading, loading < limit, let waiter = lines[key]?.waiting.popFirst() {
-            lines[key]?.line.begin()
+            begin(waiter.stop)
             next.append(waiter)
         }
         return next

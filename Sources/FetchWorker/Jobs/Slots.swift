@@ -12,6 +12,14 @@ final class Slots: Sendable {
         let backlog: Int
     }
 
+    /// What jobs leave to others while they are held.
+    struct Lent {
+        /// Jobs wait for a slot that is free now.
+        let hasWaiting: Bool
+        /// Those in which fewer load than before.
+        let lanes: Set<Lane.Address>
+    }
+
     struct State {
         var shares: SlotShares
         var lines: [HostLine.Key: Line] = [:]
@@ -30,7 +38,6 @@ final class Slots: Sendable {
         var isQuiet = false
         /// How many nodes run jobs, this one among them.
         var nodes = 1
-        var lastTicket: UInt64 = 0
         var isWatched = false
     }
 
@@ -43,7 +50,7 @@ final class Slots: Sendable {
 
     struct Waiter {
         let job: ClaimedJob
-        let ticket: UInt64
+        let stop: StopSwitch
         /// Goes on with whether the job is to load.
         let continuation: CheckedContinuation<Bool, Never>
     }
@@ -132,23 +139,32 @@ final class Slots: Sendable {
     /// A job does not run any more.
     ///
     /// - Returns: Whether jobs wait for its slot.
-    func leave(_ job: ClaimedJob, hasSlot: Bool) -> Bool {
+    func leave(_ stop: StopSwitch) -> Bool {
         state.withLock { state in
-            if hasSlot { state.shares.leave(job.tenant) }
-            state.leave(job.line)
+            if !stop.isLent {
+                state.shares.leave(stop.tenant)
+                state.leave(stop.line)
+            }
             return state.callHeldBack(weight)
         }
     }
 
-    /// Gives slots back for a while; takes them when there are fewer, even if none is free.
-    func lend(_ counts: [Tenant.ID: Int]) -> Bool {
-        state.withLock { state in
-            for (tenant, count) in counts {
-                for _ in 0..<max(0, count) { state.shares.leave(tenant) }
-                for _ in 0..<max(0, -count) { state.shares.take(for: tenant, weight: weight(tenant)) }
+    /// Gives others the slots of jobs and their places in lines, or takes them back, even if none is free.
+    func lend(_ stops: [StopSwitch], _ isLent: Bool) -> Lent {
+        let (next, hasWaiting) = state.withLock { state in
+            var next: [Waiter] = []
+            for stop in stops {
+                if isLent {
+                    next += state.lend(stop)
+                } else {
+                    state.shares.take(for: stop.tenant, weight: weight(stop.tenant))
+                    state.comeBack(stop)
+                }
             }
-            return state.callHeldBack(weight)
+            return (next, state.callHeldBack(weight))
         }
+        for waiter in next { waiter.continuation.resume(returning: true) }
+        return Lent(hasWaiting: hasWaiting, lanes: isLent ? Set(stops.compactMap(\.line?.lane)) : [])
     }
 
     // MARK: The backlog
@@ -216,14 +232,14 @@ extension Slots.State {
         return false
     }
 
-    fileprivate mutating func add(to key: HostLine.Key?) {
+    mutating func add(to key: HostLine.Key?) {
         guard let key else { return }
         let wasFull = lines[key]?.line.isFull ?? false
         lines[key, default: .init()].line.add()
         if !wasFull, lines[key]?.line.isFull == true { full[key.tenant, default: 0] += 1 }
     }
 
-    fileprivate mutating func leave(_ key: HostLine.Key?) {
+    mutating func leave(_ key: HostLine.Key?) {
         guard let key, let line = lines[key]?.line else { return }
         lines[key]?.line.remove()
         if line.isFull, lines[key]?.line.isFull == false {

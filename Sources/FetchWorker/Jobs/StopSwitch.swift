@@ -28,11 +28,25 @@ package final class StopSwitch: Sendable {
         var waiter: CheckedContinuation<Void, Never>?
     }
 
+    /// What the job has of its node, as ``Slots`` says, which alone looks and does so under its own lock.
+    struct Place {
+        /// It is one of those of its line that load.
+        var isLoading = false
+        /// Its client holds it: others have its slot and its place in the line.
+        var isLent = false
+    }
+
     /// Whose job it is.
     let tenant: Tenant.ID
+    /// In which it is one of those that load; nil for one that is in none.
+    let line: HostLine.Key?
+    let place = Mutex(Place())
     private let state = Mutex(State())
 
-    package init(tenant: Tenant.ID) { self.tenant = tenant }
+    package init(tenant: Tenant.ID, line: HostLine.Key? = nil) {
+        self.tenant = tenant
+        self.line = line
+    }
 
     /// What ended a load, when it was this switch: a job that expires has not been cancelled by its client.
     func judged(_ error: LoadError) -> LoadError {

@@ -53,6 +53,35 @@ import Testing
         }
     }
 
+    @Test func `who stores and ends jobs while a range is made waits for it`() async throws {
+        try await StoreFixture.with { fixture in
+            _ = try await fixture.store().enqueue([try .make()])
+            let job = try #require(try await fixture.queue().claim(limit: 1).first)
+            try await fixture.database.client.query("DELETE FROM jobs")
+            let connection = try await fixture.database.connect()
+            try await connection.query("BEGIN")
+            try await connection.query(
+                "SELECT add_job_range(date_trunc('day', now()), date_trunc('day', now()) + interval '1 day')")
+            async let stored = fixture.store().enqueue([try .make()])
+            async let isSettled = fixture.queue().settle(job, .make())
+            do {
+                try await until {
+                    try await fixture.database.client.query(
+                        "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+                    ).count == 2
+                }
+                try await connection.query("COMMIT")
+            } catch {
+                await connection.close()
+                throw error
+            }
+            await connection.close()
+            #expect(try await stored.count == 1)
+            #expect(try await isSettled)
+            #expect(try await fixture.count("jobs_default") + (try await fixture.count("results_default")) == 0)
+        }
+    }
+
     // R40: a job is looked for where its id says, however many ranges there are.
     @Test func `a read by id looks into one range`() async throws {
         try await StoreFixture.with { fixture in
