@@ -264,11 +264,15 @@ package struct PrivateCluster: Service {
     ///
     /// - Returns: false when it does not answer.
     private func attach() async throws -> Bool {
-        guard let connection = try? await Connection.open(probe("postgres"), on: loop) else {
+        let connection: Connection
+        do {
+            connection = try await Connection.open(probe("postgres"), on: loop)
+            try await makeDatabase(on: connection)
+        } catch {
+            // It starts, or goes with its owner.
             await pause(.milliseconds(100))
             return false
         }
-        try await makeDatabase(on: connection)
         readiness.become(.ready(isOwner: false))
         logger.info("private database of another process", metadata: ["database.directory": "\(place.directory)"])
         await cancelWhenGracefulShutdown {
