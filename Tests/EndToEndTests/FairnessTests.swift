@@ -137,18 +137,18 @@ import Testing
     // REL-14
     @Test func `jobs that are held take nothing from others, and take back what they had`() async throws {
         let hanging = try HangingOrigin()
-        let url = "http://\(Self.hosts[0]):\(hanging.port)/"
+        let host = "\(Self.hosts[0]):\(hanging.port)"
         // More than a line has and than the node has slots for.
-        try await Self.with(["\(Self.hosts[0]):\(hanging.port)"], settings: ["WORKER_CONCURRENCY": "520"]) {
+        try await Self.with([host], settings: ["WORKER_CONCURRENCY": "520"]) {
             service, expectPromptness in
             for _ in 0..<2 {
-                try await Self.batch(Array(repeating: Self.line(url), count: 700), service)
+                try await Self.batch(Array(repeating: Self.line("http://\(host)/"), count: 700), service)
                 try await until { try await Self.running(service) == 6 }
                 for action in ["suspend", "resume", "suspend"] {
-                    #expect(try await Self.act(action, Self.hosts[0], service) == 700, "\(action)")
+                    #expect(try await Self.act(action, host, service) == 700, "\(action)")
                     try await expectPromptness("700 after \(action)")
                 }
-                #expect(try await Self.act("cancel", Self.hosts[0], service) == 700)
+                #expect(try await Self.act("cancel", host, service) == 700)
                 try await until { try await Self.running(service) == 0 }
             }
             try await expectPromptness("none")
@@ -164,20 +164,21 @@ import Testing
                 if head.contains("/held") { arrived.add(1) } else { try connection.send(Self.answer) }
             }
         }
-        try await Self.with(["127.9.9.9:\(origin.port)"]) { service, _ in
-            let host = "http://127.9.9.9:\(origin.port)"
+        let host = "127.9.9.9:\(origin.port)"
+        try await Self.with([host]) { service, _ in
             var first: [String] = []
             for number in 0..<3 {
-                let answer = try await service.request(.post, "/v1/jobs", body: Self.line("\(host)/held?\(number)"))
+                let line = Self.line("http://\(host)/held?\(number)")
+                let answer = try await service.request(.post, "/v1/jobs", body: line)
                 first.append(try #require(member(answer.json, "id")))
             }
             try await until { arrived.value == 3 }
-            try await Self.batch((3..<43).map { Self.line("\(host)/held?\($0)") }, service)
+            try await Self.batch((3..<43).map { Self.line("http://\(host)/held?\($0)") }, service)
             try await until { arrived.value == 6 }
-            #expect(try await Self.act("suspend", "127.9.9.9", service) == 43)
+            #expect(try await Self.act("suspend", host, service) == 43)
             for id in first { _ = try await service.request(.post, "/v1/jobs/\(id)/cancel") }
             let start = ContinuousClock.now
-            #expect(member(try await service.fetch("\(host)/quick"), "state") == "succeeded")
+            #expect(member(try await service.fetch("http://\(host)/quick"), "state") == "succeeded")
             #expect(ContinuousClock.now - start < .seconds(1))
             #expect(arrived.value == 6)
         }

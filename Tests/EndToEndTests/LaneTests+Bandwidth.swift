@@ -9,10 +9,14 @@ extension LaneTests {
         case host, flow, tenant, all
 
         /// - Parameter limit: `none` for any number of bytes.
-        func set(_ limit: String, _ place: ServiceProcess.Place, _ service: ServiceProcess) async throws {
+        func set(
+            _ limit: String, _ origin: WireOrigin, _ place: ServiceProcess.Place, _ service: ServiceProcess
+        ) async throws {
             let body = limit == "none" ? "{}" : #"{"maximumBytesPerSecond": \#(limit)}"#
             switch self {
-            case .host: #expect(try await service.request(.put, "/v1/hosts/127.0.0.1", body: body).status / 100 == 2)
+            case .host:
+                let path = "/v1/hosts/127.0.0.1:\(origin.port)"
+                #expect(try await service.request(.put, path, body: body).status / 100 == 2)
             case .flow: #expect(try await service.request(.put, "/v1/flows/films", body: body).status / 100 == 2)
             case .tenant: _ = try await place.run("queue", "limit", limit, "--tenant", "default")
             case .all: _ = try await place.run("queue", "limit", limit)
@@ -33,7 +37,7 @@ extension LaneTests {
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
             let key = try await place.run("keys", "create")
             let service = try await ServiceProcess.start(place, key: key)
-            try await bounded.set("1024", place, service)
+            try await bounded.set("1024", origin, place, service)
             // The node hears of what an operator sets.
             var slow = ""
             try await until {
@@ -43,7 +47,7 @@ extension LaneTests {
                 }
                 return member(job, "state") == "running"
             }
-            try await bounded.set("none", place, service)
+            try await bounded.set("none", origin, place, service)
             try await Self.waitUntilDone([slow], at: service)
             #expect(try await service.request(.get, "/v1/jobs/\(slow)/body").body == body)
             try await service.stop()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension LaneTests {
-    private static let path = "/v1/hosts/127.0.0.1"
+    private static func path(_ origin: WireOrigin) -> String { "/v1/hosts/127.0.0.1:\(origin.port)" }
 
     /// An origin that answers its first request with 429 and this patience, and all others well.
     private static func origin(
@@ -39,7 +39,7 @@ extension LaneTests {
             var early = 0
             try await until {
                 _ = try await Self.submit(origin.url("/early"), to: nodes[1])
-                early = try await member(nodes[0].request(.get, Self.path).json, "waiting", as: Int.self) ?? 0
+                early = try await member(nodes[0].request(.get, Self.path(origin)).json, "waiting", as: Int.self) ?? 0
                 return early > 0
             }
             var jobs: [String] = []
@@ -47,15 +47,38 @@ extension LaneTests {
                 jobs.append(try await Self.submit(origin.url("/late"), more: retrying, to: nodes[number % 2]))
             }
             try await until {
-                let host = try await nodes[1].request(.get, Self.path).json
+                let host = try await nodes[1].request(.get, Self.path(origin)).json
                 #expect(member(host, "circuit") == "open" && member(host, "parkReason") == "429, Retry-After")
                 return member(host, "waiting") == early + 10
             }
             #expect(!seen.paths.contains("/late"))
-            #expect(try await nodes[1].request(.post, "\(Self.path)/resume").status == 200)
+            #expect(try await nodes[1].request(.post, "\(Self.path(origin))/resume").status == 200)
             try await Self.waitUntilDone(jobs, at: nodes[0])
-            #expect(member(try await nodes[0].request(.get, Self.path).json, "circuit") == "closed")
+            #expect(member(try await nodes[0].request(.get, Self.path(origin)).json, "circuit") == "closed")
             for job in jobs { #expect(try await Self.attempts(of: job, at: nodes[1]) == 1) }
+        }
+    }
+
+    // R35
+    @Test func `patience at one port holds up no job for another`() async throws {
+        let (seen, others) = (Seen(), Seen())
+        let origin = try Self.origin(seen, asking: 3600)
+        let other = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                others.begin(head)
+                others.end()
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            }
+        }
+        let rules = [origin, other].map { "127.0.0.1:\($0.port)" }
+        try await ServiceProcess.with(allowing: rules) { service in
+            _ = try await service.fetch(origin.url("/refused"))
+            let held = try await Self.submit(origin.url("/held"), to: service)
+            try await until { try await member(service.request(.get, Self.path(origin)).json, "waiting") == 1 }
+            #expect(member(try await service.fetch(other.url("/other")), "state") == "succeeded")
+            #expect(try await service.request(.get, Self.path(other)).status == 404)
+            #expect(member(try await service.request(.get, "/v1/jobs/\(held)").json, "state") == "queued")
+            #expect(others.paths == ["/other"])
         }
     }
 
@@ -71,13 +94,13 @@ extension LaneTests {
             for number in 0..<10 { jobs.append(try await Self.submit(origin.url("/\(number)"), to: service)) }
             try await until { seen.now == 1 }
             #expect(ContinuousClock.now - start >= .milliseconds(900))
-            try await until { try await member(service.request(.get, Self.path).json, "waiting") == 9 }
-            #expect(try await member(service.request(.get, Self.path).json, "circuit") == "halfOpen")
+            try await until { try await member(service.request(.get, Self.path(origin)).json, "waiting") == 9 }
+            #expect(try await member(service.request(.get, Self.path(origin)).json, "circuit") == "halfOpen")
             gate.open()
             try await Self.waitUntilDone(jobs, at: service)
             // Of those that began together one answer counts: it may take another to close the circuit.
             _ = try await service.fetch(origin.url("/more"))
-            #expect(try await service.request(.get, Self.path).status == 404)
+            #expect(try await service.request(.get, Self.path(origin)).status == 404)
             for job in jobs { #expect(try await Self.attempts(of: job, at: service) == 1) }
         }
     }

@@ -83,7 +83,7 @@ import Testing
         let (seen, gate) = (Seen(), Gate())
         let origin = try Self.origin(seen, gate)
         try await Self.with(origin) { _, nodes in
-            let path = "/v1/hosts/127.0.0.1"
+            let path = "/v1/hosts/127.0.0.1:\(origin.port)"
             #expect(try await nodes[0].request(.put, path, body: #"{"parallelism": 2}"#).status == 201)
             try await Self.passOn(path, nodes, origin)
             #expect(try await nodes[0].request(.post, "\(path)/resume").status == 200)
@@ -133,7 +133,7 @@ import Testing
         let origin = try Self.origin(seen)
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
             let key = try await place.run("keys", "create")
-            let path = "/v1/hosts/127.0.0.1"
+            let path = "/v1/hosts/127.0.0.1:\(origin.port)"
             let (one, other) = (
                 try await ServiceProcess.start(place, key: key), try await ServiceProcess.start(place.apart, key: key)
             )

@@ -81,6 +81,9 @@ extension URLRecord {
     /// The port, or `nil` when absent or the scheme's default.
     public var port: UInt16? { layout.port }
 
+    /// The host, with the port where that is not the scheme's default: the `host` of the URL Standard.
+    package var hostAndPort: String? { host.map { host in port.map { "\(host):\($0)" } ?? host } }
+
     /// The port a connection goes to: the one given or the scheme's default; `nil` for schemes without one.
     public var effectivePort: UInt16? {
         if let port = layout.port { return port }

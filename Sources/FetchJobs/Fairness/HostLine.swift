@@ -9,17 +9,19 @@ package struct HostLine: Sendable {
         package let tenant: Tenant.ID
         let session: TenantSession.ID
         let origin: URLRecord.Origin
+        private let host: String
 
         /// Nil for a job whose URL has no host.
         package init?(_ spec: JobSpec, of tenant: Tenant.ID) {
-            guard spec.request.url.host != nil else { return nil }
+            guard let host = spec.request.url.hostAndPort else { return nil }
             self.tenant = tenant
+            self.host = host
             session = spec.session ?? .default
             origin = spec.request.url.origin
         }
 
         /// What jobs of all sessions for the host share limits in.
-        package var lane: Lane.Address { Lane.Address(tenant: tenant, kind: .host, key: origin.host) }
+        package var lane: Lane.Address { Lane.Address(tenant: tenant, kind: .host, key: host) }
     }
 
     /// How many jobs a node takes at first, before it is known how many are answered.

@@ -8,7 +8,7 @@ package struct JobFilter: Sendable, Equatable {
     package var session: TenantSession.ID?
     package var schedule: Schedule.ID?
     package var group: JobGroup.ID?
-    /// Of the request's URL, as that spells it.
+    /// Of the request's URL, as that spells it: with its port where that is not the scheme's own.
     package var host: String?
     /// All of them, with these values.
     package var labels: [JobSpec.Label] = []
@@ -54,6 +54,6 @@ package struct JobFilter: Sendable, Equatable {
         guard let spec = job.storedSpec else { return false }
         return (kind == nil || spec.kind == kind) && (session == nil || (spec.session ?? .default) == session)
             && (schedule == nil || spec.schedule == schedule) && (group == nil || spec.group == group)
-            && (host == nil || spec.request.url.host == host) && labels.allSatisfy { spec.labels.contains($0) }
+            && (host == nil || spec.request.url.hostAndPort == host) && labels.allSatisfy { spec.labels.contains($0) }
     }
 }

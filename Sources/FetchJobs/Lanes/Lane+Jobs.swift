@@ -27,7 +27,7 @@ extension JobSpec {
 
     /// The lane of its host; nil when its URL has none.
     package func hostLane(of tenant: Tenant.ID) -> Lane.Address? {
-        request.url.host.map { Lane.Address(tenant: tenant, kind: .host, key: $0) }
+        request.url.hostAndPort.map { Lane.Address(tenant: tenant, kind: .host, key: $0) }
     }
 }
 
@@ -50,7 +50,7 @@ extension Lane.Address {
             guard let flow = JobSpec.Flow(key: name) else { return nil }
             self.init(tenant: tenant, kind: kind, key: flow.key)
         case .host:
-            guard name.utf8.count <= 255, let url = try? URLRecord("http://\(name)/"), let host = url.host,
+            guard name.utf8.count <= 255, let url = try? URLRecord("http://\(name)/"), let host = url.hostAndPort,
                 url.description == "http://\(host)/"
             else { return nil }
             self.init(tenant: tenant, kind: kind, key: host)

@@ -13,7 +13,7 @@ package struct Lane: Sendable, Equatable {
     package struct Address: Sendable, Hashable {
         package let tenant: Tenant.ID
         package let kind: Kind
-        /// The host as URLs write it, without a port, or the flow's key.
+        /// The host as URLs write it, with its port where that is not the scheme's own, or the flow's key.
         package let key: String
 
         package init(tenant: Tenant.ID, kind: Kind, key: String) {

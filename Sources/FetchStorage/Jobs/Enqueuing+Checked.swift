@@ -104,7 +104,7 @@ extension Enqueuing.Statements {
                     \(submissions.map(\.job.spec.expiresAt)),
                     \(submissions.map(\.job.spec.isSuspended)),
                     \(submissions.map(\.job.spec.kind.rawValue)),
-                    \(submissions.map(\.job.spec.request.url.host)),
+                    \(submissions.map(\.job.spec.request.url.hostAndPort)),
                     \(submissions.map { $0.job.spec.session?.description }),
                     \(submissions.map { !$0.job.spec.labels.isEmpty }),
                     \(submissions.map(\.job.spec.schedule)),

@@ -111,7 +111,7 @@ struct Enqueuing: Sendable {
                             \(submissions.map(\.job.spec.webhook?.endpoint)),
                             \(submissions.map(\.secrets)),
                             \(submissions.map(\.job.spec.kind.rawValue)),
-                            \(submissions.map(\.job.spec.request.url.host)),
+                            \(submissions.map(\.job.spec.request.url.hostAndPort)),
                             \(submissions.map { !$0.job.spec.labels.isEmpty }),
                             \(isClaimed)
                         ) AS input (

@@ -25,7 +25,7 @@ extension JobOutcome {
             }
             status = response.status.code
             // Where a redirect has led is another host.
-            if response.url.host == load.job.spec.request.url.host { signal = Lane.Signal(of: response) }
+            if response.url.hostAndPort == load.job.spec.request.url.hostAndPort { signal = Lane.Signal(of: response) }
             self.response = RawJSON(
                 JSONWriter.object { response.writeWithoutSecrets(&$0, urls, trailers: task.trailerFields) })
             self.body = body

@@ -32,7 +32,7 @@ import Testing
             for job in jobs { _ = try await store.enqueue([job]) }
             let k = JobSpec.Label(name: "k", value: "1")
             for (filter, expected) in [
-                (filter { $0.host = "a.example" }, [2, 0]), (filter { $0.host = "[::1]" }, [1]),
+                (filter { $0.host = "a.example" }, [2, 0]), (filter { $0.host = "[::1]:8080" }, [1]),
                 (filter { $0.host = "b.example" }, []), (filter { $0.kind = .download }, [1]),
                 (filter { $0.kind = .upload }, []), (filter { $0.kind = .data }, [3, 2, 0]),
                 (filter { $0.labels = [k] }, [2, 0]),

@@ -12,6 +12,7 @@ import Testing
     @Test(arguments: [
         #"{"request": {"url": "https://origin.example/a?b=c"}}"#,
         #"{"request": "https://origin.example:8080/"}"#,
+        #"{"request": "http://origin.example:443/"}"#, #"{"request": "https://origin.example:443/"}"#,
         #"{"request": {"url": "http://[::1]/"}, "kind": "download", "priority": 0.7}"#,
         #"{"request": {"method": "PUT", "url": "http://origin.example/", "body": {"json": {"b": 1, "a": null}}},"#
             + #""kind": "upload", "labels": {"z": "1", "a": "2 \"x\""}, "suspended": true}"#,
