@@ -1,4 +1,4 @@
-/// Why a node takes no new work for now; what it has taken goes on.
+/// Why a node takes no new work for now, of anybody or of one tenant; what it has taken goes on.
 package enum Overload: Sendable, Equatable, CaseIterable {
     /// The disk of its data is nearly full: there would be no room for what jobs load.
     case storageFull
@@ -6,6 +6,8 @@ package enum Overload: Sendable, Equatable, CaseIterable {
     case memoryLow
     /// Hardly any is.
     case memoryExhausted
+    /// The tenant's jobs wait for too long already.
+    case queueOld
 
     /// - Parameters:
     ///   - diskFree: Which part of the disk is free; nil where nobody knows.

@@ -84,7 +84,7 @@ package final class MemoryReadiness: Readiness {
 
     package func set(_ overload: Overload?) { load.withLock { $0 = overload } }
 
-    package var overload: Overload? { load.withLock(\.self) }
+    package func overload(for tenant: Tenant.ID) -> Overload? { load.withLock(\.self) }
 
     package var hasLiveWorker: Bool { isWorking.withLock { $0 } }
 

@@ -72,7 +72,7 @@ struct Responder: HTTPResponder {
         case .tenant(let handler):
             let tenant = try await authenticator.tenant(of: call)
             if let connection = call.connection { try connections.begin(connection, for: tenant) }
-            if route.takesWork, let overload = readiness.overload { throw Problem(overload) }
+            if route.takesWork, let overload = readiness.overload(for: tenant) { throw Problem(overload) }
             return try await handler(call, tenant)
         case .admin(let handler):
             try await authenticator.requireAdmin(call)

@@ -72,6 +72,12 @@ struct Problem: Error, Sendable {
         switch overload {
         case .storageFull: self = Problem(.storageFull, "The disk of the node is nearly full.").retrying(after: 30)
         case .memoryLow: self = Problem(.overloaded, "The node has little memory left.").retrying(after: 5)
+        case .queueOld:
+            let minutes = QueueDelays.limit.components.seconds / 60
+            self = Problem(
+                .overloaded,
+                "The jobs of this tenant have all waited for more than \(minutes) minutes: send more once they are fewer."
+            ).retrying(after: 30)
         case .memoryExhausted: self = Problem(.notReady, "The node has no memory left for more.").retrying(after: 10)
         }
     }

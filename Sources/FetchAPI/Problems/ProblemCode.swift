@@ -80,7 +80,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .digestMismatch: "The body is not what its digest says"
         case .tooManyFailures: "Too many requests without a valid key"
         case .tooManyCalls: "The tenant has as many calls being answered as it may"
-        case .overloaded: "The node has as much to do as it can"
+        case .overloaded: "There is as much to do as can be done"
         case .tooManyConnections: "The node has no place for the connection"
         case .queueFull: "The tenant has as many jobs waiting as it may"
         case .sessionFull: "The session has as many jobs as fit into memory"
@@ -161,7 +161,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .tooManyCalls:
             "Wait until some are answered: those that wait for jobs, follow events or bodies, or send bodies take longest. The operator sets how many there may be (SERVER_MAXIMUM_CALLS_PER_TENANT)."
         case .overloaded:
-            "The work was not taken. Submit it again after Retry-After, or to another node; what was taken before goes on."
+            "The work was not taken. Submit it again after Retry-After, or to another node when it was the memory of this one; what was taken before goes on."
         case .tooManyConnections:
             "Too many connections are open, from your address or in all, and none of them is idle. Close some, or try again after Retry-After. The operator sets how many there may be (SERVER_MAXIMUM_CONNECTIONS, SERVER_MAXIMUM_CONNECTIONS_PER_ADDRESS)."
         case .queueFull:

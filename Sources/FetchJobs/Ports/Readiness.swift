@@ -6,6 +6,6 @@ package protocol Readiness: Sendable {
     /// A worker lives that will run what is submitted, as far as this process knows.
     var hasLiveWorker: Bool { get }
 
-    /// Why no new work is taken; nil when it is.
-    var overload: Overload? { get }
+    /// Why no new work of a tenant is taken; nil when it is.
+    func overload(for tenant: Tenant.ID) -> Overload?
 }

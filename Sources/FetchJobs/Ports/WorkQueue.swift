@@ -175,6 +175,8 @@ package final class ClaimedJob: Sendable {
     package let storedAt: Timestamp?
     /// Whether the gate of its host has let it through, and counts it on all nodes.
     package let isCounted: Bool
+    /// For how long it had been due when it was claimed; nil when it was claimed as it was stored, or had to pass a gate.
+    package let waited: Duration?
     /// Whose connections it shares; nil when its URL has no host.
     package let line: HostLine.Key?
 
@@ -187,7 +189,8 @@ package final class ClaimedJob: Sendable {
         expiresAt: Timestamp? = nil,
         stores: StoresVersion = StoresVersion(),
         storedAt: Timestamp? = nil,
-        isCounted: Bool = false
+        isCounted: Bool = false,
+        waited: Duration? = nil
     ) {
         self.id = id
         self.tenant = tenant
@@ -198,6 +201,7 @@ package final class ClaimedJob: Sendable {
         self.stores = stores
         self.storedAt = storedAt
         self.isCounted = isCounted
+        self.waited = waited
         line = HostLine.Key(spec, of: tenant)
     }
 

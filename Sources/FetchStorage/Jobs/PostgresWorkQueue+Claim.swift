@@ -72,7 +72,8 @@ extension PostgresWorkQueue {
                 coalesce(s.cookies_version, 0), coalesce(t.credentials_version, 0), j.sealed_secrets,
                 c.tries, c.expires_at, coalesce(s.cache_version, 0),
                 (SELECT o.weight FROM tenants o WHERE o.id = c.tenant_id), other.tenant_ids,
-                c.gate, CASE c.gate WHEN 'flow' THEN c.flow WHEN 'host' THEN c.host END, c.in_host
+                c.gate, CASE c.gate WHEN 'flow' THEN c.flow WHEN 'host' THEN c.host END, c.in_host,
+                clock_timestamp() - c.run_at
             FROM (SELECT ARRAY(SELECT tenant_id FROM others) AS tenant_ids) AS other
             LEFT JOIN (
                 claimed c

@@ -91,6 +91,8 @@ extension ClaimedJob {
             try await spec.open(secrets, of: id, tenant: tenant, keys: keys)
         }
         try spec.requireSecrets()
+        let isCounted = try row.decode(Bool.self, at: 16)
+        let mayWait = isCounted || spec.flow != nil
         self.init(
             id: id,
             tenant: tenant,
@@ -100,7 +102,8 @@ extension ClaimedJob {
             expiresAt: try row.decode(at: 10),
             stores: StoresVersion(
                 cookies: try row.decode(at: 6), credentials: try row.decode(at: 7), cache: try row.decode(at: 11)),
-            isCounted: try row.decode(at: 16)
+            isCounted: isCounted,
+            waited: mayWait ? nil : try row.decode(at: 17)
         )
     }
 }

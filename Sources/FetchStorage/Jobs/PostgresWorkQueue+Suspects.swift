@@ -38,7 +38,8 @@ extension PostgresWorkQueue {
                 SELECT c.job_id, c.tenant_id, j.spec, c.claim, c.rank, c.run_at,
                     coalesce(s.cookies_version, 0), coalesce(t.credentials_version, 0), j.sealed_secrets,
                     c.tries, c.expires_at, coalesce(s.cache_version, 0), NULL::smallint, NULL::bigint[],
-                    c.gate, CASE c.gate WHEN 'flow' THEN c.flow WHEN 'host' THEN c.host END, c.in_host
+                    c.gate, CASE c.gate WHEN 'flow' THEN c.flow WHEN 'host' THEN c.host END, c.in_host,
+                    clock_timestamp() - c.run_at
                 FROM claimed c
                 JOIN jobs j ON j.tenant_id = c.tenant_id AND j.id = c.job_id
                 LEFT JOIN session_stores t ON t.tenant_id = c.tenant_id AND t.session_id = \(TenantSession.ID.default)

@@ -54,6 +54,8 @@ package final class Dispatcher: Service, DirectDispatch {
     let quarantine = Quarantine()
     let trials = Signal()
     private let age = QueueAge()
+    /// Of the jobs that this node has claimed.
+    package let delays = QueueDelays()
     let claims = Signal()
     private let started: AsyncStream<[ClaimedJob]>
     let starts: AsyncStream<[ClaimedJob]>.Continuation
@@ -176,6 +178,8 @@ package final class Dispatcher: Service, DirectDispatch {
     package func release(_ jobs: [NewJob]) { slots.release(jobs) }
 
     package func start(_ jobs: [ClaimedJob]) {
+        // Those did not wait.
+        for tenant in Set(jobs.map(\.tenant)) { delays.note(.zero, of: tenant) }
         // After the stream has ended the jobs stay claimed until the lease runs out; slots closed before that.
         starts.yield(jobs)
     }
@@ -211,6 +215,7 @@ package final class Dispatcher: Service, DirectDispatch {
             slots.assign(claim.jobs, of: offer.count)
             if claim.isLast { slots.noteEmpty(since: offer.backlog, full: claim.full) }
             if !claim.jobs.isEmpty { starts.yield(claim.jobs) }
+            noteDelays(of: claim.jobs)
             if !claim.gated.isEmpty { admit(Array(claim.gated)) }
             if let wait = claim.nextLook { lookAlarm.set(after: wait) }
         } catch {
@@ -219,6 +224,14 @@ package final class Dispatcher: Service, DirectDispatch {
             slots.noteFailure()
             logger.warning("claiming failed", metadata: ["error": "\(error)"])
         }
+    }
+
+    private func noteDelays(of jobs: [ClaimedJob]) {
+        var shortest: [Tenant.ID: Duration] = [:]
+        for job in jobs {
+            if let waited = job.waited { shortest[job.tenant] = min(shortest[job.tenant] ?? waited, waited) }
+        }
+        for (tenant, waited) in shortest { delays.note(waited, of: tenant) }
     }
 
     // MARK: Running

@@ -238,7 +238,9 @@ private struct NodeReadiness: FetchJobs.Readiness {
     let dispatcher: Dispatcher
     let resources: NodeResources
 
-    var overload: Overload? { resources.overload }
+    func overload(for tenant: Tenant.ID) -> Overload? {
+        resources.overload ?? (dispatcher.delays.areTooLong(for: tenant) ? .queueOld : nil)
+    }
 
     /// One that gives no sign of life does not hear of others either.
     var hasLiveWorker: Bool { dispatcher.isAlive }
@@ -248,7 +250,7 @@ private struct NodeReadiness: FetchJobs.Readiness {
         if case .unavailable = client.state { obstacles.append("The database cannot be reached.") }
         if !hasLiveWorker { obstacles.append("No worker lives.") }
         // What runs goes on, and is answered for, while little memory is left; what it would write has no place.
-        if overload == .storageFull { obstacles.append("The disk of the data directory is nearly full.") }
+        if resources.overload == .storageFull { obstacles.append("The disk of the data directory is nearly full.") }
         return obstacles
     }
 }

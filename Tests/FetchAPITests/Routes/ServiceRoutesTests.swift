@@ -22,7 +22,7 @@ import Testing
 
     @Test(arguments: [
         (Overload.storageFull, 507, ProblemCode.storageFull), (.memoryLow, 429, .overloaded),
-        (.memoryExhausted, 503, .notReady),
+        (.memoryExhausted, 503, .notReady), (.queueOld, 429, .overloaded),
     ])
     func `a node that can take no more refuses new work alone`(
         overload: Overload, status: Int, code: ProblemCode

@@ -89,4 +89,22 @@ import Testing
             #expect(try await queue.claim(limit: 2).count == 2)
         }
     }
+
+    // REL-12
+    @Test func `a claimed job tells how long it was due, unless it had to pass a gate`() async throws {
+        try await StoreFixture.with { fixture in
+            try await Self.enqueue(1, of: 1, fixture)
+            try await Self.enqueue(1, of: 1, fixture, more: #", "flow": {"key": "f"}"#)
+            try await fixture.database.client.query("UPDATE queue SET run_at = now() - interval '10 minutes'")
+            let waits = try await fixture.queue().claim(limit: 2).map { ($0.spec.flow != nil, $0.waited) }
+            #expect(waits.count == 2)
+            for (passedGate, wait) in waits {
+                if passedGate {
+                    #expect(wait == nil)
+                } else {
+                    #expect((600.0..<660).contains(try #require(wait) / .seconds(1)))
+                }
+            }
+        }
+    }
 }
