@@ -60,6 +60,8 @@ package struct JobRunner: Sendable {
     /// - Throws: When it cannot be learned what the job's session is.
     nonisolated(nonsending) func maximumConnections(of job: ClaimedJob) async throws(StoreError) -> Int {
         if let own = job.spec.configuration.connections.maximumPerHost { return own }
+        // The default session sets nothing itself.
+        if job.spec.session == nil { return sessions.defaults.httpMaximumConnectionsPerHost }
         return try await sessions.session(of: job)?.engine.configuration.httpMaximumConnectionsPerHost ?? 1
     }
 

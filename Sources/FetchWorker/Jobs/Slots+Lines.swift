@@ -15,7 +15,9 @@ extension Slots {
     }
 
     /// How many jobs wait here for a connection.
-    var waitingCount: Int { state.withLock { $0.lines.values.reduce(0) { $0 + $1.waiting.count } } }
+    var waitingCount: Int {
+        state.withLock { state in state.indices.values.reduce(0) { $0 + state.lines[$1].waiting.count } }
+    }
 
     /// Jobs run on so many nodes, this one among them.
     func setNodes(_ count: Int) { state.withLock { $0.nodes = count } }
@@ -36,10 +38,17 @@ extension Slots {
     nonisolated(nonsending) func enter(
         _ job: ClaimedJob, _ stop: StopSwitch, maximum: Int, isCounted: Bool, onWait: () -> Void
     ) async -> Bool {
-        guard let key = job.line else { return true }
-        if begin(key, stop, maximum, isCounted) { return true }
+        guard job.line != nil else { return true }
+        let begins = state.withLock { state in
+            if let index = state.index(of: stop) {
+                state.lines[index].line.maximum = maximum
+                state.lines[index].line.isCounted = isCounted
+            }
+            return state.beginIfFree(stop)
+        }
+        if begins { return true }
         return await withCheckedContinuation { continuation in
-            let (isOver, watches) = state.withLock { $0.wait(job, key, stop, continuation) }
+            let (isOver, watches) = state.withLock { $0.wait(job, stop, continuation) }
             if watches { onWait() }
             guard !isOver else { return continuation.resume(returning: true) }
             stop.whenThrown { [weak self, weak stop] in if let stop { self?.letGo(stop) } }
@@ -51,26 +60,15 @@ extension Slots {
         state.withLock { $0.begin(stop) }
     }
 
-    private func begin(_ key: HostLine.Key, _ stop: StopSwitch, _ maximum: Int, _ isCounted: Bool) -> Bool {
-        state.withLock { state in
-            state.lines[key]?.line.maximum = maximum
-            state.lines[key]?.line.isCounted = isCounted
-            return state.beginIfFree(key, stop)
-        }
-    }
-
     /// A job has loaded.
     func exit(_ stop: StopSwitch, isMultiplexed: Bool) {
-        guard let key = stop.line else { return }
+        guard stop.line != nil else { return }
         let next = state.withLock { state in
-            if isMultiplexed { state.lines[key]?.line.isMultiplexing = true }
-            let isCounted = stop.place.withLock { place in
-                place.isLoading = false
-                return !place.isLent
-            }
-            guard isCounted else { return [Waiter]() }
-            state.lines[key]?.line.end()
-            return state.next(in: key)
+            stop.place.withLock { $0.isLoading = false }
+            guard let index = state.index(of: stop) else { return [Waiter]() }
+            if isMultiplexed { state.lines[index].line.isMultiplexing = true }
+            state.lines[index].line.end()
+            return state.next(in: index)
         }
         for waiter in next { waiter.continuation.resume(returning: true) }
     }
@@ -94,10 +92,10 @@ extension Slots {
     ) -> (surplus: [Surplus], looksAgain: Bool) {
         state.withLock { state in
             var (surplus, looksAgain) = ([Surplus](), false)
-            for key in Array(state.lines.keys) {
-                let crowd = crowds(key.lane)
-                if crowd != nil || state.lines[key]?.waiting.isEmpty == false { looksAgain = true }
-                if let found = state.surplus(of: key, crowd, at: now) { surplus.append(found) }
+            for index in state.indices.values {
+                let crowd = crowds(state.lines[index].key.lane)
+                if crowd != nil || !state.lines[index].waiting.isEmpty { looksAgain = true }
+                if let found = state.surplus(of: index, crowd, at: now) { surplus.append(found) }
             }
             state.isWatched = looksAgain
             return (surplus, looksAgain)
@@ -115,17 +113,12 @@ extension Slots {
     /// All that wait, when the node stops: they are this caller's.
     func takeWaiters() -> [Waiter] {
         state.withLock { state in
-            Array(state.lines.keys).flatMap { key in
-                defer { state.lines[key]?.waiting = [] }
-                return Array(state.lines[key]?.waiting ?? [])
+            state.indices.values.flatMap { index in
+                defer { state.lines[index].waiting = [] }
+                return Array(state.lines[index].waiting)
             }
         }
     }
-}
-
-extension StopSwitch {
-    /// To be asked under the lock of the slots.
-    var isLent: Bool { place.withLock { $0.isLent } }
 }
 
 extension Slots.State {
@@ -136,84 +129,80 @@ extension Slots.State {
     /// - Returns: Those that go on: whose turn it is now, and the job itself if it waits, to be held where it would load.
     mutating func lend(_ stop: StopSwitch) -> [Slots.Waiter] {
         shares.leave(stop.tenant)
+        let index = index(of: stop)
+        let waiter = remove(stop)
         let wasLoading = stop.place.withLock { place in
             place.isLent = true
+            place.index = nil
             return place.isLoading
         }
-        guard let key = stop.line else { return [] }
-        if wasLoading { lines[key]?.line.yield() }
-        let waiter = wasLoading ? nil : remove(stop)
         if waiter != nil { begin(stop) }
-        let next = wasLoading ? self.next(in: key) : []
-        leave(key)
+        guard let index else { return [] }
+        if wasLoading { lines[index].line.yield() }
+        let next = wasLoading ? self.next(in: index) : []
+        leave(index)
         return next + (waiter.map { [$0] } ?? [])
     }
 
     /// Puts a job back into its line, among those that load if it was to.
     mutating func comeBack(_ stop: StopSwitch) {
+        let index = add(to: stop.line)
         let isLoading = stop.place.withLock { place in
             place.isLent = false
+            place.index = index
             return place.isLoading
         }
-        add(to: stop.line)
-        if isLoading, let key = stop.line { lines[key]?.line.begin() }
+        if isLoading, let index { lines[index].line.begin() }
     }
 
     fileprivate mutating func remove(_ stop: StopSwitch) -> Slots.Waiter? {
-        guard let key = stop.line, let index = lines[key]?.waiting.firstIndex(where: { $0.stop === stop }) else {
-            return nil
-        }
-        return lines[key]?.waiting.remove(at: index)
+        guard let index = index(of: stop), let place = lines[index].waiting.firstIndex(where: { $0.stop === stop })
+        else { return nil }
+        return lines[index].waiting.remove(at: place)
     }
 
     // MARK: Jobs that load
 
     /// A job loads from now on.
     fileprivate mutating func begin(_ stop: StopSwitch) {
-        guard let key = stop.line else { return }
-        let isCounted = stop.place.withLock { place in
-            place.isLoading = true
-            return !place.isLent
-        }
-        if isCounted { lines[key]?.line.begin() }
+        stop.place.withLock { $0.isLoading = true }
+        if let index = index(of: stop) { lines[index].line.begin() }
     }
 
     /// Begins a load where a connection is free and nobody waits for it, or it takes none because it is held.
-    fileprivate mutating func beginIfFree(_ key: HostLine.Key, _ stop: StopSwitch) -> Bool {
-        let isFree =
-            lines[key].map { $0.waiting.isEmpty && $0.line.loading < $0.line.limit(ofNodes: nodes) } ?? true
-        guard isFree || stop.isLent else { return false }
+    fileprivate mutating func beginIfFree(_ stop: StopSwitch) -> Bool {
+        if let index = index(of: stop) {
+            guard lines[index].waiting.isEmpty, lines[index].line.loading < lines[index].line.limit(ofNodes: nodes)
+            else { return false }
+        }
         begin(stop)
         return true
     }
 
     /// - Returns: Whether it need not wait any more, and whether nobody has watched the lines before.
     fileprivate mutating func wait(
-        _ job: ClaimedJob, _ key: HostLine.Key, _ stop: StopSwitch, _ continuation: CheckedContinuation<Bool, Never>
+        _ job: ClaimedJob, _ stop: StopSwitch, _ continuation: CheckedContinuation<Bool, Never>
     ) -> (isOver: Bool, watches: Bool) {
         // A connection may have become free meanwhile.
-        if beginIfFree(key, stop) { return (true, false) }
-        if stop.reason != nil || isClosed {
+        if beginIfFree(stop) { return (true, false) }
+        guard stop.reason == nil, !isClosed, let index = index(of: stop) else {
             begin(stop)
             return (true, false)
         }
         let waiter = Slots.Waiter(job: job, stop: stop, continuation: continuation)
-        var index = lines[key]?.waiting.endIndex ?? 0
-        while index > 0, let before = lines[key]?.waiting[index - 1], before.job.spec.priority < job.spec.priority {
-            index -= 1
-        }
-        lines[key]?.waiting.insert(waiter, at: index)
+        var place = lines[index].waiting.endIndex
+        while place > 0, lines[index].waiting[place - 1].job.spec.priority < job.spec.priority { place -= 1 }
+        lines[index].waiting.insert(waiter, at: place)
         defer { isWatched = true }
         return (false, !isWatched)
     }
 
     /// Those whose turn it is.
-    fileprivate mutating func next(in key: HostLine.Key) -> [Slots.Waiter] {
-        guard let line = lines[key]?.line, lines[key]?.waiting.isEmpty == false else { return [] }
+    fileprivate mutating func next(in index: Int) -> [Slots.Waiter] {
+        guard !lines[index].waiting.isEmpty else { return [] }
         var next: [Slots.Waiter] = []
-        let limit = line.limit(ofNodes: nodes)
-        // Of the line no copy is held, or each waiter that leaves would cost as many as wait.
-        while let loading = lines[key]?.line.loading, loading < limit, let waiter = lines[key]?.waiting.popFirst() {
+        let limit = lines[index].line.limit(ofNodes: nodes)
+        while lines[index].line.loading < limit, let waiter = lines[index].waiting.popFirst() {
             begin(waiter.stop)
             next.append(waiter)
         }
@@ -222,17 +211,17 @@ extension Slots.State {
 
     /// What a line has more than its host answers, or how its lane is to be limited otherwise than now.
     fileprivate mutating func surplus(
-        of key: HostLine.Key, _ crowd: Int?, at now: ContinuousClock.Instant
+        of index: Int, _ crowd: Int?, at now: ContinuousClock.Instant
     ) -> Slots.Surplus? {
-        guard let drained = lines[key]?.line.drain(at: now), let line = lines[key] else { return nil }
-        let limit = line.line.crowd(drained: drained, nodes: nodes)
-        let surplus = line.waiting.count - drained
+        guard let drained = lines[index].line.drain(at: now) else { return nil }
+        let limit = lines[index].line.crowd(drained: drained, nodes: nodes)
+        let surplus = lines[index].waiting.count - drained
         if surplus > 0 {
-            let waiters = Array(line.waiting.suffix(surplus))
-            lines[key]?.waiting.removeLast(surplus)
-            return Slots.Surplus(lane: key.lane, limit: limit, waiters: waiters)
+            let waiters = Array(lines[index].waiting.suffix(surplus))
+            lines[index].waiting.removeLast(surplus)
+            return Slots.Surplus(lane: lines[index].key.lane, limit: limit, waiters: waiters)
         }
         guard let crowd, limit >= 2 * crowd || limit <= crowd / 2 else { return nil }
-        return Slots.Surplus(lane: key.lane, limit: limit, waiters: [])
+        return Slots.Surplus(lane: lines[index].key.lane, limit: limit, waiters: [])
     }
 }

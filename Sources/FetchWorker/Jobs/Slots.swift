@@ -22,7 +22,10 @@ final class Slots: Sendable {
 
     struct State {
         var shares: SlotShares
-        var lines: [HostLine.Key: Line] = [:]
+        /// Those that have jobs, and some that had and are used for the next.
+        var lines: [Line] = []
+        var indices: [HostLine.Key: Int] = [:]
+        var unused: [Int] = []
         /// How many lines of tenants are full.
         var full: [Tenant.ID: Int] = [:]
         /// Tenants that may have jobs waiting and may take no more for now.
@@ -43,6 +46,7 @@ final class Slots: Sendable {
 
     /// A line, and who waits in it.
     struct Line {
+        let key: HostLine.Key
         var line = HostLine()
         /// The most urgent first, and of equals who came first.
         var waiting: Deque<Waiter> = []
@@ -96,7 +100,8 @@ final class Slots: Sendable {
         state.withLock { state in
             for job in jobs {
                 state.shares.leave(job.tenant)
-                state.leave(HostLine.Key(job.spec, of: job.tenant))
+                let key = HostLine.Key(job.spec, of: job.tenant)
+                if let index = key.flatMap({ state.indices[$0] }) { state.leave(index) }
             }
         }
     }
@@ -141,9 +146,9 @@ final class Slots: Sendable {
     /// - Returns: Whether jobs wait for its slot.
     func leave(_ stop: StopSwitch) -> Bool {
         state.withLock { state in
-            if !stop.isLent {
+            if !stop.place.withLock(\.isLent) {
                 state.shares.leave(stop.tenant)
-                state.leave(stop.line)
+                if let index = state.index(of: stop) { state.leave(index) }
             }
             return state.callHeldBack(weight)
         }
@@ -225,28 +230,51 @@ extension Slots.State {
     fileprivate mutating func mayStart(
         _ key: HostLine.Key?, of tenant: Tenant.ID, _ weight: (Tenant.ID) -> Int
     ) -> Bool {
-        let isOpen = key.map { lines[$0]?.line.isFull != true && (behind.isEmpty || !behind.contains($0)) } ?? true
+        let isFull = key.flatMap { indices[$0] }.map { lines[$0].line.isFull } ?? false
+        let isOpen = !isFull && (behind.isEmpty || key.map { !behind.contains($0) } ?? true)
         let overtakes = hasBacklog && isScarce
         if isOpen, !overtakes, shares.room(of: tenant, weight: weight(tenant)) > 0 { return true }
         if let key { behind.insert(key) }
         return false
     }
 
-    mutating func add(to key: HostLine.Key?) {
-        guard let key else { return }
-        let wasFull = lines[key]?.line.isFull ?? false
-        lines[key, default: .init()].line.add()
-        if !wasFull, lines[key]?.line.isFull == true { full[key.tenant, default: 0] += 1 }
+    /// - Returns: Where its line is.
+    @discardableResult
+    mutating func add(to key: HostLine.Key?) -> Int? {
+        guard let key else { return nil }
+        let index = indices[key] ?? makeLine(key)
+        let wasFull = lines[index].line.isFull
+        lines[index].line.add()
+        if !wasFull, lines[index].line.isFull { full[key.tenant, default: 0] += 1 }
+        return index
     }
 
-    mutating func leave(_ key: HostLine.Key?) {
-        guard let key, let line = lines[key]?.line else { return }
-        lines[key]?.line.remove()
-        if line.isFull, lines[key]?.line.isFull == false {
+    private mutating func makeLine(_ key: HostLine.Key) -> Int {
+        let index = unused.popLast() ?? lines.endIndex
+        if index == lines.endIndex { lines.append(Slots.Line(key: key)) } else { lines[index] = Slots.Line(key: key) }
+        indices[key] = index
+        return index
+    }
+
+    mutating func leave(_ index: Int) {
+        let wasFull = lines[index].line.isFull
+        lines[index].line.remove()
+        let key = lines[index].key
+        if wasFull, !lines[index].line.isFull {
             full[key.tenant, default: 1] -= 1
             if full[key.tenant] == 0 { full[key.tenant] = nil }
         }
-        if line.count == 1 { lines[key] = nil }
+        guard lines[index].line.count == 0 else { return }
+        indices[key] = nil
+        unused.append(index)
+    }
+
+    /// Where the line of a job is; nil when it is in none.
+    func index(of stop: StopSwitch) -> Int? {
+        stop.place.withLock { place in
+            if place.index == nil, !place.isLent { place.index = stop.line.flatMap { indices[$0] } }
+            return place.index
+        }
     }
 
     fileprivate mutating func noteBacklog() {

@@ -34,6 +34,8 @@ package final class StopSwitch: Sendable {
         var isLoading = false
         /// Its client holds it: others have its slot and its place in the line.
         var isLent = false
+        /// Where its line is; nil until that was looked up, and while it is not in it.
+        var index: Int?
     }
 
     /// Whose job it is.

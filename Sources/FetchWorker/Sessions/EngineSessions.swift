@@ -34,7 +34,7 @@ final class EngineSessions: Sendable {
     static let timeBetweenSweeps = Duration.seconds(30)
     static let maximumSessions = 10_000
 
-    private let defaults: SessionConfiguration
+    let defaults: SessionConfiguration
     private let sessions: any SessionStore
     private let stores: any SessionStores
     private let makeSession: @Sendable (SessionConfiguration) -> Session
