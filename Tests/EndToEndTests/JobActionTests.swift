@@ -58,10 +58,20 @@ import Testing
             }
             #expect(lines.count == 3 && lines.allSatisfy { member($0, "attempts", as: [Any].self)?.isEmpty == false })
 
-            let one = try await act(service, #"{"action": "delete", "filter": {}, "limit": 1}"#)
+            for order in [#"{"action": "delete", "filter": {}}"#, #"{"action": "delete", "filter": {}, "all": false}"#]
+            {
+                let refused = try await service.request(.post, "/v1/jobs/actions", body: order)
+                #expect(refused.status == 422 && refused.text.contains("/filter"), "\(refused.text)")
+            }
+            for (action, count) in ["delete": 3, "cancel": 0, "retry": 1] {
+                let order = #"{"action": "\#(action)", "filter": {}, "all": true, "dryRun": true}"#
+                let dry = try await act(service, order)
+                #expect(member(dry, "matched") == 3 && member(dry, "changed") == count, "\(action)")
+            }
+            let one = try await act(service, #"{"action": "delete", "filter": {}, "all": true, "limit": 1}"#)
             #expect(member(one, "changed") == 1)
             let next = try #require(member(one, "nextCursor", as: String.self))
-            let all = try await act(service, #"{"action": "delete", "filter": {}, "cursor": "\#(next)"}"#)
+            let all = try await act(service, #"{"action": "delete", "filter": {}, "all": true, "cursor": "\#(next)"}"#)
             #expect(member(all, "changed") == 2 && member(all, "nextCursor", as: String.self) == nil)
             #expect(try await service.request(.get, "/v1/jobs/export").text.isEmpty)
         }

@@ -75,7 +75,10 @@ import Testing
             let job = try await second.job(id) { Self.state($0) == "succeeded" }
             #expect(member(job, "attempts", as: [Any].self)?.count == 1)
             try await held(0, on: first)
-            #expect(try await second.request(.post, "/v1/jobs/\(id)/suspend").status == 200)
+            for change in ["suspend", "resume"] {
+                let refused = try await second.request(.post, "/v1/jobs/\(id)/\(change)")
+                #expect(refused.status == 409 && member(refused.json, "code") == "jobFinal")
+            }
         }
     }
 

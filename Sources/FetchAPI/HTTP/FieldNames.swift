@@ -12,6 +12,7 @@ extension HTTPField.Name {
     static let xAccelBuffering = Self(constant: "X-Accel-Buffering")
     static let uploadOffset = Self(constant: "Upload-Offset")
     static let uploadComplete = Self(constant: "Upload-Complete")
+    static let uploadDraftInteropVersion = Self(constant: "Upload-Draft-Interop-Version")
     static let uploadLength = Self(constant: "Upload-Length")
     static let uploadLimit = Self(constant: "Upload-Limit")
     static let rateLimit = Self(constant: "RateLimit")

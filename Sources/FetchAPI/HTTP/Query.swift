@@ -69,6 +69,15 @@ struct Query: Sendable {
         }
     }
 
+    /// Refuses a request that would mean everything only because it says nothing.
+    ///
+    /// - Parameter filters: Those of its parameters that say which things are meant.
+    func requireFilter(_ filters: Set<String>) throws(Problem) {
+        guard try bool("all") != true, filters.isDisjoint(with: names) else { return }
+        let known = filters.sorted().joined(separator: ", ")
+        throw Problem(parameter: "all", "must be true where nothing says which are meant, such as \(known)")
+    }
+
     private static func unescaped(_ bytes: some Collection<UInt8>) -> String? {
         var result: [UInt8] = []
         var iterator = bytes.makeIterator()

@@ -4,7 +4,7 @@ import HTTPTypes
 enum ProblemCode: String, Sendable, CaseIterable {
     case malformedRequest, malformedJSON, invalidParameter, invalidIdempotencyKey
     case unauthorized, adminRequired, forbidden
-    case notFound, methodNotAllowed, requestTimeout, jobNotFinal, jobNotRetriable, jobNotWaiting
+    case notFound, methodNotAllowed, requestTimeout, jobFinal, jobNotFinal, jobNotRetriable, jobNotWaiting
     case blobInUse, bodyNotWanted, uploadOffsetMismatch
     case sessionInvalidated, sessionNotInvalidated, sessionIdentifierInUse, sessionHasNoSnapshot
     case deliveryNotReplayable, scheduleNotRunnable, groupClosed, groupNotFinished
@@ -22,7 +22,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .notFound: .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .requestTimeout: .requestTimeout
-        case .jobNotFinal, .jobNotRetriable, .jobNotWaiting, .blobInUse, .bodyNotWanted, .uploadOffsetMismatch,
+        case .jobFinal, .jobNotFinal, .jobNotRetriable, .jobNotWaiting, .blobInUse, .bodyNotWanted,
+            .uploadOffsetMismatch,
             .sessionInvalidated, .sessionNotInvalidated, .sessionIdentifierInUse, .sessionHasNoSnapshot,
             .deliveryNotReplayable, .scheduleNotRunnable, .groupClosed, .groupNotFinished:
             .conflict
@@ -55,6 +56,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .notFound: "Not found"
         case .methodNotAllowed: "The method is not allowed here"
         case .requestTimeout: "The request took too long to arrive"
+        case .jobFinal: "The job is final"
         case .jobNotFinal: "The job is not final"
         case .jobNotRetriable: "The job cannot be tried again"
         case .jobNotWaiting: "The job does not wait any more"
@@ -117,6 +119,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .methodNotAllowed: "The Allow field of the answer lists the methods that exist for this resource."
         case .requestTimeout:
             "The rest of the request did not arrive in time, and the connection is closed. Try again on a new one."
+        case .jobFinal:
+            "What has ended is neither held nor let go on. A job that failed or was cancelled can be retried; one that succeeded is submitted anew."
         case .jobNotFinal:
             "Wait until the job has reached a final state: poll it, submit with Prefer: wait, or use a webhook."
         case .jobNotRetriable:

@@ -7,6 +7,17 @@ import NIOCore
 struct JobActionRoutes: Sendable {
     enum Action: String, CaseIterable {
         case cancel, suspend, resume, retry, delete
+
+        /// Whether it makes a difference to a job in a state.
+        func changes(_ state: JobState) -> Bool {
+            switch self {
+            case .cancel: !state.isFinal
+            case .suspend: !state.isFinal && state != .suspended
+            case .resume: state == .suspended
+            case .retry: state == .failed || state == .cancelled
+            case .delete: state.isFinal
+            }
+        }
     }
 
     /// What an export says of a job.
@@ -39,13 +50,21 @@ struct JobActionRoutes: Sendable {
         let filter: JobFilter
         let limit: Int
         let cursor: JobCursor?
+        /// Nothing is done: the answer says what would be.
+        let isDryRun: Bool
         private static let maximum = Int64(JobActionRoutes.maximumJobs)
 
         init(json: JSONValue) throws {
             let check = InputCheck()
-            let object = JSONReader(json, check: check).object(of: ["action", "filter", "limit", "cursor"])
+            let object = JSONReader(json, check: check).object(
+                of: ["action", "filter", "all", "dryRun", "limit", "cursor"])
             let action = object?.required("action")?.oneOf(Action.self)
             let filter = object?.required("filter").flatMap { JobFilter(reader: $0) }
+            let isForAll = object?["all"]?.bool() ?? false
+            if filter == JobFilter(), !isForAll {
+                object?["filter"]?.refuse("says nothing: to mean all jobs, say \"all\": true beside it")
+            }
+            isDryRun = object?["dryRun"]?.bool() ?? false
             limit = Int(object?["limit"]?.integer(in: 1...Self.maximum) ?? Self.maximum)
             let cursor = object?["cursor"]?.string(maximumLength: 512)
             try check.finish()
@@ -68,7 +87,12 @@ struct JobActionRoutes: Sendable {
             matched += page.count
             hasMore = page.count == size
             last = page.last?.id ?? last
-            if !page.isEmpty { changed += try await perform(order.action, on: page, tenant) }
+            guard !page.isEmpty else { break }
+            if order.isDryRun {
+                changed += page.count { order.action.changes($0.state) }
+            } else {
+                changed += try await perform(order.action, on: page, tenant)
+            }
         }
         let next = hasMore ? last.map { JobCursor(after: $0, filter: order.filter).text } : nil
         return .json { writer in
@@ -88,9 +112,9 @@ struct JobActionRoutes: Sendable {
             return live.count
         case .suspend, .resume:
             try await jobs.setSuspended(live, of: tenant, action == .suspend)
-            return page.count { !$0.state.isFinal && ($0.state == .suspended) != (action == .suspend) }
+            return page.count { action.changes($0.state) }
         case .delete: return try await jobs.remove(final, of: tenant).count
-        case .retry: return try await retry(page.filter { $0.state == .failed || $0.state == .cancelled }, tenant)
+        case .retry: return try await retry(page.filter { action.changes($0.state) }, tenant)
         }
     }
 

@@ -47,8 +47,9 @@ struct JobControlRoutes: Sendable {
     private func setSuspended(_ call: Call, _ tenant: Tenant.ID, _ isSuspended: Bool) async throws -> Response {
         _ = try call.query()
         try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
-        guard let id = Job.ID(call.parameter) else { throw JobRoutes.notFound }
-        try await jobs.setSuspended([id], of: tenant, isSuspended)
+        let before = try await job(call, tenant)
+        guard !before.state.isFinal else { throw Problem(.jobFinal, "The job is \(before.state.rawValue).") }
+        try await jobs.setSuspended([before.id], of: tenant, isSuspended)
         return Self.response(try await job(call, tenant))
     }
 

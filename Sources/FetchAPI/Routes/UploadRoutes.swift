@@ -38,11 +38,14 @@ struct UploadRoutes: Sendable {
         if let length, length > blobs.maximumBytes { throw Call.tooLarge(Int(blobs.maximumBytes)) }
         let upload = Upload(tenant: tenant, contentType: terms.contentType, expiresAt: terms.expiresAt, length: length)
         try await area.create(upload)
-        // Should the connection break before the answer, the client knows where to go on (§4.1).
-        let early = HTTPResponse(
-            status: .init(code: 104, reasonPhrase: "Upload Resumption Supported"),
-            headerFields: [.location: Self.path(of: upload.id)])
-        try? await call.channel.writeAndFlush(HTTPResponsePart.head(early))
+        // Should the connection break before the answer, the client knows where to go on (§4.1). Whoever does not know
+        // the draft may take an interim response for the final one.
+        if call.headers.contains(.uploadDraftInteropVersion) {
+            let early = HTTPResponse(
+                status: .init(code: 104, reasonPhrase: "Upload Resumption Supported"),
+                headerFields: [.location: Self.path(of: upload.id), .uploadDraftInteropVersion: "6"])
+            try? await call.channel.writeAndFlush(HTTPResponsePart.head(early))
+        }
         return try await receive(call, upload, at: 0, isComplete: isComplete, isNew: true)
     }
 

@@ -133,11 +133,18 @@ import Testing
         #expect(answer.hasPrefix("HTTP/1.1 202 "))
     }
 
+    @Test func `who does not know of resumable uploads is sent one response`() async throws {
+        let answer = try await Self.answer(
+            to: "POST /v1/blobs HTTP/1.1\r\nHost: a\r\nAuthorization: KEY\r\nUpload-Complete: ?1\r\n"
+                + "Content-Length: 5\r\nConnection: close\r\n\r\nhello")
+        #expect(answer.hasPrefix("HTTP/1.1 201 "))
+    }
+
     // Proves: BEY-12.
     @Test func `an upload that may break off is told at once where to go on`() async throws {
         let answer = try await Self.answer(
             to: "POST /v1/blobs HTTP/1.1\r\nHost: a\r\nAuthorization: KEY\r\nUpload-Complete: ?1\r\n"
-                + "Content-Length: 5\r\nConnection: close\r\n\r\nhello")
+                + "Upload-Draft-Interop-Version: 6\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello")
         let answers = answer.components(separatedBy: "HTTP/1.1 ")
         #expect(answers.count == 3)
         #expect(answers[1].hasPrefix("104 Upload Resumption Supported\r\n"))

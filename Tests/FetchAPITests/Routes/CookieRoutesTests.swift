@@ -34,8 +34,20 @@ import Testing
             let removed = try await call(.delete, "/v1/cookies?domain=example")
             #expect(removed.json?["removed"]?.integer == 1)
             #expect(names(try await call(.get, "/v1/cookies")) == ["b"])
-            #expect(try await call(.delete, "/v1/cookies").json?["removed"]?.integer == 1)
+            #expect(try await call(.delete, "/v1/cookies?all=true").json?["removed"]?.integer == 1)
             #expect(names(try await call(.get, "/v1/cookies")) == [])
+        }
+    }
+
+    @Test(arguments: ["cookies", "credentials", "cache"])
+    func `nothing is removed because nothing was said`(kind: String) async throws {
+        try await TestServer().test { call async throws in
+            for query in ["", "?all=false"] {
+                let refused = try await call(.delete, "/v1/\(kind)\(query)")
+                #expect(refused.problem == .invalidParameter)
+                #expect(refused.json?["detail"]?.string?.contains("all") == true)
+            }
+            #expect(try await call(.delete, "/v1/\(kind)?all=true").status == .ok)
         }
     }
 

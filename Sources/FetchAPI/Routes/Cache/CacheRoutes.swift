@@ -40,7 +40,8 @@ struct CacheRoutes: Sendable {
     }
 
     private func purge(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        let query = try call.query(allowing: Self.filters)
+        let query = try call.query(allowing: Self.filters.union(["all"]))
+        try query.requireFilter(Self.filters)
         let count = try await cache.purge(try await filter(query, of: tenant), of: tenant)
         return .json { $0.member("removed", count) }
     }

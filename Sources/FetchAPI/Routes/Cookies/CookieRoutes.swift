@@ -88,7 +88,9 @@ struct CookieRoutes: Sendable {
     }
 
     private func remove(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        let request = try CookieQuery(try call.query(allowing: CookieQuery.parameters))
+        let query = try call.query(allowing: CookieQuery.parameters.union(["all"]))
+        try query.requireFilter(CookieQuery.parameters)
+        let request = try CookieQuery(query)
         let session = try await sessions.address(request.session, of: tenant)
         let found = try await cookies.cookies(of: session).filter(request.filter.includes)
         if !found.isEmpty { try await cookies.remove(found, from: session) }

@@ -69,7 +69,9 @@ struct CredentialRoutes: Sendable {
     }
 
     private func removeAll(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        let session = try call.query(allowing: ["session"]).session()
+        let query = try call.query(allowing: ["session", "all"])
+        try query.requireFilter(["session"])
+        let session = try query.session()
         let count = try await credentials.removeCredentials(of: sessions.address(session, of: tenant))
         known.forgetAll()
         return .json { $0.member("removed", count) }
