@@ -162,6 +162,8 @@ class FillData(SmallDisk):
             time.sleep(2)
 
         self.fill(place, meanwhile)
+        # A node believes what it saw of its disk for a second.
+        time.sleep(1.5)
         self.uploads.append(self.upload(place))
 
     def upload(self, place):
