@@ -77,6 +77,35 @@ import Testing
         }
     }
 
+    @Test func `a download asks for no content coding unless its client does, and takes one off all the same`()
+        async throws
+    {
+        let zipped: [UInt8] = [
+            0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xcb, 0x48, 0xcd, 0xc9, 0xc9, 7, 0, 0x86, 0xa6, 0x10, 0x36, 5, 0, 0, 0,
+        ]
+        let (heads, head) = AsyncStream.makeStream(of: String.self)
+        let origin = try WireOrigin { connection in
+            while let request = try connection.receiveHead() {
+                head.yield(request)
+                let fields = "Content-Encoding: gzip\r\nContent-Length: \(zipped.count)"
+                try connection.send("HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n")
+                try connection.send(zipped)
+            }
+        }
+        var asked = heads.makeAsyncIterator()
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let job = try await download(service, origin.url("/a"))
+            #expect(await asked.next()?.contains("Accept-Encoding: identity\r\n") == true)
+            #expect(try await content(of: job, service) == Array("hello".utf8))
+            let own = #", "headers": [{"name": "Accept-Encoding", "value": "gzip"}]"#
+            let coded = try await service.fetch(origin.url("/b"), request: own, more: #", "kind": "download""#)
+            #expect(await asked.next()?.contains("Accept-Encoding: gzip\r\n") == true)
+            #expect(try await content(of: coded, service) == zipped)
+            _ = try await service.fetch(origin.url("/c"))
+            #expect(await asked.next()?.contains("Accept-Encoding: gzip, ") == true)
+        }
+    }
+
     // Proves: DCD-1, DCD-6, DCD-8, DCD-3.
     @Test func `a gzip file is decoded and loses its extension`() async throws {
         let text = String(repeating: "hello\n", count: 1000)

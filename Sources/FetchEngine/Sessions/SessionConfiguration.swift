@@ -63,6 +63,11 @@ public struct SessionConfiguration: Sendable, Hashable {
     ///
     /// Not so for a request that has `Accept-Encoding` or `Range` itself: its response comes as the server sends it.
     public var automaticallyDecodesContent = true
+    /// Whether such a request asks for the content codings, or for `identity`; true.
+    ///
+    /// A representation in no coding can be gone on with where it was cut. One that comes in a coding all the same is
+    /// decoded.
+    public var offersContentCodings = true
     /// Whether bodies are held against the digests that their server states in `Repr-Digest`, `Content-Digest`, `Digest`
     /// or `Content-MD5`, or in trailers that it announces; true.
     ///

@@ -107,7 +107,9 @@ extension Transfer {
     }
 
     private func setFields(_ easy: CurlHandle) {
-        if offersCodings { append("Accept-Encoding: " + ContentCoding.offer) }
+        if offersCodings {
+            append("Accept-Encoding: " + (shared.value.offersContentCodings ? ContentCoding.offer : "identity"))
+        }
         for field in request.headerFields
         where field.name != .expect && field.name != .cookie && !isReplaced(field.name) { append(field) }
         // HTTP/1.1 allows one Cookie line only (RFC 6265 §5.4).

@@ -80,6 +80,11 @@ package struct JobRunner: Sendable {
         }
         // What jobs of its session do without, by default or as that says, this one asks for.
         if own.cookies.jar == .session { configuration?.httpCookieStorage = stores.cookieStorage(of: job.session) }
+        if job.spec.kind == .download {
+            configuration = configuration ?? session.engine.configuration
+            // What is cut can be gone on with.
+            configuration?.offersContentCodings = false
+        }
         stores.require(job.stores, of: job.session)
         let settings = session.configuration(with: own)
         return await prepare(job, in: session.engine, configuration, settings, retry) { load in
