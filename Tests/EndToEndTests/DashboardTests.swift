@@ -83,7 +83,7 @@ import Testing
                 #expect(try await browser.text("tbody").contains("slow.example paused"))
                 try await keep(browser, as: "hosts")
 
-                try await browser.click(#"button[aria-label="Resume 127.0.0.1"]"#)
+                try await browser.click(#"button[aria-label="Resume 127.0.0.1:\#(origin.port)"]"#)
                 try await until { try await !browser.text("tbody").contains("parked") }
                 try await browser.open(service.base + "/dashboard/flows")
                 let flows = try await browser.text("table")

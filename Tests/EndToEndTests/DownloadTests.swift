@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a download asks for no content coding unless its client does, and takes one off all the same`()
+    @Test func `a download asks for no content coding, and takes off one that comes all the same`()
         async throws
     {
         let zipped: [UInt8] = [

@@ -5,7 +5,6 @@ import random
 import threading
 import time
 
-HOST = "/v1/hosts/127.0.0.1"
 PATCH = {"Content-Type": "application/merge-patch+json"}
 
 
@@ -19,6 +18,7 @@ class Storm:
     JOBS = 10
 
     def __init__(self, place, accepted, seed):
+        self.host = "/v1/hosts/" + place.origin.url.removeprefix("http://")
         self.place, self.accepted, self.seed = place, accepted, seed
         self.key = place.services[0].create_key("--tenant", "storm")
         self.is_over = threading.Event()
@@ -79,9 +79,9 @@ class Storm:
 
     def pause_host(self, chance):
         key = chance.choice([self.place.key, self.key])
-        self.call(key, "POST", HOST + "/pause")
+        self.call(key, "POST", self.host + "/pause")
         time.sleep(0.05)
-        self.call(key, "POST", HOST + "/resume")
+        self.call(key, "POST", self.host + "/resume")
 
     # What happens to the others.
 
@@ -130,7 +130,7 @@ class Storm:
         for thread in self.threads:
             thread.join(60)
         for key in (self.place.key, self.key):
-            self.insist(key, "POST", HOST + "/resume")
+            self.insist(key, "POST", self.host + "/resume")
             self.insist(key, "POST", "/v1/jobs/actions", {"action": "resume", "filter": {"state": "suspended"}})
         return ", ".join(f"{count} × {status or 'nothing'}" for status, count in sorted(self.answers.items()))
 

@@ -99,7 +99,9 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapInboundIn(data) {
         case .head(let head):
             headBegan = nil
-            guard mayAsk(for: head.path) else { return refuse(.tooManyConnections, context) }
+            let isHealth = Self.health.contains(head.path?.prefix { $0 != "?" } ?? "")
+            guard HostField.isSound(in: head, mayLack: isHealth) else { return refuse(.malformedRequest, context) }
+            guard isHealth || mayAsk() else { return refuse(.tooManyConnections, context) }
             connection?.begin()
             hasRequest = true
             isReadingBody = true
@@ -115,9 +117,9 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     /// Whoever watches the server is answered when nobody else is.
     private static let health: Set<Substring> = ["/healthz", "/readyz", "/metrics"]
 
-    private func mayAsk(for path: String?) -> Bool {
+    private func mayAsk() -> Bool {
         if let connection, !isRegular { isRegular = connections.makeRegular(connection) }
-        return isRegular || Self.health.contains(path?.prefix { $0 != "?" } ?? "")
+        return isRegular
     }
 
     func read(context: ChannelHandlerContext) {

@@ -26,7 +26,7 @@ extension HTTPField.Name {
     static let secFetchSite = Self(constant: "Sec-Fetch-Site")
 
     /// A name that is known when we compile.
-    private init(constant: String) {
+    init(constant: String) {
         guard let name = HTTPField.Name(constant) else { preconditionFailure("\(constant) is not a field name") }
         self = name
     }

@@ -101,7 +101,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
     var advice: String {
         switch self {
         case .malformedRequest:
-            "The bytes could not be read as an HTTP request. Use an HTTP library, and look at what stands between it and this service."
+            "The bytes could not be read as an HTTP request, or it has not one Host field that says a host and a port. Use an HTTP library, and look at what stands between it and this service."
         case .malformedJSON:
             "The body must be one JSON text (RFC 8259) in UTF-8, without duplicate members, and nested at most 32 deep. The detail says at which byte reading stopped."
         case .invalidParameter:

@@ -38,6 +38,13 @@ import Testing
 
     @Test(arguments: [
         ("nonsense\r\n\r\n", "400 Bad Request", ProblemCode.malformedRequest),
+        ("GET / HTTP/1.1\r\n\r\n", "400 Bad Request", .malformedRequest),
+        ("GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", "400 Bad Request", .malformedRequest),
+        ("GET / HTTP/1.1\r\nHost: a/b\r\n\r\n", "400 Bad Request", .malformedRequest),
+        ("GET / HTTP/1.1\r\nHost: u@a\r\n\r\n", "400 Bad Request", .malformedRequest),
+        ("GET / HTTP/1.1\r\nHost: a:x\r\n\r\n", "400 Bad Request", .malformedRequest),
+        ("GET / HTTP/1.1\r\nHost: [::1\r\n\r\n", "400 Bad Request", .malformedRequest),
+        ("GET / HTTP/1.1\r\nHost: [::1]x\r\n\r\n", "400 Bad Request", .malformedRequest),
         ("GET / HTTP/1.1\r\nHost: a\r\nBad Header: x\r\n\r\n", "400 Bad Request", .malformedRequest),
         (
             "GET / HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "x", count: 40_000))\r\n\r\n",
@@ -70,6 +77,16 @@ import Testing
         #expect(answer.lowercased().contains("\r\nrequest-id: "))
         #expect(answer.contains("\"code\":\"\(code.rawValue)\""))
         #expect(answer.components(separatedBy: "HTTP/1.1").count == 2, "one answer and no other")
+    }
+
+    @Test(arguments: ["a", "a.example:8080", "[::1]", "[::1]:80", "127.0.0.1:", "xn--a_b~%20"])
+    func `a host may have any name, an address and a port`(host: String) async throws {
+        let request = "GET /healthz HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n"
+        #expect(try await Self.answer(to: request).hasPrefix("HTTP/1.1 200 "))
+    }
+
+    @Test func `health is told to who speaks HTTP of before there was a Host field`() async throws {
+        #expect(try await Self.answer(to: "GET /healthz HTTP/1.0\r\n\r\n").contains(" 200 "))
     }
 
     @Test func `a client that asks before it sends is told to continue`() async throws {
