@@ -44,6 +44,11 @@ import Testing
             let got = try await service.fetch(url(server, "/new.txt"))
             #expect(try await body(of: got, service) == Array("mine".utf8))
             #expect(!"\(own)\(put)\(got)\(service.logged)".contains("secret"))
+            // Who has a credential does not try without it first: where anybody may log in, nobody would ask for it.
+            if kind == .pyftpdlib {
+                let logins = server.directory.text(of: "log").components(separatedBy: "<- USER ").dropFirst()
+                #expect(logins.count { $0.hasPrefix("anonymous") } == 1 && logins.count > 1)
+            }
         }
     }
 

@@ -128,6 +128,15 @@ extension TransferLoop {
 
     // MARK: Login
 
+    /// Logs in as whom a credential is stored for: an FTP server that lets anybody in would not ask (RFC 1738 §3.2.1).
+    func chooseStoredLogin(for url: URLRecord, of task: SessionTask) async {
+        guard url.isFTP, login(for: url, of: task) == nil else { return }
+        let space = ProtectionSpace(url, .default)
+        guard let stored = await task.credentialStorage.defaultCredential(for: space, task: task), stored.fits(.default)
+        else { return }
+        task.load.connections.choose(login: stored, for: url.origin)
+    }
+
     /// Asks who logs in (AUT-31).
     private func chooseLogin(
         refused: Credential?, _ url: URLRecord, of task: SessionTask

@@ -81,6 +81,7 @@ extension TransferLoop {
         }
         let load = task.load
         let authorization = mayBeAuthorized(task) ? try await authorization(for: request, of: task) : nil
+        await chooseStoredLogin(for: request.url, of: task)
         let terms = try terms(for: request.url, of: task)
         load.proxy = terms.httpProxy
         let proxyAuthorization =

@@ -39,7 +39,8 @@ struct JobChallengeAnswerer: TaskDelegate {
         let origin = ProtectionSpace.Party(server: job.spec.request.url)
         if named != nil || rules.methods != nil {
             let server = named.map { $0.space.map(ProtectionSpace.Party.init) ?? origin }
-            own.credentialStorage = JobCredentialStorage(over: storage, except: server, methods: rules.methods)
+            own.credentialStorage = JobCredentialStorage(
+                over: storage, except: server, methods: rules.methods, login: credential)
             configuration = own
         }
         return JobChallengeAnswerer(
@@ -96,18 +97,22 @@ final class JobCredentialStorage: CredentialStorage {
     private let base: any CredentialStorage
     private let origin: ProtectionSpace.Party?
     private let methods: [ProtectionSpace.Method]?
+    private let login: Credential?
 
     /// - Parameters:
     ///   - origin: The server that has to do without; nil for none.
     ///   - methods: Those that are answered; nil for all.
+    ///   - login: Who logs in there, where a protocol knows no methods and may not ask.
     init(
         over base: any CredentialStorage,
         except origin: ProtectionSpace.Party?,
-        methods: [ProtectionSpace.Method]?
+        methods: [ProtectionSpace.Method]?,
+        login: Credential? = nil
     ) {
         self.base = base
         self.origin = origin
         self.methods = methods
+        self.login = login
     }
 
     private func allows(_ space: ProtectionSpace) -> Bool {
@@ -119,7 +124,8 @@ final class JobCredentialStorage: CredentialStorage {
     }
 
     nonisolated(nonsending) func defaultCredential(for space: ProtectionSpace, task: SessionTask) async -> Credential? {
-        allows(space) ? await base.defaultCredential(for: space, task: task) : nil
+        if space.method == .default, origin == .init(space), let login { return login }
+        return allows(space) ? await base.defaultCredential(for: space, task: task) : nil
     }
 
     nonisolated(nonsending) func credentials(for space: ProtectionSpace) async -> [String: Credential] {
