@@ -62,6 +62,21 @@ import Testing
         }
     }
 
+    @Test func `a short interval is kept without waiting for a heartbeat`() async throws {
+        let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        // By default a heartbeat comes every five seconds.
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            _ = try await make(#"{"interval": 1, "job": {"request": "\#(origin.url("/s"))"}}"#, on: service)
+            let start = ContinuousClock.now
+            try await until { try await times(place).count >= 6 }
+            #expect(ContinuousClock.now - start < .seconds(12))
+            let made = try await times(place)
+            #expect(zip(made, made.dropFirst()).allSatisfy { $1 - $0 == 1000 })
+            #expect(try await service.stop() == 0, "\(service.logged)")
+        }
+    }
+
     @Test func `a schedule tells that what its job names is gone`() async throws {
         try await ServiceProcess.with(allowing: ["127.0.0.1:9"], settings: Self.settings) { service in
             let session = try await service.request(.post, "/v1/sessions", body: "{}")

@@ -37,13 +37,14 @@ package final class ScheduleKeeper: Service {
     private func fireDue() async {
         do throws(StoreError) {
             let due = try await schedules.due(limit: Self.limit)
+            let look = Look(database: due.now, node: .now)
             // In no order, so that nodes that look at the same time deal with different ones.
             var items = due.items.shuffled()[...]
             await withDiscardingTaskGroup { group in
                 for _ in 0..<Self.width {
                     let share = items.prefix((due.items.count + Self.width - 1) / Self.width)
                     items = items.dropFirst(share.count)
-                    group.addTask { for item in share { await self.fire(item, now: due.now) } }
+                    group.addTask { for item in share { await self.fire(item, look) } }
                 }
             }
             if due.items.count == Self.limit { alarm.wake() }
@@ -54,8 +55,20 @@ package final class ScheduleKeeper: Service {
         }
     }
 
-    private func fire(_ item: DueSchedules.Item, now: Timestamp) async {
+    /// When the database was asked, by its clock and by ours.
+    private struct Look {
+        let database: Timestamp
+        let node: ContinuousClock.Instant
+
+        /// How long it is until the database's clock says this.
+        func wait(until time: Timestamp) -> Duration {
+            .microseconds(time.microseconds - database.microseconds) - (ContinuousClock.now - node)
+        }
+    }
+
+    private func fire(_ item: DueSchedules.Item, _ look: Look) async {
         let schedule = item.schedule
+        let now = look.database
         let runs = DueRuns(of: schedule, isBusy: item.isBusy, now: now)
         var jobs = runs.times.map { schedule.job(at: $0) }
         do throws(StoreError) {
@@ -67,6 +80,7 @@ package final class ScheduleKeeper: Service {
             }
             if failure != nil { jobs = [] }
             guard try await schedules.fire(schedule, jobs, next: runs.next, failure: failure) else { return }
+            if let wait = runs.next.map(look.wait), wait < horizon { alarm.set(after: wait) }
             logger.info(
                 "schedule fired",
                 metadata: [
