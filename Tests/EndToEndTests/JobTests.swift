@@ -36,6 +36,26 @@ import Testing
         }
     }
 
+    @Test func `an empty body is a body, and no content is none`() async throws {
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                let status = head.contains("/none") ? "204 No Content" : "200 OK\r\nContent-Length: 0"
+                try connection.send("HTTP/1.1 \(status)\r\nContent-Type: text/plain\r\n\r\n")
+            }
+        }
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            for (path, request, isThere) in [
+                ("/empty", "", true), ("/none", "", false), ("/head", #", "method": "HEAD""#, false),
+            ] {
+                let job = try await service.fetch(origin.url(path), request: request)
+                let id = try #require(member(job, "id", as: String.self))
+                let body = try await service.request(.get, "/v1/jobs/\(id)/body")
+                #expect(body.status == (isThere ? 200 : 404) && (!isThere || body.body.isEmpty), "\(path)")
+                #expect(member(job, "body", "bytes") == (isThere ? 0 : nil), "\(path)")
+            }
+        }
+    }
+
     @Test func `what is asked for is what the origin receives`() async throws {
         let origin = try await Origin.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
@@ -82,7 +102,7 @@ import Testing
             let job = try await service.fetch(origin.url())
             #expect(member(job, "state") == "succeeded")
             #expect(member(job, "response", "status") == status)
-            #expect(job["body"] == nil)
+            #expect(member(job, "body", "bytes") == 0)
         }
     }
 

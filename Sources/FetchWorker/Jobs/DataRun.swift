@@ -1,5 +1,6 @@
 import FetchEngine
 import FetchJobs
+import HTTPTypes
 
 /// One attempt of a data or upload job: its body is kept, unless it becomes a download.
 struct DataRun: Sendable {
@@ -67,7 +68,9 @@ struct DataRun: Sendable {
         of task: DataTask,
         _ response: Response
     ) async throws(LoadError) -> JobOutcome.Body? {
-        if let bytes = task.completeBody { return bytes.isEmpty ? nil : .inline(bytes) }
+        if let bytes = task.completeBody {
+            return bytes.isEmpty && !response.hasContent(to: load.request.method) ? nil : .inline(bytes)
+        }
         guard let blobs else {
             throw LoadError(.dataLengthExceedsMaximum, "The body has more bytes than memory has room for.")
         }
@@ -92,6 +95,11 @@ struct DataRun: Sendable {
 }
 
 extension Response {
+    /// Whether there is content, be it none of a byte (RFC 9110 §6.4.1).
+    fileprivate func hasContent(to method: HTTPRequest.Method) -> Bool {
+        method != .head && ![204, 205, 304].contains(status.code)
+    }
+
     /// What followers of a job are told of it; of a response with parts they are told part by part.
     func eventData(_ urls: URLForm) -> RawJSON? {
         boundary == nil ? RawJSON(JSONWriter.object { writeWithoutSecrets(&$0, urls) }) : nil
