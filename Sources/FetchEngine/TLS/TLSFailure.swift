@@ -42,6 +42,7 @@ enum TLSFailure {
         case .serverCertificateHasBadDate: "The certificate of the server has expired."
         case .serverCertificateNotYetValid: "The certificate of the server is not valid yet."
         case .serverCertificateHasUnknownRoot: "The certificate of the server was not issued by a known authority."
+        case .serverCertificateHasNoName: "The certificate of the server has no subjectAltName: it is for no host."
         case .serverCertificateUntrusted: "The certificate of the server is not trusted for this host."
         case .clientCertificateRequired: "The server wants a client certificate."
         case .clientCertificateRejected: "The server refused the client certificate."

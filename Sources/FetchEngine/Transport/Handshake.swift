@@ -30,6 +30,8 @@ final class Handshake: @unchecked Sendable {
     private(set) var acceptableIssuers: [[UInt8]]?
     /// Whether it was failed because the delegate has to be asked for an identity.
     private(set) var isIdentityUndecided = false
+    /// Whether the certificate has no `subjectAltName`, and failed for that.
+    private(set) var lacksName = false
     /// The fatal alert that the server sent.
     private(set) var alert: UInt8?
     /// The proxy's, through whose connection the server's goes.
@@ -46,11 +48,12 @@ final class Handshake: @unchecked Sendable {
         [connection] + (outer?.connection.map { [$0] } ?? [])
     }
 
-    /// The name of a failure that the alert of the server tells; nil when it tells nothing about it.
+    /// The name of a failure that its certificate or its alert tells; nil when they tell nothing about it.
     ///
     /// - Parameter code: What libcurl says, which is as little as that the connection was lost when the alert came
     ///   after the handshake, as with TLS 1.3.
     func code(for code: LoadError.Code) -> LoadError.Code? {
+        if lacksName, code == .serverCertificateUntrusted { return .serverCertificateHasNoName }
         let isVague: Set<LoadError.Code> = [
             .secureConnectionFailed, .networkConnectionLost, .clientCertificateRejected, .clientCertificateRequired,
         ]
@@ -69,8 +72,9 @@ final class Handshake: @unchecked Sendable {
         setTerms(of: verification)
         let isVerified = X509_verify_cert(verification) == 1
         let error = X509_STORE_CTX_get_error(verification)
+        lacksName = !isVerified && Self.lacksName(verification, error)
         guard terms.trust.question != .nobody else { return isVerified }
-        let trust = shown(verification, isVerified ? .trusted : Self.rejection(error))
+        let trust = shown(verification, isVerified ? .trusted : rejection(error))
         self.trust = trust
         switch terms.trust.decide(trust) {
         case .accept: return true
@@ -106,7 +110,8 @@ final class Handshake: @unchecked Sendable {
             X509_VERIFY_PARAM_set1_ip_asc(parameters, address.description)
         } else {
             let host = terms.host.hasSuffix(".") ? String(terms.host.dropLast()) : terms.host
-            X509_VERIFY_PARAM_set_hostflags(parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+            X509_VERIFY_PARAM_set_hostflags(
+                parameters, UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
             X509_VERIFY_PARAM_set1_host(parameters, host, host.utf8.count)
         }
         terms.revocationLists?.with { lists in
@@ -126,9 +131,16 @@ final class Handshake: @unchecked Sendable {
             cipherSuite: cipher.map { String(cString: SSL_CIPHER_get_name($0)) } ?? "")
     }
 
-    private static func rejection(_ error: Int32) -> ServerTrust.Verdict {
-        .rejected(
-            TLSFailure.code(verification: Int(error)) ?? .serverCertificateUntrusted,
+    /// Whether a certificate that is not for the host is for none: its common name does not count (RFC 9525 §4).
+    private static func lacksName(_ verification: OpaquePointer, _ error: Int32) -> Bool {
+        guard [X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH].contains(error) else { return false }
+        return X509_get_ext_by_NID(X509_STORE_CTX_get0_cert(verification), NID_subject_alt_name, -1) < 0
+    }
+
+    private func rejection(_ error: Int32) -> ServerTrust.Verdict {
+        let code = TLSFailure.code(verification: Int(error)) ?? .serverCertificateUntrusted
+        return .rejected(
+            lacksName ? .serverCertificateHasNoName : code,
             reason: String(cString: X509_verify_cert_error_string(Int(error))))
     }
 }

@@ -75,6 +75,7 @@ enum GetExitCode: Int32, Error, CaseIterable {
         .secureConnectionFailed: .tlsHandshake, .clientCertificateRejected: .tlsHandshake,
         .clientCertificateRequired: .tlsHandshake,
         .serverCertificateHasBadDate: .certificate, .serverCertificateUntrusted: .certificate,
+        .serverCertificateHasNoName: .certificate,
         .serverCertificateHasUnknownRoot: .certificate, .serverCertificateNotYetValid: .certificate,
         .httpTooManyRedirects: .tooManyRedirects,
         .networkConnectionLost: .connectionLost,

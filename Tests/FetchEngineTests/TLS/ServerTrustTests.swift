@@ -45,6 +45,22 @@ import Testing
         }
     }
 
+    @Test func `a certificate without alternative names is for no host, whatever its common name`() async throws {
+        let authority = try await TestAuthority()
+        let server = try await LoopbackServer.nginxTLS(try await authority.issue("localhost", alternatives: nil))
+        let request = Request(url: try URLRecord("https://localhost:\(server.port)/"))
+        await expect(.serverCertificateHasNoName) { try await Self.session(authority).data(for: request) }
+        await expect(.serverCertificateHasNoName) {
+            try await Self.session(authority).data(for: Self.request(server))
+        }
+        let delegate = ChallengeAnswerer { _ in .performDefaultHandling }
+        await expect(.serverCertificateHasNoName) {
+            try await Self.session(authority, delegate).data(for: request)
+        }
+        #expect(delegate.challenges.count == 1)
+        #expect(Self.hits(server) == 0)
+    }
+
     @Test func `a delegate that knows nothing better leaves the verdict as it is`() async throws {
         let authority = try await TestAuthority()
         let server = try await LoopbackServer.nginxTLS(try await authority.issue("past", valid: .past))

@@ -58,7 +58,7 @@ package final class TestAuthority: Sendable {
     ///   - alternatives: What it is for, as `DNS:localhost,IP:127.0.0.1`.
     ///   - selfSigned: Whether it is signed by itself instead.
     package func issue(
-        _ name: String, alternatives: String = "DNS:localhost,IP:127.0.0.1", valid validity: Validity = .now,
+        _ name: String, alternatives: String? = "DNS:localhost,IP:127.0.0.1", valid validity: Validity = .now,
         selfSigned: Bool = false
     ) async throws -> Leaf {
         let (key, certificate) = (directory.file("\(name).key"), directory.file("\(name).pem"))
@@ -68,11 +68,14 @@ package final class TestAuthority: Sendable {
         ]
         if selfSigned {
             try await Self.openssl(
-                request + ["-x509", "-days", "3650", "-addext", "subjectAltName=\(alternatives)", "-out", certificate])
+                request + [
+                    "-x509", "-days", "3650", "-addext", "subjectAltName=\(alternatives ?? "")", "-out", certificate,
+                ])
         } else {
             let (csr, extensions) = (directory.file("\(name).csr"), directory.file("\(name).ext"))
             try await Self.openssl(request + ["-out", csr])
-            try directory.write("subjectAltName=\(alternatives)\n", to: "\(name).ext")
+            let names = alternatives.map { "subjectAltName=\($0)\n" } ?? "basicConstraints=CA:FALSE\n"
+            try directory.write(names, to: "\(name).ext")
             try await Self.openssl(
                 ["ca", "-batch", "-notext", "-config", directory.file("ca.cnf"), "-in", csr, "-out", certificate]
                     + ["-extfile", extensions] + validity.dates)
