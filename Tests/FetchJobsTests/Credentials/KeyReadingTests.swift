@@ -16,6 +16,7 @@ import Testing
             await #expect(throws: KeyReading.Busy.self) { try await readers.read(for: many) }
             group.addTask { try await readers.read(for: one) }
             while readers.reading.waitingCount < KeyReading.maximumWaiting + 1 { await Task.yield() }
+            while readers.state.withLock(\.now) < KeyReading.maximumRunning { await Task.yield() }
             // What holds no key waits for nobody.
             try await readers.readAnother(for: many)
             for _ in 0...count { readers.isOpen.signal() }
