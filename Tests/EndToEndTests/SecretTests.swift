@@ -132,6 +132,15 @@ import Testing
                 let answer = try await service.request(.get, path)
                 #expect(!answer.text.contains("canary"), "\(path)")
             }
+            // The cookie of the dashboard is kept by this client.
+            _ = try await service.request(
+                .post, "/dashboard/sign-in", body: "key=\(key)",
+                headers: [.contentType: "application/x-www-form-urlencoded", .origin: service.base])
+            for page in ["", "/jobs", "/hosts", "/flows"] + [held, failed, done, made].map({ "/jobs/\($0)" }) {
+                let answer = try await service.request(.get, "/dashboard" + page)
+                #expect(answer.status == 200 && answer.text.contains("Sign out"), "\(page)")
+                #expect(!answer.text.contains("canary"), "\(page)")
+            }
             let shown = try await service.request(.get, "/v1/jobs/\(done)").json
             #expect(member(shown, "request", "url") == origin.url("/done?<redacted>"))
             #expect(member(shown, "request", "headers", "0", "value") == "<redacted>")

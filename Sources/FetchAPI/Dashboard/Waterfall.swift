@@ -3,10 +3,11 @@ import FetchJobs
 /// When what happened in the transfers of one attempt, as bars on a common time line.
 struct Waterfall: Equatable {
     enum Phase: String, CaseIterable {
-        case domainLookup, connect, secureConnection, request, waiting, response
+        case queue, domainLookup, connect, secureConnection, request, waiting, response
 
         var title: String {
             switch self {
+            case .queue: "Queue"
             case .domainLookup: "Name lookup"
             case .connect: "Connect"
             case .secureConnection: "TLS"
@@ -19,7 +20,7 @@ struct Waterfall: Equatable {
 
     struct Bar: Equatable {
         let phase: Phase
-        /// In seconds after the start of the first transfer.
+        /// In seconds on the time line of the chart.
         let start: Double
         let end: Double
     }
@@ -27,25 +28,40 @@ struct Waterfall: Equatable {
     struct Row: Equatable {
         let start: Double
         let end: Double
-        let bars: [Bar]
+        fileprivate(set) var bars: [Bar]
+
+        /// How long the transfer took.
+        var duration: Double { end - start }
     }
 
+    /// Seconds that the attempt was due before it began.
+    let queued: Double
     private(set) var rows: [Row] = []
 
-    /// Seconds from the start of the first transfer to the end of the last.
+    /// Seconds from the first bar to the end of the last transfer.
     var duration: Double { rows.map(\.end).max() ?? 0 }
 
     /// Reads an attempt's metrics; what is not as it should be is left out.
-    init(metrics: JSONValue?) {
+    ///
+    /// - Parameter queued: Seconds that the attempt was due before it began; drawn before the first transfer, and no longer
+    ///   than all transfers together, so that they can be seen after a wait of hours.
+    init(metrics: JSONValue?, queued: Double = 0) {
+        self.queued = max(0, queued)
         guard case .array(let transfers) = metrics else { return }
         let starts = transfers.map { $0.member("fetchStart")?.text.flatMap(Self.seconds) }
         let first = starts.compactMap { $0 }.min() ?? 0
         rows = zip(transfers, starts).map { Self.row($0, from: max(0, ($1 ?? first) - first)) }
+        let wait = min(self.queued, duration)
+        guard wait > 0, !rows.isEmpty else { return }
+        rows = rows.map { $0.shifted(by: wait) }
+        rows[0].bars.insert(Bar(phase: .queue, start: 0, end: wait), at: 0)
     }
 
     private static func row(_ transfer: JSONValue, from start: Double) -> Row {
         var bars = Phase.allCases.compactMap { phase -> Bar? in
-            guard phase != .waiting, let (from, to) = span(transfer.member(phase.rawValue)) else { return nil }
+            guard phase != .waiting, phase != .queue, let (from, to) = span(transfer.member(phase.rawValue)) else {
+                return nil
+            }
             return Bar(phase: phase, start: start + from, end: start + to)
         }
         // The handshake is part of what `connect` spans.
@@ -89,7 +105,7 @@ extension Waterfall {
     /// The chart of one row, drawn on the time line of all; it takes its colours from the style sheet.
     func svg(_ row: Row) -> String {
         let scale = Self.width / max(duration, 0.000_001)
-        let label = row.bars.map { "\($0.phase.title) \(Self.show($0.end - $0.start))" }.joined(separator: ", ")
+        let label = phases(of: row).map { "\($0.title) \(Self.show($1))" }.joined(separator: ", ")
         var svg = "<svg class=\"waterfall\" viewBox=\"0 0 1000 18\" preserveAspectRatio=\"none\" role=\"img\""
         svg += " aria-label=\"\(label)\">"
         svg += Self.rect("track", x: 0, width: Self.width)
@@ -98,6 +114,11 @@ extension Waterfall {
             svg += Self.rect(bar.phase.rawValue, x: bar.start * scale, width: (bar.end - bar.start) * scale)
         }
         return svg + "</svg>"
+    }
+
+    /// How long each phase took, in seconds.
+    func phases(of row: Row) -> [(Phase, Double)] {
+        row.bars.map { ($0.phase, $0.phase == .queue ? queued : $0.end - $0.start) }
     }
 
     private static func rect(_ name: String, x: Double, width: Double) -> String {
@@ -116,6 +137,14 @@ extension Waterfall {
         case ..<1: "\(((seconds * 10_000).rounded() / 10)) ms"
         default: "\(((seconds * 100).rounded() / 100)) s"
         }
+    }
+}
+
+extension Waterfall.Row {
+    fileprivate func shifted(by seconds: Double) -> Self {
+        Self(
+            start: start + seconds, end: end + seconds,
+            bars: bars.map { .init(phase: $0.phase, start: $0.start + seconds, end: $0.end + seconds) })
     }
 }
 

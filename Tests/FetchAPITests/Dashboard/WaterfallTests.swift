@@ -44,6 +44,24 @@ import Testing
         #expect(waterfall.rows[1].bars == [.init(phase: .response, start: 0.75, end: 1)])
     }
 
+    @Test func `the wait in the queue lies before the first transfer, and hides none`() throws {
+        let metrics = try JSONParser.parse(
+            #"[{"duration":0.5,"response":[0.25,0.5]}, {"duration":0.5,"response":[0.25,0.5]}]"#.utf8)
+        for (queued, drawn) in [(0.25, 0.25), (3600, 0.5)] {
+            let waterfall = Waterfall(metrics: metrics, queued: queued)
+            #expect(waterfall.rows.map(\.start) == [drawn, drawn])
+            #expect(waterfall.rows[0].duration == 0.5)
+            #expect(
+                waterfall.rows[0].bars == [
+                    .init(phase: .queue, start: 0, end: drawn),
+                    .init(phase: .response, start: drawn + 0.25, end: drawn + 0.5),
+                ])
+            #expect(waterfall.rows[1].bars == [.init(phase: .response, start: drawn + 0.25, end: drawn + 0.5)])
+            #expect(waterfall.svg(waterfall.rows[0]).contains("aria-label=\"Queue \(Waterfall.show(queued)), Receive"))
+        }
+        #expect(Waterfall(metrics: metrics, queued: -1).rows[0].bars.count == 1)
+    }
+
     @Test(arguments: [
         "null", "[]", "[null]", "[{}]", #"[{"connect":"x"}]"#, #"[{"connect":[1]}]"#, #"[{"connect":[2,1]}]"#,
         #"[{"connect":[-1,1],"duration":-5}]"#, #"[{"fetchStart":"soon","duration":1e999}]"#,

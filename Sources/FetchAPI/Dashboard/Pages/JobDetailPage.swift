@@ -61,7 +61,8 @@ struct JobDetailPage {
         hasRequestHeaders = !requestHeaders.isEmpty
         responseHeaders = Self.headers(response)
         hasResponse = response != nil
-        attempts = job.attempts.suffix(10).map { Self.attempt($0) }
+        let due = [Self.due(job, spec)] + job.attempts.map(\.nextAttemptAt)
+        attempts = zip(job.attempts, due).suffix(10).map { Self.attempt($0, due: $1) }
         hasAttempts = !attempts.isEmpty
         legend = Waterfall.Phase.allCases.map { Fact(name: $0.rawValue, value: $0.title) }
         bodySize = job.body.map { "\($0.bytes) bytes, \($0.digest.field)" }
@@ -85,30 +86,37 @@ struct JobDetailPage {
         return facts
     }
 
-    private static func attempt(_ attempt: Job.Attempt) -> Attempt {
+    /// When its first attempt was to begin.
+    private static func due(_ job: Job, _ spec: JSONValue?) -> Timestamp {
+        max(job.createdAt, spec?.member("runAt")?.text.flatMap { Timestamp(rfc3339: $0) } ?? job.createdAt)
+    }
+
+    private static func attempt(_ attempt: Job.Attempt, due: Timestamp?) -> Attempt {
         let metrics = parse(attempt.metrics)
-        let waterfall = Waterfall(metrics: metrics)
+        let queued = due.map { Double(attempt.startedAt.microseconds - $0.microseconds) / 1_000_000 } ?? 0
+        let waterfall = Waterfall(metrics: metrics, queued: queued)
         var facts = [
             Fact(name: "Started", value: attempt.startedAt.description),
             Fact(name: "Finished", value: attempt.finishedAt.description),
             Fact(name: "State", value: attempt.state.rawValue),
         ]
+        if queued > 0 { facts.insert(Fact(name: "Queued for", value: Waterfall.show(queued)), at: 0) }
         if let name = attempt.errorName { facts.append(Fact(name: "Error", value: cut(name))) }
         let transfers = zip(metrics?.elements ?? [], waterfall.rows).prefix(maximumRows).map { transfer, row in
             Transfer(
                 url: cut(transfer.member("url")?.text ?? ""),
                 status: transfer.member("status")?.integer.map { String($0) } ?? "no response",
-                duration: Waterfall.show(row.end - row.start),
+                duration: Waterfall.show(row.duration),
                 chart: waterfall.svg(row),
-                facts: self.facts(of: transfer, row)
+                facts: self.facts(of: transfer, waterfall.phases(of: row))
             )
         }
         return Attempt(number: attempt.number, facts: facts, transfers: transfers, hasTransfers: !transfers.isEmpty)
     }
 
     /// The phases in numbers, then all that the engine measured beside them.
-    private static func facts(of transfer: JSONValue, _ row: Waterfall.Row) -> [Fact] {
-        let phases = row.bars.map { Fact(name: $0.phase.title, value: Waterfall.show($0.end - $0.start)) }
+    private static func facts(of transfer: JSONValue, _ phases: [(Waterfall.Phase, Double)]) -> [Fact] {
+        let phases = phases.map { Fact(name: $0.title, value: Waterfall.show($1)) }
         let drawn = Set(Waterfall.Phase.allCases.map(\.rawValue) + ["url", "status", "duration"])
         return phases + members(transfer, without: drawn)
     }
