@@ -65,6 +65,9 @@ package final class TLSWire {
         guard SSL_write(connection, bytes, Int32(bytes.count)) == bytes.count else { throw Failure(step: "write") }
     }
 
+    /// Says that nothing follows.
+    package func sendEnd() { SSL_shutdown(connection) }
+
     /// Sends one more ticket, as a server may at any time.
     package func sendTicket() throws {
         guard SSL_new_session_ticket(connection) == 1, SSL_do_handshake(connection) == 1 else {

@@ -1,5 +1,6 @@
 #pragma once
 #include <curl/curl.h>
+#include <stdint.h>
 
 // libcurl's setters and getters are variadic, which Swift cannot call: one typed form for each kind of argument.
 
@@ -124,3 +125,12 @@ static inline CURLcode ccurl_set_plain_socks_authentication(CURL *handle) {
 static inline CURLcode ccurl_message_result(const CURLMsg *message) {
     return message->data.result;
 }
+
+/// What there is to tell of a stream of HTTP/2.
+enum ccurl_stream_event { CCURL_STREAM_HAS_HEAD, CCURL_STREAM_HAS_END, CCURL_STREAM_IS_CLOSED };
+
+/// Told of a stream: the `CURLOPT_PRIVATE` of its handle, and the code that it was closed with.
+typedef void (*ccurl_stream_function)(void *context, enum ccurl_stream_event event, uint32_t code);
+
+/// Says whom to tell of what a server does with streams; before the first transfer.
+void ccurl_watch_streams(ccurl_stream_function function);

@@ -137,11 +137,13 @@ struct AuthenticationMachine {
 
     /// The attempt could not even be made, for lack of a ticket for example.
     ///
-    /// The delegate may know better than the store. What it gave itself rejects the space; but for Negotiate, where a
-    /// wrong password shows here, it is asked again as after any failure, unless it gives the same once more.
+    /// The delegate may know better than the store. What it gave itself rejects the space, and another scheme is next;
+    /// but for Negotiate, where a wrong password shows here, it is asked again as after any failure, unless there is
+    /// another scheme that the credential can be said in, or it gives the same once more.
     mutating func couldNotBegin(_ attempt: Attempt) -> Action {
         takeBack(attempt)
-        let isRefused = attempt.source == .delegate && attempt.space.method == .negotiate
+        let hasOther = offers.contains { $0.space != attempt.space && attempt.credential.fits($0.space.method) }
+        let isRefused = attempt.source == .delegate && attempt.space.method == .negotiate && !hasOther
         if isRefused { failureCount += 1 }
         guard attempt.source == .delegate, !isRefused || failed[attempt.space] == attempt.credential else {
             failed[attempt.space] = attempt.credential

@@ -11,6 +11,7 @@ enum Storability {
         }
         // A user name and password in it are nobody's to keep, and nobody follows such a redirect.
         if let location = response.headerFields[.location], location.contains("@") { return false }
+        guard !response.mayBeCut else { return false }
         let control = CacheControl(response.headerFields)
         guard mayKeep(response.status, control, configuration) else { return false }
         guard statusAllows(response, control, configuration) else { return false }
@@ -57,6 +58,16 @@ enum Storability {
         if configuration.audience == .private, control.contains("private") { return true }
         return control.contains("max-age") || response.headerFields.contains(.expires)
             || configuration.audience == .shared && control.contains("s-maxage")
+    }
+}
+
+extension Response {
+    /// Whether only the end of a connection without TLS tells where the body ends: it may have been lost as well
+    /// (RFC 9111 §3.3, RFC 9112 §8).
+    fileprivate var mayBeCut: Bool {
+        guard httpVersion.hasPrefix("http/1"), url.scheme == "http", status.code != 204 else { return false }
+        return expectedContentLength == nil && !headerFields.contains(.contentLength)
+            && !headerFields.contains(.transferEncoding)
     }
 }
 

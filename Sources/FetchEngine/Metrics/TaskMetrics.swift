@@ -61,6 +61,8 @@ public struct TransactionMetrics: Sendable {
     public var localPort: Int?
     /// Whether the connection had served another transaction before.
     public var isReusedConnection = false
+    /// Whether the connection was lost before an answer came; the next transaction is the same request on another one.
+    public var connectionWasLost = false
     /// Whether the connection went to a proxy.
     public var isProxyConnection = false
     /// Bytes of the request line and header fields.

@@ -10,11 +10,13 @@ extension LoadError {
     ///   - detail: libcurl's text for this transfer. It may name hosts and addresses, so it stays underneath.
     ///   - verification: OpenSSL's verdict on the certificate, for a verification failure.
     ///   - systemError: The system's reason why no connection could be made; 0 when it gave none.
-    init(curl result: CURLcode, detail: String, verification: Int = 0, systemError: Int = 0) {
+    ///   - wasSent: Whether a request was sent, so that what went wrong is the answer.
+    init(curl result: CURLcode, detail: String, verification: Int = 0, systemError: Int = 0, wasSent: Bool = false) {
         let isOffline = result == CURLE_COULDNT_CONNECT && systemError == Int(ENETUNREACH)
         let code =
             isOffline
-            ? .notConnectedToInternet : Code(curl: result, detail: detail, verification: verification)
+            ? .notConnectedToInternet
+            : Code(curl: result, detail: detail, verification: verification, wasSent: wasSent)
         let text = detail.isEmpty ? String(cString: curl_easy_strerror(result)) : detail
         self.init(
             code, Self.message(for: code),
@@ -56,15 +58,20 @@ extension LoadError {
 }
 
 extension LoadError.Code {
-    init(curl result: CURLcode, detail: String, verification: Int) {
-        let particular = Self.told(by: detail, of: result) ?? Self.verdict(verification, of: result)
+    init(curl result: CURLcode, detail: String, verification: Int, wasSent: Bool) {
+        let particular = Self.told(by: detail, of: result, wasSent) ?? Self.verdict(verification, of: result)
         self = particular ?? Self.table[result.rawValue] ?? .unknown
     }
 
-    /// Some of its codes mean several things, and only the text tells which.
-    private static func told(by detail: String, of result: CURLcode) -> Self? {
+    /// Some of its codes mean several things, and only the text, or the time, tells which.
+    private static func told(by detail: String, of result: CURLcode, _ wasSent: Bool) -> Self? {
         switch result {
         case CURLE_UNSUPPORTED_PROTOCOL where detail.contains("HTTP/0.9"): .cannotParseResponse
+        // A status line or a first field line that is none, and a NUL in a trailer.
+        case CURLE_UNSUPPORTED_PROTOCOL where wasSent, CURLE_BAD_FUNCTION_ARGUMENT where wasSent: .badServerResponse
+        // A line longer than libcurl's 100 KB.
+        case CURLE_OUT_OF_MEMORY where wasSent, CURLE_RECV_ERROR where detail.hasPrefix("Out of memory in chunked"):
+            .dataLengthExceedsMaximum
         case CURLE_RECV_ERROR where detail.contains("chunked-encoding"): .cannotParseResponse
         // The server's alert may come in the handshake or, with TLS 1.3, after it.
         case CURLE_SSL_CONNECT_ERROR where detail.contains("alert"), CURLE_RECV_ERROR where detail.contains("alert"):

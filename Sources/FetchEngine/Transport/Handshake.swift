@@ -34,6 +34,8 @@ final class Handshake: @unchecked Sendable {
     private(set) var lacksName = false
     /// The fatal alert that the server sent.
     private(set) var alert: UInt8?
+    /// Whether the server has said that nothing follows (`close_notify`).
+    private(set) var isEnded = false
     /// The proxy's, through whose connection the server's goes.
     private let outer: Handshake?
     private var connection: OpaquePointer?
@@ -101,7 +103,7 @@ final class Handshake: @unchecked Sendable {
 
     /// Notes an alert of the server's.
     func alerted(isFatal: Bool, _ number: UInt8) {
-        if isFatal || number != 0, alert == nil { alert = number }
+        if !isFatal, number == 0 { isEnded = true } else if alert == nil { alert = number }
     }
 
     private func setTerms(of verification: OpaquePointer) {

@@ -57,10 +57,13 @@ struct HeadCollector {
         guard let code = Self.number(rest[..<codeEnd]), (100...999).contains(code) else {
             throw Self.malformed("Its status line cannot be read.")
         }
+        guard let version = Self.version(line[..<versionEnd]) else {
+            throw Self.malformed("Its version is not one of HTTP.")
+        }
         let fields = try fields(from: 1)
         var head = Head(
             status: .init(code: Int(code), reasonPhrase: Self.text(rest[codeEnd...].dropFirst())),
-            httpVersion: Self.version(line[..<versionEnd]), fields: fields)
+            httpVersion: version, fields: fields)
         try head.readFraming()
         return head
     }
@@ -114,12 +117,14 @@ struct HeadCollector {
         return text
     }
 
-    private static func version(_ word: ArraySlice<UInt8>) -> String {
-        switch word.dropFirst(5).first {
-        case UInt8(ascii: "2"): "h2"
-        case UInt8(ascii: "3"): "h3"
-        default: word.last == UInt8(ascii: "0") ? "http/1.0" : "http/1.1"
-        }
+    /// The version in the words of ALPN, case-sensitive as RFC 9112 §2.3 has it; libcurl is content with less.
+    private static func version(_ word: ArraySlice<UInt8>) -> String? {
+        guard word.starts(with: "HTTP/".utf8) else { return nil }
+        let number = word.dropFirst(5)
+        if number.elementsEqual("1.1".utf8) { return "http/1.1" }
+        if number.elementsEqual("1.0".utf8) { return "http/1.0" }
+        if number.elementsEqual("2".utf8) { return "h2" }
+        return number.elementsEqual("3".utf8) ? "h3" : nil
     }
 
     fileprivate static func malformed(_ reason: String) -> LoadError {

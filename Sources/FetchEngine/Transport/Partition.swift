@@ -218,7 +218,7 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
         guard transfer.stage != .over else { return }
         let hadTurn = transfer.stage != .queued
         if let easy = transfer.easy, let multi { curl_multi_remove_handle(multi, easy) }
-        if transfer.startAnew() { return begin(transfer) }
+        if transfer.startAnew(after: result) { return begin(transfer) }
         if transfer.hasToWaitForDescriptors(result) {
             descriptors.left(transfer)
             return descriptors.wait(transfer, isRefused: true)

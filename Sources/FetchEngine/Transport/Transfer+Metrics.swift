@@ -66,7 +66,9 @@ extension Transfer {
             metrics.secureConnectionStart = secure == nil ? nil : connect
             metrics.secureConnectionEnd = secure
         }
-        metrics.requestStart = requestCount == 0 ? nil : Self.time(CURLINFO_PRETRANSFER_TIME_T, of: easy)
+        // What the server has refused to look at was not sent, as far as it matters.
+        let wasSent = requestCount > 0 && !stream.isRefused
+        metrics.requestStart = !wasSent ? nil : Self.time(CURLINFO_PRETRANSFER_TIME_T, of: easy)
         metrics.responseStart = response == nil ? nil : Self.time(CURLINFO_STARTTRANSFER_TIME_T, of: easy)
         // libcurl keeps no time for the last byte sent; without a body it is the first one's.
         metrics.requestEnd = source == nil ? metrics.requestStart : metrics.responseStart

@@ -119,14 +119,14 @@ extension Transfer {
         }
         if let source {
             expectsContinue = expectsContinue(length: source.length)
-            // libcurl adds the field by itself, and leaves it out when it repeats the request after a 417.
+            // libcurl adds the field by itself.
             if !expectsContinue { append("Expect:") }
         }
         if let fieldList { ccurl_set_headers(easy, fieldList) }
     }
 
     private func expectsContinue(length: Int64) -> Bool {
-        guard length != 0 else { return false }
+        guard length != 0, !neverExpects else { return false }
         switch shared.value.expectContinue {
         case .always: return true
         case .automatic where length >= 1024 * 1024: return true

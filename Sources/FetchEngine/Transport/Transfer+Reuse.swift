@@ -5,9 +5,8 @@ import Glibc
 // What is on a kept connection before a request is sent over it. Nobody has asked for it, so it must not be taken for
 // the answer (RFC 9112 §9.2), as libcurl would do. What comes once the request is on its way cannot be told from it.
 extension Transfer {
-    /// Whether a connection may carry the request: it is new, or nothing has come on it since its last answer.
-    func isQuiet(_ ends: ConnectionTable.Ends) -> Bool {
-        guard let socket = partition.connections.reused(ends, own: sockets) else { return true }
+    /// Whether nothing has come on a kept connection since its last answer.
+    func isQuiet(_ socket: Int32) -> Bool {
         let secure = secureConnection
         guard !isMultiplexed(secure) else { return true }
         let layers = secure.map { handshake?.layers(upTo: $0) ?? [$0] } ?? []
@@ -41,21 +40,6 @@ extension Transfer {
         return OpaquePointer(connection)
     }
 
-    /// Forgets what there was of a connection that turned out to be unusable before the request was sent.
-    ///
-    /// - Returns: Whether the request can be sent on another, as if there had not been the first.
-    func startAnew() -> Bool {
-        guard isConnectionSpoiled, failure == nil, load.cancellation == nil else { return false }
-        isConnectionSpoiled = false
-        // The second step of a handshake comes when the body may have been sent once.
-        guard !needsNewConnection, requestCount == 1 || rewindRequestBody(to: 0) else {
-            return fail(.badServerResponse, "The server answers what it was not asked.")
-        }
-        needsNewConnection = true
-        forgetConnection()
-        return true
-    }
-
     /// Whether it failed for want of a descriptor, before a byte of the request was sent.
     func hasToWaitForDescriptors(_ result: CURLcode) -> Bool {
         guard result != CURLE_OK, failure == nil, load.cancellation == nil, requestCount == 0 else { return false }
@@ -67,15 +51,6 @@ extension Transfer {
         lacksDescriptor = false
         forgetConnection()
         return true
-    }
-
-    private func forgetConnection() {
-        releaseHandle()
-        (requestCount, headerBytes, handshakeCount) = (0, 0, 0)
-        (hasShakenHands, isSendingPaused, handshake, proxyResponse) = (false, false, nil, nil)
-        collector = HeadCollector(partition.names)
-        proxyCollector = HeadCollector(partition.names)
-        sockets = []
     }
 }
 

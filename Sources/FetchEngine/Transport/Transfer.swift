@@ -27,9 +27,13 @@ final class Transfer: Exchange, @unchecked Sendable {
     var proxyAuthorization: Authorization?
     /// Whether libcurl was given the second step of a handshake.
     var hasShakenHands = false
-    /// Whether it was about to go over a connection with something on it, and over which it must not go now.
-    var isConnectionSpoiled = false
+    /// Whether, and why, it is to begin again.
+    var restart: Restart?
     var needsNewConnection = false
+    /// Whether the connection was lost once, and the request sent again.
+    var hasLostConnection = false
+    var stream = StreamState()
+    var delimiter = BodyDelimiter.length
     /// The sockets that libcurl asked for.
     var sockets: [Int32] = []
     /// Whether the system had none to give.
@@ -68,8 +72,10 @@ final class Transfer: Exchange, @unchecked Sendable {
     var isToDecodeLater = false
     /// Looks at the body; nil when nothing is said of it.
     var contentCheck: ContentCheck?
-    /// Whether the request waits for the server's word before its body, and has not been refused that yet.
+    /// Whether the request waits for the server's word before its body.
     var expectsContinue = false
+    /// Whether the server does not know how to give it.
+    var neverExpects = false
     /// The TLS handshake of the connection, and how many there were on the way to it.
     var handshake: Handshake?
     var handshakeCount = 0
@@ -118,7 +124,7 @@ final class Transfer: Exchange, @unchecked Sendable {
             let ended = collector
             collector = HeadCollector(partition.names)
             if response == nil { try headEnded(ended) } else { trailers += try ended.trailers() }
-            return true
+            return restart == nil
         } catch {
             failure = failure ?? error
             return false
@@ -127,9 +133,13 @@ final class Transfer: Exchange, @unchecked Sendable {
 
     private func headEnded(_ ended: HeadCollector) throws(LoadError) {
         let head = try ended.head()
-        // Informational answers are not the response; 101 is final, for we never ask to upgrade.
-        guard head.status.code >= 200 || head.status.code == 101 else { return note(informational: head) }
-        guard !isRepeatedWithoutExpect(head), !isHandshakeStep(head) else { return }
+        guard head.status.code != HTTPResponse.Status.switchingProtocols.code else {
+            throw LoadError(.badServerResponse, "The server changes to a protocol that nobody has asked for.")
+        }
+        // Informational answers are not the response.
+        guard head.status.code >= 200 else { return note(informational: head) }
+        guard !beginsWithoutExpect(head) else { return }
+        guard !isHandshakeStep(head) else { return }
         try prepareDecoding(of: head)
         if head.saysDigests { prepareCheck(of: head) }
         if head.isFramedTwice, let easy { ccurl_set_long(easy, CURLOPT_FORBID_REUSE, 1) }
@@ -147,6 +157,7 @@ final class Transfer: Exchange, @unchecked Sendable {
             throw LoadError(.dataLengthExceedsMaximum, "The body is larger than it may be.")
         }
         noteConnection()
+        delimiter = BodyDelimiter(head, of: request.method)
         if head.httpVersion == "h2" { partition.noteMultiplexing(to: origin) }
         partition.noteChange(of: self)
     }
@@ -165,14 +176,6 @@ final class Transfer: Exchange, @unchecked Sendable {
             url.scheme == "https" || !isSecure
         else { return }
         load.record.withLock { $0.uploadURL = url.withoutFragment() }
-    }
-
-    /// Whether libcurl is about to repeat the request without `Expect`, because the server does not know it
-    /// (RFC 9110 §10.1.1).
-    private func isRepeatedWithoutExpect(_ head: HeadCollector.Head) -> Bool {
-        guard head.status == .expectationFailed, expectsContinue else { return false }
-        expectsContinue = false
-        return true
     }
 
     /// The count that libcurl expects for accepted bytes, or its word for waiting or failing.
@@ -247,6 +250,10 @@ final class Transfer: Exchange, @unchecked Sendable {
     /// The last moment before the request leaves; false keeps it from leaving.
     func willSendRequest(to address: String, port: Int32, from localAddress: String, localPort: Int32) -> Bool {
         requestCount += 1
+        // libcurl repeats a request whose kept connection turned out to be dead, and the last step of a handshake.
+        let isLost = requestCount > 1 && !isEndingHandshake
+        let isRefused = stream.isRefused
+        guard !isLost || mayGoAgain() else { return false }
         partition.descriptors.connected(self)
         metrics.remoteAddress = address
         metrics.remotePort = Int(port)
@@ -254,12 +261,11 @@ final class Transfer: Exchange, @unchecked Sendable {
         metrics.localPort = Int(localPort)
         noteHandshake()
         guard failure == nil else { return false }
-        isConnectionSpoiled = !isQuiet(.init(address: address, port: port, localPort: localPort))
-        guard !isConnectionSpoiled else { return false }
-        // libcurl repeats a request whose kept connection turned out to be dead. Whether the server had already
-        // acted on it nobody knows, so only a repeatable one may go twice (RFC 9110 §9.2.2).
-        guard requestCount == 1 || request.method.isIdempotent || isEndingHandshake else {
-            return fail(.networkConnectionLost, "The connection was lost before an answer came.")
+        let ends = ConnectionTable.Ends(address: address, port: port, localPort: localPort)
+        // Of two kept connections that are dead the second would be the end.
+        if let socket = partition.connections.reused(ends, own: sockets), isLost && !isRefused || !isQuiet(socket) {
+            restart = .connectionSpoiled
+            return false
         }
         guard mayGoOnShakingHands else {
             return fail(.userAuthenticationRequired, "The server never ends the handshake of NTLM.")
@@ -399,7 +405,8 @@ final class Transfer: Exchange, @unchecked Sendable {
             speaksFTP ? ftpTransferEnded() : readTrailers()
             checkContent()
         }
-        let error = failure ?? source?.failure ?? (result == CURLE_OK ? nil : curlError(result))
+        let lost = result == CURLE_OK && isCut ? CURLE_PARTIAL_FILE : result
+        let error = failure ?? source?.failure ?? (lost == CURLE_OK ? nil : curlError(lost))
         if error == nil, decoder != nil { finishDecoding() } else { outcome = .some(error?.at(request.url)) }
         finishMetrics()
         releaseHandle()
@@ -430,7 +437,7 @@ final class Transfer: Exchange, @unchecked Sendable {
         }
         let error = LoadError(
             curl: result, detail: errorText.map { String(cString: $0) } ?? "", verification: verification,
-            systemError: systemError)
+            systemError: systemError, wasSent: requestCount > 0)
         return connectionError(error, result)
     }
 

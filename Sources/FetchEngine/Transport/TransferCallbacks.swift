@@ -88,3 +88,7 @@ func timerChanged(_ multi: UnsafeMutableRawPointer?, _ milliseconds: Int, _ cont
     Unmanaged<Partition>.fromOpaque(context).takeUnretainedValue().setTimer(milliseconds)
     return 0
 }
+
+func noteStream(_ context: UnsafeMutableRawPointer?, _ event: ccurl_stream_event, _ code: UInt32) {
+    transfer(context)?.noteStream(event, code)
+}

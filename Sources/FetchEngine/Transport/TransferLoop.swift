@@ -45,6 +45,7 @@ public actor TransferLoop {
     private static let libcurl: Void = {
         let result = curl_global_init(Int(CURL_GLOBAL_ALL))
         precondition(result == CURLE_OK, "libcurl could not be started")
+        ccurl_watch_streams(noteStream)
     }()
 
     /// Runs an operation on the loop's thread.

@@ -88,6 +88,7 @@ extension TransactionMetrics {
             writer.member("remoteAddress", remoteAddress)
             writer.member("remotePort", remotePort)
             writer.member("isReusedConnection", isReusedConnection)
+            if connectionWasLost { writer.member("connectionWasLost", true) }
             writer.member("fetchStart", taskStart.advanced(by: fetchStart).description)
             writer.member("domainLookup", from: domainLookupStart, to: domainLookupEnd)
             writer.member("connect", from: connectStart, to: connectEnd)

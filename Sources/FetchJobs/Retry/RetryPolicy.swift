@@ -32,12 +32,17 @@ package struct RetryPolicy: Sendable, Equatable {
         package let retryAfter: Duration?
         /// Bytes of the request may have left.
         package let wasSent: Bool
+        /// How often the engine has sent the request again in this attempt; each counts as one.
+        package let repeats: Int
 
-        package init(code: LoadError.Code, status: Int? = nil, retryAfter: Duration? = nil, wasSent: Bool) {
+        package init(
+            code: LoadError.Code, status: Int? = nil, retryAfter: Duration? = nil, wasSent: Bool, repeats: Int = 0
+        ) {
             self.code = code
             self.status = status
             self.retryAfter = retryAfter
             self.wasSent = wasSent
+            self.repeats = repeats
         }
     }
 
@@ -83,7 +88,7 @@ package struct RetryPolicy: Sendable, Equatable {
         until deadline: Timestamp?,
         random: Double
     ) -> Duration? {
-        guard tries + 1 < maximumAttempts, mayHelp(against: failure) else { return nil }
+        guard tries + failure.repeats + 1 < maximumAttempts, mayHelp(against: failure) else { return nil }
         // What the client streams is gone once it was sent.
         guard !failure.wasSent || mayRepeat(request) && request.body != .stream else { return nil }
         var wait = backoff.wait(after: tries, random: random)

@@ -19,7 +19,7 @@ extension JobOutcome {
                 retryAfter = load.wait(
                     after: .init(
                         code: .badServerResponse, status: response.status.code, retryAfter: response.retryAfter(),
-                        wasSent: true))
+                        wasSent: true, repeats: task.metrics.repeats))
             } else {
                 self.init(state: .succeeded, startedAt: start, finishedAt: .now)
             }
@@ -32,7 +32,9 @@ extension JobOutcome {
         case .failure(let error):
             self.init(failing: error, startedAt: start, urls)
             if state == .failed {
-                retryAfter = load.wait(after: .init(code: error.code, wasSent: task.metrics.mayHaveSent))
+                let metrics = task.metrics
+                retryAfter = load.wait(
+                    after: .init(code: error.code, wasSent: metrics.mayHaveSent, repeats: metrics.repeats))
             }
         }
         let metrics = task.metrics
@@ -79,6 +81,9 @@ extension JobOutcome {
 extension TaskMetrics {
     /// Bytes of a request may have left.
     fileprivate var mayHaveSent: Bool { transactions.contains { $0.requestStart != nil } }
+
+    /// How often a request was sent again because its connection was lost.
+    fileprivate var repeats: Int { transactions.count { $0.connectionWasLost } }
 }
 
 extension LoadError {

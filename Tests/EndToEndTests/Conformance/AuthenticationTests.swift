@@ -107,6 +107,21 @@ struct AuthenticationTests {
         #expect(try await tried(next).prefix(2) == ["", "Digest"])
     }
 
+    // As every IIS offers them, while no KDC is known.
+    @Test(arguments: [("NTLM", "NTLM"), ("Basic realm=\"b\"", "Basic"), ("NTLM, Basic realm=\"b\"", "NTLM")])
+    func `a user and password go to the next scheme where no ticket can be had`(
+        _ others: String, _ expected: String
+    ) async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.serve { number, connection in
+            try connection.send(answer("401 No", "WWW-Authenticate: Negotiate, \(others)"))
+        }
+        _ = try await rig.fetch(play.url(), configuration: own("wrong"))
+        let tried = play.requests.map { String($0.values("authorization").first?.prefix { $0 != " " } ?? "") }
+        // libcurl begins NTLM twice.
+        #expect(tried.prefix(2) == ["", expected])
+    }
+
     // A stored one is used by whom it is for, without another question in its space.
     // Proves: AUT-2, AUT-7, CRD-4, SES-7, AUT-22, CRD-6.
     @Test func `a credential is kept for its space, and sent ahead there`() async throws {
