@@ -98,8 +98,13 @@ struct CacheMachine {
     mutating func start() -> Answer {
         guard policy != .returnCacheDataDontLoad else { return .fail(Self.notCached) }
         guard !directives.onlyIfCached else { return .respond(gatewayTimeout) }
-        guard policy == .reloadIgnoringLocalAndRemoteCacheData else { return .send(adding: []) }
+        guard policy == .reloadIgnoringLocalAndRemoteCacheData else { return .send(adding: askingForValidation) }
         return .send(adding: fields(asking: "no-cache", [.cacheControl, .pragma]))
+    }
+
+    /// What has caches on the way ask the origin, too.
+    private var askingForValidation: [HTTPField] {
+        policy == .reloadRevalidatingCacheData ? fields(asking: "max-age=0", [.cacheControl]) : []
     }
 
     /// What to do when these entries are stored for the key.
@@ -150,9 +155,7 @@ struct CacheMachine {
         status = CacheStatus(forward: reason)
         guard !directives.onlyIfCached else { return .respond(gatewayTimeout) }
         validated = entry
-        let asking =
-            policy == .reloadRevalidatingCacheData ? fields(asking: "max-age=0", [.cacheControl]) : []
-        return .send(adding: asking + (entry.preconditions ?? []))
+        return .send(adding: askingForValidation + (entry.preconditions ?? []))
     }
 
     // MARK: After the answer

@@ -88,9 +88,9 @@ struct Freshness: Sendable {
     private static func expiry(_ fields: HTTPFields, date: UnixTime, responseTime: UnixTime) -> Duration? {
         let values = fields[values: .expires]
         guard let first = values.first else { return nil }
-        guard values.allSatisfy({ $0 == first }), let time = HTTPDate.time(first, now: responseTime) else {
-            return .zero
-        }
+        guard values.allSatisfy({ $0 == first }), HTTPDate.isExact(first),
+            let time = HTTPDate.time(first, now: responseTime)
+        else { return .zero }
         return max(.zero, time.duration(since: date))
     }
 

@@ -72,22 +72,18 @@ struct ContentDecoder {
     private var hasBegun = false
     private var stepsLeft = 0
 
-    /// Makes a decoder for the value of ``Response/contentCoding``; nil for none.
+    /// Makes a decoder for the value of ``Response/contentCoding``; nil for none, and where one of them is not known: such
+    /// a body is its reader's to understand.
     ///
-    /// - Throws: `cannotDecodeContentData` for a coding that is not known.
+    /// - Throws: `cannotDecodeContentData` for more layers than ``maximumLayers``.
     init?(coding: String, limit: DecodingLimits) throws(LoadError) {
         let names = coding.split { $0 == "," || $0 == " " }
-        guard !names.isEmpty else { return nil }
+        let codings = names.compactMap { ContentCoding(name: $0) }
+        guard !names.isEmpty, codings.count == names.count else { return nil }
         guard names.count <= Self.maximumLayers else {
             throw LoadError(.cannotDecodeContentData, "The content is coded in more layers than are undone.")
         }
-        layers = []
-        for name in names.reversed() {
-            guard let coding = ContentCoding(name: name) else {
-                throw LoadError(.cannotDecodeContentData, "The coding of the content is not known.")
-            }
-            layers.append(Layer(stream: coding.stream))
-        }
+        layers = codings.reversed().map { Layer(stream: $0.stream) }
         self.limit = DecodingLimit(limit)
     }
 

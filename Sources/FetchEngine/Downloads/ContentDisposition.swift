@@ -10,7 +10,8 @@ struct ContentDisposition: Equatable {
     /// Not safe to open a file with: see ``Filename``.
     let filename: String?
 
-    /// Reads a field value, whose bytes outside ASCII are ISO 8859-1.
+    /// Reads a field value, whose bytes outside ASCII are UTF-8 if they can be, as browsers and today's servers have it, and
+    /// else ISO 8859-1.
     init(_ value: some Collection<UInt8>) {
         var scanner = ParameterScanner(Array(value))
         type = scanner.word(until: ";")
@@ -18,7 +19,7 @@ struct ContentDisposition: Equatable {
         var extended: String??
         while let parameter = scanner.next() {
             switch parameter.name {
-            case "filename": plain = plain ?? parameter.text
+            case "filename": plain = plain ?? (String(validating: parameter.bytes, as: UTF8.self) ?? parameter.text)
             // The first one counts even when it cannot be read.
             case "filename*": extended = extended ?? .some(Self.extendedValue(parameter))
             default: break

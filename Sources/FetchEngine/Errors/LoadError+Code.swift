@@ -35,7 +35,7 @@ extension LoadError {
         private static let transient: Set<Code> = [
             .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
             .notConnectedToInternet, .badServerResponse, .cannotParseResponse, .secureConnectionFailed,
-            .cannotLoadFromNetwork, .resourceUnavailable, .zeroByteResource,
+            .cannotLoadFromNetwork, .resourceUnavailable, .zeroByteResource, .proxyCouldNotConnect,
         ]
     }
 }

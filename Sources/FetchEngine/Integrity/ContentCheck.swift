@@ -45,14 +45,14 @@ extension StatedDigest {
     /// The strongest digest that the fields state; nil for none.
     ///
     /// `Content-Digest` is of what is sent, `Repr-Digest` of the whole that a range was taken from (RFC 9530 §2 and §3),
-    /// and so is `Digest`, which they replace (RFC 3230). `Content-MD5` is of the one for some servers and of the other
-    /// for others (RFC 7231 B). What cannot be read, or is of another algorithm, protects nothing.
+    /// and so is `Digest`, which they replace (RFC 3230). `Content-MD5` is not looked at: it is of the one for some servers
+    /// and of the other for others, which is why HTTP has it no more (RFC 7231 B). What cannot be read, or is of another
+    /// algorithm, protects nothing.
     init?(_ fields: HTTPFields, isPart: Bool) {
         var all = [Self.structured(fields, .contentDigest)]
         if !isPart {
             all += [Self.structured(fields, .reprDigest)]
             all += fields[values: .digest].flatMap { $0.split(separator: ",") }.map { Self(instance: $0) }
-            all += fields[values: .contentMD5].map { Self(.md5, base64: $0[...]) }
         }
         guard let best = all.compactMap(\.self).max(by: { $0.algorithm < $1.algorithm }) else { return nil }
         self = best
@@ -87,7 +87,7 @@ extension StatedDigest {
     }
 
     private static let names = Set(
-        [HTTPField.Name.contentDigest, .reprDigest, .digest, .contentMD5].map(\.canonicalName))
+        [HTTPField.Name.contentDigest, .reprDigest, .digest].map(\.canonicalName))
 }
 
 extension HTTPField.Name {
@@ -95,7 +95,6 @@ extension HTTPField.Name {
     static let reprDigest = Self(integrity: "Repr-Digest")
     fileprivate static let trailer = Self(integrity: "Trailer")
     fileprivate static let digest = Self(integrity: "Digest")
-    fileprivate static let contentMD5 = Self(integrity: "Content-MD5")
 
     private init(integrity name: String) {
         guard let name = HTTPField.Name(name) else { preconditionFailure("\(name) is not a field name") }

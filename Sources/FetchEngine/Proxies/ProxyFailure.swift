@@ -7,8 +7,10 @@ extension LoadError.Code {
     public static let cannotFindProxy = Self("cannotFindProxy", -1003)
     /// No connection to the proxy could be made, TLS with it included.
     public static let cannotConnectToProxy = Self("cannotConnectToProxy", -1004)
-    /// The proxy does not connect to the target: it refused, or could not.
+    /// The proxy does not connect to the target.
     public static let proxyRefusedConnection = Self("proxyRefusedConnection", -1004)
+    /// The proxy could not connect to the target, which it may later (a status of 500 to 599 but 504).
+    public static let proxyCouldNotConnect = Self("proxyCouldNotConnect", -1004)
     /// The proxy wants a credential, or another than the one it was shown.
     public static let proxyAuthenticationRequired = Self("proxyAuthenticationRequired", -1013)
     /// The proxy does not speak its protocol.
@@ -29,6 +31,8 @@ enum ProxyFailure: Equatable {
     case wantsCredential
     /// The proxy did not reach the target in time.
     case tooLate
+    /// The proxy could not connect to the target.
+    case unreached
     /// The proxy answered that it does not connect to the target.
     case refused
 
@@ -37,6 +41,7 @@ enum ProxyFailure: Equatable {
         switch status {
         case 407: self = .wantsCredential
         case 504: self = .tooLate
+        case 500...599: self = .unreached
         default: self = .refused
         }
     }
@@ -50,6 +55,7 @@ enum ProxyFailure: Equatable {
         case .badAnswer: .badProxyResponse
         case .wantsCredential: .proxyAuthenticationRequired
         case .tooLate: .timedOut
+        case .unreached: .proxyCouldNotConnect
         case .refused: .proxyRefusedConnection
         }
     }
@@ -63,6 +69,7 @@ enum ProxyFailure: Equatable {
         case .badAnswer: "The proxy does not speak its protocol as it should."
         case .wantsCredential: "The proxy wants a credential, or another one."
         case .tooLate: "The proxy did not reach the target in time."
+        case .unreached: "The proxy could not connect to the target."
         case .refused: "The proxy does not connect to the target."
         }
     }

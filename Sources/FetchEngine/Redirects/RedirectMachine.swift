@@ -35,7 +35,7 @@ struct RedirectMachine {
         _ secured: (URLRecord) -> URLRecord = { $0 }
     ) -> Action {
         guard Self.isRedirect(response.status.code), configuration.policy != .return,
-            let location = response.headerFields[values: .location].first
+            let location = response.headerFields.locationText
         else { return .deliver }
         do throws(LoadError) {
             guard configuration.policy != .fail else {
@@ -176,5 +176,20 @@ extension LoadError {
         self.init(
             .redirectTargetForbidden,
             "The server redirects to a target that is not allowed (\(refusal.code)): \(refusal.message)")
+    }
+}
+
+extension HTTPFields {
+    /// The first `Location`; bytes that are not UTF-8 are percent-encoded, which is how they reach the server that wrote
+    /// them.
+    fileprivate var locationText: String? {
+        guard let field = self[fields: .location].first else { return nil }
+        return field.withUnsafeBytesOfValue { bytes in
+            String(validating: bytes, as: UTF8.self)
+                ?? String(
+                    decoding: bytes.flatMap { byte in
+                        byte < 0x80 ? [byte] : Array("%\(String(byte, radix: 16, uppercase: true))".utf8)
+                    }, as: UTF8.self)
+        }
     }
 }

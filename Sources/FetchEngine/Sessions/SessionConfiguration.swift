@@ -68,8 +68,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// A representation in no coding can be gone on with where it was cut. One that comes in a coding all the same is
     /// decoded.
     public var offersContentCodings = true
-    /// Whether bodies are held against the digests that their server states in `Repr-Digest`, `Content-Digest`, `Digest`
-    /// or `Content-MD5`, or in trailers that it announces; true.
+    /// Whether bodies are held against the digests that their server states in `Repr-Digest`, `Content-Digest` or `Digest`,
+    /// or in trailers that it announces; true.
     ///
     /// A body that is something else fails with `contentDigestMismatch` at its end. One whose content coding is undone
     /// is not looked at.

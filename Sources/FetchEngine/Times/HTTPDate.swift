@@ -20,6 +20,24 @@ enum HTTPDate {
         return time(year: year, month: month, day: words[1], clock: words[4])
     }
 
+    /// Whether a text has one of the three forms to the letter.
+    ///
+    /// An expiry date that has not is to be taken for one that has passed (RFC 9111 §5.3); of other dates nothing hangs on
+    /// a second space.
+    static func isExact(_ text: some StringProtocol) -> Bool {
+        let shape = text.utf8.drop { isLetter($0) }.map { byte -> UInt8 in
+            isLetter(byte) ? UInt8(ascii: "a") : (0x30...0x39).contains(byte) ? UInt8(ascii: "d") : byte
+        }
+        return shapes.contains { shape.elementsEqual($0.utf8) }
+    }
+
+    /// What follows the day of the week.
+    private static let shapes = [
+        ", dd aaa dddd dd:dd:dd aaa", ", dd-aaa-dd dd:dd:dd aaa", " aaa dd dd:dd:dd dddd", " aaa  d dd:dd:dd dddd",
+    ]
+
+    private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
+
     private static let separators = Array(" \t,-".utf8)
 
     private static func time(year: Int?, month: Int, day: ArraySlice<UInt8>, clock: ArraySlice<UInt8>) -> UnixTime? {

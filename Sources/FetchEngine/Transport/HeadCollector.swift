@@ -157,7 +157,7 @@ extension HeadCollector.Head {
         switch name.utf8.count {
         case 6: name == "digest"
         case 7: name == "trailer"
-        case 11: name == "repr-digest" || name == "content-md5"
+        case 11: name == "repr-digest"
         case 14: name == "content-digest"
         default: false
         }

@@ -73,6 +73,10 @@ extension Transfer {
         guard ccurl_set_string(easy, CURLOPT_URL, text) == CURLE_OK else {
             throw LoadError(.badURL, "The URL cannot be loaded.")
         }
+        // libcurl leaves an empty query out of what it asks a proxy for.
+        if terms.httpProxy != nil, !isTunnelled, request.url.query?.isEmpty == true {
+            ccurl_set_string(easy, CURLOPT_REQUEST_TARGET, text)
+        }
         let version =
             switch httpVersion {
             case .automatic: CURL_HTTP_VERSION_2TLS

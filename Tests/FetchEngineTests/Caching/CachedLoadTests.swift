@@ -125,6 +125,14 @@ import Testing
         #expect(try await session.text(try origin.request()).1.source == .cache)
     }
 
+    @Test func `to reload after validation is asked for also where nothing is stored`() async throws {
+        let origin = try CachingOrigin { _, _ in CachingOrigin.answer(200, ["Cache-Control: max-age=60"], body: "a") }
+        var request = try origin.request()
+        request.cachePolicy = .reloadRevalidatingCacheData
+        _ = try await Session.caching().text(request)
+        #expect(origin.heads[0].field("Cache-Control") == "max-age=0")
+    }
+
     // The fresh answer replaces the stored one.
     // Proves: CCH-2.
     @Test func `reloading stores the new answer`() async throws {

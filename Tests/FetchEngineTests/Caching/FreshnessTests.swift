@@ -49,6 +49,22 @@ import Testing
         #expect(freshness.lifetime(.shared) == .seconds(shared))
     }
 
+    // RFC 9111 §5.3: a date in no form of HTTP's has passed.
+    @Test(arguments: [
+        "Thu, 18 Aug 2050 2:01:18 GMT", "Thu, 18 Aug 50 02:01:18 GMT", "Thu 18 Aug 2050 02:01:18 GMT",
+        "Thu,  18  Aug  2050 02:01:18 GMT", "Thu, 18-Aug-2050 02:01:18 GMT", "Thu, 18 Aug 2050 02.01.18 GMT",
+        "Thu, 18 Aug 2050 02:01:18 UTC", "Thu, 18 Aug 2050 02:01:18 AEST", "Thu, 18 Aug 2050 02:01:18", "-1",
+    ])
+    func `an expiry date in no form of HTTP's has passed`(_ date: String) throws {
+        let freshness = try Self.freshness(["Expires: \(date)", "Last-Modified: \(Dates.aYearAgo)"])
+        #expect(freshness.lifetime(CachingConfiguration()) == .zero)
+    }
+
+    @Test(arguments: ["Thu, 18 Aug 2050 02:01:18 GMT", "Thursday, 18-Aug-50 02:01:18 GMT", "Thu Aug 18 02:01:18 2050"])
+    func `an expiry date in a form of HTTP's counts`(_ date: String) throws {
+        #expect(try Self.freshness(["Expires: \(date)"]).lifetime(CachingConfiguration()) > .seconds(86_400))
+    }
+
     // RFC 9111 §4.2.2.
     // Proves: CCH-8.
     @Test func `an answer that does not tell is fresh for a tenth of its content's age, a day at most`() throws {

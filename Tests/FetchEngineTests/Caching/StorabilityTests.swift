@@ -9,7 +9,8 @@ import Testing
         in configuration: CachingConfiguration = CachingConfiguration()
     ) throws -> Bool {
         let url = try URLRecord("http://origin.test/")
-        let response = Response(url: url, status: .init(code: code), headerFields: .init(lines: ["Content-Length: 0"] + answer))
+        let response = Response(
+            url: url, status: .init(code: code), headerFields: .init(lines: ["Content-Length: 0"] + answer))
         let request = Request(url: url, method: method, headerFields: .init(lines: asked))
         return Storability.allows(
             response, to: request, directives: CacheDirectives(request.headerFields), configuration: configuration)

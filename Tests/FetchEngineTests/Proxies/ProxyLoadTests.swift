@@ -72,6 +72,26 @@ import Testing
         #expect(!relay.received().contains("secret"))
     }
 
+    @Test(arguments: ["/x?", "/x", "/?", "/x?#f", "/x?a"])
+    func `a proxy is asked for the very URL, an empty query included`(_ path: String) async throws {
+        let relay = try WireOrigin(playing: Self.ok)
+        let session = Self.session(.init(http: Proxy(.http, host: "127.0.0.1", port: relay.port)))
+        _ = try await Self.body(session, "http://origin.example" + path)
+        let sent = path.prefix { $0 != "#" }
+        #expect(relay.received().hasPrefix("GET http://origin.example\(sent) HTTP/1.1\r\nHost: origin.example\r\n"))
+    }
+
+    @Test(arguments: [
+        (403, LoadError.Code.proxyRefusedConnection), (500, .proxyCouldNotConnect), (502, .proxyCouldNotConnect),
+        (503, .proxyCouldNotConnect), (504, .timedOut),
+    ])
+    func `what a proxy cannot do now it may do later`(_ status: Int, _ code: LoadError.Code) async throws {
+        let relay = try WireOrigin(playing: "HTTP/1.1 \(status) No\r\nContent-Length: 0\r\n\r\n")
+        let session = Self.session(.init(https: Proxy(.http, host: "127.0.0.1", port: relay.port)))
+        await expect(code) { try await Self.body(session, "https://origin.example/") }
+        #expect(code.isTransient == (status >= 500))
+    }
+
     // The bytes that a proxy sees before the tunnel is there.
     // Proves: NET-8.
     @Test func `CONNECT shows the proxy nothing of the request`() async throws {

@@ -30,4 +30,19 @@ import Testing
         #expect(task.currentRequest.url.fragment == fragment)
         #expect(response.url.path == target.prefix { $0 != "?" })
     }
+
+    // A server of another age finds its own bytes again.
+    @Test func `bytes of a location that are not UTF-8 go on byte for byte`() async throws {
+        let origin = try WireOrigin { connection in
+            try connection.receiveHead()
+            let location = Array("/M".utf8) + [0xFC] + Array("nchen?".utf8) + [0xE4, 0x41, 0xFF]
+            try connection.send(
+                Array("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: ".utf8) + location + Array("\r\n\r\n".utf8))
+            try connection.receiveHead()
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        }
+        let (_, response) = try await Session().data(for: Request(url: try URLRecord(origin.url())))
+        #expect(response.url.description == origin.url("/M%FCnchen?%E4A%FF"))
+        #expect(origin.received().contains("GET /M%FCnchen?%E4A%FF HTTP/1.1"))
+    }
 }
