@@ -1409,6 +1409,12 @@ CREATE INDEX results_default_error_name ON public.results_default USING btree (t
 
 COMMENT ON INDEX public.results_default_error_name IS 'jobs.list of an error';
 
+CREATE INDEX results_http_errors ON ONLY public.results USING btree (tenant_id, job_id) INCLUDE (status) WHERE (status >= 400);
+
+COMMENT ON INDEX public.results_http_errors IS 'jobs.list by status, jobs.overviewOfAnswers';
+
+CREATE INDEX results_default_tenant_id_job_id_status_idx ON public.results_default USING btree (tenant_id, job_id) INCLUDE (status) WHERE (status >= 400);
+
 CREATE INDEX results_unsuccessful ON ONLY public.results USING btree (tenant_id, state, job_id) WHERE (state <> 'succeeded'::text);
 
 COMMENT ON INDEX public.results_unsuccessful IS 'jobs.list of failed and cancelled jobs; jobs.overview';
@@ -1486,6 +1492,8 @@ ALTER INDEX public.results_blob_id ATTACH PARTITION public.results_default_blob_
 ALTER INDEX public.results_error_name ATTACH PARTITION public.results_default_error_name;
 
 ALTER INDEX public.results_pkey ATTACH PARTITION public.results_default_pkey;
+
+ALTER INDEX public.results_http_errors ATTACH PARTITION public.results_default_tenant_id_job_id_status_idx;
 
 ALTER INDEX public.results_unsuccessful ATTACH PARTITION public.results_default_unsuccessful;
 

@@ -112,4 +112,55 @@ import Testing
             #expect(try await service.stop() == 0)
         }
     }
+
+    // An answer is a success, also one that says no; it is found by its status.
+    @Test func `jobs are found, counted and acted on by the status of their answers`() async throws {
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                let status = head.split(separator: " ")[1].dropFirst().prefix(3)
+                try connection.send("HTTP/1.1 \(status) X\r\nContent-Length: 0\r\n\r\n")
+            }
+        }
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
+            let key = try await place.run("keys", "create")
+            let service = try await ServiceProcess.start(place, key: key)
+            for status in [200, 204, 404, 410, 404, 503] {
+                _ = try await service.fetch(origin.url("/\(status)"), more: #", "labels": {"s": "\#(status)"}"#)
+            }
+            _ = try await service.fetch("http://10.0.0.1/")
+            let filters = [
+                "status=404": 2, "status=4xx": 3, "status=5xx": 1, "status=503": 1, "status=2xx": 2, "status=204": 1,
+                "status=1xx": 0, "status=4xx&state=succeeded": 3, "status=4xx&state=failed": 0, "state=failed": 1,
+            ]
+            for (filter, count) in filters {
+                let list = try await service.request(.get, "/v1/jobs?\(filter)").json
+                #expect(member(list, "data", as: [Any].self)?.count == count, "\(filter)")
+                let export = try await service.request(.get, "/v1/jobs/export?\(filter)").text
+                #expect(export.split(separator: "\n").count == count, "\(filter)")
+            }
+            for wrong in ["40", "6xx", "4x", "xx4", "4XX", "099", "600"] {
+                let answer = try await service.request(.get, "/v1/jobs?status=\(wrong)")
+                #expect(answer.status == 400 && answer.text.contains("such as 404"), "\(answer.text)")
+            }
+            let statistics = try await service.request(.get, "/v1/stats").json
+            let classes = member(statistics, "statusClasses", as: [[String: Any]].self) ?? []
+            #expect(classes.map { member($0, "statusClass", as: String.self) } == ["2xx", "4xx", "5xx"])
+            #expect(classes.map { member($0, "jobs", as: Int.self) } == [2, 3, 1])
+            let metrics = try await service.request(.get, "/metrics").text
+            for line in [#"{status_class="4xx"} 3"#, #"{status_class="5xx"} 1"#, #"{status_class="2xx"} 2"#] {
+                #expect(metrics.contains("fetchd_attempts_answered_total\(line)"), "\(line)")
+            }
+            let retried = try await act(service, #"{"action": "delete", "filter": {"status": "5xx"}}"#)
+            #expect(member(retried, "matched") == 1 && member(retried, "changed") == 1)
+
+            _ = try await service.request(
+                .post, "/dashboard/sign-in", body: "key=\(key)",
+                headers: [.contentType: "application/x-www-form-urlencoded", .origin: service.base])
+            let overview = try await service.request(.get, "/dashboard").text
+            #expect(overview.contains(#"<span class="number">3</span> <span class="state">answered 4xx</span>"#))
+            let page = try await service.request(.get, "/dashboard/jobs?status=4xx").text
+            #expect(page.contains("/410") && !page.contains("/204") && page.contains("Jobs: answered 4xx"))
+            #expect(try await service.stop() == 0)
+        }
+    }
 }

@@ -204,6 +204,9 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
             return Overview(
                 counts: Dictionary(jobs.map { ($0.state, 1) }, uniquingKeysWith: +),
                 oldestQueuedAt: jobs.filter { $0.state == .queued }.map(\.createdAt).min(),
+                answers: Dictionary(
+                    jobs.compactMap { $0.attempts.last?.status }.filter { (400..<600).contains($0) }
+                        .map { ($0 / 100, 1) }, uniquingKeysWith: +),
                 failures: jobs.filter { $0.state == .failed }.sorted { $0.id > $1.id }.prefix(10)
                     .map { Self.summary($0, state.specs[$0.id]) }
             )

@@ -113,9 +113,8 @@ struct DashboardRoutes: Sendable {
     }
 
     private func list(_ call: Call, _ session: DashboardSession) async throws -> Response {
-        let query = try call.query(allowing: ["state", "cursor"])
-        let state: JobState? = try query.oneOf("state")
-        let filter = JobFilter(state: state)
+        let query = try call.query(allowing: ["state", "status", "cursor"])
+        let filter = try JobFilter(query)
         let after = try query["cursor"].map { try JobCursor($0, filter: filter).after }
         let found = try await jobs.jobs(
             of: session.tenant,
@@ -124,8 +123,9 @@ struct DashboardRoutes: Sendable {
         )
         let shown = Array(found.prefix(Self.pageSize))
         let next = found.count > shown.count ? shown.last.map { JobCursor(after: $0.id, filter: filter) } : nil
-        let title = state.map { "Jobs: \($0.rawValue)" } ?? "Jobs"
-        return page(.jobs, JobListPage(shown, state: state, next: next, frame: frame(title, session), now: .now))
+        let chosen = [filter.state?.rawValue, filter.status.map { "answered \($0)" }].compactMap(\.self)
+        let title = (["Jobs"] + (chosen.isEmpty ? [] : [chosen.joined(separator: ", ")])).joined(separator: ": ")
+        return page(.jobs, JobListPage(shown, filter, next: next, frame: frame(title, session), now: .now))
     }
 
     private func job(_ call: Call, _ session: DashboardSession) async throws -> Response {

@@ -3,7 +3,8 @@ import FetchJobs
 extension JobFilter {
     /// The parameters that a filter is written with in a query.
     static let parameters: Set = [
-        "state", "kind", "session", "schedule", "group", "host", "label", "error", "createdAfter", "createdBefore",
+        "state", "kind", "session", "schedule", "group", "host", "label", "error", "status", "createdAfter",
+        "createdBefore",
     ]
 
     init(_ query: Query) throws(Problem) {
@@ -14,6 +15,10 @@ extension JobFilter {
         group = try query.identifier("group", "a group (grp_…)")
         host = query["host"]
         error = query["error"]
+        status = try query["status"].map { text throws(Problem) in
+            guard let status = StatusFilter(text) else { throw Problem(parameter: "status", StatusFilter.rule) }
+            return status
+        }
         createdAfter = try Self.time("createdAfter", query)
         createdBefore = try Self.time("createdBefore", query)
         guard let label = query["label"] else { return }
@@ -36,6 +41,7 @@ extension JobFilter {
             ("state", state?.rawValue), ("kind", kind?.rawValue), ("session", session?.description),
             ("schedule", schedule?.description), ("group", group?.description), ("host", host),
             ("label", labels.first.map { "\($0.name):\($0.value)" }), ("error", error),
+            ("status", status?.description),
             ("createdAfter", createdAfter?.description), ("createdBefore", createdBefore?.description),
         ]
     }

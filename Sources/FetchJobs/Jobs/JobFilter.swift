@@ -14,6 +14,8 @@ package struct JobFilter: Sendable, Equatable {
     package var labels: [JobSpec.Label] = []
     /// The name of the error that the job ended with.
     package var error: String?
+    /// Of the response that the job ended with, whatever became of the job.
+    package var status: StatusFilter?
     package var createdAfter: Timestamp?
     package var createdBefore: Timestamp?
 
@@ -23,7 +25,8 @@ package struct JobFilter: Sendable, Equatable {
     package var isPlain: Bool { self == JobFilter(state: state) }
 
     package static let memberNames: Set = [
-        "state", "kind", "session", "schedule", "group", "host", "labels", "error", "createdAfter", "createdBefore",
+        "state", "kind", "session", "schedule", "group", "host", "labels", "error", "status", "createdAfter",
+        "createdBefore",
     ]
 
     package init?(reader: JSONReader) {
@@ -41,6 +44,12 @@ package struct JobFilter: Sendable, Equatable {
         host = object["host"]?.string(maximumLength: 253)
         labels = object["labels"].map { JobSpec.labels($0) } ?? []
         error = object["error"]?.string(maximumLength: 64)
+        status = object["status"].flatMap { reader in
+            guard let text = reader.string(maximumLength: 3) else { return nil }
+            let status = StatusFilter(text)
+            if status == nil { reader.refuse(StatusFilter.rule) }
+            return status
+        }
         createdAfter = object["createdAfter"]?.timestamp()
         createdBefore = object["createdBefore"]?.timestamp()
     }
@@ -48,7 +57,8 @@ package struct JobFilter: Sendable, Equatable {
     /// Whether a job is meant, as far as it is known whole.
     package func matches(_ job: Job) -> Bool {
         guard state == nil || job.state == state, createdAfter.map({ job.createdAt >= $0 }) ?? true,
-            createdBefore.map({ job.createdAt < $0 }) ?? true, error == nil || job.attempts.last?.errorName == error
+            createdBefore.map({ job.createdAt < $0 }) ?? true, error == nil || job.attempts.last?.errorName == error,
+            status.map({ job.state.isFinal && $0.range.contains(job.attempts.last?.status ?? 0) }) ?? true
         else { return false }
         guard !isPlain else { return true }
         guard let spec = job.storedSpec else { return false }

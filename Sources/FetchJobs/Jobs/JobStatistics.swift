@@ -51,6 +51,8 @@ package struct JobStatistics: Sendable {
     package var sample = Group(jobs: 0, unsuccessful: 0, duration: nil, waiting: nil)
     package var sampleByState: [JobState: Group] = [:]
     package var sampleByHour: [Timestamp: Group] = [:]
+    /// By the first digit of the status of the response, of those that got one.
+    package var sampleByStatusClass: [Int: Group] = [:]
     /// Those with most jobs first.
     package var sampleByHost: [(host: String, group: Group)] = []
 
@@ -83,6 +85,16 @@ extension JobStatistics {
                     guard let group = sampleByState[state] else { continue }
                     writer.object { writer in
                         writer.member("state", state.rawValue)
+                        group.write(&writer)
+                    }
+                }
+            })
+        writer.member(
+            "statusClasses",
+            array: { writer in
+                for (number, group) in sampleByStatusClass.sorted(by: { $0.key < $1.key }) {
+                    writer.object { writer in
+                        writer.member("statusClass", StatusFilter.name(ofClassOf: number * 100))
                         group.write(&writer)
                     }
                 }

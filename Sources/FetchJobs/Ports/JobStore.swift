@@ -173,11 +173,20 @@ package struct Overview: Sendable {
     /// Jobs by state: those that wait or run now, and those that ended in the last 24 hours.
     package let counts: [JobState: Int64]
     package let oldestQueuedAt: Timestamp?
+    /// Jobs of the last 24 hours whose response has a status from 400 to 599, by its first digit; together no more than
+    /// ``maximumAnswers``.
+    package let answers: [Int: Int64]
     /// The newest failures, newest first.
     package let failures: [JobSummary]
 
-    package init(counts: [JobState: Int64], oldestQueuedAt: Timestamp?, failures: [JobSummary]) {
+    /// So many are counted, so that it takes a bounded time.
+    package static let maximumAnswers = 10_000
+
+    package init(
+        counts: [JobState: Int64], oldestQueuedAt: Timestamp?, answers: [Int: Int64], failures: [JobSummary]
+    ) {
         self.counts = counts
+        self.answers = answers
         self.oldestQueuedAt = oldestQueuedAt
         self.failures = failures
     }

@@ -25,6 +25,20 @@ extension PostgresJobStore {
                 GROUP BY state
                 """
             )
+            let answers = try await client.query(
+                """
+                -- jobs.overviewOfAnswers
+                SELECT status / 100, count(*)
+                FROM (
+                    SELECT status
+                    FROM results
+                    WHERE tenant_id = \(tenant) AND status >= 400 AND status < 600
+                        AND job_id >= \(Job.ID(earliestAt: Timestamp.now.advanced(by: .seconds(-86_400))))
+                    LIMIT \(Overview.maximumAnswers)
+                ) AS answer
+                GROUP BY 1
+                """
+            )
             var counts: [JobState: Int64] = [:]
             for row in Array(ended) + Array(waiting) {
                 counts[try row.decode(JobState.self, at: 0)] = try row.decode(Int64.self, at: 1)
@@ -33,6 +47,10 @@ extension PostgresJobStore {
             return Overview(
                 counts: counts,
                 oldestQueuedAt: try queued?.decode(at: 2),
+                answers: Dictionary(
+                    uniqueKeysWithValues: try answers.map {
+                        (Int(try $0.decode(Int32.self, at: 0)), try $0.decode(Int64.self, at: 1))
+                    }),
                 failures: try await jobs(of: tenant, state: .failed, page: JobPage(limit: 10))
             )
         }

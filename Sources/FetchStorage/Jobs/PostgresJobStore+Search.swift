@@ -57,6 +57,12 @@ extension PostgresJobStore {
         if let group = filter.group { conditions = "\(conditions) AND j.group_id = \(group)" }
         if let host = filter.host { conditions = "\(conditions) AND j.host = \(host)" }
         if let error = filter.error { conditions = "\(conditions) AND r.error_name = \(error)" }
+        if let range = filter.status?.range {
+            let (first, last) = (Int16(range.lowerBound), Int16(range.upperBound))
+            conditions = "\(conditions) AND r.status BETWEEN \(first) AND \(last)"
+            // The index that leaves out the others is found by these words.
+            if first >= 400 { conditions = "\(conditions) AND r.status >= 400" }
+        }
         if !filter.labels.isEmpty {
             let labels = filter.labels.map { "\(tenant):\($0.name):\($0.value)" }
             conditions = "\(conditions) AND j.labels @> \(labels)"

@@ -62,10 +62,11 @@ extension PostgresJobStore: StatisticsStore {
         -- jobs.sample
         WITH sample AS MATERIALIZED (
             SELECT r.state, date_trunc('hour', r.finished_at, 'UTC') AS hour, j.host,
+                (r.status / 100)::int AS status_class,
                 extract(epoch FROM r.finished_at - r.started_at)::float8 AS duration,
                 greatest(extract(epoch FROM r.started_at - j.created_at), 0)::float8 AS waiting
             FROM (
-                SELECT job_id, state, started_at, finished_at
+                SELECT job_id, state, status, started_at, finished_at
                 FROM results
                 WHERE tenant_id = \(tenant) AND job_id >= \(Job.ID(earliestAt: time))
                 ORDER BY job_id DESC
@@ -73,11 +74,11 @@ extension PostgresJobStore: StatisticsStore {
             ) r
             JOIN jobs j ON j.tenant_id = \(tenant) AND j.id = r.job_id
         )
-        SELECT grouping(state, hour, host), state, hour, host, count(*), count(*) FILTER (WHERE state <> 'succeeded'),
+        SELECT grouping(state, hour, host, status_class), state, hour, host, count(*), count(*) FILTER (WHERE state <> 'succeeded'),
             percentile_cont(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (ORDER BY duration),
-            percentile_cont(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (ORDER BY waiting)
+            percentile_cont(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (ORDER BY waiting), status_class
         FROM sample
-        GROUP BY GROUPING SETS ((), (state), (hour), (host))
+        GROUP BY GROUPING SETS ((), (state), (hour), (host), (status_class))
         ORDER BY count(*) DESC, host
         """
     }
@@ -91,9 +92,12 @@ extension JobStatistics {
             duration: try Percentiles(try row.decode([Double]?.self, at: 6)),
             waiting: try Percentiles(try row.decode([Double]?.self, at: 7)))
         switch try row.decode(Int32.self, at: 0) {
-        case 0b111: sample = group
-        case 0b011: sampleByState[try row.decode(at: 1)] = group
-        case 0b101: sampleByHour[try row.decode(at: 2)] = group
+        case 0b1111: sample = group
+        case 0b0111: sampleByState[try row.decode(at: 1)] = group
+        case 0b1011: sampleByHour[try row.decode(at: 2)] = group
+        case 0b1110:
+            // Those without a response have none.
+            if let number = try row.decode(Int32?.self, at: 8) { sampleByStatusClass[Int(number)] = group }
         default:
             guard let host = try row.decode(String?.self, at: 3), sampleByHost.count < maximumHosts else { return }
             sampleByHost.append((host, group))

@@ -10,6 +10,8 @@ struct OverviewPage {
 
     let frame: PageFrame
     let counts: [Count]
+    /// Answers of origins that say no, in the last 24 hours.
+    let answers: [Count]
     /// How long the oldest queued job has waited.
     let oldestQueued: String?
     let failures: [JobRow]
@@ -23,6 +25,10 @@ struct OverviewPage {
                 number: overview.counts[state] ?? 0,
                 href: "/dashboard/jobs?state=\(state.rawValue)"
             )
+        }
+        answers = [4, 5].map { number in
+            let name = StatusFilter(class: number).description
+            return Count(state: name, number: overview.answers[number] ?? 0, href: "/dashboard/jobs?status=\(name)")
         }
         oldestQueued = overview.oldestQueuedAt.map { Age.text(since: $0, now: now) }
         failures = overview.failures.map { JobRow($0, now: now) }
