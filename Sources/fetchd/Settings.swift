@@ -35,6 +35,8 @@ struct Settings: CustomStringConvertible {
     var databaseUser: String?
     /// What secrets in the database are sealed with; nil when they are kept in the data directory.
     var masterKeys: String?
+    /// The first API key, for a node that finds none.
+    var bootstrapKey: APIKeyToken?
     /// Which addresses jobs and webhooks may reach.
     var targetPolicy = TargetPolicy.publicOnly
     var server = Server.Configuration()
@@ -76,6 +78,7 @@ struct Settings: CustomStringConvertible {
         postgresBinaryDirectory = reader.string(forKey: "postgres.binaryDirectory")
         dataDirectory = reader.string(forKey: "data.directory", default: dataDirectory)
         masterKeys = reader.string(forKey: "fetchd.masterKeys", isSecret: true)
+        bootstrapKey = try Self.bootstrapKey(reader)
         nodeURL = try Self.nodeURL(reader)
         s3 = try Self.s3(reader.scoped(to: "s3"), dataDirectory: dataDirectory)
         try server.read(strict)
@@ -136,6 +139,14 @@ struct Settings: CustomStringConvertible {
         guard dataDirectory.hasPrefix("/") else {
             throw Failure(description: "DATA_DIRECTORY: \"\(dataDirectory)\" is not an absolute path")
         }
+    }
+
+    private static func bootstrapKey(_ reader: ConfigReader) throws(Failure) -> APIKeyToken? {
+        guard let text = reader.string(forKey: "fetchd.bootstrapKey", isSecret: true), !text.isEmpty else { return nil }
+        guard let token = APIKeyToken(text) else {
+            throw Failure(description: "FETCHD_BOOTSTRAP_KEY is not an API key as \"fetchd keys generate\" prints one")
+        }
+        return token
     }
 
     private static func nodeURL(_ reader: ConfigReader) throws(Failure) -> String? {

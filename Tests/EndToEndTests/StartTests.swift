@@ -54,6 +54,38 @@ import Testing
         }
     }
 
+    // What deploy/README.md says of containers, with the environment of deploy/Dockerfile and compose.yaml.
+    @Test func `a container begins with the key that it is brought, and with no other`() async throws {
+        let settings = ["SERVER_HOST": "0.0.0.0"]
+        try await ServiceProcess.Place.with(allowing: [], settings: settings) { place in
+            let first = try await place.run("keys", "generate")
+            var environment = place.environment
+            environment["FETCHD_BOOTSTRAP_KEY"] = first.dropLast() + (first.hasSuffix("0") ? "1" : "0")
+            let wrong = try await ProgramEnd.of(["serve"], environment)
+            #expect(wrong.status == 78 && wrong.errors.contains("FETCHD_BOOTSTRAP_KEY"))
+            #expect(!wrong.errors.contains(first.dropLast(9)))
+            func bringing(_ key: String) -> ServiceProcess.Place {
+                var environment = place.environment
+                environment["FETCHD_BOOTSTRAP_KEY"] = key
+                return .init(database: place.database, directory: place.directory, environment: environment)
+            }
+            let other = try await place.run("keys", "generate")
+            for (brought, statuses) in [(first, [200, 401]), (first, [200, 401]), (other, [200, 401])] {
+                let service = try await ServiceProcess.start(bringing(brought), key: first)
+                for (key, status) in zip([first, other], statuses) {
+                    #expect(try await service.request(.get, "/v1/queue", key: key).status == status)
+                }
+                #expect(!service.logged.contains(first) && !service.logged.contains(other))
+                #expect(try await service.stop() == 0)
+            }
+            // One that was revoked does not come back.
+            let list = try await place.run("keys", "list")
+            _ = try await place.run("keys", "revoke", String(try #require(list.split(separator: " ").first)))
+            let end = try await ProgramEnd.of(["serve"], bringing(first).environment)
+            #expect(end.status == 78 && end.errors.contains("FETCHD_BOOTSTRAP_KEY"))
+        }
+    }
+
     // R47
     @Test func `without a database the same program runs its own, and does the same`() async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")

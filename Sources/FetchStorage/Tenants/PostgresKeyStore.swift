@@ -53,7 +53,17 @@ package struct PostgresKeyStore: KeyStore {
 
     package func create(name: String, tenant: String, isAdmin: Bool) async throws(StoreError) -> (APIKey, APIKeyToken) {
         let token = APIKeyToken(id: APIKey.ID())
-        let key: APIKey? = try await StoreError.wrap {
+        guard let key = try await keep(token, name: name, tenant: tenant, isAdmin: isAdmin) else {
+            throw StoreError(.failed, "The key was not stored.")
+        }
+        return (key, token)
+    }
+
+    /// Stores the key that a token is for; nil when there is one of its id, valid or not.
+    package func keep(
+        _ token: APIKeyToken, name: String, tenant: String, isAdmin: Bool = false
+    ) async throws(StoreError) -> APIKey? {
+        try await StoreError.wrap {
             let code = Array(HMAC<SHA256>.authenticationCode(for: token.secret, using: try await hashingKey()))
             let rows = try await client.query(
                 """
@@ -66,6 +76,7 @@ package struct PostgresKeyStore: KeyStore {
                 INSERT INTO api_keys (tenant_id, id, name, secret_mac, is_admin)
                 SELECT id, \(token.id), \(name), \(code), \(isAdmin)
                 FROM owner
+                ON CONFLICT DO NOTHING
                 RETURNING tenant_id, created_at
                 """
             )
@@ -75,8 +86,6 @@ package struct PostgresKeyStore: KeyStore {
                     createdAt: try row.decode(at: 1))
             }
         }
-        guard let key else { throw StoreError(.failed, "The key was not stored.") }
-        return (key, token)
     }
 
     package func keys() async throws(StoreError) -> [(key: APIKey, tenant: Tenant)] {

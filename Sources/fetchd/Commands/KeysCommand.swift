@@ -7,7 +7,7 @@ struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys",
         abstract: "Makes, lists and revokes API keys, and changes the master key.",
-        subcommands: [Create.self, List.self, Revoke.self, Rotate.self]
+        subcommands: [Create.self, Generate.self, List.self, Revoke.self, Rotate.self]
     )
 
     struct Create: AsyncParsableCommand {
@@ -34,6 +34,15 @@ struct KeysCommand: AsyncParsableCommand {
                 printError("\(key.id) of tenant \(tenant). Keep it: it cannot be shown again.")
             }
         }
+    }
+
+    struct Generate: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Prints a new key and stores it nowhere: for FETCHD_BOOTSTRAP_KEY.",
+            discussion: "A node that finds no API key stores the one that FETCHD_BOOTSTRAP_KEY brings."
+        )
+
+        func run() async throws { print(APIKeyToken(id: APIKey.ID()).revealed) }
     }
 
     struct List: AsyncParsableCommand {

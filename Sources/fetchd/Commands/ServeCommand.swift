@@ -49,6 +49,9 @@ struct ServeCommand: AsyncParsableCommand {
                                                    32 bytes, a new key before older ones; required with DATABASE_URL,
                                                    otherwise made once and kept in the data directory
 
+              FETCHD_BOOTSTRAP_KEY                 an API key as "fetchd keys generate" prints it: stored where there is
+                                                   none yet, so that a container can begin
+
             The first signal to stop lets running jobs finish; a second one ends the program at once.
 
             Exit codes: 0 stopped as asked, 64 wrong usage, 69 the database cannot be reached, 78 a setting is wrong.

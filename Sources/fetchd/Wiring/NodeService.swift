@@ -20,9 +20,21 @@ struct NodeService: Service {
             for name in try await database.migrate() { logger.notice("migrated", metadata: ["migration": "\(name)"]) }
         }
         let ring = try MasterKeys.ring(settings)
-        try await refuseOpenDoor(PostgresKeyStore(client: database.client, ring: ring))
+        let keys = PostgresKeyStore(client: database.client, ring: ring)
+        try await makeFirstKey(keys)
+        try await refuseOpenDoor(keys)
         let node = try await RunningNode(settings: settings, database: database, ring: ring, logger: logger)
         try await node.run()
+    }
+
+    /// Stores the key that the operator brings, where there is no other.
+    ///
+    /// One that was revoked is not made again.
+    private func makeFirstKey(_ keys: PostgresKeyStore) async throws {
+        guard let token = settings.bootstrapKey, try await !keys.hasKeys(),
+            let key = try await keys.keep(token, name: "bootstrap", tenant: "default")
+        else { return }
+        logger.notice("made the first API key, of FETCHD_BOOTSTRAP_KEY", metadata: ["key": "\(key.id)"])
     }
 
     /// Without a key nobody but this machine may reach the service.
@@ -33,7 +45,7 @@ struct NodeService: Service {
                 .configuration,
                 """
                 without an API key the service listens on this machine only, not at \(settings.server.host): make a key \
-                with "fetchd keys create", or leave --host out
+                with "fetchd keys create", bring the first one by FETCHD_BOOTSTRAP_KEY, or leave --host out
                 """
             )
         }
