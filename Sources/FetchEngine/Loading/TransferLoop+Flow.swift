@@ -65,7 +65,7 @@ extension TransferLoop {
                 return response
             }
         } catch {
-            let located = task.finalError(error.at(task.currentRequest.url))
+            let located = task.finalError(asRedirect(error, of: task).at(task.currentRequest.url))
             if complete(task, with: located) { await tell(task, located) }
             throw located
         }
@@ -102,7 +102,10 @@ extension TransferLoop {
         if let cancellation = exchange.load.cancellation { throw cancellation }
         // Who wants the head alone gets it, and the error behind the bytes that came; who is asked about it may.
         let isWantedAlone = limit == 0 || task.hearsResponses && task.teller != nil
-        if case .some(.some(let error)) = exchange.outcome, !isWantedAlone || exchange.response == nil { throw error }
+        if case .some(.some(let error)) = exchange.outcome, !isWantedAlone || exchange.response == nil {
+            if let response = exchange.response { task.load.record.withLock { $0.response = response } }
+            throw error
+        }
         guard let response = exchange.response else {
             throw LoadError(.networkConnectionLost, "The connection was lost before an answer was complete.")
         }

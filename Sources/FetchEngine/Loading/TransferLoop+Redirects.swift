@@ -35,6 +35,21 @@ extension TransferLoop {
         return task.load.redirects.received(response, to: request, by: judge) { store?.secured($0) ?? $0 }
     }
 
+    /// A hop that the guard refuses when the name has been looked up was not followed either.
+    func asRedirect(_ error: LoadError, of task: SessionTask) -> LoadError {
+        let refusals: [TargetRefusal.Code] = [.addressForbidden, .portForbidden, .hostForbidden, .schemeForbidden]
+        guard let code = refusals.first(where: { $0.name == error.code.name }) else { return error }
+        let isFromRedirect = task.load.record.withLock { record in
+            guard case .redirected = record.steps.last else { return false }
+            record.steps.removeLast()
+            return true
+        }
+        guard isFromRedirect else { return error }
+        var refused = LoadError(redirectTo: TargetRefusal(code, error.message))
+        refused.failingURL = error.failingURL
+        return refused
+    }
+
     /// What the delegates make of a proposed request; nil to leave it at the response.
     ///
     /// A background session asks nobody (BKG-5).

@@ -23,14 +23,14 @@ extension JobOutcome {
             } else {
                 self.init(state: .succeeded, startedAt: start, finishedAt: .now)
             }
-            status = response.status.code
+            show(response, of: task, urls)
             // Where a redirect has led is another host.
             if response.url.hostAndPort == load.job.spec.request.url.hostAndPort { signal = Lane.Signal(of: response) }
-            self.response = RawJSON(
-                JSONWriter.object { response.writeWithoutSecrets(&$0, urls, trailers: task.trailerFields) })
             self.body = body
         case .failure(let error):
             self.init(failing: error, startedAt: start, urls)
+            // The head may have come, and tells what there was to come.
+            if let response = task.response { show(response, of: task, urls) }
             if state == .failed {
                 let metrics = task.metrics
                 retryAfter = load.wait(
@@ -46,6 +46,12 @@ extension JobOutcome {
         guard !steps.isEmpty else { return }
         self.redirects = Self.array(task.redirects) { $0.write(&$1, urls) }
         self.challenges = Self.array(task.challenges) { $0.write(&$1) }
+    }
+
+    private mutating func show(_ response: Response, of task: SessionTask, _ urls: URLForm) {
+        status = response.status.code
+        self.response = RawJSON(
+            JSONWriter.object { response.writeWithoutSecrets(&$0, urls, trailers: task.trailerFields) })
     }
 
     /// Nil of nothing.

@@ -41,6 +41,18 @@ import Testing
         #expect(play.requests.count == 1)
     }
 
+    @Test func `a job whose answer is cut shows the head that came`() async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.play("HTTP/1.1 203 Cut\r\nX-Head: came\r\nContent-Length: 9\r\n\r\npart")
+        for kind in ["data", "download"] {
+            let job = try await rig.fetch(
+                play.url(kind), configuration: #""retry": {"maximumAttempts": 1}"#, more: #""kind": "\#(kind)""#)
+            #expect(member(job, "state") == "failed" && errorName(of: job) == "networkConnectionLost")
+            #expect(status(of: job) == 203)
+            #expect(member(job, "response", "url") == play.url(kind) && job["body"] == nil)
+        }
+    }
+
     // The redirect is the response, with its own body.
     // Proves: RED-4, RED-8.
     @Test func `a redirect that is not followed is the response`() async throws {

@@ -48,4 +48,17 @@ import Testing
         }
         #expect(target.connections.isEmpty)
     }
+
+    @Test func `a redirect to a name with a forbidden address is not among those that were followed`() async throws {
+        let target = try WireOrigin(playing: Self.ok)
+        let origin = try WireOrigin(
+            playing: "HTTP/1.1 302 Found\r\nLocation: http://localhost:\(target.port)/\r\nContent-Length: 0\r\n\r\n")
+        let task = try Self.session(["localhost", "127.0.0.1:\(origin.port)"])
+            .dataTask(with: Request(url: try URLRecord(origin.url())))
+        let error = await failure { try await task.data() }
+        #expect(error?.code == .redirectTargetForbidden && error?.message.contains("(addressForbidden)") == true)
+        #expect(error?.failingURL?.host == "localhost")
+        #expect(task.redirects.isEmpty && task.metrics.redirectCount == 0)
+        #expect(target.connections.isEmpty)
+    }
 }
