@@ -71,6 +71,28 @@ import Testing
         }
     }
 
+    // SES-9: a time of its own for each attempt would let ten of them pass. In a stored session and in memory alone.
+    @Test(arguments: ["default", "ephemeral"])
+    func `all attempts of a job share the time of its resource`(_ kind: String) async throws {
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                usleep(300_000)
+                try connection.send("HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n")
+            }
+        }
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let made = try await service.request(.post, "/v1/sessions", body: #"{"kind": "\#(kind)"}"#)
+            let session = try #require(member(made.json, "id", as: String.self), "\(made.text)")
+            let job = try await service.fetch(
+                origin.url(),
+                more: #", "session": "\#(session)", "configuration": {"timeouts": {"timeoutIntervalForResource": 1}, "#
+                    + #""retry": {"maximumAttempts": 10, "statuses": [503], "backoff": {"initial": 0.2, "factor": 1}}}"#)
+            #expect(member(job, "state") == "failed", "\(job)")
+            let attempts = member(job, "attempts", as: [Any].self)?.count ?? 0
+            #expect((2...4).contains(attempts), "\(job)")
+        }
+    }
+
     // R20: the server takes nothing of it, or says nothing of it, and then takes it.
     @Test(arguments: [false, true]) func `an upload ends, whatever its server does not do`(_ isTaken: Bool) async throws
     {

@@ -24,6 +24,8 @@ package struct JobOutcome: Sendable {
 
     /// How long to wait before another attempt; nil when this was the last one.
     package var retryAfter: Duration?
+    /// When the job is given up if another attempt follows; nil when that is as before.
+    package var deadline: Timestamp?
 
     /// The bytes of a response: beside their row, or in the blob store.
     package enum Body: Sendable {

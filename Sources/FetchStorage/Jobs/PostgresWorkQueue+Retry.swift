@@ -24,6 +24,7 @@ extension PostgresWorkQueue {
                     \(ordered.map(\.job.id)),
                     \(ordered.map(\.job.claim)),
                     \(ordered.map(\.wait)),
+                    \(ordered.map(\.outcome.deadline)),
                     \(ordered.map(\.outcome.startedAt)),
                     \(ordered.map(\.outcome.finishedAt)),
                     \(ordered.map(\.outcome.state)),
@@ -31,12 +32,12 @@ extension PostgresWorkQueue {
                     \(ordered.map { $0.outcome.status.map { Int16(clamping: $0) } }),
                     \(ordered.map(\.outcome.metrics))
                 ) AS input (
-                    tenant_id, job_id, claim, wait, started_at, finished_at, state, error_name, status, metrics
+                    tenant_id, job_id, claim, wait, deadline, started_at, finished_at, state, error_name, status, metrics
                 )
             ), waiting AS (
                 UPDATE queue q
                 SET node_id = NULL, claimed_at = NULL, begun = false, scheduled = true, run_at = now() + input.wait,
-                    tries = q.tries + 1, in_host = false,
+                    tries = q.tries + 1, in_host = false, expires_at = least(q.expires_at, input.deadline),
                     -- In a flow with an order, those behind it wait until it is final.
                     in_flow = q.in_flow AND EXISTS (
                         SELECT

@@ -37,6 +37,7 @@ extension JobOutcome {
                     after: .init(code: error.code, wasSent: metrics.mayHaveSent, repeats: metrics.repeats))
             }
         }
+        deadline = load.deadline
         let metrics = task.metrics
         isMultiplexed = metrics.transactions.first?.networkProtocolName == "h2"
         self.metrics = RawJSON.array { writer in

@@ -127,6 +127,7 @@ package struct JobRunner: Sendable {
         let start = Timestamp.now
         let live = live.add(job)
         defer { self.live.remove(job.id) }
+        let deadline = job.deadline(from: start, (configuration ?? session.configuration).timeoutIntervalForResource)
         do throws(LoadError) {
             var configuration = configuration
             let credentials = NamedCredentials(stores: stores, job: job, session: session)
@@ -154,10 +155,12 @@ package struct JobRunner: Sendable {
             return await run(
                 PreparedLoad(
                     job: job, session: session, request: request, configuration: configuration, settings: settings,
-                    answerer: answerer, live: live, retry: retry, bandwidths: bandwidths))
+                    answerer: answerer, live: live, retry: retry, bandwidths: bandwidths, deadline: deadline))
         } catch {
             var outcome = JobOutcome(failing: error, startedAt: start)
-            outcome.retryAfter = retry.wait(after: .init(code: error.code, wasSent: false), of: job)
+            outcome.retryAfter = retry.wait(
+                after: .init(code: error.code, wasSent: false), of: job, until: deadline)
+            outcome.deadline = deadline
             return outcome
         }
     }
@@ -174,9 +177,19 @@ extension NamedCredentials.Opened {
 }
 
 extension RetryPolicy {
-    func wait(after failure: Failure, of job: ClaimedJob) -> Duration? {
-        wait(
-            after: failure, of: job.spec.request, tries: job.tries, until: job.expiresAt, random: .random(in: 0...1))
+    func wait(after failure: Failure, of job: ClaimedJob, until deadline: Timestamp?) -> Duration? {
+        wait(after: failure, of: job.spec.request, tries: job.tries, until: deadline, random: .random(in: 0...1))
+    }
+}
+
+extension ClaimedJob {
+    /// When the job is given up, if this is its first attempt and all together may take so long.
+    ///
+    /// Later ones find that in what they were claimed with.
+    fileprivate func deadline(from start: Timestamp, _ interval: Duration?) -> Timestamp? {
+        guard tries == 0, let interval else { return expiresAt }
+        let end = start.advanced(by: interval)
+        return expiresAt.map { min($0, end) } ?? end
     }
 }
 

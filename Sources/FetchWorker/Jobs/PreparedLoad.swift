@@ -15,6 +15,8 @@ struct PreparedLoad: Sendable {
     let live: LiveJob
     let retry: RetryPolicy
     let bandwidths: any BandwidthSource
+    /// When the job is given up: by its own word, or because its attempts together take too long (SES-9).
+    let deadline: Timestamp?
 
     /// Makes a task go by what its job is: its name, how urgent, how fast, and stopped or held by whom.
     func prepare(_ task: SessionTask, _ stop: StopSwitch) {
@@ -28,7 +30,7 @@ struct PreparedLoad: Sendable {
     func wait(after failure: RetryPolicy.Failure) -> Duration? {
         // What the cache does not have is not put there by waiting (CCH-4).
         if failure.code == .resourceUnavailable, asksCacheAlone, retry.errors == nil { return nil }
-        return retry.wait(after: failure, of: job)
+        return retry.wait(after: failure, of: job, until: deadline)
     }
 
     private var asksCacheAlone: Bool {

@@ -150,9 +150,9 @@ extension Job {
 }
 
 extension ClaimedJob {
-    /// The same job after so many attempts.
-    func tried(_ tries: Int) -> ClaimedJob {
+    /// The same job after so many attempts, which say when it is given up.
+    func tried(_ tries: Int, until deadline: Timestamp?) -> ClaimedJob {
         ClaimedJob(
-            id: id, tenant: tenant, spec: spec, claim: Int32(clamping: tries + 1), tries: tries, expiresAt: expiresAt)
+            id: id, tenant: tenant, spec: spec, claim: Int32(clamping: tries + 1), tries: tries, expiresAt: deadline)
     }
 }

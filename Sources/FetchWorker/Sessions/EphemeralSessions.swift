@@ -74,16 +74,17 @@ package final class EphemeralSessions: Service {
         if let time = entry.job.nextAttemptAt { await pause(id, entry.stop, until: time) }
         let settings = session.configuration(of: entry.claimed)
         let retry = RetryPolicy(settings.retry)
-        var tries = 0
+        var (tries, deadline) = (0, entry.claimed.expiresAt)
         while true {
             let outcome = await runner.run(
-                entry.claimed.tried(tries), settings, retry, in: engine, upTo: EphemeralSession.maximumBody,
+                entry.claimed.tried(tries, until: deadline), settings, retry, in: engine, upTo: EphemeralSession.maximumBody,
                 stop: entry.stop)
             guard let wait = outcome.retryAfter, entry.stop.reason == nil else {
                 change(id) { $0.finish(id, outcome) }
                 break
             }
             tries += 1
+            deadline = outcome.deadline ?? deadline
             let next = Timestamp.now.advanced(by: wait)
             change(id) { $0.schedule(id, after: outcome, at: next) }
             await pause(id, entry.stop, until: next)
