@@ -280,3 +280,9 @@ func member<Value>(_ json: [String: Any], _ path: String..., as type: Value.Type
     }
     return value as? Value
 }
+
+/// The status of the last transfer of a job: what the origin said, whatever the file's answer is.
+func lastTransfer(of job: [String: Any]) -> Int? {
+    let transfers = member(job, "attempts", as: [[String: Any]].self)?.last?["metrics"] as? [[String: Any]]
+    return transfers?.last?["status"] as? Int
+}

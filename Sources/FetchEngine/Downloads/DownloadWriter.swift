@@ -105,7 +105,7 @@ actor DownloadWriter {
         return ResumeData(
             url: request.url, finalURL: plan.response.url, byteCount: file.count, totalCount: plan.expectedCount,
             validator: validator, contentCoding: plan.response.contentCoding, path: file.path,
-            requestIdentity: request.resumeIdentity)
+            requestIdentity: request.resumeIdentity, headerFields: plan.response.headerFields)
     }
 
     /// Gives up the file, or keeps what is there of it.

@@ -1,4 +1,4 @@
-import HTTPTypes
+public import HTTPTypes
 
 /// What a download needs to go on where it stopped, in this process or in another one.
 ///
@@ -31,10 +31,12 @@ public struct ResumeData: Sendable, Hashable {
     public var path: String
     /// A digest of what the request asked beside its URL, so that another request does not continue this file.
     public var requestIdentity: [UInt8]
+    /// What the first answer said of the resource: its type and name, which the answer with the rest may leave out.
+    public var headerFields: HTTPFields
 
     init(
         url: URLRecord, finalURL: URLRecord, byteCount: Int64, totalCount: Int64?, validator: Validator,
-        contentCoding: String, path: String, requestIdentity: [UInt8]
+        contentCoding: String, path: String, requestIdentity: [UInt8], headerFields: HTTPFields = [:]
     ) {
         self.url = url.withoutCredentials()
         self.finalURL = finalURL.withoutCredentials()
@@ -44,12 +46,41 @@ public struct ResumeData: Sendable, Hashable {
         self.contentCoding = contentCoding
         self.path = path
         self.requestIdentity = requestIdentity
+        self.headerFields = HTTPFields(headerFields.filter { Self.kept.contains($0.name) })
+    }
+
+    /// The fields that tell of a representation (RFC 9110 §8), and of its file; none of them is anybody's secret.
+    private static let kept: Set<HTTPField.Name> = [
+        .contentType, .contentDisposition, .contentLanguage, .contentLocation, .contentEncoding, .eTag, .lastModified,
+        .expires, .cacheControl,
+    ]
+
+    /// Whether nothing is missing.
+    var isWhole: Bool { byteCount > 0 && byteCount == totalCount }
+
+    /// The whole as one answer: what the answer with the rest says, and what the first one said (RFC 9110 §15.3.7.3).
+    ///
+    /// - Parameters:
+    ///   - rest: The answer with the rest; nil where nobody had to be asked.
+    ///   - total: The length of the whole, when it is known.
+    func whole(with rest: Response?, total: Int64?) -> Response {
+        var fields = rest?.status == .partialContent ? rest?.headerFields ?? [:] : [:]
+        fields[.contentRange] = nil
+        fields[.contentLength] = total.map { "\($0)" }
+        // The rest of a file has no type of its own (RFC 9111 §3.2).
+        let isOfWhole: Set<HTTPField.Name> = [.contentType, .contentEncoding]
+        for field in headerFields where isOfWhole.contains(field.name) || !fields.contains(field.name) {
+            fields[field.name] = headerFields[field.name]
+        }
+        return Response(
+            url: rest?.url ?? finalURL, status: .ok, headerFields: fields, httpVersion: rest?.httpVersion ?? "http/1.1",
+            expectedContentLength: total)
     }
 }
 
 extension ResumeData {
     /// The version that is written; others are refused.
-    static let version: UInt8 = 1
+    static let version: UInt8 = 2
     private static let magic = Array("FRSM".utf8)
 
     /// The data as bytes, to store.
@@ -66,6 +97,10 @@ extension ResumeData {
         writer.append(contentCoding)
         writer.append(path)
         writer.append(requestIdentity)
+        for field in headerFields {
+            writer.append(field.name.rawName)
+            writer.append(field.withUnsafeBytesOfValue { Array($0) })
+        }
         return writer.bytes + ContentDigest.sha256.digest(of: writer.bytes)
     }
 
@@ -86,9 +121,16 @@ extension ResumeData {
         guard total.isEmpty || Int64(total).map({ $0 >= byteCount }) == true else { throw Self.unreadable }
         let validator = try Validator(stored: reader.text())
         let contentCoding = try reader.text()
+        let path = try reader.text()
+        let requestIdentity = try reader.bytes()
+        var fields = HTTPFields()
+        while !reader.isAtEnd {
+            guard let name = HTTPField.Name(try reader.text()) else { throw Self.unreadable }
+            fields.append(HTTPField(name: name, lenientValue: try reader.bytes()))
+        }
         self.init(
             url: url, finalURL: finalURL, byteCount: byteCount, totalCount: Int64(total), validator: validator,
-            contentCoding: contentCoding, path: try reader.text(), requestIdentity: try reader.bytes())
+            contentCoding: contentCoding, path: path, requestIdentity: requestIdentity, headerFields: fields)
     }
 
     fileprivate static var unreadable: LoadError {
@@ -126,6 +168,8 @@ private struct FieldReader {
     private var rest: ArraySlice<UInt8>
 
     init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
+
+    var isAtEnd: Bool { rest.isEmpty }
 
     mutating func bytes() throws(LoadError) -> [UInt8] {
         guard rest.count >= 4 else { throw ResumeData.unreadable }

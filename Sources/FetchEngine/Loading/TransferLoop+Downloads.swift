@@ -12,6 +12,14 @@ extension TransferLoop {
         return try await receive(task)
     }
 
+    /// The exchange of a download of which an earlier one has left all.
+    func wholeExchange(for request: Request, of task: SessionTask) -> Exchange? {
+        guard let response = (task as? DownloadTask)?.takeWhole() else { return nil }
+        let exchange = StoredExchange(response, body: [], for: request, configuration: task.shared, load: task.load)
+        task.load.take(exchange, for: request)
+        return exchange
+    }
+
     private func receive(_ task: DownloadTask) async throws(LoadError) -> DownloadedFile {
         var beginning = DownloadBeginning()
         var writer: DownloadWriter?
@@ -38,12 +46,13 @@ extension TransferLoop {
     private func plan(
         for task: DownloadTask, _ beginning: inout DownloadBeginning
     ) async throws(LoadError) -> DownloadPlan {
-        guard let response = task.response else { throw LoadError(.unknown, "There is no response.") }
+        guard let answer = task.response else { throw LoadError(.unknown, "There is no response.") }
+        let response = wholeResponse(answer, of: task)
         let options = task.options
         var plan = DownloadPlan(
             response: response, filename: response.safeFilename, destination: options.destination,
             expectedCount: task.isContentDecoded ? nil : response.expectedContentLength,
-            expectedDigest: options.expectedDigest ?? task.statedDigest(of: response),
+            expectedDigest: options.expectedDigest ?? task.statedDigest(of: answer),
             temporaryDirectory: options.temporaryDirectory,
             decodingLimits: task.shared.value.decodingLimits, resumability: .notResumable(.decoding))
         noteResumption(of: task, in: &plan)
@@ -58,6 +67,17 @@ extension TransferLoop {
             }
         }
         return plan
+    }
+
+    /// The response that the whole file is the body of.
+    private func wholeResponse(_ answer: Response, of task: DownloadTask) -> Response {
+        let (action, data) = task.downloadState.withLock { ($0.action, $0.resumption?.data) }
+        guard let data else { return answer }
+        return switch action {
+        case .resume(_, let total): data.whole(with: answer, total: total)
+        case .complete: data.whole(with: answer, total: data.totalCount)
+        case .startOver, .askAgain, nil: answer
+        }
     }
 
     private func noteResumption(of task: DownloadTask, in plan: inout DownloadPlan) {

@@ -36,9 +36,11 @@ extension TransferLoop {
                 if let secured = secured(request, of: task) { request = try await canonical(secured, of: task) }
                 request = keepingCredentials(of: request, for: task)
                 let exchange =
-                    task.concernsCache(request)
-                    ? try await cachedExchange(for: request, of: task, limit: limit)
-                    : try await exchange(for: request, of: task, limit: limit)
+                    if let whole = wholeExchange(for: request, of: task) { whole } else if task.concernsCache(request) {
+                        try await cachedExchange(for: request, of: task, limit: limit)
+                    } else {
+                        try await exchange(for: request, of: task, limit: limit)
+                    }
                 let response = try head(of: exchange, limit: limit, for: task)
                 noteStrictTransport(response, to: request, of: task)
                 if response.headerFields.contains(.setCookie) {

@@ -133,8 +133,20 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
         return !(options.deletesFileUponFailure ?? (options.destination != nil))
     }
 
+    /// The answer where nothing is missing of what is to be gone on with: nobody has to be asked for the rest.
+    ///
+    /// Not for who wants to know whether there is a newer one: that is another download.
+    func takeWhole() -> Response? {
+        downloadState.withLock { state in
+            guard state.action == nil, let data = state.resumption?.data, data.isWhole else { return nil }
+            state.action = .complete
+            return data.whole(with: nil, total: data.totalCount)
+        }
+    }
+
     override func request(after response: Response) -> Request? {
         downloadState.withLock { state in
+            if state.action == .complete { return nil }
             guard let action = state.resumption?.received(response) else { return nil }
             state.action = action
             if case .resume(let offset, _) = action { state.written = offset }

@@ -61,6 +61,7 @@ extension ResumeData {
         let url = try URLRecord("http://h.example/file?x=1")
         return ResumeData(
             url: url, finalURL: url, byteCount: count, totalCount: total, validator: validator, contentCoding: coding,
-            path: "/tmp/x.part", requestIdentity: [1, 2, 3])
+            path: "/tmp/x.part", requestIdentity: [1, 2, 3],
+            headerFields: [.contentType: "text/x", .eTag: "\"v1\"", .setCookie: "a=secret"])
     }
 }

@@ -36,6 +36,36 @@ import Testing
         try String(contentsOfFile: file.path, encoding: .utf8)
     }
 
+    // RFC 9110 §15.3.7.3: whatever the rest says of itself, the file is the body of one answer.
+    @Test func `the answer of a file that came in parts is the whole's`() async throws {
+        let first =
+            "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Type: text/csv\r\nX: 1\r\n"
+            + "Content-Disposition: attachment; filename=t.csv\r\nContent-Length: 10\r\n"
+        let origin = try origin(
+            first, sends: "hello",
+            then: "HTTP/1.1 206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes 5-9/10\r\n"
+                + "Content-Type: application/octet-stream\r\nX: 2\r\nContent-Length: 5\r\n\r\nworld")
+        let directory = try TemporaryDirectory()
+        let data = try ResumeData(bytes: try await interrupted(origin, directory).bytes)
+        let file = try await Session().download(resumeFrom: data)
+        #expect(try text(file) == "helloworld")
+        #expect(file.response.status == .ok && file.response.expectedContentLength == 10)
+        #expect(file.response.mimeType == "text/csv" && file.suggestedFilename == "t.csv")
+        let fields = file.response.headerFields
+        #expect(fields[.contentRange] == nil && fields[.contentLength] == "10" && fields[HTTPField.Name("X")!] == "2")
+    }
+
+    @Test func `nobody is asked for the rest of a file of which nothing is missing`() async throws {
+        let origin = try origin(Self.head, sends: "hello", then: "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
+        let directory = try TemporaryDirectory()
+        var data = try await interrupted(origin, directory)
+        try Data("helloworld".utf8).write(to: URL(filePath: data.path))
+        data.byteCount = 10
+        let file = try await Session().download(resumeFrom: data)
+        #expect(try text(file) == "helloworld" && file.response.status == .ok)
+        #expect(origin.connections.count == 1)
+    }
+
     // Proves: DLD-12, DLD-14, DLD-15, LIF-5, LIF-15, TSK-10, FN-14.
     @Test func `a cut download carries resume data, and another task goes on with it`() async throws {
         let origin = try origin(

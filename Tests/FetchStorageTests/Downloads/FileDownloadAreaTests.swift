@@ -83,7 +83,7 @@ import Testing
 
 /// Writes resume data as the engine does: fields with their lengths before them, and a digest.
 private struct ResumeDataText {
-    private var content = Array("FRSM".utf8) + [1]
+    private var content = Array("FRSM".utf8) + [2]
 
     mutating func append(_ fields: String...) {
         for field in fields {
