@@ -191,6 +191,10 @@ package struct Server: Service {
                 sessions: ports.sessions, snapshots: ports.snapshots, known: sessions, endpoints: known,
                 credentials: credentials, defaults: ports.defaults
             ).routes
+            + SessionResetRoute(
+                cookies: ports.cookies, cache: ports.cache, credentials: ports.credentials, known: credentials,
+                sessions: sessions
+            ).routes
             + SnapshotRoutes(snapshots: ports.snapshots, sessions: ports.sessions).routes
             + CookieRoutes(cookies: ports.cookies, sessions: sessions).routes
             + CacheRoutes(cache: ports.cache, sessions: sessions).routes

@@ -118,7 +118,7 @@ import Testing
             #expect(member(job, "state") == "failed")
             #expect(member(job, "error", "name") == "networkConnectionLost")
             #expect(member(job, "error", "code") == -1005)
-            #expect(job["response"] == nil)
+            #expect(status(of: job) == 200 && job["body"] == nil)
         }
     }
 

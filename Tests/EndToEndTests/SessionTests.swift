@@ -33,6 +33,73 @@ import Testing
         return try #require(member(answer.json, "id", as: String.self))
     }
 
+    // Proves: BEY-32.
+    @Test func `the fields of a session are for requests that have none of the name`() async throws {
+        let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            func fields(_ list: String) -> String { #"{"configuration": {"request": {"headers": [\#(list)]}}}"# }
+            let session = try await make(
+                service,
+                fields(
+                    #"{"name": "User-Agent", "value": "mine"}, {"name": "Accept-Language", "value": "de"}, "#
+                        + #"{"name": "Accept-Encoding", "value": "identity"}"#))
+            _ = try await service.fetch(
+                origin.url("/f"), request: #", "headers": [{"name": "accept-language", "value": "fr"}]"#,
+                more: #", "session": "\#(session)""#)
+            let head = origin.received().lowercased()
+            #expect(head.contains("user-agent: mine\r\n") && head.contains("accept-encoding: identity\r\n"))
+            #expect(head.contains("accept-language: fr\r\n") && !head.contains(": de\r\n"))
+            for name in ["Authorization", "X-Api-Key", "Cookie", "Host"] {
+                let refused = try await service.request(
+                    .post, "/v1/sessions", body: fields(#"{"name": "\#(name)", "value": "secret"}"#))
+                #expect(refused.status == 422 && refused.text.contains("headerForbidden"), "\(refused.text)")
+                #expect(!refused.text.contains("secret"))
+            }
+        }
+    }
+
+    // Proves: BEY-21.
+    @Test func `a session that is reset has no cookie, cached answer or credential left, and others have theirs`()
+        async throws
+    {
+        let origin = try WireOrigin(
+            playing: "HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nCache-Control: max-age=60\r\nContent-Length: 2\r\n\r\nok")
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let (session, other) = (try await make(service, "{}"), try await make(service, "{}"))
+            for id in [session, other] {
+                _ = try await service.fetch(origin.url("/f"), more: #", "session": "\#(id)""#)
+                let credential = try await service.request(
+                    .post, "/v1/credentials",
+                    body: #"{"session": "\#(id)", "persistence": "forSession", "#
+                        + #""user": "u", "password": "p", "protectionSpace": "#
+                        + #"{"host": "a.example", "port": 443, "protocol": "https", "authenticationMethod": "httpBasic"}}"#
+                )
+                #expect(credential.status == 201, "\(credential.text)")
+            }
+            func kept(_ id: String) async throws -> [Int] {
+                var counts: [Int] = []
+                for store in ["cookies", "cache", "credentials"] {
+                    let list = try await service.request(.get, "/v1/\(store)?session=\(id)").json
+                    counts.append(member(list, "data", as: [Any].self)?.count ?? -1)
+                }
+                return counts
+            }
+            #expect(try await kept(session) == [1, 1, 1])
+            let reset = try await service.request(.post, "/v1/sessions/\(session)/reset")
+            #expect(reset.status == 200, "\(reset.text)")
+            for name in ["cookies", "cacheEntries", "credentials"] { #expect(member(reset.json, name) == 1, "\(name)") }
+            #expect(try await kept(session) == [0, 0, 0])
+            #expect(try await kept(other) == [1, 1, 1])
+            _ = try await service.fetch(origin.url("/f"), more: #", "session": "\#(session)""#)
+            #expect(origin.connections.indices.map { origin.received(on: $0) }.joined().ranges(of: "GET ").count == 3)
+            #expect(!origin.connections.indices.contains { origin.received(on: $0).contains("Cookie: ") })
+            let ephemeral = try await make(service, #"{"kind": "ephemeral"}"#)
+            #expect(try await service.request(.post, "/v1/sessions/\(ephemeral)/reset").status == 422)
+            #expect(try await service.request(.post, "/v1/sessions/ses_no/reset").status == 404)
+            #expect(try await service.request(.post, "/v1/sessions/default/reset").status == 200)
+        }
+    }
+
     // The configuration is that of the session, for what the job does not say.
     // Proves: SES-1, SES-16, SES-18.
     @Test func `a job goes by its session where it says nothing itself`() async throws {

@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    // SES-9: a time of its own for each attempt would let ten of them pass. In a stored session and in memory alone.
+    // A time of its own for each attempt would let ten of them pass. In a stored session and in memory alone.
     @Test(arguments: ["default", "ephemeral"])
     func `all attempts of a job share the time of its resource`(_ kind: String) async throws {
         let origin = try WireOrigin { connection in
@@ -86,7 +86,8 @@ import Testing
             let job = try await service.fetch(
                 origin.url(),
                 more: #", "session": "\#(session)", "configuration": {"timeouts": {"timeoutIntervalForResource": 1}, "#
-                    + #""retry": {"maximumAttempts": 10, "statuses": [503], "backoff": {"initial": 0.2, "factor": 1}}}"#)
+                    + #""retry": {"maximumAttempts": 10, "statuses": [503], "backoff": {"initial": 0.2, "factor": 1}}}"#
+            )
             #expect(member(job, "state") == "failed", "\(job)")
             let attempts = member(job, "attempts", as: [Any].self)?.count ?? 0
             #expect((2...4).contains(attempts), "\(job)")

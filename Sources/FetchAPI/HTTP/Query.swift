@@ -43,7 +43,7 @@ struct Query: Sendable {
         _ type: Choice.Type = Choice.self
     ) throws(Problem) -> Choice? {
         guard let text = self[name] else { return nil }
-        guard let choice = Choice(rawValue: text) else {
+        guard let choice = Choice.allCases.first(where: { $0.rawValue.isSame(as: text) }) else {
             let known = Choice.allCases.map(\.rawValue).joined(separator: ", ")
             throw Problem(parameter: name, "must be one of \(known)")
         }

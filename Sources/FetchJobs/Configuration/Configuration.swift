@@ -5,6 +5,7 @@ package import FetchEngine
 /// Every member may be left out. What a job leaves out comes from its session, and what that leaves out from the
 /// service's defaults.
 package struct Configuration: Sendable, Equatable {
+    package var request = Request()
     package var redirects = Redirects()
     package var authentication = Authentication()
     package var serverTrust = ServerTrust()
@@ -23,6 +24,7 @@ package struct Configuration: Sendable, Equatable {
 
     /// Every group, by its name in JSON.
     static let groups: [AnyConfigurationGroup] = [
+        AnyConfigurationGroup("request", \.request),
         AnyConfigurationGroup("redirects", \.redirects),
         AnyConfigurationGroup("authentication", \.authentication),
         AnyConfigurationGroup("serverTrust", \.serverTrust),

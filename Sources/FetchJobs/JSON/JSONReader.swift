@@ -132,7 +132,7 @@ package struct JSONReader {
     /// A case of an enumeration, by its raw value.
     package func oneOf<Choice: RawRepresentable<String> & CaseIterable>(_ type: Choice.Type) -> Choice? {
         guard case .string(let string) = value else { return mismatch("a string") }
-        guard let choice = Choice(rawValue: string) else {
+        guard let choice = Choice.allCases.first(where: { $0.rawValue.isSame(as: string) }) else {
             let known = Choice.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
             return refusing("must be one of \(known)")
         }

@@ -16,5 +16,5 @@ extension String {
     }
 
     /// Whether the text is a short one that is known, by bytes first: a longer one is never brought into a normal form.
-    func isSame(as known: String) -> Bool { utf8.count == known.utf8.count && self == known }
+    package func isSame(as known: String) -> Bool { utf8.count == known.utf8.count && self == known }
 }

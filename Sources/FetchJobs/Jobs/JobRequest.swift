@@ -85,7 +85,8 @@ extension JobRequest {
         return method
     }
 
-    private static func headers(_ reader: JSONReader) -> HTTPFields {
+    /// Header fields as `{"name", "value"}` objects.
+    static func headers(_ reader: JSONReader) -> HTTPFields {
         var fields = HTTPFields()
         for element in reader.array(maximum: maximumHeaders) ?? [] {
             if let field = field(element) { fields.append(field) }

@@ -21,7 +21,9 @@ package struct StatusFilter: Sendable, Equatable, CustomStringConvertible {
 
     package static let rule = "must be a status from 100 to 599, such as 404, or a class of them, such as 4xx"
 
-    package var description: String { range.count == 1 ? "\(range.lowerBound)" : Self.name(ofClassOf: range.lowerBound) }
+    package var description: String {
+        range.count == 1 ? "\(range.lowerBound)" : Self.name(ofClassOf: range.lowerBound)
+    }
 
     /// The class of a status, as it is written: `4xx`.
     package static func name(ofClassOf status: Int) -> String { "\(status / 100)xx" }

@@ -52,7 +52,12 @@ extension JobOutcome {
     private mutating func show(_ response: Response, of task: SessionTask, _ urls: URLForm) {
         status = response.status.code
         self.response = RawJSON(
-            JSONWriter.object { response.writeWithoutSecrets(&$0, urls, trailers: task.trailerFields) })
+            JSONWriter.object { writer in
+                response.writeWithoutSecrets(&writer, urls, trailers: task.trailerFields)
+                let verdicts = task.cookieVerdicts
+                guard !verdicts.isEmpty else { return }
+                writer.member("cookies", object: { $0.verdicts(verdicts) })
+            })
     }
 
     /// Nil of nothing.

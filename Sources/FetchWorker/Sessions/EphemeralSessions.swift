@@ -77,7 +77,8 @@ package final class EphemeralSessions: Service {
         var (tries, deadline) = (0, entry.claimed.expiresAt)
         while true {
             let outcome = await runner.run(
-                entry.claimed.tried(tries, until: deadline), settings, retry, in: engine, upTo: EphemeralSession.maximumBody,
+                entry.claimed.tried(tries, until: deadline), settings, retry, in: engine,
+                upTo: EphemeralSession.maximumBody,
                 stop: entry.stop)
             guard let wait = outcome.retryAfter, entry.stop.reason == nil else {
                 change(id) { $0.finish(id, outcome) }

@@ -23,8 +23,39 @@ import Testing
                 "Set-Cookie: old=1; Max-Age=0; Expires=Wed, 09 Jun 2100 10:18:14 GMT", "Set-Cookie: quoted=\"q\"",
                 "Set-Cookie: long=\(String(repeating: "x", count: 4097))"))
         let session = try await rig.makeSession()
-        _ = try await rig.fetch(play.url(), session: session)
+        let job = try await rig.fetch(play.url(), session: session)
         #expect(try await names(session, rig) == ["comma", "plain", "quoted"])
+        let told = member(job, "response", "cookies", as: [String: Any].self)
+        #expect(told?["accepted"] as? [String] == ["plain", "comma", "old", "quoted"])
+        let rejected = (told?["rejected"] as? [[String: String]] ?? []).map {
+            "\($0["name"] ?? "") \($0["reason"] ?? "")"
+        }
+        #expect(
+            rejected == [
+                "other domainMismatch", "public domainMismatch", "secret insecureOrigin", "__Host-h prefix",
+                "__Secure-s insecureOrigin", "long tooLong",
+            ])
+    }
+
+    // Proves: COK-2.
+    @Test func `the lines of an answer are read as a job reads them, and nothing is kept`() async throws {
+        let rig = try SharedService.current
+        let body = #"""
+            {"url": "https://shop.example/a/b", "setCookie": ["a=1; Path=/", "b=2,c=3; max-AGE=60", "deep=1; Path=/a",
+             "A=4; Domain=shop.example; Secure", "x=1; Domain=other.example", "gone=1; Max-Age=0"]}
+            """#
+        let answer = try await rig.service.request(.post, "/v1/cookies/parse", body: body)
+        #expect(answer.status == 200, "\(answer.text)")
+        let cookies = member(answer.json, "cookies", as: [[String: Any]].self) ?? []
+        #expect(cookies.map { $0["name"] as? String } == ["a", "b", "deep", "A", "gone"])
+        #expect(cookies.map { $0["value"] as? String } == ["1", "2,c=3", "1", "4", "1"])
+        #expect(member(answer.json, "rejected", "0", "reason") == "domainMismatch")
+        #expect(member(answer.json, "cookie") == "b=2,c=3; deep=1; A=4; a=1")
+        for wrong in [#"{"url": "ftp://a/", "setCookie": []}"#, #"{"url": "https://a.example/"}"#, "{}"] {
+            #expect(try await rig.service.request(.post, "/v1/cookies/parse", body: wrong).status == 422)
+        }
+        let kept = try await rig.service.request(.get, "/v1/cookies?domain=shop.example").json
+        #expect(member(kept, "data", as: [Any].self)?.isEmpty == true)
     }
 
     // By path, the longest first, and then the oldest.

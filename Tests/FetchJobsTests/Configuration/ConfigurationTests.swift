@@ -1,5 +1,6 @@
 import FetchEngine
 import FetchJobs
+import HTTPTypes
 import Testing
 
 @Suite struct ConfigurationTests {
@@ -25,7 +26,8 @@ import Testing
             "maximumBytesPerSecond": 5000
           },
           "response": {"maximumBytes": 10, "verifyDigests": false},
-          "upload": {"expectContinue": "never"}
+          "upload": {"expectContinue": "never"},
+          "request": {"headers": [{"name": "Accept-Language", "value": "de"}]}
         }
         """#
 
@@ -79,6 +81,7 @@ import Testing
         #expect(engine.maximumResponseBytes == 10 && !engine.verifiesContentDigests)
         #expect(engine.maximumBytesPerSecond == 5000)
         #expect(engine.expectContinue == .never)
+        #expect(engine.httpAdditionalHeaders == [.acceptLanguage: "de"])
         var again = Configuration(of: engine)
         again.serverTrust = read.serverTrust
         #expect(again == read)

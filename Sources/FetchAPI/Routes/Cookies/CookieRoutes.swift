@@ -17,6 +17,7 @@ struct CookieRoutes: Sendable {
             Route(.delete, "/v1/cookies", tenant: remove),
             Route(.get, "/v1/cookies/export", tenant: export),
             Route(.post, "/v1/cookies/import", tenant: importFile),
+            Route(.post, "/v1/cookies/parse", tenant: parse),
         ]
     }
 
@@ -44,6 +45,13 @@ struct CookieRoutes: Sendable {
             throw Problem(parameter: "cursor", "is not one that this list gave out")
         }
         return position
+    }
+
+    /// What lines of an answer mean; nothing is kept.
+    private func parse(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        let (json, _) = try await call.submission(upTo: JobRoutes.maximumBody)
+        let reading = try CookieReading(json: json)
+        return .json { reading.write(&$0) }
     }
 
     private func export(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {

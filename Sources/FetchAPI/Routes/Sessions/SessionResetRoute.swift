@@ -1,0 +1,41 @@
+import FetchJobs
+import HTTPTypes
+import Hummingbird
+
+/// Empties what a session keeps from one job to the next.
+struct SessionResetRoute: Sendable {
+    let cookies: any CookieStore
+    let cache: any CacheStore
+    let credentials: any CredentialStore
+    let known: KnownCredentials
+    let sessions: KnownSessions
+
+    var routes: [Route] { [Route(.post, "/v1/sessions/{id}/reset", tenant: reset)] }
+
+    private func reset(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
+        guard let id = TenantSession.ID(naming: call.parameter) else { throw Self.notFound }
+        if id != .default {
+            guard let session = try await sessions.session(id, of: tenant) else { throw Self.notFound }
+            guard session.spec.kind != .ephemeral else {
+                throw InvalidInput(pointer: "", message: "the session is ephemeral: what it learns is not stored")
+            }
+        }
+        let session = SessionAddress(tenant: tenant, session: id)
+        let kept = try await cookies.cookies(of: session)
+        if !kept.isEmpty { try await cookies.remove(kept, from: session) }
+        var filter = CacheFilter()
+        filter.session = id
+        let answers = try await cache.purge(filter, of: tenant)
+        let removed = try await credentials.removeCredentials(of: session)
+        known.forgetAll()
+        return .json { writer in
+            writer.member("cookies", kept.count)
+            writer.member("cacheEntries", answers)
+            writer.member("credentials", removed)
+        }
+    }
+
+    private static let notFound = Problem(.notFound, "There is no session with this id.")
+}

@@ -1,0 +1,41 @@
+import FetchEngine
+package import HTTPTypes
+
+extension Configuration {
+    /// What requests have that say nothing of it themselves.
+    package struct Request: ConfigurationGroup {
+        /// The fields of requests that have none of the name (BEY-32).
+        package var headers: HTTPFields?
+
+        package init() {}
+
+        package static let members: [ConfigurationMember<Self>] = [
+            ConfigurationMember(
+                "headers", \.headers, .fieldsWithoutSecrets,
+                get: { $0.httpAdditionalHeaders },
+                set: { fields, engine in
+                    for name in Set(fields.map(\.name)) {
+                        engine.httpAdditionalHeaders[fields: name] = Array(fields[fields: name])
+                    }
+                })
+        ]
+    }
+}
+
+extension ConfigurationRule where Value == HTTPFields {
+    /// Fields as a request has them, but none that carries credentials: configurations are stored and shown in clear.
+    static var fieldsWithoutSecrets: Self {
+        Self(
+            read: { reader in
+                let fields = JobRequest.headers(reader)
+                if let field = fields.first(where: \.isSensitive) {
+                    reader.refuse(
+                        "must not hold \(field.name.rawName): a configuration is shown in clear; a request has fields "
+                            + "that are sensitive, and `authentication` credentials (headerForbidden)")
+                }
+                return fields
+            },
+            write: { fields, writer in writer.array { $0.headers(fields) } }
+        )
+    }
+}
