@@ -29,12 +29,12 @@ static int tell_frame(nghttp2_session *session, const nghttp2_frame *frame, void
     if (is_head) tell(session, stream, CCURL_STREAM_HAS_HEAD, 0);
     if ((is_head || frame->hd.type == NGHTTP2_DATA) && frame->hd.flags & NGHTTP2_FLAG_END_STREAM)
         tell(session, stream, CCURL_STREAM_HAS_END, 0);
-    return frame_received(session, frame, user);
+    return __atomic_load_n(&frame_received, __ATOMIC_RELAXED)(session, frame, user);
 }
 
 static int tell_close(nghttp2_session *session, int32_t stream, uint32_t code, void *user) {
     tell(session, stream, CCURL_STREAM_IS_CLOSED, code);
-    return stream_closed(session, stream, code, user);
+    return __atomic_load_n(&stream_closed, __ATOMIC_RELAXED)(session, stream, code, user);
 }
 
 // libcurl sets the same two for every connection, and may do so on several threads at once.

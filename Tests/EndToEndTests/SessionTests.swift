@@ -94,7 +94,7 @@ import Testing
             #expect(origin.connections.indices.map { origin.received(on: $0) }.joined().ranges(of: "GET ").count == 3)
             #expect(!origin.connections.indices.contains { origin.received(on: $0).contains("Cookie: ") })
             let ephemeral = try await make(service, #"{"kind": "ephemeral"}"#)
-            #expect(try await service.request(.post, "/v1/sessions/\(ephemeral)/reset").status == 422)
+            #expect(try await service.request(.post, "/v1/sessions/\(ephemeral)/reset").status == 404)
             #expect(try await service.request(.post, "/v1/sessions/ses_no/reset").status == 404)
             #expect(try await service.request(.post, "/v1/sessions/default/reset").status == 200)
         }

@@ -124,7 +124,8 @@ extension Transfer {
             hasLostConnection = true
             noteTransaction()
         }
-        needsNewConnection = true
+        // Streams that are refused together go on together.
+        needsNewConnection = restart != .refused
         forgetConnection()
         return true
     }

@@ -21,7 +21,7 @@ extension Transfer {
     }
 
     /// The numbers of its streams tell whose answer is whose.
-    private func isMultiplexed(_ connection: OpaquePointer?) -> Bool {
+    func isMultiplexed(_ connection: OpaquePointer?) -> Bool {
         guard let connection else { return !isSecure && !speaksFTP && shared.value.httpVersion == .http2 }
         var name: UnsafePointer<UInt8>?
         var count: UInt32 = 0

@@ -262,8 +262,11 @@ final class Transfer: Exchange, @unchecked Sendable {
         noteHandshake()
         guard failure == nil else { return false }
         let ends = ConnectionTable.Ends(address: address, port: port, localPort: localPort)
-        // Of two kept connections that are dead the second would be the end.
-        if let socket = partition.connections.reused(ends, own: sockets), isLost && !isRefused || !isQuiet(socket) {
+        // Of two kept connections that are dead the second would be the end; but for those that many streams share, and
+        // that another transfer has made anew.
+        if let socket = partition.connections.reused(ends, own: sockets),
+            isLost && !isRefused && !isMultiplexed(secureConnection) || !isQuiet(socket)
+        {
             restart = .connectionSpoiled
             return false
         }

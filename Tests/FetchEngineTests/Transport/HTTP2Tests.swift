@@ -36,4 +36,27 @@ import Testing
         #expect(Set(words.map { $0[1] }) == ["HTTP/2.0"])
         #expect(Set(words.map { $0[2] }).count == 50)
     }
+
+    // RFC 9113 §6.8: a server that is about to close says which streams it has not looked at.
+    @Test func `loads that a server sends away go on on other connections, all of them`() async throws {
+        let authority = try await TestAuthority()
+        let server = try await LoopbackServer.nginxTLS(
+            try await authority.issue("server"),
+            directives: ["keepalive_requests 20", "location /n/ { return 200 $connection; }"])
+        var configuration = SessionConfiguration()
+        configuration.tls.anchors = .pem(authority.certificate)
+        let session = Session(configuration: configuration)
+        let base = "https://localhost:\(server.port)"
+        _ = try await session.data(for: Request(url: try URLRecord(base + "/")))
+        let connections = try await withThrowingTaskGroup(of: String.self) { group in
+            for number in 0..<40 {
+                // Not only what may be repeated in any case.
+                let method: HTTPRequest.Method = number.isMultiple(of: 2) ? .get : .post
+                let request = Request(url: try URLRecord("\(base)/n/\(number)"), method: method)
+                group.addTask { String(decoding: try await session.data(for: request).0, as: UTF8.self) }
+            }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(connections.count >= 2)
+    }
 }

@@ -19,7 +19,7 @@ struct SessionResetRoute: Sendable {
         if id != .default {
             guard let session = try await sessions.session(id, of: tenant) else { throw Self.notFound }
             guard session.spec.kind != .ephemeral else {
-                throw InvalidInput(pointer: "", message: "the session is ephemeral: what it learns is not stored")
+                throw Problem(.notFound, "The session is ephemeral: what it learns is stored nowhere.")
             }
         }
         let session = SessionAddress(tenant: tenant, session: id)
