@@ -22,7 +22,13 @@ package struct CookieReading: Sendable {
         let (context, now) = (CookieContext(url: url, mainDocumentURL: document.flatMap { $0 }), UnixTime.now)
         var fields = HTTPFields()
         for line in lines { fields.append(HTTPField(name: .setCookie, lenientValue: line.utf8)) }
-        let verdicts = Cookie.verdicts(onResponseHeaderFields: fields, from: context, at: now)
+        let verdicts = Cookie.verdicts(onResponseHeaderFields: fields, from: context, at: now).map { verdict in
+            // Only a host that nobody can have asked has a longer name (RFC 1035 §2.3.4).
+            if case .accepted(let cookie) = verdict, cookie.domain.utf8.count > 253 {
+                return CookieVerdict.rejected(name: cookie.name, .domainInvalid)
+            }
+            return verdict
+        }
         cookies = verdicts.compactMap { if case .accepted(let cookie) = $0 { cookie } else { nil } }
         rejected = verdicts.filter { $0.rejection != nil }
         var jar = CookieJar()
