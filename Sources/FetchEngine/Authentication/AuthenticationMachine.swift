@@ -132,6 +132,9 @@ struct AuthenticationMachine {
     /// What the request carries to the proxy.
     var proxyAttempt: Attempt? { attempts.first { $0.space.isProxy } }
 
+    /// The hop has its result without a request: nothing has convinced, and the next hop carries nothing of it.
+    mutating func withdraw() { attempts = [] }
+
     /// What was sent unasked could not be made after all.
     mutating func takeBack(_ attempt: Attempt) { attempts.removeAll { $0 == attempt } }
 

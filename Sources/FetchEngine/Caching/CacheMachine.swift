@@ -181,8 +181,8 @@ struct CacheMachine {
             status.timeToLive = timeToLive(of: entry, at: now)
             reception.action = .deliverAndStore(entry)
         } else if let entry = validated, request.method == .get {
-            // The origin has another answer now, which may not be kept.
-            reception.removed = (200..<500).contains(code) ? entry : nil
+            // The origin has another answer now, which may not be kept; a challenge is none.
+            reception.removed = (200..<500).contains(code) && code != 401 && code != 407 ? entry : nil
         }
         return reception
     }

@@ -38,7 +38,11 @@ public struct CacheSelection: Sendable, Hashable {
     }
 
     /// Whether a request with these fields is given the answer.
-    package func matches(_ fields: HTTPFields) -> Bool { names.isEmpty || Self.digest(of: names, in: fields) == digest }
+    package func matches(_ fields: HTTPFields) -> Bool {
+        // What nobody in particular was given is not what a user would be given.
+        guard names.contains("authorization") == fields.contains(.authorization) else { return false }
+        return names.isEmpty || Self.digest(of: names, in: fields) == digest
+    }
 
     /// Values are compared with white space around them and the split into lines undone; an absent field differs from
     /// an empty one.

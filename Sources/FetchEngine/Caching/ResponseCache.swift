@@ -36,6 +36,15 @@ public protocol ResponseCache: AnyObject, Sendable {
 
     /// The most bytes a body may have that is stored.
     var maximumEntryBytes: Int64 { get }
+
+    /// What hides credentials in the digests that entries are selected by, where others can read what is stored; nil,
+    /// the default, when nobody can.
+    var selectionKey: [UInt8]? { get }
+}
+
+extension ResponseCache {
+    /// No key.
+    public var selectionKey: [UInt8]? { nil }
 }
 
 /// Takes the body of one entry.

@@ -77,6 +77,12 @@ final class Load: @unchecked Sendable {
         self.redirects = RedirectMachine(configuration: redirects)
     }
 
+    /// Forgets what was chosen and prepared for a request to a server that is not made.
+    func withdrawAuthorization() {
+        authentication.withdraw()
+        (authorization, proxyAuthorization, negotiation) = (nil, nil, nil)
+    }
+
     /// Makes an exchange the hop at hand; what is sent is counted anew.
     func take(_ exchange: Exchange, for request: Request) {
         self.exchange = exchange

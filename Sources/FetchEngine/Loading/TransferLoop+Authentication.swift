@@ -25,13 +25,19 @@ extension TransferLoop {
     func authorization(for request: Request, of task: SessionTask) async throws(LoadError) -> Authorization? {
         let load = task.load
         if let prepared = load.authorization.take() { return prepared }
-        if load.authentication.attempt == nil, !request.headerFields.contains(.authorization) {
-            await volunteer(to: request.url, isProxy: false, for: task)
-        }
+        await volunteer(for: request, of: task)
         guard let attempt = load.authentication.attempt else { return nil }
         if let authorization = await authorization(by: attempt, for: request, of: task) { return authorization }
         load.authentication.takeBack(attempt)
         return nil
+    }
+
+    /// Chooses the credential that the request is going to carry, when its server is known to want one.
+    func volunteer(for request: Request, of task: SessionTask) async {
+        guard mayBeAuthorized(task), task.load.authentication.attempt == nil,
+            !request.headerFields.contains(.authorization)
+        else { return }
+        await volunteer(to: request.url, isProxy: false, for: task)
     }
 
     /// The same for the HTTP proxy on the way.
@@ -55,15 +61,6 @@ extension TransferLoop {
         } else if let credential = await defaultCredential(for: space, of: task) {
             task.load.authentication.volunteer(credential, from: .store, for: space)
         }
-    }
-
-    /// The request with an `Authorization` that is not sent, for those who judge it by its fields: what one user was
-    /// given, the cache gives to nobody else.
-    func marked(_ request: Request, by authorization: Authorization?) -> Request {
-        guard authorization != nil else { return request }
-        var request = request
-        request.headerFields[.authorization] = String(decoding: Self.clientNonce(), as: UTF8.self)
-        return request
     }
 
     /// Whose connections the request may use.

@@ -29,7 +29,8 @@ extension TransferLoop {
                 configuration: task.shared.value.caching,
                 now: .now))
         if let handler { return try await handled(&visit, by: handler, limit: limit) }
-        visit.machine.carries(selecting(request.headerFields, of: task))
+        await volunteer(for: request, of: task)
+        visit.machine.carries(try selecting(request, of: task))
         if let stored = try await lookUp(&visit, limit: limit) { return stored }
         while true {
             var sent = request
@@ -44,16 +45,6 @@ extension TransferLoop {
             await awaitHead(of: exchange, bufferingUpTo: limit, of: task)
             return exchange
         }
-    }
-
-    /// What answers may vary by: the fields, and whether the engine undoes content codings.
-    ///
-    /// Without `Accept-Encoding` it does, unless the session leaves that to the program.
-    private func selecting(_ fields: HTTPFields, of task: SessionTask) -> HTTPFields {
-        guard !task.shared.value.automaticallyDecodesContent, !fields.contains(.acceptEncoding) else { return fields }
-        var fields = fields
-        fields[.acceptEncoding] = "identity"
-        return fields
     }
 
     // MARK: Before the request
@@ -89,7 +80,7 @@ extension TransferLoop {
         let entries = await cache.entries(for: visit.machine.key, selectedBy: visit.machine.request)
         guard entries.contains(where: { $0.selection.names.contains("cookie") }) else { return entries }
         let carrying = try await withCookies(visit.request, of: visit.task)
-        visit.machine.carries(selecting(carrying.headerFields, of: visit.task))
+        visit.machine.carries(try selecting(carrying, of: visit.task))
         return await cache.entries(for: visit.machine.key, selectedBy: visit.machine.request)
     }
 
@@ -130,7 +121,7 @@ extension TransferLoop {
     ) async throws(LoadError) -> Exchange? {
         guard visit.task.load.cancellation == nil else { return exchange }
         guard let response = exchange.response else { return await rescued(exchange, &visit, limit: limit) }
-        visit.machine.carries(selecting(exchange.request.headerFields, of: visit.task))
+        visit.machine.carries(try selecting(exchange.request, of: visit.task))
         let reception = visit.machine.received(response, now: .now)
         switch reception.action {
         case .deliver, .deliverAndStore:
@@ -180,7 +171,7 @@ extension TransferLoop {
         let rules = visit.machine.configuration
         let limit = min(visit.cache?.maximumEntryBytes ?? 0, rules.maximumEntryBytes ?? .max)
         guard let cache = visit.cache, visit.task is DataTask, rules.storagePolicy != .notAllowed,
-            entry.bodyLength <= limit
+            entry.bodyLength <= limit, isStorable(for: visit.task)
         else {
             visit.machine.noteRefusal()
             visit.lease?.noteUnstorable(at: .now)

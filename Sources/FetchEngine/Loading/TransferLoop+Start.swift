@@ -87,7 +87,7 @@ extension TransferLoop {
         let proxyAuthorization =
             load.proxy == nil ? nil : try await proxyAuthorization(for: request, of: task)
         let partition = try admit(request, by: terms, of: task)
-        let carrying = marked(try await withCookies(request, of: task), by: authorization)
+        let carrying = try await withCookies(request, of: task)
         let plain =
             if case .stream(let length, let provider) = request.body {
                 try await stream(from: provider, length: length, of: task)

@@ -14,6 +14,8 @@ extension TransferLoop {
         _ response: Response, _ body: CachedBody, _ visit: CacheVisit, from source: Response.Source, limit: Int
     ) async -> Exchange {
         let (request, task) = (visit.request, visit.task)
+        // What was prepared for a request that is not made is for none after it.
+        if source == .cache { task.load.withdrawAuthorization() }
         var response = response
         response.source = source
         response.cacheStatus = visit.machine.status

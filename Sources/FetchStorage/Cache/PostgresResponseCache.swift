@@ -12,8 +12,11 @@ final class PostgresResponseCache: SharedResponseCache {
     private let keeper: CacheKeeper
     private let tier: Mutex<CacheTier>
 
-    init(of session: SessionAddress, in table: CacheTable, keeper: CacheKeeper) {
+    let selectionKey: [UInt8]?
+
+    init(of session: SessionAddress, in table: CacheTable, keeper: CacheKeeper, selectionKey: [UInt8]) {
         self.session = session
+        self.selectionKey = selectionKey
         self.table = table
         self.keeper = keeper
         tier = Mutex(CacheTier(room: keeper.room))

@@ -25,6 +25,11 @@ package final class TenantKeys: Sendable {
         return vault
     }
 
+    /// What hides credentials of a tenant in what its cached answers are selected by; another with each master key.
+    func selectionKey(of tenant: Tenant.ID) -> [UInt8] {
+        ring.key(for: "cache selection \(tenant)").withUnsafeBytes { Array($0) }
+    }
+
     private static func newKey() -> [UInt8] { SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) } }
 
     private func sealedKey(of tenant: Tenant.ID, orElse new: [UInt8]) async throws -> [UInt8] {

@@ -9,6 +9,7 @@ package final class PostgresSessionStores: SessionStores {
     private let cookieStorages: Present<PostgresCookieStorage>
     private let credentialStorages = Present<PostgresCredentialStorage>()
     private let caches = Present<PostgresResponseCache>()
+    private let keys: TenantKeys
     private let cookieTable: CookieTable
     private let credentialTable: CredentialTable
     /// Writes down what credentials are used for.
@@ -32,6 +33,7 @@ package final class PostgresSessionStores: SessionStores {
         cache: CacheKeeper.Configuration = CacheKeeper.Configuration(),
         logger: Logger
     ) {
+        self.keys = keys
         cacheTable = CacheTable(client: client)
         cacheKeeper = CacheKeeper(
             cache, table: cacheTable, node: node, neighbours: neighbours, blobs: blobs, logger: logger)
@@ -68,7 +70,10 @@ package final class PostgresSessionStores: SessionStores {
     }
 
     package func cache(of session: SessionAddress) -> any ResponseCache {
-        caches.find(session) { PostgresResponseCache(of: session, in: cacheTable, keeper: cacheKeeper) }
+        caches.find(session) {
+            PostgresResponseCache(
+                of: session, in: cacheTable, keeper: cacheKeeper, selectionKey: keys.selectionKey(of: session.tenant))
+        }
     }
 
     package func require(_ version: StoresVersion, of session: SessionAddress) {

@@ -132,10 +132,26 @@ struct AuthenticationTests {
             + #""persistence": "forSession"}}"#
         let first = try await rig.fetch(server.url("/basic/page"), configuration: keep, session: session)
         #expect(status(of: first) == 200 && transfers(first) == 2)
-        let second = try await rig.fetch(server.url("/basic/page"), session: session)
+        let reload = #""cachePolicy": "reloadIgnoringLocalCacheData""#
+        let second = try await rig.fetch(server.url("/basic/page"), reload, session: session)
         #expect(status(of: second) == 200 && transfers(second) == 1)
         #expect(status(of: try await rig.fetch(try rig.server("apache").url("/basic/page"), session: session)) == 401)
         #expect(status(of: try await rig.fetch(server.url("/basic/page"))) == 401, "another session")
+    }
+
+    @Test func `an answer to a credential is given again to it alone, within its session`() async throws {
+        let rig = try SharedService.current
+        let (url, session) = (try rig.server("nginx").url("/basic/page"), try await rig.makeSession())
+        let stored = #""cachePolicy": "returnCacheDataElseLoad""#
+        for (password, status, isHit) in [
+            (Cave.password, 200, false), (Cave.password, 200, true), ("wrong", 401, false), (Cave.password, 200, true),
+        ] {
+            let job = try await rig.fetch(url, stored, configuration: own(password), session: session)
+            #expect(member(job, "response", "status") == status && member(job, "response", "fromCache") == isHit, "\(job)")
+        }
+        let other = try await rig.fetch(url, stored, configuration: own(Cave.password))
+        #expect(status(of: other) == 200 && member(other, "response", "fromCache") == false)
+        #expect(status(of: try await rig.fetch(url, stored, session: session)) == 401)
     }
 
     // R23: nonces that end after two uses, each algorithm, and the content protected too.

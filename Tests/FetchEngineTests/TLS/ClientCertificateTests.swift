@@ -195,4 +195,21 @@ import Testing
         #expect(answers[3] == answers[1])
         #expect(answers[4] == answers[0])
     }
+
+    @Test func `what one identity was given is not given to another from the cache`() async throws {
+        let rig = try await Rig("optional")
+        let (session, cache) = (rig.session(), MemoryResponseCache())
+        var sources: [Response.Source] = []
+        for identity in [rig.client, nil, rig.client, nil] {
+            var configuration = session.configuration
+            configuration.tls.clientIdentity = identity
+            configuration.urlCache = cache
+            var request = try rig.request
+            request.cachePolicy = .returnCacheDataElseLoad
+            let (body, response) = try await session.data(for: request, configuration: configuration)
+            #expect(String(decoding: body, as: UTF8.self).hasPrefix(identity == nil ? "NONE" : "SUCCESS"))
+            sources.append(response.source)
+        }
+        #expect(sources == [.network, .network, .cache, .cache])
+    }
 }

@@ -1,0 +1,58 @@
+import COpenSSL
+import HTTPTypes
+
+// Which stored answers a hop may be given, and which requests may be given the one that it brings.
+extension TransferLoop {
+    /// What answers may vary by: the fields of the request, who makes it, and whether the engine undoes content codings.
+    ///
+    /// Who makes it counts as `Authorization`. What a user was given, no other one gets (RFC 9111 §3.5 lets a cache of
+    /// one user keep it); the same user's requests find it again.
+    func selecting(_ request: Request, of task: SessionTask) throws(LoadError) -> HTTPFields {
+        var fields = request.headerFields
+        // Without `Accept-Encoding` codings are undone, unless the session leaves that to the program.
+        if !task.shared.value.automaticallyDecodesContent, !fields.contains(.acceptEncoding) {
+            fields[.acceptEncoding] = "identity"
+        }
+        let identity = request.url.scheme == "https" ? try terms(for: request.url, of: task).identity : nil
+        let user = [
+            task.load.authentication.attempt?.selector ?? fields[.authorization],
+            identity.map { "identity \($0.fingerprint)" },
+        ].compactMap(\.self)
+        if !user.isEmpty { fields[.authorization] = user.joined(separator: ", ") }
+        return task.shared.value.urlCache?.selectionKey.map(fields.withCredentialsHidden) ?? fields
+    }
+
+    /// Whether whoever is given the answer can be told from others by what it was asked for with.
+    ///
+    /// Tickets are those of whoever logged in last; and a step of Negotiate in the fields of an answer is good once.
+    func isStorable(for task: SessionTask) -> Bool {
+        task.load.authentication.attempt.map { $0.space.method != .negotiate } ?? true
+    }
+}
+
+extension AuthenticationMachine.Attempt {
+    /// What tells it from attempts with other credentials, and does not tell the credential.
+    fileprivate var selector: String {
+        let secrets = [credential.user, credential.password ?? "", credential.bearerToken ?? ""]
+        return "credential \(Fingerprint(ofAll: secrets.map { Array($0.utf8) }))"
+    }
+}
+
+extension HTTPFields {
+    /// The same with codes in place of credentials (RFC 2104), so that who sees a digest of them and has no key cannot
+    /// try passwords on it.
+    fileprivate func withCredentialsHidden(by key: [UInt8]) -> HTTPFields {
+        var hidden = HTTPFields()
+        for field in self {
+            guard field.name.isOfCredential else {
+                hidden.append(field)
+                continue
+            }
+            let value = Array(field.value.utf8)
+            var code = [UInt8](repeating: 0, count: ContentDigest.sha256.byteCount)
+            HMAC(EVP_sha256(), key, Int32(key.count), value, value.count, &code, nil)
+            hidden.append(HTTPField(name: field.name, value: String(decoding: Base64.encode(code), as: UTF8.self)))
+        }
+        return hidden
+    }
+}
