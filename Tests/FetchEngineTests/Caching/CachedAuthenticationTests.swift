@@ -105,11 +105,9 @@ import Testing
                 #expect(try await session.text(request).0 == Cave.treasure)
             }
         }
-        let prefix = "GET /\(area)/page"
-        let lines = try await server.accessLog(6)
-        #expect(
-            lines == ["401 -", "200 \(Cave.user)", "304 \(Cave.user)", "401 -", "304 \(Cave.user)", "304 \(Cave.user)"]
-                .map { "\(prefix) \($0)" })
+        let statuses = ["401 -", "200 \(Cave.user)", "304 \(Cave.user)"]
+        let expected = statuses + ["401 -", "304 \(Cave.user)", "304 \(Cave.user)"]
+        #expect(try await server.accessLog(6) == expected.map { "GET /\(area)/page \($0)" })
     }
 
     @Test func `with a key, nobody without it can tell from what is stored what a request carried`() async throws {
