@@ -146,6 +146,26 @@ BEGIN
             PERFORM fetchd.refuse('/flow/key', 'must have 1 to 256 bytes');
         END IF;
     END IF;
+    IF jsonb_typeof(job -> 'webhook') <> 'null' THEN
+        IF job #>> '{webhook,endpoint}' IS NULL THEN
+            PERFORM fetchd.refuse('/webhook', 'must be an object with the member "endpoint"');
+        END IF;
+        SELECT name INTO unknown
+        FROM jsonb_object_keys(job -> 'webhook') AS name
+        WHERE name NOT IN ('endpoint', 'events')
+        LIMIT 1;
+        IF FOUND THEN
+            PERFORM fetchd.refuse('/webhook/' || unknown, 'cannot be had from SQL; known are: endpoint, events');
+        END IF;
+        IF job #> '{webhook,events}' IS NOT NULL AND (
+            jsonb_typeof(job #> '{webhook,events}') <> 'array' OR jsonb_array_length(job #> '{webhook,events}') = 0
+            OR NOT job #> '{webhook,events}' <@ array_to_json(webhook_events())::jsonb
+        ) THEN
+            PERFORM fetchd.refuse(
+                '/webhook/events', 'must name one or more of ' || array_to_string(webhook_events(), ', ')
+            );
+        END IF;
+    END IF;
     IF jsonb_path_exists(job, 'strict $.labels ? (@.type() != "object" && @.type() != "null")', silent => true)
         OR jsonb_path_exists(job, 'strict $.labels.* ? (@.type() != "string")', silent => true)
     THEN
@@ -489,7 +509,7 @@ CREATE FUNCTION public.check_invariants(patience interval) RETURNS TABLE(invaria
         JOIN webhook_endpoints e ON e.tenant_id = j.tenant_id
             AND e.id = coalesce(fetchd.id_of_text('whe', j.spec #>> '{webhook,endpoint}'), s.endpoint_id)
         WHERE r.finished_at > now() - interval '1 hour' AND e.created_at < j.created_at
-            AND 'job.finished' = ANY (e.events)
+            AND wants_event(j.spec, e.events, 'job.finished')
             AND NOT EXISTS (
                 SELECT
                 FROM webhook_deliveries d
@@ -582,6 +602,26 @@ CREATE FUNCTION public.uuidv7() RETURNS uuid
             ), 'hex'
         )::uuid
     $$;
+
+CREATE FUNCTION public.wants_event(spec json, events text[], event text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT coalesce((spec #> '{webhook,events}')::jsonb ? event, event = ANY (events))
+$$;
+
+COMMENT ON FUNCTION public.wants_event(spec json, events text[], event text) IS 'whether a job''s endpoint is told of an event: as the job says, or as the endpoint does';
+
+CREATE FUNCTION public.webhook_events() RETURNS text[]
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT ARRAY[
+        'job.started', 'job.redirected', 'job.challenged', 'job.response', 'job.becameDownload', 'job.resumedAtOffset',
+        'job.bodyWanted', 'job.destinationCreated', 'job.progress', 'job.finished', 'session.eventsFinished',
+        'session.invalidated', 'group.finished', 'cookies.changed', 'credentials.changed', 'endpoint.disabled'
+    ]
+$$;
+
+COMMENT ON FUNCTION public.webhook_events() IS 'the events that an endpoint, or a job, can ask for';
 
 CREATE TABLE public.api_keys (
     tenant_id bigint NOT NULL,
@@ -1073,6 +1113,7 @@ CREATE TABLE public.webhook_deliveries (
     about_endpoint_id uuid,
     replayed_after smallint DEFAULT 0 NOT NULL,
     group_id uuid,
+    data json,
     CONSTRAINT webhook_deliveries_are_about_something CHECK ((num_nonnulls(job_id, session_id, about_endpoint_id, group_id) >= 1)),
     CONSTRAINT webhook_deliveries_state CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'abandoned'::text])))
 )
@@ -1466,6 +1507,10 @@ COMMENT ON INDEX public.webhook_deliveries_of_endpoint IS 'deliveries.list of an
 CREATE INDEX webhook_deliveries_of_job ON public.webhook_deliveries USING btree (tenant_id, job_id, id) WHERE (job_id IS NOT NULL);
 
 COMMENT ON INDEX public.webhook_deliveries_of_job IS 'deliveries.list of a job, jobs.redrive';
+
+CREATE INDEX webhook_deliveries_run ON public.webhook_deliveries USING btree (tenant_id, job_id, id) WHERE ((state = 'pending'::text) AND (data IS NOT NULL));
+
+COMMENT ON INDEX public.webhook_deliveries_run IS 'deliveries.claim: the events of a job go one after the other';
 
 CREATE INDEX webhook_deliveries_session ON public.webhook_deliveries USING btree (tenant_id, session_id) WHERE ((state = 'pending'::text) AND (session_id IS NOT NULL));
 

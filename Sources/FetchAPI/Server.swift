@@ -159,7 +159,7 @@ package struct Server: Service {
 
     static func routes(_ ports: Ports, _ configuration: Configuration, _ authenticator: Authenticator) -> [Route] {
         let submitted = ports.metrics.counter("fetchd_jobs_submitted_total", "Jobs accepted.")[]
-        let known = KnownEndpoints(store: ports.webhooks)
+        let known = KnownEndpoints(store: ports.webhooks, check: ports.checkWebhookURL)
         let groups = KnownGroups(store: ports.groups)
         let credentials = KnownCredentials(store: ports.credentials)
         let sessions = KnownSessions(

@@ -159,13 +159,13 @@ import Testing
                 }
                 gate.open()
             }
-            #expect(text.contains("id: 1.1\nevent: job.response\ndata: {"))
+            #expect(text.contains("id: 1.2\nevent: job.response\ndata: {"))
             #expect(text.contains("event: job.progress\n"))
             let end = try #require(text.range(of: "id: final\nevent: job.finished\ndata: {"))
             #expect(text[end.upperBound...].contains("\"state\":\"succeeded\""))
             let last = HTTPField.Name("Last-Event-ID")!
             #expect(try await service.request(.get, "/v1/jobs/\(id)/events", headers: [last: "final"]).status == 204)
-            let again = try await service.request(.get, "/v1/jobs/\(id)/events", headers: [last: "1.1"])
+            let again = try await service.request(.get, "/v1/jobs/\(id)/events", headers: [last: "1.2"])
             #expect(again.text.hasPrefix("id: final\n"))
         }
     }

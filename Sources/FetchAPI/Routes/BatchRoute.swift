@@ -165,8 +165,8 @@ struct Batch {
         do {
             let json = try JSONParser.parse(text.readableBytesView)
             let line = try await KeyReading.shared.read(json, of: tenant, BatchLine.init(json:))
-            let spec = line.spec
-            try await route.endpoints.require(spec.webhook?.endpoint, of: tenant)
+            var spec = line.spec
+            try await route.endpoints.settle(&spec.webhook, of: tenant)
             try await route.groups.require(spec.group, of: tenant)
             let idempotency = line.key?.idempotency(for: spec) ?? key?.idempotency(for: spec, line: count)
             let job = try await route.sessions.job(spec, of: tenant, idempotency: idempotency)

@@ -111,7 +111,8 @@ struct EventStream {
         for job in follower.news() {
             // Before the events, so that the response is among them of which it counts bytes (RSP-7).
             let current = job.progress
-            for event in job.events(after: last) {
+            // Progress that is noted is for webhooks; here it is told as it is.
+            for event in job.events(after: last) where event.name != .progress {
                 text += Self.text(event.name.rawValue, id: event.position.description, event.data.bytes)
                 last = event.position
             }

@@ -31,10 +31,10 @@ struct JobRoutes: Sendable {
 
     private func submit(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let (json, key) = try await call.submission(upTo: Self.maximumBody)
-        let spec = try await KeyReading.shared.read(json, of: tenant) { json throws(InvalidInput) in
+        var spec = try await KeyReading.shared.read(json, of: tenant) { json throws(InvalidInput) in
             try JobSpec(json: json)
         }
-        try await endpoints.require(spec.webhook?.endpoint, of: tenant)
+        try await endpoints.settle(&spec.webhook, of: tenant)
         try await groups.require(spec.group, of: tenant)
         let job = try await sessions.job(spec, of: tenant, idempotency: key?.idempotency(for: spec))
         try await holds.hold(for: job)

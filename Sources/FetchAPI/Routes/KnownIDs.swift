@@ -44,16 +44,7 @@ final class KnownIDs<Kind: IdentifierKind>: Sendable {
     }
 }
 
-typealias KnownEndpoints = KnownIDs<WebhookEndpoint.Kind>
 typealias KnownGroups = KnownIDs<JobGroup.Kind>
-
-extension KnownEndpoints {
-    convenience init(store: any WebhookStore) {
-        self.init(at: "/webhook/endpoint", "is not an endpoint of yours") {
-            try await store.endpoint($0, of: $1) != nil
-        }
-    }
-}
 
 extension KnownGroups {
     convenience init(store: any GroupStore) {

@@ -58,7 +58,7 @@ package struct JobGroupSpec: Sendable, Equatable {
     /// The client's own words about the group.
     package let labels: [JobSpec.Label]
     /// Where its event is sent, when anywhere.
-    package let webhook: JobSpec.Webhook?
+    package var webhook: JobSpec.Webhook?
 
     /// Reads and checks the body of a request for a new group, or what ``write(_:)`` wrote.
     ///
@@ -76,7 +76,7 @@ package struct JobGroupSpec: Sendable, Equatable {
 
     package func write(_ writer: inout JSONWriter) {
         if !labels.isEmpty { writer.member("labels", object: { JobSpec.write(labels, &$0) }) }
-        if let webhook { writer.member("webhook", object: { $0.member("endpoint", webhook.endpoint.description) }) }
+        if let webhook { writer.member("webhook", object: webhook.write) }
     }
 
     package var json: [UInt8] { JSONWriter.object(write) }

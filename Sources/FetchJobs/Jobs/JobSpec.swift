@@ -1,4 +1,4 @@
-import FetchEngine
+package import FetchEngine
 import HTTPTypes
 
 /// What a client asks for: the body of a submission, the `spec` column, and what a worker runs.
@@ -63,7 +63,12 @@ package struct JobSpec: Sendable, Equatable {
     }
 
     package struct Webhook: Sendable, Equatable {
-        package let endpoint: WebhookEndpoint.ID
+        /// Nil as long as only its address is known.
+        package var endpoint: WebhookEndpoint.ID?
+        /// The address that a client has given in place of an endpoint.
+        package var url: URLRecord?
+        /// What is sent; nil for what the endpoint asks for.
+        package let events: [WebhookEvent]?
     }
 
     package init(request: JobRequest) { self.request = request }
@@ -142,7 +147,7 @@ extension JobSpec {
         initiated = object["initiated"]?.oneOf(Initiation.self) ?? .interactive
         flow = object["flow"].flatMap { Flow(reader: $0) }
         labels = object["labels"].map { Self.labels($0) } ?? []
-        webhook = object["webhook"].flatMap { Webhook(reader: $0) }
+        webhook = object["webhook"].flatMap { Webhook(reader: $0, choosesEvents: true) }
         group = object["group"]?.identifier("a group (grp_…)")
         schedule = object["schedule"]?.identifier("a schedule (sch_…)")
         scheduledAt = object["scheduledAt"]?.timestamp()
@@ -215,9 +220,7 @@ extension JobSpec {
             if let flow { writer.member("flow", object: { $0.member("key", flow.key) }) }
             if !labels.isEmpty { writer.member("labels", object: { Self.write(labels, &$0) }) }
             writer.member("resumeFrom", resumeFrom?.description)
-            if let webhook {
-                writer.member("webhook", object: { $0.member("endpoint", webhook.endpoint.description) })
-            }
+            if let webhook { writer.member("webhook", object: webhook.write) }
             writer.member("group", group?.description)
             writer.member("schedule", schedule?.description)
             writer.member("scheduledAt", scheduledAt?.description)
@@ -234,11 +237,25 @@ extension JobSpec.Label {
 }
 
 extension JobSpec.Webhook {
-    init?(reader: JSONReader) {
-        guard let object = reader.object(of: ["endpoint"]),
-            let endpoint = object.required("endpoint").flatMap({ $0.endpointID() })
-        else { return nil }
-        self.endpoint = endpoint
+    /// - Parameter choosesEvents: Whether it may say which events; otherwise its endpoint does.
+    init?(reader: JSONReader, choosesEvents: Bool = false) {
+        guard let object = reader.object(of: choosesEvents ? ["endpoint", "url", "events"] : ["endpoint", "url"]) else {
+            return nil
+        }
+        endpoint = object["endpoint"]?.endpointID()
+        url = object["url"]?.webhookURL()
+        events = object["events"]?.webhookEvents()
+        if (object["endpoint"] == nil) == (object["url"] == nil) {
+            reader.refuse("must have either \"endpoint\" or \"url\"")
+        }
+    }
+
+    package func write(_ writer: inout JSONWriter) {
+        writer.member("endpoint", endpoint?.description)
+        writer.member("url", url?.description)
+        if let events {
+            writer.member("events", array: { writer in events.forEach { writer.value($0.rawValue) } })
+        }
     }
 }
 

@@ -3,6 +3,7 @@ import FetchEngine
 /// Something that happened to a job while it ran.
 package struct JobEvent: Sendable {
     package enum Name: String, Sendable {
+        case started = "job.started"
         case resumedAtOffset = "job.resumedAtOffset"
         case redirected = "job.redirected"
         case challenged = "job.challenged"
@@ -10,6 +11,7 @@ package struct JobEvent: Sendable {
         case becameDownload = "job.becameDownload"
         case bodyWanted = "job.bodyWanted"
         case destinationCreated = "job.destinationCreated"
+        case progress = "job.progress"
     }
 
     /// Where an event stands among all of its job: attempts one after the other, and the events of each.
@@ -40,6 +42,10 @@ package struct JobEvent: Sendable {
     package let name: Name
     /// A JSON object.
     package let data: RawJSON
+
+    package init(position: Position, name: Name, data: RawJSON) {
+        (self.position, self.name, self.data) = (position, name, data)
+    }
 }
 
 extension LoadStep {

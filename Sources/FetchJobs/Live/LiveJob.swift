@@ -26,6 +26,7 @@ package final class LiveJob: Sendable {
     }
 
     package let tenant: Tenant.ID
+    package let job: Job.ID
     /// The body that a client sends while the job runs.
     package let upload: LiveUpload
     /// What of the URLs that it meets is told.
@@ -33,7 +34,8 @@ package final class LiveJob: Sendable {
     private let attempt: Int
     private let state = Mutex(State())
 
-    init(tenant: Tenant.ID, attempt: Int, urls: URLForm = .whole) {
+    init(_ job: Job.ID, of tenant: Tenant.ID, attempt: Int, urls: URLForm = .whole) {
+        self.job = job
         self.tenant = tenant
         self.urls = urls
         self.attempt = attempt
@@ -65,6 +67,12 @@ package final class LiveJob: Sendable {
         if state.withLock({ $0.isFollowed }) { noteResponse() }
         let data = RawJSON(JSONWriter.object(members))
         state.withLock { $0.append(name, data, of: attempt) }
+    }
+
+    /// Notes how far the transfer is.
+    package func noteProgress() {
+        guard let progress else { return }
+        note(.progress, progress.write)
     }
 
     /// Notes what the load has met since the last look.
@@ -116,6 +124,7 @@ package final class LiveJob: Sendable {
         upload.end()
         if state.withLock({ $0.isFollowed }) { noteResponse() }
         let followers = state.withLock { state in
+            if state.isFollowed { state.begin(attempt) }
             state.isOver = true
             state.progress = nil
             state.steps = nil
@@ -138,6 +147,7 @@ package final class LiveJob: Sendable {
     package func events(after position: JobEvent.Position?) -> [JobEvent] {
         noteResponse()
         return state.withLock { state in
+            state.begin(attempt)
             guard let position else { return state.events }
             return state.events.filter { $0.position > position }
         }
@@ -173,7 +183,18 @@ package final class LiveJob: Sendable {
 }
 
 extension LiveJob.State {
+    /// Every attempt's first event is that it has begun; it is written when another one is, or somebody looks.
+    fileprivate mutating func begin(_ attempt: Int) {
+        guard count == 0 else { return }
+        push(.started, RawJSON(JSONWriter.object { $0.member("attempt", attempt) }), of: attempt)
+    }
+
     fileprivate mutating func append(_ name: JobEvent.Name, _ data: RawJSON, of attempt: Int) {
+        begin(attempt)
+        push(name, data, of: attempt)
+    }
+
+    private mutating func push(_ name: JobEvent.Name, _ data: RawJSON, of attempt: Int) {
         count += 1
         hasResponse = hasResponse || name == .response
         let position = JobEvent.Position(attempt: attempt, number: count)

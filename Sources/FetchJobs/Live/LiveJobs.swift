@@ -12,7 +12,7 @@ package final class LiveJobs: Sendable {
     package init() {}
 
     package func add(_ job: ClaimedJob) -> LiveJob {
-        let live = LiveJob(tenant: job.tenant, attempt: Int(job.claim), urls: job.spec.request.urlForm)
+        let live = LiveJob(job.id, of: job.tenant, attempt: Int(job.claim), urls: job.spec.request.urlForm)
         state.withLock { state in
             state.jobs[job.id] = live
             for follower in state.followers[job.id] ?? [] { follower.add(live) }

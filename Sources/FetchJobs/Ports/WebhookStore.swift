@@ -40,11 +40,16 @@ package protocol WebhookStore: Sendable {
 package protocol DeliveryQueue: Sendable {
     func endpoint(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError) -> WebhookEndpoint?
 
+    /// Stores what happened to jobs, to be told to their endpoints in its order; what is stored already is left alone.
+    ///
+    /// Of endpoints that are gone or disabled nothing is stored.
+    func add(_ events: [RunEvent]) async throws(StoreError)
+
     /// Takes due deliveries for a minute; what is not settled by then is due again.
     ///
     /// However many wait for one endpoint, those for others are found at the same cost and go before them. Of the places
     /// that are free a tenant may take as many as would leave others as many, by its weight, and an endpoint fewer
-    /// the more it has: there is always one left for whoever has none.
+    /// the more it has: there is always one left for whoever has none. The events of a job go one after the other.
     func claimDeliveries(_ room: DeliveryRoom) async throws(StoreError) -> [WebhookDelivery]
 
     /// Stores what came of a claimed delivery, with the attempt when there was one, unless it was claimed again since.

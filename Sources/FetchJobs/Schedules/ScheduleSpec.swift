@@ -27,7 +27,7 @@ package struct ScheduleSpec: Sendable, Equatable {
 
     package let recurrence: Recurrence
     /// What the jobs are made from.
-    package private(set) var job: JobSpec
+    package var job: JobSpec
     package let missedRuns: MissedRuns
     package let overlap: Overlap
     /// No time before it; intervals are counted from it.

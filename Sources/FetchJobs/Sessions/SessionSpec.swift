@@ -131,7 +131,7 @@ extension SessionSpec {
         writer.member("description", description)
         if !configuration.isEmpty { writer.member("configuration", object: configuration.write) }
         writer.member("snapshot", snapshot?.description)
-        if let webhook { writer.member("webhook", object: { $0.member("endpoint", webhook.endpoint.description) }) }
+        if let webhook { writer.member("webhook", object: webhook.write) }
     }
 }
 

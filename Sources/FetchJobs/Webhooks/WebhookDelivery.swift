@@ -25,6 +25,8 @@ package struct WebhookDelivery: Sendable {
     package let attempts: Int
     /// How many of them count for the schedule: those since it was replayed last.
     package let failures: Int
+    /// What the message says, where it was written when the event happened; nil where it tells of how things are.
+    package var data: RawJSON?
     /// The endpoint took nothing lately.
     package let endpointIsFailing: Bool
 

@@ -134,9 +134,9 @@ extension JSONReader {
         return endpoint
     }
 
-    fileprivate func webhookURL() -> URLRecord? { httpURL(userInfoCode: "webhookURLForbidden") }
+    func webhookURL() -> URLRecord? { httpURL(userInfoCode: "webhookURLForbidden") }
 
-    fileprivate func webhookEvents() -> [WebhookEvent]? {
+    func webhookEvents() -> [WebhookEvent]? {
         let events = array(maximum: 32)?.compactMap { $0.oneOf(WebhookEvent.self) }
         if events?.isEmpty == true { refuse("must name at least one event") }
         return events

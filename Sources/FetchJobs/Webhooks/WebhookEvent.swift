@@ -1,5 +1,23 @@
 /// What happened, in the words a webhook carries.
 package enum WebhookEvent: String, Sendable, CaseIterable {
+    /// An attempt of the job has begun.
+    case jobStarted = "job.started"
+    /// A redirect was followed, or not.
+    case jobRedirected = "job.redirected"
+    /// A challenge was answered.
+    case jobChallenged = "job.challenged"
+    /// The response is there; one for each part of a body whose parts replace one another.
+    case jobResponse = "job.response"
+    /// The response is written to a file from now on.
+    case jobBecameDownload = "job.becameDownload"
+    /// A download goes on where another attempt has left it.
+    case jobResumedAtOffset = "job.resumedAtOffset"
+    /// A client is to send the body of the request.
+    case jobBodyWanted = "job.bodyWanted"
+    /// The download has its name.
+    case jobDestinationCreated = "job.destinationCreated"
+    /// How far the transfer is.
+    case jobProgress = "job.progress"
     /// The job has reached its final state.
     case jobFinished = "job.finished"
     /// The events of all jobs of a background session are delivered, and it has no other jobs (BKG-10).
@@ -16,7 +34,12 @@ package enum WebhookEvent: String, Sendable, CaseIterable {
     case endpointDisabled = "endpoint.disabled"
 
     /// What is sent to an endpoint that names no events: ends, and not every change on the way.
-    static let ends: [WebhookEvent] = [.jobFinished, .sessionEventsFinished, .sessionInvalidated, .groupFinished]
+    package static let ends: [WebhookEvent] = [
+        .jobFinished, .sessionEventsFinished, .sessionInvalidated, .groupFinished,
+    ]
+
+    /// Whether it tells of a job that runs.
+    package var isOfRun: Bool { JobEvent.Name(rawValue: rawValue) != nil }
 
     /// Whether it tells of a session's stores, and not of the session itself.
     package var isOfStores: Bool { self == .cookiesChanged || self == .credentialsChanged }

@@ -26,7 +26,8 @@ extension Query {
             SELECT d.tenant_id, d.delivery_id, e.id, d.job_id, d.session_id, \(WebhookEvent.jobFinished)
             FROM ended d
             JOIN webhook_endpoints e ON e.tenant_id = d.tenant_id AND e.id = d.endpoint_id
-            WHERE \(WebhookEvent.jobFinished) = ANY (e.events)
+            JOIN jobs j ON j.tenant_id = d.tenant_id AND j.id = d.job_id
+            WHERE wants_event(j.spec, e.events, \(WebhookEvent.jobFinished))
         )
         """
     }

@@ -35,10 +35,12 @@ extension PostgresWorkQueue {
                     \(settlements.map { $0.outcome.body?.blob }),
                     \(settlements.map { $0.body?.bytes }),
                     \(settlements.map { $0.body?.digest.bytes }),
-                    \(settlements.map { $0.job.spec.mayHaveEvents ? WebhookDelivery.ID() : nil })
+                    \(settlements.map { $0.job.spec.mayHaveEvents ? WebhookDelivery.ID() : nil }),
+                    \(settlements.map { $0.job.spec.webhook?.events?.contains(.jobFinished) })
                 ) AS input (
                     tenant_id, job_id, claim, state, started_at, finished_at, status, response, error_name, error,
-                    redirects, challenges, file, metrics, body, blob_id, body_bytes, body_digest, delivery_id
+                    redirects, challenges, file, metrics, body, blob_id, body_bytes, body_digest, delivery_id,
+                    tells_end
                 )
             ), settled AS MATERIALIZED (
                 SELECT held.*, input.*
@@ -82,7 +84,7 @@ extension PostgresWorkQueue {
                     SELECT e.id
                     FROM webhook_endpoints e
                     WHERE e.tenant_id = s.tenant_id AND e.id = s.endpoint_id
-                        AND \(WebhookEvent.jobFinished) = ANY (e.events)
+                        AND coalesce(s.tells_end, \(WebhookEvent.jobFinished) = ANY (e.events))
                     OFFSET 0
                 ) AS e
             )

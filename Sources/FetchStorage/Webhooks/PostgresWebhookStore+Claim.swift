@@ -59,7 +59,13 @@ extension PostgresWebhookStore {
                                     AND (e.job_id IS NOT NULL
                                         OR d.event = \(WebhookEvent.sessionInvalidated) AND e.event <> d.event)
                             ))
-                        ORDER BY d.next_attempt_at
+                            -- The events of a job go one after the other, and its end comes last.
+                            AND (d.job_id IS NULL OR NOT EXISTS (
+                                SELECT FROM webhook_deliveries e
+                                WHERE e.tenant_id = d.tenant_id AND e.job_id = d.job_id AND e.id < d.id
+                                    AND e.endpoint_id = d.endpoint_id AND e.state = 'pending' AND e.data IS NOT NULL
+                            ))
+                        ORDER BY d.next_attempt_at, d.id
                         LIMIT greatest(
                             CASE WHEN r.is_failing THEN 1 ELSE \(Int32(clamping: room.placesPerEndpoint)) END - r.taken, 0
                         )
@@ -104,12 +110,14 @@ extension PostgresWebhookStore {
                 SET next_attempt_at = now() + interval '60 seconds', last_attempt_at = now(), attempts = d.attempts + 1
                 FROM due
                 WHERE d.tenant_id = due.tenant_id AND d.id = due.id
-                RETURNING \(Self.deliveryColumns), due.is_failing
+                RETURNING \(Self.deliveryColumns), due.is_failing, d.data
                 """
             )
             return try rows.map { row in
                 // The claim has counted the attempt that is to be made.
-                try WebhookDelivery(row: row, attemptsUnderWay: 1, endpointIsFailing: row.decode(at: 11))
+                var delivery = try WebhookDelivery(row: row, attemptsUnderWay: 1, endpointIsFailing: row.decode(at: 11))
+                delivery.data = try row.decode(at: 12)
+                return delivery
             }
         }
     }

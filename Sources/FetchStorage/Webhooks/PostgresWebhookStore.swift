@@ -7,6 +7,7 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
     let client: Client
     private let ring: KeyRing
     let settling: Batcher<DeliverySettlement, Bool>
+    let adding: Batcher<RunEvent, Void>
     /// Called when deliveries became due that were not.
     let onDue: @Sendable () -> Void
 
@@ -15,6 +16,10 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
         self.ring = ring
         self.onDue = onDue
         settling = Batcher(maximumItems: 200) { try await Self.settle($0, client: client) }
+        adding = Batcher(maximumItems: 200) { events in
+            try await Self.add(events, client: client)
+            return events.map { _ in }
+        }
     }
 
     package func add(_ endpoint: WebhookEndpoint) async throws(StoreError) {

@@ -13,6 +13,7 @@ package struct JobRunner: Sendable {
     private let area: any DownloadArea
     private let live: LiveJobs
     private let bandwidths: any BandwidthSource
+    private let subscriptions: EventSubscriptions
 
     /// - Parameters:
     ///   - configuration: What sessions go by that set nothing.
@@ -20,6 +21,7 @@ package struct JobRunner: Sendable {
     ///   - stores: Where they keep cookies and credentials.
     ///   - live: Where those who follow jobs find them.
     ///   - bandwidths: What jobs share of the bandwidth.
+    ///   - deliveries: Where the events of jobs are stored that endpoints want to be told of.
     ///   - makeSession: Makes a session of the engine.
     package init(
         loop: TransferLoop,
@@ -31,6 +33,7 @@ package struct JobRunner: Sendable {
         area: any DownloadArea,
         live: LiveJobs,
         bandwidths: any BandwidthSource,
+        deliveries: any DeliveryQueue,
         makeSession: @escaping @Sendable (SessionConfiguration) -> Session
     ) {
         self.loop = loop
@@ -40,6 +43,7 @@ package struct JobRunner: Sendable {
         self.area = area
         self.live = live
         self.bandwidths = bandwidths
+        subscriptions = EventSubscriptions(queue: deliveries)
         self.sessions = EngineSessions(
             defaults: configuration, sessions: sessions, stores: stores, makeSession: makeSession)
     }
@@ -87,11 +91,17 @@ package struct JobRunner: Sendable {
         }
         stores.require(job.stores, of: job.session)
         let settings = session.configuration(with: own)
-        return await prepare(job, in: session.engine, configuration, settings, retry) { load in
-            let downloads = DownloadRun(load: load, blobs: blobs, catalog: catalog, area: area, stop: stop)
-            guard job.spec.kind != .download else { return await downloads.run() }
-            return await DataRun(load: load, blobs: blobs, downloads: downloads, stop: stop).run()
+        let live = live.add(job)
+        defer { self.live.remove(job.id) }
+        let recorder = try await subscriptions.recorder(of: job, in: session, live)
+        let attempt: nonisolated(nonsending) () async -> JobOutcome = {
+            await prepare(job, live, in: session.engine, configuration, settings, retry) { load in
+                let downloads = DownloadRun(load: load, blobs: blobs, catalog: catalog, area: area, stop: stop)
+                guard job.spec.kind != .download else { return await downloads.run() }
+                return await DataRun(load: load, blobs: blobs, downloads: downloads, stop: stop).run()
+            }
         }
+        return if let recorder { await recorder.record(attempt) } else { await attempt() }
     }
 
     /// Runs a job whose body stays in memory, in a session that the caller has.
@@ -110,14 +120,17 @@ package struct JobRunner: Sendable {
         var configuration = session.configuration.overridden(by: job.spec.configuration)
         if let deadline = job.expiresAt { configuration = configuration.ending(by: deadline) }
         configuration.maximumResponseBytes = min(configuration.maximumResponseBytes ?? .max, Int64(limit))
-        return await prepare(job, in: session, configuration, settings, retry) { load in
+        let live = live.add(job)
+        defer { self.live.remove(job.id) }
+        return await prepare(job, live, in: session, configuration, settings, retry) { load in
             await DataRun(load: load, stop: stop).runInMemory(upTo: limit)
         }
     }
 
-    /// Makes the request with its body and its credentials, and shows the job to those who follow it while it runs.
+    /// Makes the request with its body and its credentials, and runs it.
     private nonisolated(nonsending) func prepare(
         _ job: ClaimedJob,
+        _ live: LiveJob,
         in session: Session,
         _ configuration: SessionConfiguration?,
         _ settings: FetchJobs.Configuration,
@@ -125,8 +138,6 @@ package struct JobRunner: Sendable {
         run: nonisolated(nonsending) (PreparedLoad) async -> JobOutcome
     ) async -> JobOutcome {
         let start = Timestamp.now
-        let live = live.add(job)
-        defer { self.live.remove(job.id) }
         let deadline = job.deadline(from: start, (configuration ?? session.configuration).timeoutIntervalForResource)
         do throws(LoadError) {
             var configuration = configuration

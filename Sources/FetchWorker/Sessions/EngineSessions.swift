@@ -6,6 +6,8 @@ import Synchronization
 struct EngineSession: Sendable {
     let engine: Session
     let configuration: FetchJobs.Configuration
+    /// Where the events of its jobs go that name no endpoint.
+    var webhook: JobSpec.Webhook?
 
     /// What a job goes by that sets this itself.
     func configuration(with own: FetchJobs.Configuration) -> FetchJobs.Configuration {
@@ -71,7 +73,9 @@ final class EngineSessions: Sendable {
         }
         guard let stored = try await sessions.session(id, of: job.tenant) else { return nil }
         let engine = makeSession(configuration.configured(by: stored.spec))
-        return keep(EngineSession(engine: engine, configuration: stored.spec.configuration), as: address)
+        let session = EngineSession(
+            engine: engine, configuration: stored.spec.configuration, webhook: stored.spec.webhook)
+        return keep(session, as: address)
     }
 
     private func known(_ address: SessionAddress) -> EngineSession? {

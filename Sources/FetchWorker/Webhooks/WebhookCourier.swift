@@ -151,6 +151,7 @@ package final class WebhookCourier: Service, Wakeable {
 
     /// What there is to tell; nil when what it is about is gone, or is no longer so.
     private func message(_ delivery: WebhookDelivery) async throws(StoreError) -> WebhookMessage? {
+        if let data = delivery.data { return WebhookMessage(delivery) { $0.members(of: data) } }
         switch delivery.subject {
         case .job(let id):
             guard let job = try await jobs.job(id, of: delivery.tenant), job.state.isFinal else { return nil }

@@ -102,7 +102,8 @@ private struct RunningNode {
         let makeSession = { @Sendable in Session(configuration: $0, transferLoop: loop) }
         let runner = JobRunner(
             loop: loop, configuration: settings.session, sessions: quietSessions, stores: stores, blobs: blobs,
-            catalog: catalog, area: area, live: live, bandwidths: lanes.bandwidths, makeSession: makeSession)
+            catalog: catalog, area: area, live: live, bandwidths: lanes.bandwidths, deliveries: webhooks,
+            makeSession: makeSession)
         let dispatcher = Dispatcher(
             configuration: settings.dispatcher,
             queue: PostgresWorkQueue(

@@ -112,6 +112,23 @@ import Testing
                 #"{"request":{"url":"https://a.example/"},"webhook":{"endpoint":"whe_00000000000000000000000000"}}"#,
                 .invalidInput, "/webhook/endpoint"
             ),
+            (#"{"request":{"url":"https://a.example/"},"webhook":{}}"#, .invalidInput, "/webhook"),
+            (
+                #"{"request":"https://a.example/","webhook":{"endpoint":"whe_00000000000000000000000000","url":"https://b/"}}"#,
+                .invalidInput, "/webhook"
+            ),
+            (
+                #"{"request":"https://a.example/","webhook":{"url":"https://u:p@b.example/"}}"#, .invalidInput,
+                "/webhook/url"
+            ),
+            (
+                #"{"request":"https://a.example/","webhook":{"url":"https://b.example/","events":["job.none"]}}"#,
+                .invalidInput, "/webhook/events/0"
+            ),
+            (
+                #"{"request":"https://a.example/","webhook":{"url":"https://b.example/","events":[]}}"#, .invalidInput,
+                "/webhook/events"
+            ),
             (#"{"request":{"url":"https://a.example/"},"labels":null}"#, .invalidInput, "/labels"),
             ("[]", .invalidInput, ""),
             ("{", .malformedJSON, nil),

@@ -74,6 +74,7 @@ import Testing
         (#"{"kind": "background", "identifier": "b"}"#, "/webhook"),
         (#"{"identifier": "b"}"#, "/identifier"),
         (#"{"webhook": {"endpoint": "whe_00000000000000000000000001"}}"#, "/webhook/endpoint"),
+        (#"{"webhook": {"url": "https://a.example/", "events": ["job.finished"]}}"#, "/webhook/events"),
         (#"{"configuration": {"timeouts": {"connect": 0}}}"#, "/configuration/timeouts/connect"),
     ])
     func `bad input is named by its pointer`(body: String, pointer: String) async throws {

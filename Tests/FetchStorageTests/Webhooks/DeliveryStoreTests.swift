@@ -21,6 +21,31 @@ import Testing
         }
     }
 
+    @Test func `the events of a job go one after the other, and those of others beside them`() async throws {
+        try await StoreFixture.with { fixture in
+            let (store, endpoint) = (try fixture.webhooks(), try fixture.endpoint())
+            try await store.add(endpoint)
+            let jobs = [Job.ID(), Job.ID()]
+            let events = (1...3).flatMap { number in
+                jobs.compactMap { job in
+                    let position = JobEvent.Position(attempt: 1, number: number)
+                    let event = JobEvent(position: position, name: .redirected, data: RawJSON(Array("{}".utf8)))
+                    return RunEvent(event, of: job, in: nil, tenant: fixture.tenant, to: endpoint.id)
+                }
+            }
+            try await store.add(events)
+            // Word of it may be lost: what is stored is stored once.
+            try await store.add(events)
+            for round in 0..<3 {
+                let due = try await store.claimDeliveries(.init(places: 32))
+                #expect(due.map(\.id) == [events[2 * round].id, events[2 * round + 1].id])
+                #expect(due.map(\.data) == [events[2 * round].data, events[2 * round + 1].data])
+                for delivery in due { _ = try await store.settle(delivery, .delivered, .answered(204)) }
+            }
+            #expect(try await store.claimDeliveries(.init(places: 32)).isEmpty)
+        }
+    }
+
     @Test func `an endpoint that failed gets one at a time until it takes one (R51)`() async throws {
         try await StoreFixture.with { fixture in
             let (store, endpoint) = (try fixture.webhooks(), try fixture.endpoint())

@@ -22,8 +22,8 @@ struct GroupRoutes: Sendable {
 
     private func create(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let (json, key) = try await call.submission(upTo: JobRoutes.maximumBody)
-        let spec = try JobGroupSpec(json: json)
-        try await endpoints.require(spec.webhook?.endpoint, of: tenant)
+        var spec = try JobGroupSpec(json: json)
+        try await endpoints.settle(&spec.webhook, of: tenant)
         let new = JobGroup(tenant: tenant, spec: spec)
         return try await groups.create(new, key?.idempotency(for: spec)).response(Self.created)
     }

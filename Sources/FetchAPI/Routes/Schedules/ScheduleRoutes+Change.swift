@@ -12,8 +12,8 @@ extension ScheduleRoutes {
         guard case .object = patch else { throw InvalidInput(pointer: "", message: "must be an object") }
         return try await update(call, tenant) { schedule in
             let json = try JSONParser.parse(schedule.spec.openJSON).merging(patch)
-            let spec = try await KeyReading.shared.read(json, of: tenant, ScheduleSpec.init(json:))
-            try await check(spec.job, tenant)
+            var spec = try await KeyReading.shared.read(json, of: tenant, ScheduleSpec.init(json:))
+            try await check(&spec.job, tenant)
             schedule.change(to: spec, at: .now)
         }
     }
@@ -52,7 +52,8 @@ extension ScheduleRoutes {
             // The schedule is what is asked for, whatever its job has come to be between two requests.
             let asked = SHA256Digest(of: Array(schedule.id.description.utf8))
             let idempotency = key.map { Idempotency(key: "run \($0.text)", fingerprint: asked) }
-            try await endpoints.require(job.spec.webhook?.endpoint, of: tenant)
+            var webhook = job.spec.webhook
+            try await endpoints.settle(&webhook, of: tenant)
             job = try await sessions.job(job.spec, of: tenant, idempotency: idempotency)
             try await holds.hold(for: job)
         } catch let error as InvalidInput {

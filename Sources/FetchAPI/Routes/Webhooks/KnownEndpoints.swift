@@ -1,0 +1,45 @@
+import FetchJobs
+
+/// The endpoints that jobs, sessions, groups and schedules name: by their ids, or by their addresses.
+struct KnownEndpoints: Sendable {
+    /// So many endpoints of a tenant are made for addresses at most.
+    static let maximumEndpoints = 1000
+
+    private let ids: KnownIDs<WebhookEndpoint.Kind>
+    private let store: any WebhookStore
+    private let check: WebhookURLCheck
+
+    init(store: any WebhookStore, check: @escaping WebhookURLCheck) {
+        self.store = store
+        self.check = check
+        ids = KnownIDs(at: "/webhook/endpoint", "is not an endpoint of yours") {
+            try await store.endpoint($0, of: $1) != nil
+        }
+    }
+
+    /// Refuses an endpoint that the tenant does not have, and finds or makes the one of an address.
+    func settle(_ webhook: inout JobSpec.Webhook?, of tenant: Tenant.ID) async throws {
+        try await ids.require(webhook?.endpoint, of: tenant)
+        guard let address = webhook, let made = try await endpoint(at: address, of: tenant) else { return }
+        webhook?.endpoint = made
+        webhook?.url = nil
+    }
+
+    func forget(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) { ids.forget(id, of: tenant) }
+
+    /// The tenant's endpoint with an address, the oldest that is enabled; a new one when there is none.
+    private func endpoint(at address: JobSpec.Webhook, of tenant: Tenant.ID) async throws -> WebhookEndpoint.ID? {
+        guard let url = address.url else { return nil }
+        let endpoints = try await store.endpoints(of: tenant)
+        if let known = endpoints.first(where: { $0.url == url && $0.disabling == nil }) { return known.id }
+        if let refusal = await check(url) { throw InvalidInput(pointer: "/webhook/url", message: refusal) }
+        guard endpoints.count < Self.maximumEndpoints else {
+            throw InvalidInput(
+                pointer: "/webhook/url",
+                message: "is new, and there are \(Self.maximumEndpoints) endpoints: name one, or remove some")
+        }
+        let new = WebhookEndpoint(tenant: tenant, url: url, events: WebhookEvent.ends)
+        try await store.add(new)
+        return new.id
+    }
+}

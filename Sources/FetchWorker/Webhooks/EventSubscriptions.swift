@@ -1,0 +1,42 @@
+import FetchJobs
+import Synchronization
+
+/// Which events of running jobs their endpoints want to be told of.
+final class EventSubscriptions: Sendable {
+    private struct Known {
+        let events: Set<WebhookEvent>
+        let since: ContinuousClock.Instant
+    }
+
+    /// A change of an endpoint counts for jobs that begin so much later.
+    private static let age = Duration.seconds(2)
+
+    private let queue: any DeliveryQueue
+    private let known = Mutex<[WebhookEndpoint.ID: Known]>([:])
+
+    init(queue: any DeliveryQueue) { self.queue = queue }
+
+    /// What stores the events of a job while it runs; nil when nobody wants them.
+    nonisolated(nonsending) func recorder(
+        of job: ClaimedJob, in session: EngineSession, _ live: LiveJob
+    ) async throws(StoreError) -> EventRecorder? {
+        guard let webhook = job.spec.webhook ?? session.webhook, let endpoint = webhook.endpoint else { return nil }
+        let wanted = try await events(webhook, endpoint, job.tenant).filter(\.isOfRun)
+        guard !wanted.isEmpty else { return nil }
+        return EventRecorder(live, in: job.spec.session, wanted, to: endpoint, queue)
+    }
+
+    private nonisolated(nonsending) func events(
+        _ webhook: JobSpec.Webhook, _ endpoint: WebhookEndpoint.ID, _ tenant: Tenant.ID
+    ) async throws(StoreError) -> Set<WebhookEvent> {
+        if let events = webhook.events { return Set(events) }
+        let now = ContinuousClock.now
+        if let known = known.withLock({ $0[endpoint] }), now - known.since < Self.age { return known.events }
+        let events = Set(try await queue.endpoint(endpoint, of: tenant)?.events ?? [])
+        known.withLock { known in
+            if known.count >= 10_000 { known.removeAll() }
+            known[endpoint] = Known(events: events, since: now)
+        }
+        return events
+    }
+}
