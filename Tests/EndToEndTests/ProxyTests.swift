@@ -68,6 +68,11 @@ import Testing
         (#"{"credential": {"user": "u", "password": "p"}}"#, "/configuration/proxy"),
         (#"{"url": "http://p.example:1", "credential": {"bearerToken": "t"}}"#, "/configuration/proxy"),
         (#"{"url": "http://p.example:1", "credential": "sealed"}"#, "/configuration/proxy/credential"),
+        (#"{"url": "http://p.example:1", "rules": []}"#, "/configuration/proxy"),
+        (#"{"rules": [{"proxies": []}]}"#, "/configuration/proxy/rules/0/proxies"),
+        (#"{"rules": [{"proxies": ["http://u:p@p.example:1"]}]}"#, "/configuration/proxy/rules/0/proxies/0"),
+        (#"{"rules": [{"proxies": ["direct"], "schemes": ["gopher"]}]}"#, "/configuration/proxy/rules/0/schemes/0"),
+        (#"{"rules": [{"hosts": []}]}"#, "/configuration/proxy/rules/0/proxies"),
     ])
     func `credentials that no proxy can be shown are refused`(group: String, pointer: String) async throws {
         try await ServiceProcess.with(allowing: []) { service in

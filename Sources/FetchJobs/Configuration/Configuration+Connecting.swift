@@ -34,39 +34,6 @@ extension Configuration {
         }()
     }
 
-    /// The proxy that everything goes through, apart from some hosts.
-    package struct Proxy: ConfigurationGroup {
-        package var url: FetchEngine.Proxy?
-        /// Happens where a job runs: no setting of the engine stands for it.
-        package var credential: JobCredential?
-        package var noProxy: [HostPattern]?
-
-        package init() {}
-
-        package static let isWhole = true
-
-        package static let members: [ConfigurationMember<Self>] = [
-            ConfigurationMember("url", \.url, .proxy, get: { $0.proxies.single }, set: { _, _ in }),
-            ConfigurationMember("credential", \.credential, .credential, get: { _ in nil }, set: { _, _ in }),
-            ConfigurationMember(
-                "noProxy", \.noProxy, .list(of: .hostPattern, upTo: 100), get: { $0.proxies.exclusions },
-                set: { _, _ in }),
-        ]
-
-        package func check(_ reader: JSONReader) {
-            if credential != nil, url == nil { reader.refuse("must have a url with a credential") }
-            if case .inline(let credential) = credential, credential.kind != .password {
-                reader.refuse("must have a user and a password as its credential")
-            }
-        }
-
-        package func apply(to configuration: inout SessionConfiguration) {
-            guard self != Self() else { return }
-            let rules = url.map { [ProxyConfiguration.Rule(routes: [.proxy($0)])] } ?? []
-            configuration.proxies = ProxyConfiguration(rules: rules, exclusions: noProxy ?? [])
-        }
-    }
-
     package struct TLS: ConfigurationGroup {
         package var minimumVersion: TLSConfiguration.Version?
         package var maximumVersion: TLSConfiguration.Version?
@@ -105,6 +72,9 @@ extension Configuration {
         /// Certificates in PEM.
         package var anchors: String?
         package var pins: [PublicKeyPin]?
+        /// What authorities have taken back, in PEM.
+        package var revocationLists: String?
+        package var requiresStapledStatus: Bool?
 
         package init() {}
 
@@ -116,6 +86,10 @@ extension Configuration {
                 "policy", \.policy, .anyCase, get: { $0.tls.pins.isEmpty ? .system : .pinned }, set: { _, _ in }),
             ConfigurationMember("anchors", \.anchors, .certificates, get: { _ in nil }, set: { _, _ in }),
             ConfigurationMember("pins", \.pins, .list(of: .pin, upTo: 100), get: { _ in nil }, set: { _, _ in }),
+            ConfigurationMember(
+                "revocationLists", \.revocationLists, .revocationLists, get: { _ in nil }, set: { _, _ in }),
+            ConfigurationMember(
+                "requiresStapledStatus", \.requiresStapledStatus, .bool, \.tls.requiresStapledStatus),
         ]
 
         package func check(_ reader: JSONReader) {
@@ -133,28 +107,9 @@ extension Configuration {
             configuration.tls.anchors = .system
             configuration.tls.pins = policy == .system ? [] : pins ?? []
             if policy == .custom, let anchors { configuration.tls.anchors = .pem(Array(anchors.utf8)) }
+            configuration.tls.revocationLists = revocationLists.flatMap { try? RevocationLists(pem: Array($0.utf8)) }
+            configuration.tls.requiresStapledStatus = requiresStapledStatus ?? false
         }
-    }
-}
-
-extension ProxyConfiguration {
-    /// The proxy when there is one for everything.
-    fileprivate var single: Proxy? {
-        guard let route = rules.first?.routes.first, case .proxy(let proxy) = route else { return nil }
-        return proxy
-    }
-}
-
-extension ConfigurationRule where Value == FetchEngine.Proxy {
-    /// `kind://host:port`; user names and passwords have no place in what everyone may read.
-    fileprivate static var proxy: Self {
-        .text(
-            upTo: 300,
-            "must be http, https, socks4, socks4a, socks5 or socks5h, \"://\", a host and a port (proxyInvalid)",
-            parse: { text in FetchEngine.Proxy(text).flatMap { $0.credential == nil && text.contains("://") ? $0 : nil }
-            },
-            text: { $0.description }
-        )
     }
 }
 
@@ -168,6 +123,17 @@ extension ConfigurationRule where Value == String {
             upTo: 262_144,
             "must be certificates in PEM",
             parse: { $0.contains("-----BEGIN CERTIFICATE-----") ? $0 : nil },
+            text: { $0 }
+        )
+    }
+}
+
+extension ConfigurationRule where Value == String {
+    fileprivate static var revocationLists: Self {
+        .text(
+            upTo: 262_144,
+            "must be certificate revocation lists in PEM",
+            parse: { (try? RevocationLists(pem: Array($0.utf8))) == nil ? nil : $0 },
             text: { $0 }
         )
     }

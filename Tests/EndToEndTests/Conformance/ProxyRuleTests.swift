@@ -43,6 +43,34 @@ struct ProxyRuleTests {
         #expect(play.requests.first?.values("via") == [])
     }
 
+    // The first is not there, and the second is asked.
+    // Proves: NET-7, BEY-18.
+    @Test func `rules choose the proxies by scheme and host, and the next one when one cannot be reached`() async throws {
+        let rig = try SharedService.current
+        let (squid, dante, play) = (
+            try rig.server("squid"), try rig.server("dante"), rig.stage.play(answer("200 OK", body: "x"))
+        )
+        func rules(_ rules: String...) -> String { #""proxy": {"rules": [\#(rules.joined(separator: ", "))]}"# }
+        let viaSquid = #""proxies": ["http://127.0.0.1:9", "http://127.0.0.1:\#(squid.port)"]"#
+        let viaDante = #""proxies": ["socks5://127.0.0.1:\#(dante.port)"]"#
+        for (configuration, isThrough) in [
+            (rules(#"{"schemes": ["http"], \#(viaSquid)}"#), true),
+            (rules(#"{"schemes": ["https"], \#(viaSquid)}"#), false),
+            (rules(#"{"hosts": ["*.example"], \#(viaSquid)}"#, "{\(viaDante)}"), false),
+            (rules(#"{"hosts": ["127.0.0.1"], \#(viaSquid)}"#, "{\(viaDante)}"), true),
+            (rules(#"{"excludedHosts": ["127.0.0.1"], \#(viaSquid)}"#), false),
+            (rules(#"{"proxies": ["http://127.0.0.1:9", "direct"]}"#), false),
+        ] {
+            let count = play.requests.count
+            let job = try await rig.fetch(play.url("\(count)"), configuration: configuration)
+            #expect(try await rig.text(of: job) == "x", "\(job)")
+            #expect(play.requests.last?.values("via").isEmpty == !isThrough, "\(configuration)")
+        }
+        let gone = try await rig.fetch(
+            play.url("gone"), configuration: rules(#"{"proxies": ["http://127.0.0.1:9", "socks5://127.0.0.1:9"]}"#))
+        #expect(errorName(of: gone) == "cannotConnectToProxy", "\(gone)")
+    }
+
     // What the proxy says is the response; that it cannot be used is an error of its own.
     // Proves: NET-8.
     @Test func `a proxy that refuses and one that is not there are told apart`() async throws {

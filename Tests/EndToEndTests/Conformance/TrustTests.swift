@@ -16,12 +16,21 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
         "future": try await authority.issue("future", valid: .future),
         "otherName": try await authority.issue("other", alternatives: "DNS:other.example"),
         "old": try await authority.issue("old"), "asking": try await authority.issue("asking"),
+        "revoked": try await authority.issue("revoked"), "stapling": try await authority.issue("stapling"),
     ]
+    let list = try await authority.revoke(try #require(leaves["revoked"]))
+    let stapled = try await authority.stapledStatus(of: try #require(leaves["stapling"]))
     let asking = ["ssl_verify_client on", "ssl_client_certificate \(authority.certificatePath)"]
-    let directives = ["old": ["ssl_protocols TLSv1.2"], "asking": asking]
+    let directives = [
+        "old": ["ssl_protocols TLSv1.2"], "asking": asking,
+        "stapling": ["ssl_stapling on", "ssl_stapling_file \(stapled)"],
+    ]
     var servers: [String: LoopbackServer] = [:]
     for (name, leaf) in leaves {
-        let server = try await LoopbackServer.nginxTLS(leaf, directives: directives[name] ?? [])
+        // libcurl looks for the issuer of a status among what the server sends.
+        let chain = name == "stapling" ? authority.certificate : []
+        let server = try await LoopbackServer.nginxTLS(leaf, chain: chain, directives: directives[name] ?? [])
+        try server.directory.write(list, to: "list.pem")
         try server.directory.write(authority.certificate, to: "anchor.pem")
         try server.directory.write(leaf.certificate, to: "leaf.pem")
         try server.directory.write(client.certificate, to: "client.pem")
@@ -136,6 +145,20 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
         // The same session, and not that connection.
         let unknown = try await rig.fetch(url(server), configuration: trust, session: session)
         #expect(status(of: unknown) == 400 || errorName(of: unknown) == "clientCertificateRequired", "\(unknown)")
+    }
+
+    // Proves: BEY-19.
+    @Test func `what is revoked, or has no status where one is wanted, is refused before a request`() async throws {
+        let rig = try SharedService.current
+        let (good, revoked) = (try rig.server("good"), try rig.server("revoked"))
+        let list = trusting(of: good, #", "revocationLists": "\#(text(revoked, "list.pem"))""#)
+        #expect(status(of: try await rig.fetch(url(good), configuration: list)) == 200)
+        let refused = try await rig.fetch(url(revoked), configuration: list)
+        #expect(errorName(of: refused) == "serverCertificateUntrusted", "\(refused)")
+        let stapled = trusting(of: good, #", "requiresStapledStatus": true"#)
+        #expect(status(of: try await rig.fetch(url(try rig.server("stapling")), configuration: stapled)) == 200)
+        let silent = try await rig.fetch(url(good), configuration: stapled)
+        #expect(errorName(of: silent) == "serverCertificateUntrusted", "\(silent)")
     }
 
     // R12

@@ -139,6 +139,10 @@ import Testing
         (#"{"serverTrust": {"policy": "custom"}}"#, "/serverTrust", "anchors"),
         (#"{"serverTrust": {"policy": "custom", "anchors": "x"}}"#, "/serverTrust/anchors", "PEM"),
         (
+            #"{"serverTrust": {"policy": "system", "revocationLists": "x"}}"#, "/serverTrust/revocationLists",
+            "revocation lists in PEM"
+        ),
+        (
             #"{"serverTrust": {"policy": "pinned", "pins": [{"sha256": "x"}]}}"#,
             "/serverTrust/pins/0/sha256", "SHA-256"
         ),
