@@ -95,7 +95,9 @@ extension ConfigurationRule where Value == ProxyConfiguration.Rule {
         let routes = ConfigurationRule<[ProxyConfiguration.Route]>.list(of: .route, upTo: 8)
         return Self(
             read: { reader in
-                guard let object = reader.object(of: ["schemes", "hosts", "excludedHosts", "proxies"]) else { return nil }
+                guard let object = reader.object(of: ["schemes", "hosts", "excludedHosts", "proxies"]) else {
+                    return nil
+                }
                 let schemes = object["schemes"]?.array(maximum: 4)?.compactMap { $0.oneOf(Scheme.self)?.rawValue }
                 guard let named = object.required("proxies"), let proxies = routes.read(named) else { return nil }
                 if proxies.isEmpty { named.refuse("must name at least one proxy, or \"direct\"") }

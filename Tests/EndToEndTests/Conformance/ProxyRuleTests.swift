@@ -45,7 +45,8 @@ struct ProxyRuleTests {
 
     // The first is not there, and the second is asked.
     // Proves: NET-7, BEY-18.
-    @Test func `rules choose the proxies by scheme and host, and the next one when one cannot be reached`() async throws {
+    @Test func `rules choose the proxies by scheme and host, and the next one when one cannot be reached`() async throws
+    {
         let rig = try SharedService.current
         let (squid, dante, play) = (
             try rig.server("squid"), try rig.server("dante"), rig.stage.play(answer("200 OK", body: "x"))
