@@ -198,7 +198,7 @@ package struct Server: Service {
             + SnapshotRoutes(snapshots: ports.snapshots, sessions: ports.sessions).routes
             + CookieRoutes(cookies: ports.cookies, sessions: sessions).routes
             + CacheRoutes(cache: ports.cache, sessions: sessions).routes
-            + CacheEntryRoutes(cache: ports.cache, blobs: ports.blobs).routes
+            + CacheEntryRoutes(cache: ports.cache, blobs: ports.blobs, sessions: sessions).routes
             + CredentialRoutes(credentials: ports.credentials, known: credentials, sessions: sessions).routes
             + uploads.blobs.routes(beginning: uploads) + uploads.routes
             + BodyRoute(jobs: ports.jobs, blobs: ports.blobs, live: ports.live, forwarding: forwarding).routes

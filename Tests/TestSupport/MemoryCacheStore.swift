@@ -14,6 +14,17 @@ package final class MemoryCacheStore: CacheStore {
         bodies.withLock { $0[answer.id] = body }
     }
 
+    /// What is put in by the API is there for its session, whatever its size.
+    package func put(_ submission: CacheSubmission, of tenant: Tenant.ID) async throws(StoreError) -> CachePutting {
+        let cache = MemoryResponseCache(capacity: 1 << 30)
+        guard let entry = await cache.store(submission.answer, for: submission.request) else {
+            return .tooLarge(limit: cache.maximumEntryBytes)
+        }
+        let answer = CachedAnswer(session: submission.session, entry: entry, tags: [])
+        put(answer, body: submission.answer.data)
+        return .stored(answer)
+    }
+
     package func body(of answer: CachedAnswer, tenant: Tenant.ID) async throws(StoreError) -> StoredBody.Location? {
         bodies.withLock { $0[answer.id] }.map { .inline($0) }
     }

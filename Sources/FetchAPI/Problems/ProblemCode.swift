@@ -148,7 +148,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
             "A job that is not final sends the blob. Wait until it is, or cancel it."
         case .bodyNotWanted:
             "Only a running job whose request has the body {\"stream\": true} takes one, once for each time it is sent. The detail says whether to send it again; the job's events tell when it is wanted."
-        case .contentTooLarge: "A JSON body has at most 1 MiB; a batch has at most 10 000 lines of at most 64 KiB each."
+        case .contentTooLarge:
+            "A JSON body has at most 1 MiB; a batch has at most 10 000 lines of at most 64 KiB each; of one cached answer, a twentieth of the room of the cache is kept."
         case .uriTooLong: "Shorten the path and query."
         case .unsupportedMediaType:
             "Jobs and endpoints are sent as application/json, batches as application/x-ndjson or application/jsonl."

@@ -18,10 +18,17 @@ extension ResponseCache {
     ///
     /// The answer's own directives are not asked. Nothing is stored when its policy is `notAllowed`, when it is too
     /// large or when its `Vary` is `*`.
-    public nonisolated(nonsending) func store(_ cached: CachedResponse, for request: Request) async {
+    ///
+    /// - Returns: What the cache was given to keep; nil when it was given nothing.
+    @discardableResult
+    public nonisolated(nonsending) func store(
+        _ cached: CachedResponse, for request: Request
+    ) async -> CacheEntry? {
         let now = UnixTime.now
-        guard let entry = CacheEntry(for: cached.response, to: request, sentAt: now, receivedAt: now) else { return }
-        await store(cached, as: entry)
+        guard let entry = CacheEntry(for: cached.response, to: request, sentAt: now, receivedAt: now) else {
+            return nil
+        }
+        return await store(cached, as: entry)
     }
 
     /// Forgets the answers stored for the request's method and URL.
@@ -48,15 +55,17 @@ extension ResponseCache {
     }
 
     /// Stores what a delegate made of an entry.
-    nonisolated(nonsending) func store(_ cached: CachedResponse, as proposed: CacheEntry) async {
-        guard cached.storagePolicy != .notAllowed, Int64(cached.data.count) <= maximumEntryBytes else { return }
+    @discardableResult
+    nonisolated(nonsending) func store(_ cached: CachedResponse, as proposed: CacheEntry) async -> CacheEntry? {
+        guard cached.storagePolicy != .notAllowed, Int64(cached.data.count) <= maximumEntryBytes else { return nil }
         let entry = CacheEntry(
             key: proposed.key, id: proposed.id, selection: proposed.selection,
             response: cached.response.with(cached.response.headerFields.storable),
             requestTime: proposed.requestTime, responseTime: proposed.responseTime, userInfo: cached.userInfo,
             storagePolicy: cached.storagePolicy, bodyLength: Int64(cached.data.count))
-        guard let writer = await writer(for: entry), await writer.append(cached.data) else { return }
+        guard let writer = await writer(for: entry), await writer.append(cached.data) else { return nil }
         await writer.commit(entry)
+        return entry
     }
 }
 

@@ -50,7 +50,7 @@ package enum JobBody: Sendable, Equatable {
 extension JobBody {
     private static let forms = ["text", "base64", "json", "form", "multipart", "blob", "stream"]
     private static let maximumParts = 100
-    private static let maximumText = 1 << 20
+    static let maximumText = 1 << 20
 
     init?(reader: JSONReader) {
         guard let object = reader.object(of: Set(Self.forms)) else { return nil }
@@ -84,7 +84,7 @@ extension JobBody {
     }
 
     /// The one member that is there of several that exclude each other.
-    fileprivate static func only(
+    static func only(
         of names: [String],
         in object: JSONObjectReader,
         _ reader: JSONReader
@@ -97,7 +97,7 @@ extension JobBody {
         return given.first
     }
 
-    fileprivate static func base64(_ reader: JSONReader) -> [UInt8]? {
+    static func base64(_ reader: JSONReader) -> [UInt8]? {
         guard let text = reader.string(maximumLength: maximumText) else { return nil }
         guard let data = Data(base64Encoded: text) else {
             reader.refuse("must be base64 (RFC 4648 §4)")

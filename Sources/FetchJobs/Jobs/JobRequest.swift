@@ -45,8 +45,6 @@ extension JobRequest {
     private static let names: Set = [
         "url", "urlTemplate", "variables", "method", "headers", "body", "cachePolicy", "mainDocumentURL", "sensitive",
     ]
-    static let maximumHeaders = 100
-    static let maximumHeaderBytes = 32 * 1024
 
     /// - Parameter userInfo: Is given the user name and password of the URL, which the request does not keep.
     init?(reader: JSONReader, userInfo: inout Credential?) {
@@ -86,39 +84,20 @@ extension JobRequest {
     }
 
     /// Header fields as `{"name", "value"}` objects.
-    static func headers(_ reader: JSONReader) -> HTTPFields {
-        var fields = HTTPFields()
-        for element in reader.array(maximum: maximumHeaders) ?? [] {
-            if let field = field(element) { fields.append(field) }
-        }
-        let size = fields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count }
-        if size > maximumHeaderBytes { reader.refuse("holds more than \(maximumHeaderBytes) bytes") }
-        return fields
-    }
+    static func headers(_ reader: JSONReader) -> HTTPFields { reader.fields { field($0) } }
 
     private static func sensitive(_ reader: JSONReader) -> Set<SensitivePart>? {
         reader.array(maximum: SensitivePart.allCases.count).map { Set($0.compactMap { $0.oneOf(SensitivePart.self) }) }
     }
 
     private static func field(_ reader: JSONReader) -> HTTPField? {
-        guard let object = reader.object(of: ["name", "value", "sensitive"]),
-            let nameReader = object.required("name"), let valueReader = object.required("value"),
-            let text = nameReader.string(maximumLength: 256), let value = valueReader.string(maximumLength: 16_384)
-        else { return nil }
-        guard let name = HTTPField.Name(text), !text.hasPrefix(":") else {
-            nameReader.refuse("must be a token (RFC 9110 §5.1) (headerInvalid)")
+        guard let (field, object) = reader.field(besides: ["sensitive"]) else { return nil }
+        let name = field.name.canonicalName
+        guard !engineFields.contains(name), !name.hasPrefix("proxy-") else {
+            object["name"]?.refuse("belongs to the engine and cannot be set (headerForbidden)")
             return nil
         }
-        guard !engineFields.contains(name.canonicalName), !name.canonicalName.hasPrefix("proxy-") else {
-            nameReader.refuse("belongs to the engine and cannot be set (headerForbidden)")
-            return nil
-        }
-        guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }) else {
-            valueReader.refuse("must not hold control characters (RFC 9110 §5.5) (headerInvalid)")
-            return nil
-        }
-        let field = HTTPField(name: name, value: value)
-        return isSensitive(object["sensitive"], name) ? field.markedSensitive : field
+        return isSensitive(object["sensitive"], field.name) ? field.markedSensitive : field
     }
 
     private static func isSensitive(_ reader: JSONReader?, _ name: HTTPField.Name) -> Bool {

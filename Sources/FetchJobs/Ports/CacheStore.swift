@@ -8,6 +8,9 @@ package protocol CacheStore: Sendable {
     /// Where the body of an answer is, or nil when the tenant has none such.
     func body(of answer: CachedAnswer, tenant: Tenant.ID) async throws(StoreError) -> StoredBody.Location?
 
+    /// Puts an answer into the cache of a session, for all nodes, in place of those that the same requests select.
+    func put(_ submission: CacheSubmission, of tenant: Tenant.ID) async throws(StoreError) -> CachePutting
+
     /// Removes answers, from the memory of all nodes too; how many were stored.
     ///
     /// What has not come whole yet is not stored any more.

@@ -204,6 +204,20 @@ extension PostgresSessionStores: CacheStore {
         try await StoreError.wrap { try await cacheTable.body(of: CachePosition(answer), tenant: tenant) }
     }
 
+    package func put(_ submission: CacheSubmission, of tenant: Tenant.ID) async throws(StoreError) -> CachePutting {
+        let limit = cacheKeeper.maximumBytes(for: submission.answer.storagePolicy)
+        guard limit > 0, submission.answer.data.count <= limit else { return .tooLarge(limit: limit) }
+        let cache = cache(of: SessionAddress(tenant: tenant, session: submission.session))
+        let entry = await cache.store(submission.answer, for: submission.request)
+        var filter = CacheFilter(session: submission.session)
+        filter.answer = entry.map { CachedAnswer(session: submission.session, entry: $0, tags: []).id }
+        // A cache that cannot be reached says nothing; so what it has is looked up.
+        guard entry != nil, let stored = try await answers(filter, of: tenant, after: nil, limit: 1).first else {
+            throw StoreError(.unavailable, "The answer was not stored.")
+        }
+        return .stored(stored)
+    }
+
     package func purge(_ filter: CacheFilter, of tenant: Tenant.ID) async throws(StoreError) -> Int {
         try await StoreError.wrap {
             let (count, blobs) = try await cacheTable.purge(filter, of: tenant)

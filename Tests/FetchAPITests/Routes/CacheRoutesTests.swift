@@ -107,6 +107,53 @@ import Testing
     }
 
     @Test(arguments: [
+        (#"{"status": 200}"#, "/url"),
+        (#"{"url": "http://a.example/"}"#, "/status"),
+        (#"{"url": "ftp://a.example/", "status": 200}"#, "/url"),
+        (#"{"url": "http://me:secret@a.example/", "status": 200}"#, "/url"),
+        (#"{"url": "http://a.example/", "status": 199}"#, "/status"),
+        (#"{"url": "http://a.example/", "status": 206}"#, "/status"),
+        (#"{"url": "http://a.example/", "status": 304}"#, "/status"),
+        (#"{"url": "http://a.example/", "status": 401}"#, "/status"),
+        (#"{"url": "http://a.example/", "status": 200, "method": "PUT"}"#, "/method"),
+        (#"{"url": "http://a.example/", "status": 200, "session": "x"}"#, "/session"),
+        (#"{"url": "http://a.example/", "status": 200, "session": "ses_00000000000000000000000001"}"#, "/session"),
+        (#"{"url": "http://a.example/", "status": 200, "body": {}}"#, "/body"),
+        (#"{"url": "http://a.example/", "status": 200, "body": {"text": "a", "base64": "YQ=="}}"#, "/body"),
+        (#"{"url": "http://a.example/", "status": 200, "body": {"base64": "?"}}"#, "/body/base64"),
+        (#"{"url": "http://a.example/", "status": 200, "storagePolicy": "allowedInMemoryOnly"}"#, "/storagePolicy"),
+        (#"{"url": "http://a.example/", "status": 200, "userInfo": {"a": 1}}"#, "/userInfo/a"),
+        (
+            #"{"url": "http://a.example/", "status": 200, "headers": [{"name": "a b", "value": "c"}]}"#,
+            "/headers/0/name"
+        ),
+        (
+            #"{"url": "http://a.example/", "status": 200, "headers": [{"name": "a", "value": "c\r\nd: e"}]}"#,
+            "/headers/0/value"
+        ),
+        (
+            #"{"url": "http://a.example/", "status": 200, "headers": [{"name": "Vary", "value": "a, *"}]}"#, "/headers"
+        ),
+        (
+            #"{"url": "http://a.example/", "status": 301, "headers": [{"name": "Location", "value": "//u:p@b/"}]}"#,
+            "/headers"
+        ),
+        (
+            #"{"url": "http://a.example/", "status": 200, "request": {"headers": [{"name": "Cookie", "value": "a"}]}}"#,
+            "/request/headers/0/name"
+        ),
+    ])
+    func `an answer that no cache could hold is refused by its member, and nothing is stored`(
+        body: String, pointer: String
+    ) async throws {
+        try await TestServer().test { call async throws in
+            let refused = try await call(.post, "/v1/cache/entries", body: body)
+            #expect(refused.problem == .invalidInput && refused.json?["errors"]?[0]?["pointer"]?.string == pointer)
+            #expect(try await call(.get, "/v1/cache").json?["data"]?.count == 0)
+        }
+    }
+
+    @Test(arguments: [
         "/v1/cache?url=ftp://h/", "/v1/cache?url=x", "/v1/cache?since=yesterday", "/v1/cache?host=h&host=h",
         "/v1/cache?cursor=x", "/v1/cache?limit=0", "/v1/cache?other=1", "/v1/cache/explain", "/v1/cache?session=x",
         "/v1/cache/explain?url=http://h/&host=h",

@@ -2,22 +2,42 @@ import FetchJobs
 import HTTPTypes
 import Hummingbird
 
-/// Single cached answers: reading one, its body, and removing it.
+/// Single cached answers: putting one there, reading it and its body, and removing it.
 struct CacheEntryRoutes: Sendable {
     let cache: any CacheStore
     let blobs: any BlobStore
+    let sessions: KnownSessions
 
     var routes: [Route] {
         [
+            Route(.post, "/v1/cache/entries", tenant: put).takingWork(),
             Route(.get, "/v1/cache/entries/{id}", tenant: get),
             Route(.delete, "/v1/cache/entries/{id}", tenant: remove),
             Route(.get, "/v1/cache/entries/{id}/body", tenant: body),
         ]
     }
 
+    private func put(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        // Putting an answer there twice leaves one, so the key has nothing to add but its form.
+        let (json, _) = try await call.submission(upTo: JobRoutes.maximumBody)
+        let submission = try CacheSubmission(json: json)
+        try await sessions.requireStores(of: submission.session, tenant: tenant)
+        switch try await cache.put(submission, of: tenant) {
+        case .stored(let answer):
+            var response = Self.response(answer, status: .created)
+            response.headers[.location] = "/v1/cache/entries/\(answer.id)"
+            return response
+        case .tooLarge(let limit):
+            throw Problem(.contentTooLarge, "The cache keeps bodies of up to \(limit) bytes.")
+        }
+    }
+
     private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        let answer = try await answer(call, tenant)
-        return .json { writer in
+        Self.response(try await answer(call, tenant))
+    }
+
+    private static func response(_ answer: CachedAnswer, status: HTTPResponse.Status = .ok) -> Response {
+        .json(status: status) { writer in
             answer.explain(&writer)
             writer.member("body", object: { $0.member("href", "/v1/cache/entries/\(answer.id)/body") })
         }
