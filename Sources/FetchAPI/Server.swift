@@ -195,6 +195,12 @@ package struct Server: Service {
                 cookies: ports.cookies, cache: ports.cache, credentials: ports.credentials, known: credentials,
                 sessions: sessions
             ).routes
+            + SessionEventsRoute(
+                sessions: ports.sessions, webhooks: ports.webhooks,
+                contents: EventContents(jobs: ports.jobs, sessions: ports.sessions, groups: ports.groups) {
+                    id, tenant throws(StoreError) in try await ports.webhooks.endpoint(id, of: tenant)
+                }
+            ).routes
             + SnapshotRoutes(snapshots: ports.snapshots, sessions: ports.sessions).routes
             + CookieRoutes(cookies: ports.cookies, sessions: sessions).routes
             + CacheRoutes(cache: ports.cache, sessions: sessions).routes

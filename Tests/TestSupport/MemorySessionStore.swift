@@ -49,6 +49,7 @@ package final class MemorySessionStore: SessionStore, SnapshotStore {
                     session.tenant == tenant && page.after.map { session.id < $0 } ?? true
                         && filter.kind.map { $0 == session.spec.kind } ?? true
                         && filter.identifier.map { $0 == session.spec.identifier } ?? true
+                        && !filter.isOutstanding
                 }
                 .sorted { $0.id > $1.id }
                 .prefix(page.limit).map(\.self)

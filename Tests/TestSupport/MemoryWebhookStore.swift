@@ -70,6 +70,19 @@ package final class MemoryWebhookStore: WebhookStore {
         return Array(found.prefix(page.limit))
     }
 
+    /// Of a session itself; what is about its jobs does not say so here.
+    package func events(
+        of session: TenantSession.ID,
+        _ tenant: Tenant.ID,
+        page: DeliveryPage
+    ) async throws(StoreError) -> [WebhookDelivery]? {
+        let all = state.withLock { $0.deliveries.map(\.delivery) }
+            .filter { $0.tenant == tenant && $0.subject == .session(session) }
+        guard let after = page.after else { return Array(all.prefix(page.limit)) }
+        guard let index = all.firstIndex(where: { $0.id == after }) else { return nil }
+        return Array(all[(index + 1)...].prefix(page.limit))
+    }
+
     private static func matches(_ stored: StoredDelivery, _ filter: DeliveryFilter) -> Bool {
         let delivery = stored.delivery
         return filter.endpoint.map { $0 == delivery.endpoint } ?? true

@@ -61,10 +61,13 @@ package enum SessionCreation: Sendable {
 package struct SessionFilter: Sendable, Equatable {
     package var kind: SessionSpec.Kind?
     package var identifier: String?
+    /// Only those that have jobs which are not final, or events that were not delivered (BKG-9).
+    package var isOutstanding: Bool
 
-    package init(kind: SessionSpec.Kind? = nil, identifier: String? = nil) {
+    package init(kind: SessionSpec.Kind? = nil, identifier: String? = nil, isOutstanding: Bool = false) {
         self.kind = kind
         self.identifier = identifier
+        self.isOutstanding = isOutstanding
     }
 }
 

@@ -20,6 +20,16 @@ package protocol WebhookStore: Sendable {
         page: DeliveryPage
     ) async throws(StoreError) -> [StoredDelivery]
 
+    /// What endpoints are told of a session and its jobs, the earliest first; what is told later always comes behind.
+    ///
+    /// - Parameter page: Where to begin; from the start when that is nil.
+    /// - Returns: nil when what it is to begin after is no event of the session that is kept.
+    func events(
+        of session: TenantSession.ID,
+        _ tenant: Tenant.ID,
+        page: DeliveryPage
+    ) async throws(StoreError) -> [WebhookDelivery]?
+
     /// A delivery with its attempts.
     func delivery(_ id: WebhookDelivery.ID, of tenant: Tenant.ID) async throws(StoreError) -> StoredDelivery?
 

@@ -74,7 +74,7 @@ package struct DeliveryFilter: Sendable, Equatable {
     package init() {}
 }
 
-/// A part of a list of deliveries, the newest first.
+/// A part of a list of deliveries.
 package struct DeliveryPage: Sendable {
     package let limit: Int
     /// The last one of the page before.

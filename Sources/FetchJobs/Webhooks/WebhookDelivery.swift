@@ -53,6 +53,17 @@ package struct WebhookDelivery: Sendable {
     }
 }
 
+extension WebhookDelivery {
+    /// Writes what its message says.
+    ///
+    /// - Parameter data: What there is to say of what it is about; left out when nil.
+    package func writeMessage(_ writer: inout JSONWriter, data: EventContents.Data?) {
+        writer.member("type", event.rawValue)
+        writer.member("timestamp", createdAt.description)
+        if let data { writer.member("data", object: data) }
+    }
+}
+
 extension WebhookDelivery.Subject: CustomStringConvertible {
     package var description: String {
         switch self {

@@ -125,8 +125,9 @@ extension PostgresSessionStore {
                 FROM quiet
                 WHERE is_over
             )
-            INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, session_id, event)
-            SELECT v.tenant_id, uuidv7(), e.id, v.id, v.event
+            INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, session_id, event, created_at)
+            -- Not the time when the transaction began, at which the last jobs may not have been over.
+            SELECT v.tenant_id, uuidv7(), e.id, v.id, v.event, clock_timestamp()
             FROM event v
             JOIN webhook_endpoints e ON e.tenant_id = v.tenant_id AND e.id = v.endpoint_id
             WHERE v.event = ANY (e.events)

@@ -80,37 +80,14 @@ package struct PostgresSessionStore: SessionStore {
             return try rows.first.map { try TenantSession(row: $0, tenant: tenant) }
         }
     }
-
-    package func sessions(
-        of tenant: Tenant.ID,
-        matching filter: SessionFilter,
-        page: SessionPage
-    ) async throws(StoreError) -> [TenantSession] {
-        let start = page.after ?? TenantSession.ID(UUIDv7(high: .max, low: .max))
-        return try await StoreError.wrap {
-            let rows = try await client.query(
-                """
-                -- sessions.list
-                SELECT \(TenantSession.columns)
-                FROM sessions s
-                WHERE s.tenant_id = \(tenant) AND s.id < \(start)
-                    AND (\(filter.kind)::text IS NULL OR s.kind = \(filter.kind))
-                    AND (\(filter.identifier)::text IS NULL OR s.identifier = \(filter.identifier))
-                ORDER BY s.id DESC
-                LIMIT \(page.limit)
-                """
-            )
-            return try rows.map { try TenantSession(row: $0, tenant: tenant) }
-        }
-    }
 }
 
 extension TenantSession {
-    fileprivate static let columns: Query =
-        "s.id, s.spec, s.state, s.created_at, s.invalidated_at, s.ended_at, s.node_id"
+    /// Of the table `s`.
+    static let columns: Query = "s.id, s.spec, s.state, s.created_at, s.invalidated_at, s.ended_at, s.node_id"
     fileprivate static let columnCount = 7
 
-    fileprivate init(row: Row, tenant: Tenant.ID) throws {
+    init(row: Row, tenant: Tenant.ID) throws {
         let spec = try row.decode(RawJSON.self, at: 1)
         self.init(
             id: try row.decode(at: 0),

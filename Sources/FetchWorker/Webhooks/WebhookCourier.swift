@@ -20,9 +20,7 @@ package final class WebhookCourier: Service, Wakeable {
 
     private let configuration: Configuration
     private let queue: any DeliveryQueue
-    private let jobs: any JobStore
-    private let sessions: any SessionStore
-    private let groups: any GroupStore
+    private let contents: EventContents
     private let session: Session
     private let logger: Logger
     private let signal = Signal()
@@ -40,9 +38,9 @@ package final class WebhookCourier: Service, Wakeable {
     ) {
         self.configuration = configuration
         self.queue = queue
-        self.jobs = jobs
-        self.sessions = sessions
-        self.groups = groups
+        contents = EventContents(jobs: jobs, sessions: sessions, groups: groups) { id, tenant throws(StoreError) in
+            try await queue.endpoint(id, of: tenant)
+        }
         self.session = session
         self.logger = logger
         places = Mutex(
@@ -110,11 +108,12 @@ package final class WebhookCourier: Service, Wakeable {
         do throws(StoreError) {
             guard let endpoint = try await queue.endpoint(delivery.endpoint, of: delivery.tenant),
                 endpoint.disabling == nil,
-                let message = try await message(delivery)
+                let data = try await contents.data(of: delivery)
             else {
                 _ = try await queue.settle(delivery, .abandoned, nil)
                 return
             }
+            let message = WebhookMessage(delivery, data: data)
             let attempt = await send(message, to: endpoint, as: delivery.attempts + 1)
             // What was cut short here says nothing of the receiver; the claim runs out, and it is tried again.
             if Task.isCancelled { return }
@@ -147,31 +146,6 @@ package final class WebhookCourier: Service, Wakeable {
         guard endpointIsDisabled else { return }
         logger.notice("endpoint disabled", metadata: ["endpoint.id": "\(endpoint.id)"])
         try await queue.abandonDeliveries(to: endpoint.id, of: endpoint.tenant)
-    }
-
-    /// What there is to tell; nil when what it is about is gone, or is no longer so.
-    private func message(_ delivery: WebhookDelivery) async throws(StoreError) -> WebhookMessage? {
-        if let data = delivery.data { return WebhookMessage(delivery) { $0.members(of: data) } }
-        switch delivery.subject {
-        case .job(let id):
-            guard let job = try await jobs.job(id, of: delivery.tenant), job.state.isFinal else { return nil }
-            return WebhookMessage(delivery) { $0.member("job", object: job.write) }
-        case .session(let id) where delivery.event.isOfStores:
-            return WebhookMessage(delivery) { writer in
-                writer.member(
-                    "session", object: { $0.member("id", id == .default ? "default" : id.description) })
-            }
-        case .session(let id):
-            guard let session = try await sessions.session(id, of: delivery.tenant) else { return nil }
-            return WebhookMessage(delivery) { $0.member("session", object: session.write) }
-        case .group(let id):
-            guard let group = try await groups.group(id, of: delivery.tenant) else { return nil }
-            let counts = try await groups.counts(of: id, tenant: delivery.tenant)
-            return WebhookMessage(delivery) { $0.member("group", object: { group.write(&$0, counts: counts) }) }
-        case .endpoint(let id):
-            guard let endpoint = try await queue.endpoint(id, of: delivery.tenant) else { return nil }
-            return WebhookMessage(delivery) { $0.member("endpoint", object: endpoint.write) }
-        }
     }
 
     private func send(

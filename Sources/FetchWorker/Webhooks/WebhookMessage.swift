@@ -6,13 +6,9 @@ struct WebhookMessage {
     let id: String
     let body: [UInt8]
 
-    init(_ delivery: WebhookDelivery, data: (inout JSONWriter) -> Void) {
+    init(_ delivery: WebhookDelivery, data: @escaping EventContents.Data) {
         id = delivery.id.description
-        body = JSONWriter.object { writer in
-            writer.member("type", delivery.event.rawValue)
-            writer.member("timestamp", delivery.createdAt.description)
-            writer.member("data", object: data)
-        }
+        body = JSONWriter.object { delivery.writeMessage(&$0, data: data) }
     }
 
     /// - Parameter secrets: Each makes a signature; a receiver needs one of them.

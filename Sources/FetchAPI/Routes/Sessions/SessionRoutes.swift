@@ -94,14 +94,15 @@ struct SessionRoutes: Sendable {
     }
 
     private func list(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
-        let query = try call.query(allowing: ["kind", "identifier", "limit", "cursor"])
+        let query = try call.query(allowing: ["kind", "identifier", "outstanding", "limit", "cursor"])
         let limit = try query.integer("limit", in: 1...100, default: 25)
-        let filter = SessionFilter(kind: try query.oneOf("kind"), identifier: query["identifier"])
+        let filter = SessionFilter(
+            kind: try query.oneOf("kind"), identifier: query["identifier"],
+            isOutstanding: try query.bool("outstanding") ?? false)
         let after = try query["cursor"].map { try Cursor<TenantSession.Kind>($0, filter: filter.digest).after }
         let found = try await sessions.sessions(
             of: tenant, matching: filter, page: SessionPage(limit: limit + 1, after: after))
-        let filters = (filter.kind.map { "&kind=\($0.rawValue)" } ?? "") + (filter.escapedIdentifier ?? "")
-        return .page(found, limit: limit, of: "/v1/sessions", filters) {
+        return .page(found, limit: limit, of: "/v1/sessions", filter.text) {
             Cursor(after: $0.id, filter: filter.digest).text
         } write: {
             $0.write(&$1)
@@ -137,19 +138,13 @@ struct SessionRoutes: Sendable {
 }
 
 extension SessionFilter {
-    /// The filter in a word, for cursors.
-    fileprivate var digest: String {
-        guard self != SessionFilter() else { return "" }
-        return Cursor<TenantSession.Kind>.digest(of: "\(kind?.rawValue ?? "")/\(identifier ?? "")")
+    /// As a query writes it, to go on with.
+    fileprivate var text: String {
+        Query.text([
+            ("kind", kind?.rawValue), ("identifier", identifier), ("outstanding", isOutstanding ? "true" : nil),
+        ])
     }
 
-    fileprivate var escapedIdentifier: String? {
-        guard let identifier else { return nil }
-        let escaped = identifier.utf8.map { byte -> String in
-            let character = Character(Unicode.Scalar(byte))
-            if character.isASCII, character.isLetter || character.isNumber { return String(character) }
-            return "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-        }
-        return "&identifier=" + escaped.joined()
-    }
+    /// The filter in a word, for cursors.
+    fileprivate var digest: String { Cursor<TenantSession.Kind>.digest(of: text) }
 }

@@ -1,0 +1,46 @@
+/// Finds out what there is to say of events: how what they are about is now.
+package struct EventContents: Sendable {
+    package typealias Data = (inout JSONWriter) -> Void
+    package typealias FindEndpoint =
+        @Sendable (
+            WebhookEndpoint.ID, Tenant.ID
+        ) async throws(StoreError) -> WebhookEndpoint?
+
+    private let jobs: any JobStore
+    private let sessions: any SessionStore
+    private let groups: any GroupStore
+    private let endpoint: FindEndpoint
+
+    package init(
+        jobs: any JobStore, sessions: any SessionStore, groups: any GroupStore, endpoint: @escaping FindEndpoint
+    ) {
+        self.jobs = jobs
+        self.sessions = sessions
+        self.groups = groups
+        self.endpoint = endpoint
+    }
+
+    /// The `data` of the message; nil when what it is about is gone, or is no longer so.
+    package func data(of delivery: WebhookDelivery) async throws(StoreError) -> Data? {
+        if let data = delivery.data { return { $0.members(of: data) } }
+        switch delivery.subject {
+        case .job(let id):
+            guard let job = try await jobs.job(id, of: delivery.tenant), job.state.isFinal else { return nil }
+            return { $0.member("job", object: job.write) }
+        case .session(let id) where delivery.event.isOfStores:
+            return { writer in
+                writer.member("session", object: { $0.member("id", id == .default ? "default" : id.description) })
+            }
+        case .session(let id):
+            guard let session = try await sessions.session(id, of: delivery.tenant) else { return nil }
+            return { $0.member("session", object: session.write) }
+        case .group(let id):
+            guard let group = try await groups.group(id, of: delivery.tenant) else { return nil }
+            let counts = try await groups.counts(of: id, tenant: delivery.tenant)
+            return { $0.member("group", object: { group.write(&$0, counts: counts) }) }
+        case .endpoint(let id):
+            guard let endpoint = try await endpoint(id, delivery.tenant) else { return nil }
+            return { $0.member("endpoint", object: endpoint.write) }
+        }
+    }
+}
