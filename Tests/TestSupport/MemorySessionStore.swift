@@ -72,6 +72,14 @@ package final class MemorySessionStore: SessionStore, SnapshotStore {
         }
     }
 
+    /// Nothing runs jobs here, so no events are ever finished.
+    package func acknowledge(
+        _ id: TenantSession.ID,
+        of tenant: Tenant.ID
+    ) async throws(StoreError) -> EventsAcknowledgement {
+        try await session(id, of: tenant) == nil ? .unknown : .tooEarly
+    }
+
     package func remove(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
         stored.withLock { stored in
             let count = stored.count

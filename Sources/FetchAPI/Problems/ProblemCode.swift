@@ -7,6 +7,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
     case notFound, methodNotAllowed, requestTimeout, jobFinal, jobNotFinal, jobNotRetriable, jobNotWaiting
     case blobInUse, bodyNotWanted, uploadOffsetMismatch
     case sessionInvalidated, sessionNotInvalidated, sessionIdentifierInUse, sessionHasNoSnapshot
+    case sessionEventsNotFinished, sessionEventsAcknowledged
     case deliveryNotReplayable, scheduleNotRunnable, groupClosed, groupNotFinished
     case misdirectedRequest
     case preconditionFailed, contentTooLarge, uriTooLong, unsupportedMediaType, rangeNotSatisfiable, expectationFailed
@@ -25,6 +26,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .jobFinal, .jobNotFinal, .jobNotRetriable, .jobNotWaiting, .blobInUse, .bodyNotWanted,
             .uploadOffsetMismatch,
             .sessionInvalidated, .sessionNotInvalidated, .sessionIdentifierInUse, .sessionHasNoSnapshot,
+            .sessionEventsNotFinished, .sessionEventsAcknowledged,
             .deliveryNotReplayable, .scheduleNotRunnable, .groupClosed, .groupNotFinished:
             .conflict
         case .misdirectedRequest: .misdirectedRequest
@@ -65,6 +67,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .sessionNotInvalidated: "The session is not invalidated"
         case .sessionIdentifierInUse: "A live session has the identifier"
         case .sessionHasNoSnapshot: "No snapshot can be taken of the session"
+        case .sessionEventsNotFinished: "The events of the session are not finished"
+        case .sessionEventsAcknowledged: "The end of the session's events is acknowledged"
         case .deliveryNotReplayable: "The endpoint gets no messages"
         case .scheduleNotRunnable: "No job can be made from the schedule"
         case .groupClosed: "The group takes no jobs any more"
@@ -135,6 +139,10 @@ enum ProblemCode: String, Sendable, CaseIterable {
             "GET /v1/sessions?identifier=… finds the session, to go on with it. The identifier is free again when that session is invalidated and its last job has ended."
         case .sessionHasNoSnapshot:
             "Snapshots are taken of sessions whose stores are stored, and which lie on fewer than 16 layers: make a session from the last snapshot and go on with that one."
+        case .sessionEventsNotFinished:
+            "Wait for session.eventsFinished, which background sessions send when all their jobs have ended and the messages about them were taken or given up."
+        case .sessionEventsAcknowledged:
+            "There is nothing left to do: the end of the events was acknowledged when eventsAcknowledgedAt says. The next jobs of the session bring a new one."
         case .deliveryNotReplayable:
             "The endpoint of the delivery is disabled or removed. Enable it with PATCH, and replay then."
         case .scheduleNotRunnable:

@@ -17,6 +17,12 @@ package protocol SessionStore: Sendable {
         _ id: TenantSession.ID, of tenant: Tenant.ID, _ mode: Invalidation
     ) async throws(StoreError) -> TenantSession?
 
+    /// Notes that the client knows that the events of a background session are finished (BKG-10), once for each time
+    /// that they are.
+    func acknowledge(
+        _ id: TenantSession.ID, of tenant: Tenant.ID
+    ) async throws(StoreError) -> EventsAcknowledgement
+
     /// Forgets a session that is invalidated; false when there is none such.
     func remove(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool
 
@@ -55,6 +61,17 @@ package enum SessionCreation: Sendable {
     case identifierInUse
     /// No room is left on this node for an ephemeral session.
     case full
+}
+
+/// What became of an acknowledgement.
+package enum EventsAcknowledgement: Sendable {
+    case acknowledged
+    /// What there is to acknowledge has been.
+    case repeated
+    /// The session has jobs, messages about some are on their way, or it never had any to tell of.
+    case tooEarly
+    /// The tenant has no such session.
+    case unknown
 }
 
 /// Which sessions of a list are asked for.

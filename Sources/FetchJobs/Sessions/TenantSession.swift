@@ -16,6 +16,10 @@ package struct TenantSession: Sendable {
     package var invalidatedAt: Timestamp?
     /// When its last job had ended after that.
     package var endedAt: Timestamp?
+    /// When its events were finished last (BKG-10); nil as long as they never were.
+    package var eventsFinishedAt: Timestamp?
+    /// When the client acknowledged that; nil until it does.
+    package var eventsAcknowledgedAt: Timestamp?
     /// The node that has an ephemeral session in memory; nil for others.
     package let node: Node.ID?
 
@@ -43,6 +47,8 @@ package struct TenantSession: Sendable {
         writer.member("createdAt", createdAt?.description)
         writer.member("invalidatedAt", invalidatedAt?.description)
         writer.member("endedAt", endedAt?.description)
+        writer.member("eventsFinishedAt", eventsFinishedAt?.description)
+        writer.member("eventsAcknowledgedAt", eventsAcknowledgedAt?.description)
     }
 }
 

@@ -22,6 +22,42 @@ extension PostgresSessionStore {
         return try await session(id, of: tenant)
     }
 
+    package func acknowledge(
+        _ id: TenantSession.ID,
+        of tenant: Tenant.ID
+    ) async throws(StoreError) -> EventsAcknowledgement {
+        try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- sessions.acknowledge
+                WITH asked AS MATERIALIZED (
+                    SELECT s.tenant_id, s.id, NOT s.has_events AND s.events_finished_at IS NOT NULL
+                        AND NOT EXISTS (
+                            SELECT
+                            FROM webhook_deliveries d
+                            WHERE d.tenant_id = s.tenant_id AND d.session_id = s.id AND d.state = 'pending'
+                                AND d.job_id IS NOT NULL
+                        ) AS are_finished
+                    FROM sessions s
+                    WHERE s.tenant_id = \(tenant) AND s.id = \(id)
+                    FOR NO KEY UPDATE
+                ), acknowledged AS (
+                    UPDATE sessions s
+                    SET events_acknowledged_at = now()
+                    FROM asked a
+                    WHERE s.tenant_id = a.tenant_id AND s.id = a.id AND a.are_finished
+                        AND s.events_acknowledged_at IS NULL
+                    RETURNING s.id
+                )
+                SELECT are_finished, EXISTS (SELECT FROM acknowledged) FROM asked
+                """
+            )
+            guard let row = rows.first else { return .unknown }
+            guard try row.decode(Bool.self, at: 0) else { return .tooEarly }
+            return try row.decode(Bool.self, at: 1) ? .acknowledged : .repeated
+        }
+    }
+
     package func remove(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
         try await StoreError.wrap {
             let rows = try await client.query(
@@ -112,6 +148,8 @@ extension PostgresSessionStore {
             ), ended AS (
                 UPDATE sessions s
                 SET has_events = false,
+                    events_finished_at = CASE WHEN q.has_events THEN now() ELSE s.events_finished_at END,
+                    events_acknowledged_at = CASE WHEN q.has_events THEN NULL ELSE s.events_acknowledged_at END,
                     state = CASE WHEN q.is_over THEN 'invalidated' ELSE s.state END,
                     ended_at = CASE WHEN q.is_over THEN now() ELSE s.ended_at END
                 FROM quiet q

@@ -34,7 +34,8 @@ package struct PostgresSessionStore: SessionStore {
                         \(session.idempotency?.fingerprint.bytes)
                     )
                     ON CONFLICT DO NOTHING
-                    RETURNING tenant_id, id, spec, state, created_at, invalidated_at, ended_at, node_id
+                    RETURNING tenant_id, id, spec, state, created_at, invalidated_at, ended_at, node_id,
+                        events_finished_at, events_acknowledged_at
                 ), stores AS (
                     -- On the snapshot's layers lies one of its own.
                     INSERT INTO session_stores (tenant_id, session_id, layer_ids, cookies_version, cookie_accept_policy)
@@ -84,8 +85,11 @@ package struct PostgresSessionStore: SessionStore {
 
 extension TenantSession {
     /// Of the table `s`.
-    static let columns: Query = "s.id, s.spec, s.state, s.created_at, s.invalidated_at, s.ended_at, s.node_id"
-    fileprivate static let columnCount = 7
+    static let columns: Query = """
+        s.id, s.spec, s.state, s.created_at, s.invalidated_at, s.ended_at, s.node_id, s.events_finished_at,
+        s.events_acknowledged_at
+        """
+    fileprivate static let columnCount = 9
 
     init(row: Row, tenant: Tenant.ID) throws {
         let spec = try row.decode(RawJSON.self, at: 1)
@@ -100,6 +104,8 @@ extension TenantSession {
         )
         invalidatedAt = try row.decode(at: 4)
         endedAt = try row.decode(at: 5)
+        eventsFinishedAt = try row.decode(at: 7)
+        eventsAcknowledgedAt = try row.decode(at: 8)
     }
 }
 

@@ -59,6 +59,13 @@ package struct EphemeralSessionStore: SessionStore {
         return ephemeral.session(address)
     }
 
+    package func acknowledge(
+        _ id: TenantSession.ID,
+        of tenant: Tenant.ID
+    ) async throws(StoreError) -> EventsAcknowledgement {
+        try await stored.acknowledge(id, of: tenant)
+    }
+
     package func remove(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
         guard let session = try await session(id, of: tenant) else { return false }
         if session.spec.kind == .ephemeral {

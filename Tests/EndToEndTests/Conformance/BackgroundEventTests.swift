@@ -4,7 +4,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// What clients of background sessions find out when they are back: which sessions, and what has happened.
+/// What clients of background sessions find out when they are back: which sessions, what has happened, and that it is all.
 @Suite(.timeLimit(.minutes(2))) struct BackgroundEventTests {
     private func makeSession(
         _ hook: String, _ service: ServiceProcess, kind: String = "background"
@@ -39,6 +39,10 @@ import Testing
             }
         }
         return ids
+    }
+
+    private func acknowledge(_ session: String, _ service: ServiceProcess) async throws -> ServiceProcess.Answer {
+        try await service.request(.post, "/v1/sessions/\(session)/acknowledge")
     }
 
     // Those with a job, and those with an event whose receiver is away, until both are over.
@@ -81,6 +85,10 @@ import Testing
             #expect(try await ids(path + "&kind=background", limit: 1, service) == [background])
             #expect(try await ids(path + "&identifier=mine", limit: 1, service) == [background])
             #expect(try await ids(path, limit: 100, stranger).isEmpty)
+            // The job has ended, and nobody was told.
+            let early = try await acknowledge(background, service)
+            #expect(early.status == 409 && member(early.json, "code") == "sessionEventsNotFinished", "\(early.text)")
+
             try away.open()
             try await until { try await ids(path, limit: 100, service) == [busy] }
             gate.open()
@@ -148,6 +156,61 @@ import Testing
             let stranger = again.speaking(with: try await place.run("keys", "create", "--tenant", "other"))
             #expect(try await stranger.request(.get, path).status == 404)
             #expect(try await again.stop() == 0)
+        }
+    }
+
+    // Whoever asks, and on whichever node: one of ten is the first.
+    // Proves: BKG-10, BKG-11.
+    @Test func `the end of the events is acknowledged once, and new jobs bring a new one`() async throws {
+        let stage = try Stage()
+        let receiver = try WebhookReceiver()
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(stage.port)", receiver.rule]) { place in
+            let key = try await place.run("keys", "create")
+            let nodes = [
+                try await ServiceProcess.start(place, key: key), try await ServiceProcess.start(place, key: key),
+            ]
+            let service = nodes[0]
+            let stranger = service.speaking(with: try await place.run("keys", "create", "--tenant", "other"))
+            let (hook, _) = try await receiver.endpoint(of: service)
+            let session = try await makeSession(hook, service)
+            func refusal() async throws -> String? {
+                let answer = try await acknowledge(session, service)
+                return answer.status == 409 ? member(answer.json, "code") : answer.text
+            }
+            #expect(try await refusal() == "sessionEventsNotFinished")
+            for _ in 1...2 {
+                let gate = Gate()
+                let slow = stage.serve { _, connection in
+                    try gate.wait()
+                    try connection.send(answer(body: "x"))
+                }
+                _ = try await submit(slow.url(), in: session, service)
+                try await until { slow.requests.count == 1 }
+                #expect(try await refusal() == "sessionEventsNotFinished")
+                gate.open()
+                #expect(member(try json(await receiver.next()), "type") == "job.finished")
+                let finished = try json(await receiver.next())
+                #expect(member(finished, "type") == "session.eventsFinished")
+                let end: String = try #require(member(finished, "data", "session", "eventsFinishedAt"))
+                #expect(member(finished, "data", "session", "eventsAcknowledgedAt", as: String.self) == nil)
+                #expect(try await acknowledge(session, stranger).status == 404)
+
+                let answers = try await withThrowingTaskGroup(of: ServiceProcess.Answer.self) { group in
+                    for index in 0..<10 { group.addTask { try await acknowledge(session, nodes[index % 2]) } }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(answers.map(\.status).sorted() == [200] + Array(repeating: 409, count: 9))
+                #expect(try await refusal() == "sessionEventsAcknowledged")
+                let read = try await service.request(.get, "/v1/sessions/\(session)").json
+                #expect(member(read, "eventsFinishedAt") == end)
+                let taken = answers.first { $0.status == 200 }?.json ?? [:]
+                let time: String = try #require(member(taken, "eventsAcknowledgedAt"))
+                #expect(member(read, "eventsAcknowledgedAt") == time && time >= end)
+            }
+            for (path, status) in [(try await makeSession(hook, service, kind: "default"), 409), ("default", 404)] {
+                #expect(try await acknowledge(path, service).status == status)
+            }
+            for node in nodes { #expect(try await node.stop() == 0) }
         }
     }
 }

@@ -34,6 +34,7 @@ import Testing
             #expect(try await call(.get, "/v1/sessions/\(other.id)").problem == .notFound)
             #expect(try await call(.post, "/v1/sessions/\(other.id)/invalidate").problem == .notFound)
             #expect(try await call(.delete, "/v1/sessions/\(other.id)").problem == .notFound)
+            #expect(try await call(.post, "/v1/sessions/\(other.id)/acknowledge").problem == .notFound)
             #expect(try await call(.get, "/v1/sessions/\(other.id)/events").problem == .notFound)
             let job = #"{"session": "\#(other.id)", "request": {"url": "http://a.example/"}}"#
             let refused = try await call(.post, "/v1/jobs", body: job)

@@ -18,6 +18,7 @@ struct SessionRoutes: Sendable {
             Route(.get, "/v1/sessions", tenant: list),
             Route(.get, "/v1/sessions/{id}", tenant: get),
             Route(.delete, "/v1/sessions/{id}", tenant: delete),
+            Route(.post, "/v1/sessions/{id}/acknowledge", tenant: acknowledge),
             Route(.post, "/v1/sessions/{id}/invalidate", tenant: invalidate),
         ]
     }
@@ -107,6 +108,27 @@ struct SessionRoutes: Sendable {
         } write: {
             $0.write(&$1)
         }
+    }
+
+    // MARK: Its events
+
+    /// Once for each time that the events are finished, so a repeat is told from the first.
+    private func acknowledge(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
+        guard let id = TenantSession.ID(call.parameter) else { throw Self.notFound }
+        switch try await sessions.acknowledge(id, of: tenant) {
+        case .acknowledged: break
+        case .repeated:
+            throw Problem(.sessionEventsAcknowledged, "Nothing has happened in the session since then.")
+        case .tooEarly:
+            throw Problem(
+                .sessionEventsNotFinished,
+                "The session has jobs, messages about some are on their way, or it had none to tell of.")
+        case .unknown: throw Self.notFound
+        }
+        let session = try await session(call, tenant)
+        return .json { write(session, &$0) }
     }
 
     // MARK: The end
