@@ -1117,6 +1117,7 @@ CREATE TABLE public.webhook_deliveries (
     replayed_after smallint DEFAULT 0 NOT NULL,
     group_id uuid,
     data json,
+    place bigint,
     CONSTRAINT webhook_deliveries_are_about_something CHECK ((num_nonnulls(job_id, session_id, about_endpoint_id, group_id) >= 1)),
     CONSTRAINT webhook_deliveries_state CHECK ((state = ANY (ARRAY['pending'::text, 'delivered'::text, 'abandoned'::text])))
 )
@@ -1498,6 +1499,10 @@ COMMENT ON INDEX public.webhook_deliveries_due IS 'deliveries.next, nodes.pulse;
 CREATE INDEX webhook_deliveries_endpoint ON public.webhook_deliveries USING btree (tenant_id, endpoint_id, next_attempt_at) WHERE (state = 'pending'::text);
 
 COMMENT ON INDEX public.webhook_deliveries_endpoint IS 'deliveries.claim, deliveries.abandon, endpoints.remove';
+
+CREATE INDEX webhook_deliveries_events ON public.webhook_deliveries USING btree (tenant_id, session_id, place, created_at, id) WHERE (session_id IS NOT NULL);
+
+COMMENT ON INDEX public.webhook_deliveries_events IS 'events.place, events.list';
 
 CREATE INDEX webhook_deliveries_group ON public.webhook_deliveries USING btree (tenant_id, group_id) WHERE ((state = 'pending'::text) AND (group_id IS NOT NULL));
 
