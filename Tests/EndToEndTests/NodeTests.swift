@@ -143,7 +143,8 @@ import Testing
                 text += String(decoding: chunk, as: UTF8.self)
                 if text.contains("\"bytesReceived\":300000") { gate.open() }
             }
-            #expect(text.contains("id: 1.1\nevent: job.response\ndata: {"))
+            #expect(text.contains("id: 1.1\nevent: job.started\ndata: {"))
+            #expect(text.contains("id: 1.2\nevent: job.response\ndata: {"))
             #expect(text.contains("id: final\nevent: job.finished\ndata: {"))
             let last = HTTPField.Name("Last-Event-ID")!
             let path = "/v1/jobs/\(id)/events"
@@ -159,7 +160,7 @@ import Testing
             let id = try await submit(#"{"request": {"url": "\#(origin.url("/f"))"}}"#, to: nodes)
             let path = "/v1/jobs/\(id)/events"
             let last = HTTPField.Name("Last-Event-ID")!
-            for (seen, isSent) in [("1.0", true), ("1.1", false)] {
+            for (seen, isSent) in [("1.1", true), ("1.2", false)] {
                 let (events, _) = try await nodes.other.stream(path, headers: [last: seen])
                 var text = ""
                 for try await chunk in events {

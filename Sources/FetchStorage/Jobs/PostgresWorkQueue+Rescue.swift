@@ -156,6 +156,19 @@ extension Query {
     /// How often a job may be lost before it is a suspect.
     fileprivate static let chances: Int16 = 2
 
+    /// The time that all attempts of a job have together, of which the lost one was the first; null where the job does not
+    /// say it, or not as a number: no row may keep a node from rescuing the others (SES-9). What its session says, no
+    /// statement knows.
+    fileprivate static var timeoutIntervalForResource: Query {
+        """
+        (
+            SELECT interval '1 second' * CASE WHEN seconds ~ '^\\d{1,9}(\\.\\d{1,9})?$' THEN seconds::double precision END
+            FROM jobs j, LATERAL (SELECT j.spec #>> '{configuration,timeouts,timeoutIntervalForResource}') AS s(seconds)
+            WHERE j.tenant_id = lost.tenant_id AND j.id = lost.job_id
+        )
+        """
+    }
+
     /// What becomes of jobs that were lost with their node, or by it.
     ///
     /// A job goes back to the queue, for any node to claim again, unless a request that must not be repeated may have
@@ -165,7 +178,8 @@ extension Query {
         """
         waiting AS (
             UPDATE queue q
-            SET node_id = NULL, claimed_at = NULL, begun = false, crashes = lost.crashes
+            SET node_id = NULL, claimed_at = NULL, begun = false, crashes = lost.crashes,
+                expires_at = least(q.expires_at, lost.claimed_at + \(timeoutIntervalForResource))
             FROM lost
             WHERE q.tenant_id = lost.tenant_id AND q.job_id = lost.job_id AND NOT lost.is_over AND NOT lost.has_result
             RETURNING q.job_id

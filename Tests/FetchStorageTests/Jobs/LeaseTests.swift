@@ -18,16 +18,20 @@ extension PostgresWorkQueue {
     private func lostJob(
         _ fixture: StoreFixture,
         method: String = "GET",
-        begins: Bool = false
+        begins: Bool = false,
+        lasting limit: Duration? = nil
     ) async throws -> ClaimedJob {
-        _ = try await fixture.store().enqueue([try .make(method: method)])
+        let job = try NewJob.make(method: method)
+        var spec = job.spec
+        spec.configuration.timeouts.timeoutIntervalForResource = limit
+        _ = try await fixture.store().enqueue([NewJob(tenant: job.tenant, spec: spec)])
         _ = try await fixture.queue(1).pulse()
-        let job = try #require(try await fixture.queue(1).claim(limit: 1).first)
-        if begins { #expect(try await fixture.queue(1).begin(job)) }
+        let claimed = try #require(try await fixture.queue(1).claim(limit: 1).first)
+        if begins { #expect(try await fixture.queue(1).begin(claimed)) }
         try await fixture.database.client.query(
             "UPDATE nodes SET lease_until = now() - interval '1 second' WHERE id = \(fixture.nodes[1])"
         )
-        return job
+        return claimed
     }
 
     @Test func `a lost job is claimed again under the next number`() async throws {
@@ -40,6 +44,17 @@ extension PostgresWorkQueue {
             #expect(try await fixture.queue(0).settle(claimed, .make()))
             let job = try #require(try await fixture.store().job(lost.id, of: fixture.tenant))
             #expect(job.attempts.map(\.errorName) == ["networkConnectionLost", nil])
+        }
+    }
+
+    @Test func `the time of all attempts together goes on while a node is lost`() async throws {
+        try await StoreFixture.with { fixture in
+            let lost = try await lostJob(fixture, lasting: .seconds(1000))
+            #expect(lost.expiresAt == nil)
+            _ = try await fixture.queue(0).rescueAndPulse()
+            let claimed = try #require(try await fixture.queue(0).claim(limit: 1).first)
+            let end = try #require(claimed.expiresAt)
+            #expect(end > .now && end < Timestamp.now.advanced(by: .seconds(1000)))
         }
     }
 
