@@ -1,4 +1,5 @@
 import FetchEngine
+import Foundation
 import HTTPTypes
 import TestSupport
 import Testing
@@ -52,6 +53,26 @@ import Testing
         #expect(response.expectedContentLength == 0)
     }
 
+    // RFC 2428: the old commands have no room for such addresses.
+    // Proves: NET-2.
+    @Test(.enabled(if: hasIPv6), arguments: kinds)
+    func `a server is spoken to over IPv6`(_ kind: FTPServerKind) async throws {
+        let server = try await LoopbackServer.ftp(kind, files: Self.files, at: "::1")
+        let url = "ftp://\(kind.user):secret@[::1]:\(server.port)"
+        let task = Session().dataTask(with: Request(url: try URLRecord(url + "/big.bin")))
+        let response = try await task.response(bufferingUpTo: 10_000_000)
+        #expect(task.completeBody == Self.big && response.expectedContentLength == Int64(Self.big.count))
+        #expect(task.metrics.transactions.first?.remoteAddress == "::1")
+        let (list, _) = try await Session().data(for: Request(url: try URLRecord(url + "/")))
+        #expect(String(decoding: list, as: UTF8.self).contains("hello.txt"))
+        var put = Request(url: try URLRecord(url + "/up.txt"), method: .put)
+        put.body = .bytes(Array("up".utf8))
+        _ = try await Session().data(for: put)
+        #expect(server.directory.text(of: "files/up.txt") == "up")
+    }
+
+    private static let hasIPv6 = FileManager.default.contents(atPath: "/proc/net/if_inet6")?.isEmpty == false
+
     // Proves: NET-2.
     @Test(arguments: kinds)
     func `a folder is listed`(_ kind: FTPServerKind) async throws {
@@ -71,6 +92,34 @@ import Testing
         #expect(body.isEmpty)
         #expect(response.expectedContentLength == 6)
         #expect(response.headerFields[.lastModified] != nil)
+    }
+
+    @Test(arguments: kinds)
+    func `after each kind of load comes each other`(_ kind: FTPServerKind) async throws {
+        let server = try await LoopbackServer.ftp(kind, files: Self.files)
+        func load(_ session: Session, _ step: String) async throws {
+            let path = ["list": "/", "put": "/up.txt"][step] ?? "/hello.txt"
+            let method: HTTPRequest.Method = ["head": .head, "put": .put][step] ?? .get
+            var request = try Self.request(kind, server, path, method: method)
+            if step == "put" { request.body = .bytes(Array("up".utf8)) }
+            request.timeoutInterval = .seconds(5)
+            let task = session.dataTask(with: request)
+            let response = try await task.response(bufferingUpTo: 1_000_000)
+            #expect(response.status.code == 200)
+            if step == "list" {
+                #expect(String(decoding: task.completeBody ?? [], as: UTF8.self).contains("hello.txt"))
+            }
+        }
+        for first in ["get", "head", "put", "list"] {
+            for second in ["get", "head", "put", "list"] {
+                let session = Session()
+                for step in [first, second] {
+                    await #expect(throws: Never.self, "\(step) of \(first), \(second)") {
+                        try await load(session, step)
+                    }
+                }
+            }
+        }
     }
 
     // Proves: NET-2.

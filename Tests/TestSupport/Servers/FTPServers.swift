@@ -48,8 +48,10 @@ extension LoopbackServer {
     ///   - files: The content of the files by their paths.
     ///   - encryption: How TLS is spoken.
     ///   - rate: How many bytes a second it sends at most; vsftpd alone heeds it.
+    ///   - host: Where it listens: 127.0.0.1 or ::1.
     package static func ftp(
-        _ kind: FTPServerKind, files: [String: [UInt8]], encryption: FTPEncryption = .none, rate: Int? = nil
+        _ kind: FTPServerKind, files: [String: [UInt8]], encryption: FTPEncryption = .none, rate: Int? = nil,
+        at host: String = "127.0.0.1"
     ) async throws -> LoopbackServer {
         let (directory, port) = (try TemporaryDirectory(), try freePort())
         try directory.makeDirectory("files", mode: 0o755)
@@ -57,18 +59,21 @@ extension LoopbackServer {
         guard let path = kind.path else { throw DoesNotListen(description: "\(kind) is not installed") }
         let command =
             switch kind {
-            case .vsftpd: try vsftpd(path, directory, port, encryption, rate)
-            case .proftpd: try await proftpd(path, directory, port, encryption)
-            case .pyftpdlib: try pyftpdlib(path, directory, port, encryption)
+            case .vsftpd: try vsftpd(path, directory, (host, port), encryption, rate)
+            case .proftpd: try await proftpd(path, directory, (host, port), encryption)
+            case .pyftpdlib: try pyftpdlib(path, directory, (host, port), encryption)
             }
         return try await LoopbackServer(in: directory, port: port, log: "log", command)
     }
 
     private static func vsftpd(
-        _ path: String, _ directory: TemporaryDirectory, _ port: UInt16, _ encryption: FTPEncryption, _ rate: Int?
+        _ path: String, _ directory: TemporaryDirectory, _ place: (host: String, port: UInt16),
+        _ encryption: FTPEncryption, _ rate: Int?
     ) throws -> [String] {
+        let isIPv6 = place.host.contains(":")
         var lines = [
-            "listen=YES", "listen_address=127.0.0.1", "listen_port=\(port)", "background=NO",
+            isIPv6 ? "listen=NO" : "listen=YES", isIPv6 ? "listen_ipv6=YES" : "listen_ipv6=NO",
+            "listen_address\(isIPv6 ? "6" : "")=\(place.host)", "listen_port=\(place.port)", "background=NO",
             "run_as_launching_user=YES", "anonymous_enable=YES", "local_enable=NO",
             "anon_root=\(directory.file("files"))", "allow_writeable_chroot=YES", "anon_world_readable_only=NO",
             "write_enable=YES", "anon_upload_enable=YES", "anon_mkdir_write_enable=YES",
@@ -91,7 +96,8 @@ extension LoopbackServer {
     }
 
     private static func proftpd(
-        _ path: String, _ directory: TemporaryDirectory, _ port: UInt16, _ encryption: FTPEncryption
+        _ path: String, _ directory: TemporaryDirectory, _ place: (host: String, port: UInt16),
+        _ encryption: FTPEncryption
     ) async throws -> [String] {
         let user = getuid()
         let program = try Program([installed("openssl") ?? "openssl", "passwd", "-6", "secret"], readsOutput: true)
@@ -102,7 +108,7 @@ extension LoopbackServer {
         let account = "user:\(hash):\(user):\(getgid())::\(directory.file("files")):/bin/sh\n"
         try directory.write(account, to: "accounts", mode: 0o600)
         var lines = [
-            "ServerName test", "ServerType standalone", "Port \(port)", "DefaultAddress 127.0.0.1",
+            "ServerName test", "ServerType standalone", "Port \(place.port)", "DefaultAddress \(place.host)",
             "SocketBindTight on", "UseReverseDNS off", "PidFile \(directory.file("pid"))",
             "ScoreboardFile \(directory.file("scoreboard"))", "SystemLog \(directory.file("log"))",
             "TransferLog none", "WtmpLog off", "AuthOrder mod_auth_file.c",
@@ -128,7 +134,8 @@ extension LoopbackServer {
     }
 
     private static func pyftpdlib(
-        _ path: String, _ directory: TemporaryDirectory, _ port: UInt16, _ encryption: FTPEncryption
+        _ path: String, _ directory: TemporaryDirectory, _ place: (host: String, port: UInt16),
+        _ encryption: FTPEncryption
     ) throws -> [String] {
         let script = try directory.write(
             """
@@ -138,7 +145,7 @@ extension LoopbackServer {
             from pyftpdlib.handlers import FTPHandler
             from pyftpdlib.servers import FTPServer
 
-            files, log, port, certificate, key = sys.argv[1:]
+            files, log, host, port, certificate, key = sys.argv[1:]
             logging.basicConfig(filename=log, level=logging.DEBUG)
             if certificate:
                 from pyftpdlib.handlers import TLS_FTPHandler as FTPHandler
@@ -147,11 +154,11 @@ extension LoopbackServer {
             FTPHandler.authorizer = DummyAuthorizer()
             FTPHandler.authorizer.add_user("user", "secret", files, perm="elradfmwMT")
             FTPHandler.auth_failed_timeout = 0
-            FTPServer(("127.0.0.1", int(port)), FTPHandler).serve_forever()
+            FTPServer((host, int(port)), FTPHandler).serve_forever()
 
             """, to: "server.py")
         return [
-            path, script, directory.file("files"), directory.file("log"), "\(port)",
+            path, script, directory.file("files"), directory.file("log"), place.host, "\(place.port)",
             encryption.leaf?.certificatePath ?? "", encryption.leaf?.keyPath ?? "",
         ]
     }

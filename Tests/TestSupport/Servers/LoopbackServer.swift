@@ -15,7 +15,7 @@ package final class LoopbackServer: Sendable {
     ///
     /// - Parameters:
     ///   - directory: Where its files are; goes with the server.
-    ///   - port: Where it listens on 127.0.0.1.
+    ///   - port: Where it listens, on 127.0.0.1 or on ::1.
     ///   - log: A file in the directory that tells why it did not start.
     ///   - afterwards: What is left to be tidied once it is gone.
     package init(
@@ -65,22 +65,30 @@ package final class LoopbackServer: Sendable {
     /// Asks until somebody accepts, for 20 s: there is no other way to know.
     private static func waitForListener(_ port: UInt16, of program: Program) -> Bool {
         for _ in 0..<1000 {
-            if accepts(port) { return true }
+            if accepts(loopback(port)) || accepts(loopback6(port)) { return true }
             if program.hasEnded { return false }
             poll(nil, 0, 20)
         }
         return false
     }
 
-    private static func accepts(_ port: UInt16) -> Bool {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    private static func accepts<Address>(_ address: Address) -> Bool {
+        let family = address is sockaddr_in6 ? AF_INET6 : AF_INET
+        let descriptor = socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         defer { close(descriptor) }
-        var address = loopback(port)
-        return withUnsafePointer(to: &address) { pointer in
+        return withUnsafePointer(to: address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+                connect(descriptor, $0, socklen_t(MemoryLayout<Address>.size)) == 0
             }
         }
+    }
+
+    private static func loopback6(_ port: UInt16) -> sockaddr_in6 {
+        var address = sockaddr_in6()
+        address.sin6_family = sa_family_t(AF_INET6)
+        address.sin6_addr = in6addr_loopback
+        address.sin6_port = port.bigEndian
+        return address
     }
 
     private static func loopback(_ port: UInt16) -> sockaddr_in {
