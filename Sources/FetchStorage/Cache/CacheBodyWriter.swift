@@ -2,7 +2,8 @@ import FetchEngine
 import FetchJobs
 import Synchronization
 
-/// Takes the body of an answer: into memory, and into a blob once it is too large for a row.
+/// Takes the body of an answer: into memory, and into a blob once it is too large for a row, unless it is for memory
+/// only.
 ///
 /// Used by one load, one call after the other.
 final class CacheBodyWriter: CacheWriter {
@@ -14,17 +15,23 @@ final class CacheBodyWriter: CacheWriter {
     }
 
     private let limit: Int64
+    private let memoryLimit: Int
     private let keeper: CacheKeeper
     private let store: @Sendable (CacheEntry, CacheTable.Body) async -> Void
     private let state = Mutex(State())
 
-    /// - Parameter store: Stores the whole.
+    /// - Parameters:
+    ///   - limit: What has more bytes is not stored.
+    ///   - policy: Whether it may leave the memory.
+    ///   - store: Stores the whole.
     init(
         limit: Int64,
+        policy: CachedResponse.StoragePolicy,
         keeper: CacheKeeper,
         store: @escaping @Sendable (CacheEntry, CacheTable.Body) async -> Void
     ) {
         self.limit = limit
+        memoryLimit = policy == .allowedInMemoryOnly ? .max : Blob.inlineLimit
         self.keeper = keeper
         self.store = store
     }
@@ -37,7 +44,7 @@ final class CacheBodyWriter: CacheWriter {
             if state.count > limit { state.isOver = true }
             guard !state.isOver else { return ([], true) }
             if state.bytes.isEmpty { state.bytes = bytes } else { state.bytes += bytes }
-            guard state.blob != nil || state.bytes.count > Blob.inlineLimit else { return ([], false) }
+            guard state.blob != nil || state.bytes.count > memoryLimit else { return ([], false) }
             defer { state.bytes = [] }
             return (state.bytes, false)
         }

@@ -60,7 +60,9 @@ final class PostgresResponseCache: SharedResponseCache {
     nonisolated(nonsending) func writer(for entry: CacheEntry) async -> (any CacheWriter)? {
         let limit = keeper.maximumBytes(for: entry.storagePolicy)
         guard limit > 0, entry.bodyLength <= limit else { return nil }
-        return CacheBodyWriter(limit: limit, keeper: keeper) { [self] in await store($0, $1) }
+        return CacheBodyWriter(limit: limit, policy: entry.storagePolicy, keeper: keeper) { [self] in
+            await store($0, $1)
+        }
     }
 
     /// Stores an entry whose body has come whole.
