@@ -111,6 +111,9 @@ extension SessionSpec {
             if !job.request.url.isHTTP {
                 check.refuse("/request/url", "must be an http or https URL in a background session")
             }
+            if let body = job.request.body, !body.isBlob {
+                check.refuse("/request/body", "must be a blob in a background session")
+            }
             Self.checkRedirects(of: job.configuration, check)
         }
         try check.finish()
@@ -132,6 +135,16 @@ extension SessionSpec {
         if !configuration.isEmpty { writer.member("configuration", object: configuration.write) }
         writer.member("snapshot", snapshot?.description)
         if let webhook { writer.member("webhook", object: webhook.write) }
+    }
+}
+
+extension JobBody {
+    /// Whether it lies where it can be read again whenever the job runs (BKG-4).
+    fileprivate var isBlob: Bool {
+        switch self {
+        case .blob: true
+        case .text, .base64, .json, .form, .multipart, .stream: false
+        }
     }
 }
 
