@@ -112,11 +112,14 @@ struct EventStream {
             // Before the events, so that the response is among them of which it counts bytes (RSP-7).
             let current = job.progress
             // Progress that is noted is for webhooks; here it is told as it is.
-            for event in job.events(after: last) where event.name != .progress {
+            let events = job.events(after: last).filter { $0.name != .progress }
+            for event in events {
                 text += Self.text(event.name.rawValue, id: event.position.description, event.data.bytes)
                 last = event.position
             }
             guard let current, current != progress else { continue }
+            // It may be that of the part before, which nobody is to hear of after the next one's response.
+            if current.part != nil, events.contains(where: { $0.name == .response }) { continue }
             text += Self.text("job.progress", id: nil, JSONWriter.object(current.write))
             progress = current
         }

@@ -8,6 +8,8 @@ package struct JobProgress: Sendable, Equatable {
     package var bytesReceived: Int64
     /// Nil when nobody knows.
     package var bytesExpectedToReceive: Int64?
+    /// The number of the part that comes, of a body whose parts replace one another; what is received is the part's.
+    package var part: Int?
     /// Of a download whose response has come.
     package var resumable: Resumable?
 

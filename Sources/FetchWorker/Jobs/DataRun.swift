@@ -38,9 +38,9 @@ struct DataRun: Sendable {
         let task = load.session.dataTask(
             with: load.request, configuration: load.configuration, delegate: delegate)
         load.prepare(task, stop)
-        let urls = live.urls
+        let (urls, progress) = (live.urls, PartProgress())
         live.attach {
-            JobProgress(task)
+            progress.ofPart(JobProgress(task))
         } steps: {
             task.steps
         } response: {
@@ -52,7 +52,7 @@ struct DataRun: Sendable {
                 return await downloads.goOn(for: task, watch, startedAt: start)
             }
             if let boundary = response.boundary {
-                let parts = try await parts(of: task, response, boundary)
+                let parts = try await parts(of: task, response, boundary, progress)
                 var outcome = JobOutcome(.success((parts.response, parts.body)), of: task, load, startedAt: start)
                 outcome.response = RawJSON(JSONWriter.object { parts.write(&$0, urls) })
                 return outcome
@@ -80,10 +80,11 @@ struct DataRun: Sendable {
     private nonisolated(nonsending) func parts(
         of task: DataTask,
         _ response: Response,
-        _ boundary: MultipartBoundary
+        _ boundary: MultipartBoundary,
+        _ progress: PartProgress
     ) async throws(LoadError) -> ReplacedParts {
         let keeps = load.settings.response.multipartReplace ?? .last
-        var spool = PartSpool(of: response, boundary, keeping: keeps, in: blobs, live)
+        var spool = PartSpool(of: response, boundary, keeping: keeps, in: blobs, live, progress)
         do throws(LoadError) {
             for try await chunk in task.body { try await spool.append(chunk) }
             return try await spool.finish()

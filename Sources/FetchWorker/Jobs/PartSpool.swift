@@ -1,6 +1,7 @@
 import FetchEngine
 import FetchJobs
 import HTTPTypes
+import Synchronization
 
 /// Keeps a body whose parts replace one another: the last part, or all of them one after the other (MPR-1).
 struct PartSpool {
@@ -13,6 +14,7 @@ struct PartSpool {
     private let keeping: Keeping
     private let blobs: (any BlobStore)?
     private let live: LiveJob
+    private let progress: PartProgress
     private var parser: MultipartParser
     private var keeper: BodyKeeper
     private var parts: [ReplacedParts.Part] = []
@@ -23,12 +25,14 @@ struct PartSpool {
         _ boundary: MultipartBoundary,
         keeping: Keeping,
         in blobs: (any BlobStore)?,
-        _ live: LiveJob
+        _ live: LiveJob,
+        _ progress: PartProgress
     ) {
         self.whole = whole
         self.keeping = keeping
         self.blobs = blobs
         self.live = live
+        self.progress = progress
         parser = MultipartParser(boundary)
         keeper = BodyKeeper(in: blobs)
     }
@@ -56,6 +60,7 @@ struct PartSpool {
         case .data(let bytes):
             try await keeper.append(bytes)
             parts[parts.count - 1].bytes += Int64(bytes.count)
+            progress.add(bytes.count)
         case .end: break
         }
     }
@@ -76,6 +81,34 @@ struct PartSpool {
             part.writeWithoutSecrets(&writer, urls)
             writer.member("part", number)
         }
+        progress.begin(number, part)
+    }
+}
+
+/// How far the part is that comes: each is counted anew (MPR-4).
+final class PartProgress: Sendable {
+    private struct Part {
+        let number: Int
+        let expected: Int64?
+        var received: Int64 = 0
+    }
+
+    private let part = Mutex<Part?>(nil)
+
+    func begin(_ number: Int, _ response: Response) {
+        part.withLock { $0 = Part(number: number, expected: response.expectedContentLength) }
+    }
+
+    func add(_ count: Int) { part.withLock { $0?.received += Int64(count) } }
+
+    /// The progress of a task as that of its part, once there is one.
+    func ofPart(_ progress: JobProgress) -> JobProgress {
+        guard let part = part.withLock({ $0 }) else { return progress }
+        var progress = progress
+        progress.part = part.number
+        progress.bytesReceived = part.received
+        progress.bytesExpectedToReceive = part.expected
+        return progress
     }
 }
 

@@ -6,43 +6,6 @@ import Testing
 
 /// In which order things happen to a job, and who hears of them.
 @Suite(.sharedServiceAndHTTPBin) struct OrderTests {
-    /// One event of a job.
-    struct Event: Sendable {
-        let id: String
-        let name: String
-        let text: String
-
-        var data: [String: Any] {
-            (try? JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any]) ?? [:]
-        }
-    }
-
-    /// The events of a job up to its end.
-    private func events(_ id: String, _ rig: Rig) async throws -> [Event] {
-        Self.events(in: try await rig.service.request(.get, "/v1/jobs/\(id)/events").text)
-    }
-
-    private static func events(in text: String) -> [Event] {
-        text.components(separatedBy: "\n\n").filter { $0.contains("event: ") }.map { block in
-            let lines = block.split(separator: "\n")
-            func value(_ name: String) -> String {
-                String(lines.first { $0.hasPrefix(name + ": ") }?.dropFirst(name.count + 2) ?? "")
-            }
-            return Event(id: value("id"), name: value("event"), text: value("data"))
-        }
-    }
-
-    /// The events of a job that is followed before it begins, but for its progress.
-    private func followed(_ members: String, _ rig: Rig) async throws -> [Event] {
-        let id = try await rig.submit(#"{"suspended": true, \#(members)}"#)
-        async let all = events(id, rig)
-        try await until {
-            try await rig.service.request(.get, "/metrics").text.contains("\nfetchd_event_streams 1\n")
-        }
-        _ = try await rig.service.request(.post, "/v1/jobs/\(id)/resume")
-        return try await all.filter { $0.name != "job.progress" }
-    }
-
     // The response, progress, and the end, once.
     // Proves: LIF-10, LIF-13, LIF-18, RSP-6, RSP-7, CON-9, TSK-12.
     @Test(arguments: ["data", "download"])
@@ -67,7 +30,7 @@ import Testing
                 opened += 1
             }
         }
-        let list = Self.events(in: text)
+        let list = ToldEvent.all(in: text)
         #expect(list.last?.name == "job.finished")
         let before = list.prefix { $0.name != "job.response" }
         #expect(before.first?.name == "job.started")
@@ -77,10 +40,9 @@ import Testing
         #expect(member(list.first { $0.name == "job.response" }?.data ?? [:], "status") == 200)
         let counts = list.filter { $0.name == "job.progress" }.compactMap { $0.data["bytesReceived"] as? Int }
         #expect(counts == counts.sorted() && !counts.isEmpty)
-        let numbers = list.compactMap { $0.id.split(separator: ".").last.flatMap { Int($0) } }
-        #expect(numbers == Array(Set(numbers)).sorted())
+        #expect(list.compactMap(\.number) == Array(1...list.compactMap(\.number).count))
         // Whoever comes later is told of the end, and of nothing after it.
-        let later = try await events(id, rig)
+        let later = try await rig.events(of: id)
         #expect(later.map(\.name) == ["job.finished"])
         #expect(member(later[0].data, "state") == "succeeded")
     }
@@ -90,7 +52,7 @@ import Testing
     @Test func `a job that is over in no time is told of whole`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(answer("200 OK", "X-Short: 1", body: "x"))
-        let list = try await followed(#""request": "\#(play.url())""#, rig)
+        let list = try await rig.followed(#""request": "\#(play.url())""#)
         try #require(list.map(\.name) == ["job.started", "job.response", "job.finished"])
         #expect(list[1].text.contains("X-Short"))
     }
@@ -101,9 +63,10 @@ import Testing
         let rig = try SharedService.current
         let refused = rig.stage.play(answer("401 Unauthorized", #"WWW-Authenticate: Basic realm="r""#))
         let play = rig.stage.play(answer("302 Found", "Location: \(refused.url("b"))"))
-        let list = try await followed(#""request": "\#(play.url("a"))""#, rig)
+        let list = try await rig.followed(#""request": "\#(play.url("a"))""#)
         let names = ["job.started", "job.redirected", "job.challenged", "job.response", "job.finished"]
         try #require(list.map(\.name) == names)
+        #expect(list.compactMap(\.number) == [1, 2, 3, 4])
         #expect(member(list[1].data, "location") == refused.url("b"))
         #expect(member(list[2].data, "protectionSpace", "realm") == "r")
         #expect(member(list[2].data, "answer") == "performDefaultHandling")
@@ -114,21 +77,29 @@ import Testing
     @Test func `a download tells what its file is called`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(answer("200 OK", body: "content"))
-        let list = try await followed(#""kind": "download", "request": "\#(play.url("named.txt"))""#, rig)
+        let list = try await rig.followed(#""kind": "download", "request": "\#(play.url("named.txt"))""#)
         let created = try #require(list.first { $0.name == "job.destinationCreated" })
         #expect(member(created.data, "filename", as: String.self) == member(list.last?.data ?? [:], "file", "filename"))
     }
 
-    // Waited for, polled, followed, or told of.
+    // Waited for, polled, followed, or told of by webhook.
     // Proves: CON-1.
     @Test func `however a job is asked for, the outcome is the same`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(answer("200 OK", "Content-Type: a/b", body: "same"))
-        let waited = try await rig.service.fetch(play.url())
+        let hook = rig.other.play("HTTP/1.1 204 No Content\r\n\r\n")
+        let endpoint = try await rig.service.request(
+            .post, "/v1/webhooks/endpoints", body: #"{"url": "\#(hook.url("hook"))"}"#)
+        let name = try #require(member(endpoint.json, "id", as: String.self), "\(endpoint.text)")
+        let waited = try await rig.service.fetch(play.url(), more: #", "webhook": {"endpoint": "\#(name)"}"#)
+        try await until { !hook.requests.isEmpty }
+        let message = try JSONSerialization.jsonObject(with: Data(hook.requests[0].body)) as? [String: Any]
+        let told = try #require(member(message ?? [:], "data", "job", as: [String: Any].self))
+        #expect(member(told, "id") == member(waited, "id", as: String.self))
         let id = try await rig.submit(#"{"request": "\#(play.url())"}"#)
-        let followed = try #require(try await events(id, rig).last?.data)
+        let followed = try #require(try await rig.events(of: id).last?.data)
         let polled = try await rig.service.job(id) { member($0, "state") == "succeeded" }
-        let outcomes = [waited, followed, polled]
+        let outcomes = [waited, followed, polled, told]
         for name in ["response", "body"] {
             let parts = outcomes.map { outcome in
                 var part = outcome[name] as? [String: Any] ?? [:]
@@ -207,7 +178,7 @@ import Testing
         #expect(errorName(of: job) == (state == "succeeded" ? nil : "cancelled"))
         #expect(member(job, "error", "code") == (state == "succeeded" ? nil : -999))
         #expect(play.requests.count == (["running", "succeeded"].contains(state) ? 1 : 0))
-        #expect(try await events(id, rig).map(\.name) == ["job.finished"])
+        #expect(try await rig.events(of: id).map(\.name) == ["job.finished"])
         gate.open()
     }
 
