@@ -20,6 +20,39 @@ import Testing
         #expect(decoder.attributes.creator == "ttxt")
     }
 
+    // Seconds since 1904, by a clock without a zone.
+    // Proves: DCD-4.
+    @Test(arguments: ["macbinary1.bin", "macbinary2.bin", "macbinary3.bin"])
+    func `MacBinary gives the dates, and checks the sum of its header`(name: String) throws {
+        var file = try Self.file(name)
+        func date(_ seconds: UInt32) -> [UInt8] {
+            [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: (2_082_844_800 + seconds) >> $0) }
+        }
+        file.replaceSubrange(91..<99, with: date(86_400) + date(172_800))
+        // The first version has no sum.
+        if name != "macbinary1.bin" {
+            for wrong in [file, Self.summed(file, off: 1)] {
+                var decoder = MacBinaryDecoder()
+                #expect(throws: LoadError.self) { try decoder.decode(wrong) }
+            }
+            file = Self.summed(file)
+        }
+        var decoder = MacBinaryDecoder()
+        #expect(try decoder.decodeAll(file, by: 4096) == Self.file("expected.data"))
+        #expect(decoder.attributes.created == 86_400 && decoder.attributes.modified == 172_800)
+    }
+
+    /// The file with the sum of its header, as the MacBinary II standard computes it: x^16 + x^12 + x^5 + 1, from 0.
+    private static func summed(_ file: [UInt8], off difference: UInt16 = 0) -> [UInt8] {
+        var sum: UInt16 = 0
+        for byte in file[..<124] {
+            sum ^= UInt16(byte) << 8
+            for _ in 0..<8 { sum = sum & 0x8000 == 0 ? sum << 1 : sum << 1 ^ 0x1021 }
+        }
+        sum ^= difference
+        return file[..<124] + [UInt8(sum >> 8), UInt8(sum & 0xFF)] + file[126...]
+    }
+
     // Proves: DCD-1, DCD-5.
     @Test(arguments: ["macutils.hqx", "convert-binhex.hqx"], [1, 5, 4096])
     func `BinHex gives both forks and the header`(name: String, size: Int) throws {

@@ -32,6 +32,7 @@ import Testing
     }
 
     // A server of another age finds its own bytes again.
+    // Proves: RED-10.
     @Test func `bytes of a location that are not UTF-8 go on byte for byte`() async throws {
         let origin = try WireOrigin { connection in
             try connection.receiveHead()

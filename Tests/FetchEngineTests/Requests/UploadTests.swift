@@ -1,5 +1,6 @@
 import FetchEngine
 import HTTPTypes
+import Synchronization
 import TestSupport
 import Testing
 
@@ -105,5 +106,98 @@ import Testing
                 "created", "sent", "redirect 307 /b", "sent", "response 200", "data", "metrics 2", "complete well",
             ])
         #expect(task.countOfBytesSent == 300_000)
+    }
+
+    /// Writes down what is told of the bytes sent, and opens a gate at the first of each sending.
+    private final class Counts: SessionDelegate {
+        struct Told: Equatable {
+            let last: Int64
+            let total: Int64
+            let expected: Int64?
+        }
+
+        /// What was told of each sending.
+        let sendings = Mutex<[[Told]]>([[]])
+        private let gates: [Gate]
+
+        init(_ gates: [Gate]) { self.gates = gates }
+
+        func task(_ task: SessionTask, didSendBodyData sent: Int64, totalSent: Int64, totalExpected: Int64?) async {
+            let count = sendings.withLock { sendings in
+                sendings[sendings.count - 1].append(Told(last: sent, total: totalSent, expected: totalExpected))
+                return sendings.count
+            }
+            gates[count - 1].open()
+        }
+
+        func task(
+            _ task: SessionTask, willPerformHTTPRedirection response: Response?, newRequest: Request
+        ) async -> RedirectDisposition {
+            sendings.withLock { $0.append([]) }
+            return .performDefaultHandling
+        }
+    }
+
+    // The origin takes nothing before some was told, so that more is told later.
+    // Proves: UPL-9, LIF-9, CON-12.
+    @Test func `the last bytes, all so far and those expected are told, from zero for each sending`() async throws {
+        let size = 24 << 20
+        let gates = [Gate(), Gate()]
+        let origin = try WireOrigin { connection in
+            for (gate, answer) in zip(gates, ["HTTP/1.1 307 M\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n", Self.ok]) {
+                try connection.receiveHead()
+                try gate.wait()
+                try connection.receive(size)
+                try connection.send(answer)
+            }
+        }
+        let counts = Counts(gates)
+        let task = Session(delegate: counts).uploadTask(with: try Self.put(origin), from: .bytes(pattern(size)))
+        task.resume()
+        try await until { task.state == .completed }
+        #expect(task.response?.status.code == 200)
+        let sendings = counts.sendings.withLock { $0 }
+        #expect(sendings.count == 2)
+        for told in sendings {
+            #expect(told.count > 1 && told.allSatisfy { $0.last > 0 && $0.expected == Int64(size) })
+            var total: Int64 = 0
+            for one in told {
+                total += one.last
+                #expect(one.total == total)
+            }
+            #expect(total == Int64(size))
+        }
+    }
+
+    // The origin says nothing before it has everything, which takes longer than a pause may.
+    // Proves: URL-5.
+    @Test func `a byte that is sent starts the idle interval anew`() async throws {
+        let count = Progress()
+        let origin = try WireOrigin { connection in
+            try connection.receiveHead()
+            while true {
+                let size = Int(try connection.receiveLine(), radix: 16) ?? 0
+                try connection.receive(size + 2)
+                count.add(size)
+                if size == 0 { break }
+            }
+            try connection.send(Self.ok)
+        }
+        let pipe = BodyPipe()
+        var request = try Self.put(origin)
+        request.body = .stream(pipe)
+        request.timeoutInterval = .seconds(2)
+        let task = Session().dataTask(with: request)
+        async let answer = task.data()
+        let start = ContinuousClock.now
+        var written = 0
+        while ContinuousClock.now - start < .seconds(3) {
+            try await pipe.write([1])
+            written += 1
+            try await until { count.value == written }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        pipe.finish()
+        #expect(try await answer.1.status.code == 200)
     }
 }

@@ -1,5 +1,6 @@
 import FetchEngine
 import HTTPTypes
+import Synchronization
 import TestSupport
 import Testing
 
@@ -54,6 +55,32 @@ import Testing
         try await log.happened("complete well")
         #expect(origin.received().components(of: "GET ") == 1)
         #expect(task.state == .completed)
+    }
+
+    /// Cancels its task when the response comes, and writes down its states.
+    private final class Canceller: SessionDelegate {
+        let states = Mutex<[SessionTask.State]>([])
+
+        func task(_ task: SessionTask, didReceive response: Response) async -> ResponseDisposition {
+            states.withLock { $0.append(task.state) }
+            task.cancel()
+            states.withLock { $0.append(task.state) }
+            return .allow
+        }
+    }
+
+    // Between the word and the end that is told.
+    // Proves: TSK-6.
+    @Test func `a task that was cancelled is canceling until its end`() async throws {
+        let origin = try WireOrigin(playing: Self.ok)
+        let delegate = Canceller()
+        let session = Session(delegate: delegate)
+        let task = session.dataTask(with: Request(url: try URLRecord(origin.url())))
+        #expect(task.state == .suspended)
+        task.resume()
+        try await until { task.state == .completed }
+        #expect(task.error?.code == .cancelled)
+        #expect(delegate.states.withLock { $0 } == [.running, .canceling])
     }
 
     // Proves: TSK-7, FN-49.

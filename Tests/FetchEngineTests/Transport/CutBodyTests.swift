@@ -55,6 +55,7 @@ import Testing
     }
 
     // RFC 9113 §8.1: END_STREAM ends a message, and nothing else does.
+    // Proves: ERR-5.
     @Test(arguments: cuts)
     func `a body of HTTP/2 that is cut is no answer`(_ name: String, _ frames: [UInt8]) async throws {
         let origin = try Self.origin(ending: frames)
@@ -67,6 +68,7 @@ import Testing
     }
 
     // RFC 9112 §9.8
+    // Proves: ERR-5.
     @Test(arguments: [TLSWire.Version.tls12, .tls13])
     func `only TLS says that a body is whole that the end of the connection ends`(_ version: TLSWire.Version)
         async throws
