@@ -52,6 +52,45 @@ import Testing
         }
     }
 
+    // With TLS from the first byte on, too, and what is not there has its own error.
+    // Proves: NET-2.
+    @Test(arguments: kinds, [true, false])
+    func `folders are listed, and what is missing is told, with TLS as well`(_ kind: FTPServerKind, _ isSecure: Bool)
+        async throws
+    {
+        // pyftpdlib has no TLS from the first byte on.
+        guard !isSecure || kind != .pyftpdlib else { return }
+        let authority = try await TestAuthority()
+        let server = try await LoopbackServer.ftp(
+            kind, files: ["hello.txt": Array("hello".utf8)],
+            encryption: isSecure ? .implicit(try await authority.issue("ftp")) : .none)
+        let anchors = String(decoding: authority.certificate, as: UTF8.self).replacing("\n", with: "\\n")
+        let trusting =
+            #", "configuration": {"serverTrust": {"policy": "custom", "anchors": "\#(anchors)"}, "#
+            + #""retry": {"maximumAttempts": 1}}"#
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(server.port)"], settings: Self.settings) { service in
+            let address = "\(isSecure ? "ftps" : "ftp")://\(kind.user):secret@127.0.0.1:\(server.port)"
+            let fetch = { (path: String, request: String) async throws -> [String: Any] in
+                try await service.fetch(address + path, request: request, more: trusting)
+            }
+            let file = try await fetch("/hello.txt", "")
+            #expect(try await body(of: file, service) == Array("hello".utf8), "\(file)")
+            let size = try await fetch("/hello.txt", #", "method": "HEAD""#)
+            #expect(member(size, "response", "expectedContentLength") == 5, "\(size)")
+            let fields = member(size, "response", "headers", as: [[String: String]].self) ?? []
+            #expect(fields.contains { $0["name"] == "Last-Modified" && $0["value"]?.hasSuffix(" GMT") == true })
+            let put = try await fetch("/up.txt", #", "method": "PUT", "body": {"text": "up"}"#)
+            #expect(server.directory.text(of: "files/up.txt") == "up", "\(put)")
+            let list = String(decoding: try await body(of: try await fetch("/", ""), service), as: UTF8.self)
+            #expect(list.contains("hello.txt") && list.contains("up.txt"))
+            let missing = try await fetch("/missing.txt", "")
+            #expect(member(missing, "error", "name") == "fileDoesNotExist", "\(missing)")
+            guard isSecure else { return }
+            let distrusted = try await service.fetch(address + "/hello.txt")
+            #expect(member(distrusted, "error", "name") == "serverCertificateHasUnknownRoot", "\(distrusted)")
+        }
+    }
+
     // REST
     // Proves: DLD-14, NET-2.
     @Test(.enabled(if: FTPServerKind.vsftpd.path != nil))

@@ -26,6 +26,19 @@ import Testing
         }
     }
 
+    // As long as any URL may be, and no byte longer.
+    // Proves: NET-4.
+    @Test func `a data URL has a largest size`() async throws {
+        try await ServiceProcess.with(allowing: []) { service in
+            let longest = "data:," + String(repeating: "x", count: 16_384 - 6)
+            let job = try await service.fetch(longest)
+            #expect(member(job, "body", "bytes") == 16_384 - 6, "\(job["error"] ?? "")")
+            let refused = try await service.request(.post, "/v1/jobs", body: #"{"request": "\#(longest)x"}"#)
+            #expect(refused.status == 422, "\(refused.text)")
+            #expect(member(refused.json, "errors", "0", "pointer", as: String.self)?.hasPrefix("/request") == true)
+        }
+    }
+
     // SEC-1
     // Proves: NET-3, RED-12.
     @Test func `a file URL names a file of the tenant's own folder, and nothing else`() async throws {

@@ -261,23 +261,12 @@ import Testing
             _ = try await service.fetch(origin.url("/\(trace)"))
             let answer = try await service.request(.post, "/v1/sessions/\(id)/invalidate")
             #expect(member(answer.json, "state") == "invalidated")
-            let everywhere = [try #require(place.database.directory), place.directory]
-            try await place.database.client.query("CHECKPOINT")
             // The one that is stored is found, so the other would be.
-            #expect(try await Self.holds(trace, everywhere))
-            #expect(try await !Self.holds(marker, everywhere))
+            #expect(try await place.holds(trace))
+            #expect(try await !place.holds(marker))
             #expect(try await service.stop() == 0)
             #expect(!service.logged.contains(marker))
-            #expect(try await !Self.holds(marker, everywhere))
-        }
-    }
-
-    private static func holds(_ text: String, _ directories: [String]) async throws -> Bool {
-        try await onThread {
-            let program = try Program(["/usr/bin/grep", "-rlaF", text] + directories, readsOutput: true)
-            let output = program.output()
-            _ = program.waitForEnd()
-            return !output.isEmpty
+            #expect(try await !place.holds(marker))
         }
     }
 

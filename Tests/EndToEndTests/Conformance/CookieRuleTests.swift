@@ -108,6 +108,35 @@ import Testing
         #expect(try await names(session, rig) == (isKept ? ["c"] : []))
     }
 
+    // Names that everybody knows, at a proxy that answers for all of them: `co.uk` and `github.io` are public suffixes.
+    // Proves: COK-7.
+    @Test(arguments: [
+        ("http://img.shop.co.uk/", "http://www.shop.co.uk/page", true),
+        ("http://shop.co.uk/", "https://www.shop.co.uk/page", true),
+        ("http://other.co.uk/", "http://www.shop.co.uk/page", false),
+        ("http://a.github.io/", "http://b.github.io/", false), ("http://x.a.github.io/", "http://a.github.io/", true),
+    ])
+    func `whose cookies are kept is decided by the registrable domain`(
+        _ url: String, _ document: String, _ isKept: Bool
+    ) async throws {
+        let proxy = try WireOrigin(playing: answer("200 OK", "Set-Cookie: c=1"))
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(proxy.port)"]) { service in
+            let made = try await service.request(
+                .post, "/v1/sessions",
+                body: #"{"configuration": {"proxy": {"url": "http://127.0.0.1:\#(proxy.port)"}}}"#)
+            let session = try #require(member(made.json, "id", as: String.self), "\(made.text)")
+            for policy in ["onlyFromMainDocumentDomain", "always"] {
+                let job = try await service.fetch(
+                    url + policy, request: #", "mainDocumentURL": "\#(document)""#,
+                    more: #", "session": "\#(session)", "configuration": {"cookies": {"acceptPolicy": "\#(policy)"}}"#)
+                #expect(status(of: job) == 200, "\(job)")
+                let jar = try await service.request(.get, "/v1/cookies?session=\(session)").json
+                let count = isKept || policy == "always" ? 1 : 0
+                #expect(member(jar, "data", as: [Any].self)?.count == count, "\(policy)")
+            }
+        }
+    }
+
     // Proves: BEY-20.
     @Test func `what a cookie says of sites is kept with it`() async throws {
         let rig = try SharedService.current

@@ -13,11 +13,19 @@ import Testing
             url, configuration: configuration, session: session, more: #""kind": "download""#)
     }
 
-    /// A file of the engine's own test data, served as some type.
-    private func macintosh(_ name: String, as type: String, _ rig: Rig) throws -> Stage.Play {
+    /// A file of the engine's own test data.
+    private func macintosh(_ name: String) throws -> [UInt8] {
         let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appending(path: "FetchEngineTests/Resources/mac")
-        let bytes = Array(try Data(contentsOf: folder.appending(path: name)))
+        return Array(try Data(contentsOf: folder.appending(path: name)))
+    }
+
+    /// The same, served as some type.
+    private func macintosh(_ name: String, as type: String, _ rig: Rig) throws -> Stage.Play {
+        serve(try macintosh(name), as: type, rig)
+    }
+
+    private func serve(_ bytes: [UInt8], as type: String, _ rig: Rig) -> Stage.Play {
         let head = "HTTP/1.1 200 OK\r\nContent-Type: \(type)\r\nContent-Length: \(bytes.count)\r\n\r\n"
         return rig.stage.play([Array(head.utf8) + bytes])
     }
@@ -45,6 +53,40 @@ import Testing
         #expect(try await rig.service.request(.get, "/v1/blobs/\(fork)").body == whole)
         let data = try await rig.fetch(try macintosh("expected.data", as: "a/b", rig).url())
         #expect(try await rig.body(of: job) == (try await rig.body(of: data)))
+    }
+
+    // Seconds since 1904, by a clock without a zone.
+    // Proves: DCD-4.
+    @Test func `a Macintosh file tells when it was made and changed`() async throws {
+        let rig = try SharedService.current
+        var file = try macintosh("macbinary1.bin")
+        // A day, and two, after the first second of 1970.
+        file.replaceSubrange(91..<99, with: [2_082_844_800 + 86_400, 2_082_844_800 + 172_800].flatMap(Self.bytes))
+        let job = try await download(
+            serve(file, as: "application/x-macbinary", rig).url("dated"), #""response": {"decode": ["macBinary"]}"#)
+        let dates = ["created", "modified"].map { member(job, "file", "macintosh", $0, as: String.self)?.prefix(19) }
+        #expect(dates == ["1970-01-02T00:00:00", "1970-01-03T00:00:00"], "\(job)")
+    }
+
+    private static func bytes(_ number: UInt32) -> [UInt8] {
+        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
+    }
+
+    // Of the header, the one fork and the other: wherever a character is another.
+    // Proves: DCD-5.
+    @Test(arguments: [0.1, 0.5, 0.9])
+    func `a BinHex file whose checksum is wrong fails its job`(_ place: Double) async throws {
+        let rig = try SharedService.current
+        var file = try macintosh("macutils.hqx")
+        let start = try #require(file.firstIndex(of: UInt8(ascii: ":"))) + 1
+        var index = start + Int(place * Double(file.count - start))
+        while file[index] <= 0x20 { index += 1 }
+        file[index] = file[index] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+        let job = try await download(
+            serve(file, as: "application/mac-binhex40", rig).url("wrong.hqx"), #""response": {"decode": ["binHex"]}"#)
+        #expect(member(job, "state") == "failed" && job["body"] == nil, "\(job)")
+        #expect(
+            ["downloadDecodingFailedMidStream", "downloadDecodingFailedToComplete"].contains(errorName(of: job)))
     }
 
     // What is not asked for is not done, and a label alone makes no format.
@@ -124,6 +166,42 @@ import Testing
             play.url("f"), more: #""kind": "download", "resumeFrom": "\#(data)""#)
         #expect(try await rig.text(of: rest) == "123456789")
         #expect(play.requests.last?.values("range") == ["bytes=5-"])
+    }
+
+    // It has none: neither a job that is one from its beginning, nor one that its response makes one.
+    // Proves: DLD-16.
+    @Test func `a download of an ephemeral session leaves no checkpoint`() async throws {
+        let rig = try SharedService.current
+        let session = try await rig.makeSession(#"{"kind": "ephemeral"}"#)
+        let gate = Gate()
+        let play = rig.stage.serve { _, connection in
+            try connection.send("HTTP/1.1 200 OK\r\nETag: \"a\"\r\nContent-Length: 300000\r\n\r\n")
+            try connection.send(pattern(200_000))
+            try gate.wait()
+            try connection.send(pattern(100_000))
+        }
+        func checkpoint(_ id: String) -> Bool {
+            FileManager.default.fileExists(atPath: "\(rig.place.directory)/downloads/\(id)/checkpoint")
+        }
+        for (members, pointer) in [
+            (#""kind": "download""#, "/kind"),
+            (
+                #""configuration": {"response": {"becomeDownload": {"mimeTypes": ["a/b"]}}}"#,
+                "/configuration/response/becomeDownload"
+            ),
+        ] {
+            let refused = try await rig.service.request(
+                .post, "/v1/jobs", body: #"{"session": "\#(session)", "request": "\#(play.url())", \#(members)}"#)
+            #expect(refused.status == 422, "\(refused.text)")
+            #expect(member(refused.json, "errors", "0", "pointer") == pointer, "\(refused.text)")
+        }
+        let stored = try await rig.submit(#"{"kind": "download", "request": "\#(play.url("stored"))"}"#)
+        try await until { checkpoint(stored) }
+        let data = try await rig.submit(#"{"session": "\#(session)", "request": "\#(play.url("memory"))"}"#)
+        _ = try await rig.service.job(data) { member($0, "progress", "bytesReceived") == 200_000 }
+        #expect(!FileManager.default.fileExists(atPath: "\(rig.place.directory)/downloads/\(data)"))
+        gate.open()
+        for id in [stored, data] { _ = try await rig.service.job(id) { member($0, "state") == "succeeded" } }
     }
 
     // The place for files is gone, and later there again.

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -31,6 +32,42 @@ struct ProxyRuleTests {
         let job = try await rig.fetch(play.url(), configuration: proxy(scheme, dante))
         #expect(try await rig.text(of: job) == scheme, "\(job)")
         #expect(play.requests.count == 1)
+    }
+
+    // Nobody here knows the name, and SOCKS 4a has a place for it where 4 has an address.
+    // Proves: NET-6.
+    @Test(arguments: ["socks4a", "socks5h"])
+    func `the proxy resolves the name`(_ scheme: String) async throws {
+        let name = "origin.example"
+        let asked = Mutex<[UInt8]>([])
+        let relay = try WireOrigin { connection in
+            if scheme == "socks4a" {
+                // The user is empty.
+                asked.withLock { $0 = [] }
+                let request = try connection.receive(9 + name.utf8.count + 1)
+                asked.withLock { $0 = request }
+                try connection.send([0, 90, 0, 0, 0, 0, 0, 0])
+            } else {
+                _ = try connection.receive(Int(try connection.receive(2)[1]))
+                try connection.send([5, 0])
+                let request = try connection.receive(5 + name.utf8.count + 2)
+                asked.withLock { $0 = request }
+                try connection.send([5, 0, 0, 1, 127, 0, 0, 1, 0, 0])
+            }
+            try connection.receiveHead()
+            try connection.send(answer("200 OK", body: scheme))
+        }
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(relay.port)"]) { service in
+            let job = try await service.fetch(
+                "http://\(name)/",
+                more: #", "configuration": {"proxy": {"url": "\#(scheme)://127.0.0.1:\#(relay.port)"}}"#)
+            #expect(status(of: job) == 200, "\(job)")
+        }
+        let text = Array(name.utf8)
+        let expected: [UInt8] =
+            scheme == "socks4a"
+            ? [4, 1, 0, 80, 0, 0, 0, 1, 0] + text + [0] : [5, 1, 0, 3, UInt8(text.count)] + text + [0, 80]
+        #expect(asked.withLock { $0 } == expected)
     }
 
     // Each scheme and host its own way.
@@ -114,6 +151,41 @@ struct ProxyRuleTests {
         let (squid, dante) = (proxy("http", try rig.server("squid")), proxy("socks5", try rig.server("dante")))
         for way in ["", squid, dante] { #expect(try await isReused(way) == false) }
         for way in ["", squid, dante] { #expect(try await isReused(way) == true) }
+    }
+
+    // Asked by each kind of squid's, before a tunnel too; what is in the tunnel the proxy never sees.
+    // Proves: AUT-30.
+    @Test(arguments: ["basic", "digest", "ntlm"])
+    func `a proxy is answered in its own scheme, before a tunnel too`(_ scheme: String) async throws {
+        let squid = try await LoopbackServer.squid(users: ["cave:sesame12"], scheme: scheme)
+        let authority = try await TestAuthority()
+        let server = try await LoopbackServer.nginxTLS(try await authority.issue("server"))
+        let origin = try WireOrigin(playing: answer("200 OK", body: "plain"))
+        let anchors = String(decoding: authority.certificate, as: UTF8.self).replacing("\n", with: "\\n")
+        let rules = [squid.port, server.port, origin.port].map { "127.0.0.1:\($0)" }
+        try await ServiceProcess.with(allowing: rules) { service in
+            func fetch(_ url: String, _ password: String?) async throws -> [String: Any] {
+                let credential = password.map { #", "credential": {"user": "cave", "password": "\#($0)"}"# } ?? ""
+                return try await service.fetch(
+                    url,
+                    more: #", "configuration": {"serverTrust": {"policy": "custom", "anchors": "\#(anchors)"}, "#
+                        + #""retry": {"maximumAttempts": 1}, "#
+                        + #""proxy": {"url": "http://127.0.0.1:\#(squid.port)"\#(credential)}}"#)
+            }
+            for url in [origin.url("/a"), "https://127.0.0.1:\(server.port)/"] {
+                // Squid's helper for NTLM believes whoever speaks it.
+                for password in scheme == "ntlm" ? [nil] : [nil, "wrong"] {
+                    let refused = try await fetch(url + "?\(password ?? "")", password)
+                    #expect(
+                        status(of: refused) == 407 || errorName(of: refused) == "proxyAuthenticationRequired",
+                        "\(refused)")
+                }
+                #expect(status(of: try await fetch(url, "sesame12")) == 200)
+            }
+            let line = " CONNECT 127.0.0.1:\(server.port) " + (scheme == "ntlm" ? "" : "cave")
+            try await until { squid.directory.text(of: "access.log").contains(line) }
+        }
+        #expect(!origin.received().contains("roxy-") && origin.received().components(separatedBy: "GET ").count == 2)
     }
 
     // A proxy that wants to know who is there is answered by its own credential, or it is the response.

@@ -115,6 +115,22 @@ import Testing
         #expect(play.requests.last?.line == "GET \(path) HTTP/1.1")
     }
 
+    // A server of another age finds its own bytes again.
+    // Proves: RED-10.
+    @Test func `bytes of a location that are not UTF-8 go on byte for byte`() async throws {
+        let rig = try SharedService.current
+        let location = Array("/M".utf8) + [0xFC] + Array("nchen?q=".utf8) + [0xE4, 0x41, 0xFF]
+        let head = "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: "
+        let play = rig.stage.serve { number, connection in
+            let path = Array("b".utf8) + location
+            try connection.send(number == 0 ? Array(head.utf8) + path + Array("\r\n\r\n".utf8) : Array(answer().utf8))
+        }
+        let job = try await rig.fetch(play.url("a"))
+        let target = play.url("b/M%FCnchen?q=%E4A%FF")
+        #expect(member(job, "redirects", "0", "location") == target && member(job, "response", "url") == target)
+        #expect(play.requests.last?.line.hasSuffix("/b/M%FCnchen?q=%E4A%FF HTTP/1.1") == true)
+    }
+
     // To the same origin they go, to another they do not.
     // Proves: RED-11.
     @Test func `what is for one origin is not carried to another`() async throws {

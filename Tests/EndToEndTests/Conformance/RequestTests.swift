@@ -1,3 +1,4 @@
+import FetchEngine
 import Foundation
 import HTTPTypes
 import TestSupport
@@ -34,6 +35,32 @@ import Testing
         #expect(sent.body == [0, 1, 2, 255] && sent.values("content-length") == ["4"])
     }
 
+    // Neither at once nor later: no job is made.
+    // Proves: URL-3.
+    @Test(arguments: ["\\r", "\\n", "\\u0000", "a\\r\\nX-Second: b"])
+    func `a field that would end its line is refused`(_ characters: String) async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.play(answer())
+        for (name, value) in [("X-A", "b\(characters)c"), ("X-A", characters), ("X\(characters)A", "b")] {
+            let field = #"{"name": "\#(name)", "value": "\#(value)"}"#
+            let refused = try await rig.service.request(
+                .post, "/v1/jobs", body: #"{"request": {"url": "\#(play.url())", "headers": [\#(field)]}}"#)
+            let pointer = "/request/headers/0/" + (name == "X-A" ? "value" : "name")
+            // No text of a job has a NUL, so it is refused before anybody looks what it is in.
+            let isNUL = characters == "\\u0000"
+            #expect(refused.status == (isNUL ? 400 : 422), "\(refused.text)")
+            #expect(member(refused.json, "errors", "0", "pointer") == (isNUL ? nil : pointer), "\(refused.text)")
+        }
+        for method in ["GE\(characters)T", "TRACE", "A B"] {
+            let refused = try await rig.service.request(
+                .post, "/v1/jobs", body: #"{"request": {"url": "\#(play.url())", "method": "\#(method)"}}"#)
+            #expect(refused.status == (method.contains("u0000") ? 400 : 422), "\(refused.text)")
+        }
+        // What is good is sent, and it alone.
+        _ = try await rig.fetch(play.url(), #""headers": [{"name": "X-A", "value": "good"}]"#)
+        #expect(play.requests.map { $0.values("x-a") } == [["good"]])
+    }
+
     // The type of text is the client's word, and of JSON ours.
     // Proves: UPL-2.
     @Test func `no content type is invented for bytes`() async throws {
@@ -56,6 +83,49 @@ import Testing
         #expect(status(of: drip) == 200)
         let pause = try await rig.fetch(try rig.bin("/delay/3"), configuration: idle)
         #expect(errorName(of: pause) == "timedOut")
+    }
+
+    // The origin says nothing before it has everything, which takes longer than a pause may.
+    // Proves: URL-5.
+    @Test func `each byte that is sent starts the time anew, and it is a minute by default`() async throws {
+        let rig = try SharedService.current
+        let count = Progress()
+        let origin = try WireOrigin { connection in
+            try connection.receiveHead()
+            while true {
+                let size = Int(try connection.receiveLine(), radix: 16) ?? 0
+                try connection.receive(size + 2)
+                count.add(size)
+                if size == 0 { break }
+            }
+            try connection.send(answer())
+        }
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let pause = 3
+            let body = #"""
+                {"request": {"url": "\#(origin.url())", "method": "PUT", "body": {"stream": true}},
+                 "configuration": {"timeouts": {"timeoutIntervalForRequest": \#(pause)}, "retry": {"maximumAttempts": 1}}}
+                """#
+            let asked = try await service.request(.post, "/v1/jobs", body: body)
+            let id = try #require(member(asked.json, "id", as: String.self), "\(asked.text)")
+            let pipe = BodyPipe()
+            async let sent = service.send(.put, "/v1/jobs/\(id)/body", .stream(pipe))
+            let (start, tick) = (ContinuousClock.now, Duration.milliseconds(100))
+            var written = 0
+            while ContinuousClock.now - start < .seconds(pause + 1) {
+                try await pipe.write([1])
+                written += 1
+                try await until { count.value == written }
+                try await Task.sleep(for: tick)
+            }
+            pipe.finish()
+            #expect(try await sent.status == 204)
+            let job = try await service.job(id) { ["succeeded", "failed"].contains(member($0, "state")) }
+            #expect(status(of: job) == 200, "\(job)")
+        }
+        let plain = try await rig.fetch("data:,x")
+        let shown = try await rig.service.request(.get, "/v1/jobs/\(member(plain, "id", as: String.self) ?? "")").json
+        #expect(member(shown, "effectiveConfiguration", "timeouts", "timeoutIntervalForRequest", "value") == 60)
     }
 
     // Proves: URL-6.

@@ -8,6 +8,7 @@ import Testing
 private func trustedAndOther() async throws -> [String: LoopbackServer] {
     let authority = try await TestAuthority()
     let client = try await authority.issue("client")
+    let file = try await authority.pkcs12(client, passphrase: "open sesame")
     let leaves = [
         "good": try await authority.issue("good"), "selfSigned": try await authority.issue("s", selfSigned: true),
         "alsoSelfSigned": try await authority.issue("t", selfSigned: true),
@@ -17,12 +18,22 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
         "otherName": try await authority.issue("other", alternatives: "DNS:other.example"),
         "old": try await authority.issue("old"), "asking": try await authority.issue("asking"),
         "revoked": try await authority.issue("revoked"), "stapling": try await authority.issue("stapling"),
+        "alsoAsking": try await authority.issue("also"),
     ]
     let list = try await authority.revoke(try #require(leaves["revoked"]))
     let stapled = try await authority.stapledStatus(of: try #require(leaves["stapling"]))
-    let asking = ["ssl_verify_client on", "ssl_client_certificate \(authority.certificatePath)"]
+    let authorities = "ssl_client_certificate \(authority.certificatePath)"
     let directives = [
-        "old": ["ssl_protocols TLSv1.2"], "asking": asking,
+        "old": ["ssl_protocols TLSv1.2"], "alsoAsking": ["ssl_verify_client optional", authorities],
+        "asking": [
+            "ssl_verify_client on", authorities,
+            "location ~ ^/to/(\\d+)/ { return 302 https://127.0.0.1:$1/; }",
+        ],
+        "good": [
+            "location ~ ^/down/(\\d+)/(.*)$ { return 302 http://127.0.0.1:$1/$2; }",
+            "location ~ ^/via/(\\d+)/(.*)$ { proxy_pass http://127.0.0.1:$1/$2; "
+                + "add_header X-Connection $connection; }",
+        ],
         "stapling": ["ssl_stapling on", "ssl_stapling_file \(stapled)"],
     ]
     var servers: [String: LoopbackServer] = [:]
@@ -35,6 +46,7 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
         try server.directory.write(leaf.certificate, to: "leaf.pem")
         try server.directory.write(client.certificate, to: "client.pem")
         try server.directory.write(client.key, to: "client.key")
+        try server.directory.write(Data(file).base64EncodedString(), to: "client.p12")
         let identity = try ClientIdentity(certificateChain: leaf.certificate, privateKey: leaf.key)
         let trust = ServerTrust(
             host: "", port: server.port, certificates: identity.certificates, verdict: .trusted)
@@ -46,16 +58,16 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
 
 /// Whom jobs trust, and as whom they come, at nginx with certificates of private authorities.
 @Suite(.sharedService { try await trustedAndOther() }) struct TrustTests {
-    private func text(_ server: LoopbackServer, _ file: String) -> String {
+    func text(_ server: LoopbackServer, _ file: String) -> String {
         server.directory.text(of: file).replacing("\n", with: "\\n")
     }
 
     /// A configuration that trusts the authority of a server's file, and none else.
-    private func trusting(_ file: String = "anchor.pem", of server: LoopbackServer, _ more: String = "") -> String {
+    func trusting(_ file: String = "anchor.pem", of server: LoopbackServer, _ more: String = "") -> String {
         #""serverTrust": {"policy": "custom", "anchors": "\#(text(server, file))"\#(more)}"#
     }
 
-    private func url(_ server: LoopbackServer) -> String { "https://127.0.0.1:\(server.port)/" }
+    func url(_ server: LoopbackServer) -> String { "https://127.0.0.1:\(server.port)/" }
 
     // Before a byte of the request.
     // Proves: AUT-28, ERR-1, ERR-4.

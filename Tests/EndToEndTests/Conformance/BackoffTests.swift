@@ -1,0 +1,57 @@
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// How long jobs wait before they are tried again.
+@Suite(.sharedService()) struct BackoffTests {
+    /// The pause behind each attempt of a job, in seconds.
+    private func pauses(_ job: [String: Any]) throws -> [Double] {
+        let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        return try (member(job, "attempts", as: [[String: Any]].self) ?? []).map { attempt in
+            let times = try ["finishedAt", "nextAttemptAt"].map { name in
+                try Date(try #require(attempt[name] as? String), strategy: format)
+            }
+            return times[1].timeIntervalSince(times[0])
+        }
+    }
+
+    /// A job that has been tried so often and waits for the next attempt.
+    private func waiting(_ backoff: String, attempts: Int, _ path: String) async throws -> [String: Any] {
+        let rig = try SharedService.current
+        let play = rig.stage.play(answer("503 Busy"))
+        let id = try await rig.submit(
+            #"{"request": "\#(play.url(path))", "configuration": {"retry": {"maximumAttempts": 9, "statuses": [503], "#
+                + #""backoff": {\#(backoff)}}}}"#)
+        let job = try await rig.service.job(id) {
+            member($0, "state") == "scheduled" && member($0, "attempts", as: [Any].self)?.count == attempts
+        }
+        _ = try await rig.service.request(.post, "/v1/jobs/\(id)/cancel")
+        return job
+    }
+
+    // So much longer that no delay of this machine's makes it so.
+    // Proves: LIF-14.
+    @Test func `pauses grow up to the longest`() async throws {
+        let grown = try pauses(
+            try await waiting(#""initial": 0.5, "factor": 100, "jitter": 0"#, attempts: 2, "grown"))
+        #expect(0.49 <= grown[0] && grown[0] < 25 && 49.9 <= grown[1] && grown[1] < 100, "\(grown)")
+        let bounded = try pauses(
+            try await waiting(
+                #""initial": 0.05, "factor": 100, "jitter": 0, "maximum": 0.1"#, attempts: 3, "bounded"))
+        #expect(bounded.allSatisfy { 0.04 <= $0 && $0 < 4 }, "\(bounded)")
+    }
+
+    // That twenty of them lie so close by chance happens once in a million years.
+    // Proves: LIF-14.
+    @Test func `pauses are spread at random`() async throws {
+        var all: [Double] = []
+        for number in 0..<20 {
+            all += try pauses(try await waiting(#""initial": 1000, "maximum": 1000, "jitter": 1"#, attempts: 1, "\(number)"))
+        }
+        #expect(Set(all).count == 20 && all.allSatisfy { 0 <= $0 && $0 < 1100 }, "\(all)")
+        #expect(try #require(all.max()) - (try #require(all.min())) > 200, "\(all)")
+        let half = try pauses(try await waiting(#""initial": 1000, "maximum": 1000"#, attempts: 1, "half"))
+        #expect(499 <= half[0] && half[0] < 1100, "half of it is left to chance by default: \(half)")
+    }
+}
