@@ -33,7 +33,7 @@ import Testing
         }
         #expect(
             list.map(\.name) == [
-                "job.bodyWanted", "job.redirected", "job.bodyWanted", "job.response", "job.finished",
+                "job.started", "job.bodyWanted", "job.redirected", "job.bodyWanted", "job.response", "job.finished",
             ])
         #expect(play.requests.map(\.body) == [Array("once".utf8), Array("twice".utf8)])
     }
@@ -239,7 +239,7 @@ import Testing
         #expect(list.count { $0.name == "job.resumedAtOffset" } == 1)
         #expect(list[place].data["offset"] as? Int == 4 && list[place].data["bytesExpectedToReceive"] as? Int == 8)
         // Right behind the response of the second attempt.
-        #expect(list[place].id == "2.2" && list[place - 1].name == "job.response" && list[place - 1].id == "2.1")
+        #expect(list[place].id == "2.3" && list[place - 1].name == "job.response" && list[place - 1].id == "2.2")
         #expect(counts("bytesReceived", Array(list[..<place])).allSatisfy { ($0 ?? 0) <= 4 })
         #expect(counts("bytesReceived", Array(list[place...])).allSatisfy { ($0 ?? 0) >= 4 })
     }

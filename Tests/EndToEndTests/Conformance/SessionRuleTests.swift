@@ -89,6 +89,8 @@ import Testing
             _ = try await store("u", port: origin.port, service)
             let session = try await make("")
             #expect(try await uses(session) == [false, true, true])
+            // What was answered before the credential was shown is not for its user.
+            #expect(try await uses(session) == [false, true, true])
             #expect(try await uses(session) == [true, true, true])
             let bare = who == "session" ? try await make(without) : session
             for _ in 0..<2 {

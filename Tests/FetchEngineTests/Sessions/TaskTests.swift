@@ -1,3 +1,4 @@
+import EventLoop
 import FetchEngine
 import HTTPTypes
 import Synchronization
@@ -57,30 +58,40 @@ import Testing
         #expect(task.state == .completed)
     }
 
-    /// Cancels its task when the response comes, and writes down its states.
-    private final class Canceller: SessionDelegate {
-        let states = Mutex<[SessionTask.State]>([])
+    /// Does things where a loop cannot do others meanwhile.
+    private actor Holder {
+        private let loop: TaskLoop
 
-        func task(_ task: SessionTask, didReceive response: Response) async -> ResponseDisposition {
-            states.withLock { $0.append(task.state) }
-            task.cancel()
-            states.withLock { $0.append(task.state) }
-            return .allow
-        }
+        init(_ loop: TaskLoop) { self.loop = loop }
+
+        nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+        func run<Result: Sendable>(_ body: @Sendable () -> Result) -> Result { body() }
     }
 
     // Between the word and the end that is told.
     // Proves: TSK-6.
     @Test func `a task that was cancelled is canceling until its end`() async throws {
-        let origin = try WireOrigin(playing: Self.ok)
-        let delegate = Canceller()
-        let session = Session(delegate: delegate)
+        let gate = Gate()
+        let origin = try WireOrigin { connection in
+            try connection.receiveHead()
+            try gate.wait()
+        }
+        let loop = TaskLoop(name: "held")
+        let session = Session(delegate: DelegateLog(), transferLoop: TransferLoop(loop))
         let task = session.dataTask(with: Request(url: try URLRecord(origin.url())))
         #expect(task.state == .suspended)
         task.resume()
+        try await until { task.state == .running }
+        let states = await Holder(loop).run {
+            let before = task.state
+            task.cancel()
+            return [before, task.state]
+        }
+        #expect(states == [.running, .canceling])
         try await until { task.state == .completed }
         #expect(task.error?.code == .cancelled)
-        #expect(delegate.states.withLock { $0 } == [.running, .canceling])
+        gate.open()
     }
 
     // Proves: TSK-7, FN-49.
