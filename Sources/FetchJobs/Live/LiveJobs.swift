@@ -21,8 +21,12 @@ package final class LiveJobs: Sendable {
     }
 
     /// Removes the job; whoever follows it learns that it is over.
-    package func remove(_ id: Job.ID) {
-        state.withLock { $0.jobs.removeValue(forKey: id) }?.end()
+    package func remove(_ live: LiveJob) {
+        state.withLock { state in
+            // A job that was lost for a while may be here again.
+            if state.jobs[live.job] === live { state.jobs[live.job] = nil }
+        }
+        live.end()
     }
 
     /// The job when it runs here and is the tenant's.

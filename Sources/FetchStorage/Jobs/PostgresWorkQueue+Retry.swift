@@ -57,11 +57,11 @@ extension PostgresWorkQueue {
                     run_at
                 FROM waiting
             )
-            SELECT job_id FROM waiting
+            SELECT job_id, claim FROM waiting
             """
         )
-        let waiting = Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })
-        return retries.map { waiting.contains($0.job.id) }
+        let waiting = Set(try rows.map(ClaimKey.init))
+        return retries.map { waiting.contains($0.job.key) }
     }
 
     /// How many jobs one statement promotes, or ends.

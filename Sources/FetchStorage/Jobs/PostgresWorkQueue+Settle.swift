@@ -6,10 +6,10 @@ extension PostgresWorkQueue {
     ///
     /// A job that is no longer held under the claim its outcome names is left alone, and its outcome with it.
     ///
-    /// - Returns: The jobs that were settled, and whether each was changed since it was stored.
+    /// - Returns: The claims under which jobs were settled, and whether each was changed since it was stored.
     static func settle(
         _ settlements: [Settlement], client: Client, node: Node.ID
-    ) async throws -> [Job.ID: Bool] {
+    ) async throws -> [ClaimKey: Bool] {
         let settlements = settlements.sorted { $0.job.comes(before: $1.job) }
         let rows = try await client.query(
             """
@@ -88,10 +88,10 @@ extension PostgresWorkQueue {
                     OFFSET 0
                 ) AS e
             )
-            SELECT job_id, is_changed FROM settled
+            SELECT job_id, claim, is_changed FROM settled
             """
         )
-        return Dictionary(uniqueKeysWithValues: try rows.map { (try $0.decode(at: 0), try $0.decode(at: 1)) })
+        return Dictionary(uniqueKeysWithValues: try rows.map { (try ClaimKey($0), try $0.decode(at: 2)) })
     }
 }
 

@@ -68,11 +68,11 @@ package struct PostgresWorkQueue: WorkQueue {
         self.finished = finished
         settling = Batcher(maximumItems: 500) { settlements in
             let settled = try await Self.settle(settlements, client: plannedOnce, node: node)
-            finished.finish(settled.keys) { id in
-                guard settled[id] == false, let last = settlements.first(where: { $0.job.id == id }) else { return nil }
-                return Job(last.job, ending: last.outcome, body: last.body)
+            finished.finish(settled.keys.map(\.id)) { id in
+                let last = settlements.first { $0.job.id == id && settled[$0.job.key] == false }
+                return last.flatMap { Job($0.job, ending: $0.outcome, body: $0.body) }
             }
-            return settlements.map { settled[$0.job.id] != nil }
+            return settlements.map { settled[$0.job.key] != nil }
         }
         beginning = Batcher(maximumItems: 500) { try await Self.begin($0, client: plannedOnce, node: node) }
         retrying = Batcher(maximumItems: 500) { try await Self.retry($0, client: client, node: node) }
@@ -124,7 +124,7 @@ package struct PostgresWorkQueue: WorkQueue {
             """
             -- queue.begin
             WITH held AS MATERIALIZED (
-                SELECT held.row_id, input.tenant_id, input.job_id
+                SELECT held.row_id, input.*
                 FROM unnest(\(ordered.map(\.tenant)), \(ordered.map(\.id)), \(ordered.map(\.claim)))
                     AS input (tenant_id, job_id, claim)
                 \(Query.held(at: node))
@@ -138,15 +138,33 @@ package struct PostgresWorkQueue: WorkQueue {
                 SET begun = true
                 WHERE \(Query.hasMoved(from: "held", past: "begun"))
             )
-            SELECT job_id FROM held
+            SELECT job_id, claim FROM held
             """
         )
-        let begun = Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })
-        return jobs.map { begun.contains($0.id) }
+        let begun = Set(try rows.map(ClaimKey.init))
+        return jobs.map { begun.contains($0.key) }
+    }
+}
+
+/// Which claim of a job is meant: a node that was taken for lost may try to go on with one while it has the next.
+struct ClaimKey: Hashable {
+    let id: Job.ID
+    let claim: Int32
+
+    init(id: Job.ID, claim: Int32) {
+        self.id = id
+        self.claim = claim
+    }
+
+    /// - Parameter row: Begins with the job and the number of the claim.
+    init(_ row: Row) throws {
+        self.init(id: try row.decode(at: 0), claim: try row.decode(at: 1))
     }
 }
 
 extension ClaimedJob {
+    var key: ClaimKey { ClaimKey(id: id, claim: claim) }
+
     /// In which order statements lock the rows of many jobs, so that none of two waits for the other.
     func comes(before other: ClaimedJob) -> Bool {
         (tenant.rawValue, id.uuid.high, id.uuid.low) < (other.tenant.rawValue, other.id.uuid.high, other.id.uuid.low)

@@ -92,7 +92,7 @@ package struct JobRunner: Sendable {
         stores.require(job.stores, of: job.session)
         let settings = session.configuration(with: own)
         let live = live.add(job)
-        defer { self.live.remove(job.id) }
+        defer { self.live.remove(live) }
         let recorder = try await subscriptions.recorder(of: job, in: session, live)
         let attempt: nonisolated(nonsending) () async -> JobOutcome = {
             await prepare(job, live, in: session.engine, configuration, settings, retry) { load in
@@ -121,7 +121,7 @@ package struct JobRunner: Sendable {
         if let deadline = job.expiresAt { configuration = configuration.ending(by: deadline) }
         configuration.maximumResponseBytes = min(configuration.maximumResponseBytes ?? .max, Int64(limit))
         let live = live.add(job)
-        defer { self.live.remove(job.id) }
+        defer { self.live.remove(live) }
         return await prepare(job, live, in: session, configuration, settings, retry) { load in
             await DataRun(load: load, stop: stop).runInMemory(upTo: limit)
         }

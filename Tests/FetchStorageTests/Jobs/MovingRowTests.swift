@@ -85,6 +85,41 @@ import Testing
         }
     }
 
+    /// What a node says of a job that it has.
+    enum Word: CaseIterable { case begin, settle, retry }
+
+    // Its lease had run out, and then it got the job again.
+    @Test(arguments: Word.allCases)
+    func `of two claims of a node to a job the newer one counts, also where one statement has both`(
+        _ word: Word
+    ) async throws {
+        try await StoreFixture.with { fixture in
+            let queue = fixture.queue()
+            let (other, late) = (try await Self.claimed(1, fixture)[0], try await Self.claimed(1, fixture)[0])
+            try await fixture.database.client.query("UPDATE queue SET node_id = NULL, claimed_at = NULL WHERE job_id = \(late.id)")
+            let current = try #require(try await queue.claim(limit: 1).first)
+            // While the first statement waits, what is said of the others comes into the next.
+            let obeyed = try await Self.during(.priority, fixture) {
+                try await withThrowingTaskGroup(of: ClaimedJob?.self) { group in
+                    for job in [other, late, current] {
+                        group.addTask {
+                            let isObeyed =
+                                switch word {
+                                case .begin: try await queue.begin(job)
+                                case .settle: try await queue.settle(job, .make())
+                                case .retry: try await queue.retry(job, .make(.failed), after: .seconds(60))
+                                }
+                            return isObeyed ? job : nil
+                        }
+                    }
+                    return try await group.reduce(into: [ClaimedJob]()) { $0 += $1.map { [$0] } ?? [] }
+                }
+            }
+            #expect(Set(obeyed.map(\.id)) == [other.id, current.id])
+            #expect(!obeyed.contains { $0 === late })
+        }
+    }
+
     @Test func `a changed job that fails and is tried again waits for its next attempt`() async throws {
         try await StoreFixture.with { fixture in
             let queue = fixture.queue()
