@@ -9,7 +9,8 @@ public struct RevocationLists: Sendable, Hashable {
 
     /// Reads lists from PEM.
     ///
-    /// - Throws: `revocationListInvalid` when there is no list in the text.
+    /// - Throws: `revocationListInvalid` when there is no list in the text, or one that cannot be read: what is left out
+    ///   would be trusted.
     public init(pem: [UInt8]) throws(LoadError) {
         storage = try Storage(pem: pem)
     }
@@ -33,16 +34,21 @@ public struct RevocationLists: Sendable, Hashable {
         init(pem: [UInt8]) throws(LoadError) {
             defer { ERR_clear_error() }
             fingerprint = Fingerprint(of: pem)
+            var isWhole = false
             let lists = CertificateCoding.reading(pem) { memory -> OpaquePointer? in
                 guard let lists = copenssl_new_revocation_lists() else { return nil }
                 while let list = PEM_read_bio_X509_CRL(memory, nil, noPassphrase, nil) {
                     copenssl_add_revocation_list(lists, list)
                 }
+                isWhole = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE
                 return lists
             }
             address = UInt(bitPattern: lists)
             guard let lists, copenssl_revocation_list_count(lists) > 0 else {
                 throw LoadError(.revocationListInvalid, "There is no revocation list in the text.")
+            }
+            guard isWhole else {
+                throw LoadError(.revocationListInvalid, "One of the revocation lists cannot be read.")
             }
         }
 

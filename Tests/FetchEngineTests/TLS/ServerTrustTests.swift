@@ -220,6 +220,19 @@ import Testing
         #expect(try await Self.status(trusting, Self.request(badServer)) == 200)
     }
 
+    @Test(arguments: ["truncated", "damaged", "none"])
+    func `lists are read whole or not at all`(_ fault: String) async throws {
+        let list = String(decoding: try await TestAuthority().revocationList(), as: UTF8.self)
+        let text =
+            switch fault {
+            case "truncated": list + list.dropLast(40)
+            case "damaged": list + list.replacing("\nM", with: "\n!", maxReplacements: 1)
+            default: "-----BEGIN CERTIFICATE-----"
+            }
+        #expect(throws: LoadError.self) { try RevocationLists(pem: Array(text.utf8)) }
+        #expect(throws: Never.self) { try RevocationLists(pem: Array((list + list + "\n").utf8)) }
+    }
+
     // Proves: BEY-19.
     @Test func `a stapled status is wanted when it is required`() async throws {
         let authority = try await TestAuthority()
