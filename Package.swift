@@ -226,7 +226,7 @@ let package = Package(
         .testTarget(
             name: "fetchdTests",
             dependencies: [
-                "FetchEngine", "TestSupport", "fetchd",
+                "FetchAPI", "FetchEngine", "FetchStorage", "TestSupport", "fetchd",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],

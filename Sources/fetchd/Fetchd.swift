@@ -18,7 +18,7 @@ struct Fetchd: AsyncParsableCommand {
         version: version,
         subcommands: [
             ServeCommand.self, GetCommand.self, MigrateCommand.self, KeysCommand.self, TenantsCommand.self,
-            QueueCommand.self, DatabaseCommand.self, DoctorCommand.self, WebhooksCommand.self,
+            QueueCommand.self, DatabaseCommand.self, ConfigCommand.self, DoctorCommand.self, WebhooksCommand.self,
             SupervisePostgresCommand.self,
         ]
     )

@@ -20,7 +20,7 @@ import Testing
             var environment = place.environment
             for name in ["DATABASE_URL", "FETCHD_MASTER_KEYS"] { environment[name] = nil }
             environment["DATA_DIRECTORY"] = "\(place.directory)/alone"
-            environment["S3_SECRET_KEY"] = secret
+            environment["S3_PREFIX"] = secret
             environment["RETENTION_DAYS"] = "7"
             let alone = ServiceProcess.Place(
                 database: place.database, directory: "\(place.directory)/alone", environment: environment)
@@ -158,7 +158,7 @@ import Testing
                         String(decoding: variable, as: UTF8.self).split(separator: "=").first.map(String.init)
                     })
                 #expect(names.contains("PATH"))
-                #expect(names.isDisjoint(with: ["S3_SECRET_KEY", "DATA_DIRECTORY", "GUARD_ALLOW", "SERVER_PORT"]))
+                #expect(names.isDisjoint(with: ["S3_PREFIX", "DATA_DIRECTORY", "GUARD_ALLOW", "SERVER_PORT"]))
                 #expect(names.subtracting(Self.harmless) == [])
             }
         }

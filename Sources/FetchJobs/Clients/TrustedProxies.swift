@@ -1,7 +1,7 @@
 import FetchEngine
 
 /// The proxies that are believed when they say for whom they ask.
-package struct TrustedProxies: Sendable, Equatable {
+package struct TrustedProxies: Sendable, Equatable, CustomStringConvertible {
     private let blocks: [IPPrefix]
 
     /// No proxy.
@@ -17,6 +17,9 @@ package struct TrustedProxies: Sendable, Equatable {
         }
         self.blocks = blocks
     }
+
+    /// The rules, separated by commas.
+    package var description: String { blocks.map(\.description).joined(separator: ", ") }
 
     /// What is neither an address nor a block of addresses.
     package struct RuleError: Error {

@@ -1,56 +1,73 @@
 import ArgumentParser
-import Configuration
+import Foundation
 import Logging
 
 /// The flags of every command that works with the service's data.
 struct SettingsOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "An external PostgreSQL, as postgres://… or key=value words (DATABASE_URL).",
-            discussion: "Without it the service runs a PostgreSQL of its own.",
-            valueName: "url"
-        )
-    )
+    @Option(name: Setting.name(of: "database.url"), help: Setting.help(for: "database.url", "url"))
     var databaseURL: String?
 
-    @Option(help: ArgumentHelp("Where bodies and the private PostgreSQL live (DATA_DIRECTORY).", valueName: "path"))
+    @Option(name: Setting.name(of: "data.directory"), help: Setting.help(for: "data.directory", "path"))
     var dataDirectory: String?
 
     @Option(
-        name: .customLong("pg-bindir"),
-        help: ArgumentHelp("Where initdb and postgres are (POSTGRES_BINARY_DIRECTORY).", valueName: "path")
-    )
+        name: Setting.name(of: "postgres.binaryDirectory"), help: Setting.help(for: "postgres.binaryDirectory", "path"))
     var postgresBinaryDirectory: String?
 
-    @Option(
-        name: .customLong("db-user"),
-        help: ArgumentHelp(
-            "Who runs the private PostgreSQL when root starts the service (DATABASE_USER).",
-            valueName: "user"
-        )
-    )
+    @Option(name: Setting.name(of: "database.user"), help: Setting.help(for: "database.user", "user"))
     var databaseUser: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "trace, debug, info, notice, warning, error or critical; info has a line for each job that succeeds "
-                + "(LOG_LEVEL, notice).", valueName: "level"))
+    @Option(name: Setting.name(of: "log.level"), help: Setting.help(for: "log.level", "level"))
     var logLevel: String?
 
-    /// The settings of these flags, further ones and the environment.
+    /// What these flags and further ones say, and the environment.
     ///
-    /// - Throws: A usage error that says what is wrong with which.
-    func settings(_ more: [AbsoluteConfigKey: ConfigValue] = [:]) throws -> Settings {
-        var values = more
-        values["database.url"] = databaseURL.map { ConfigValue(.string($0), isSecret: true) }
-        values["data.directory"] = dataDirectory.map { ConfigValue(.string($0), isSecret: false) }
-        values["postgres.binaryDirectory"] = postgresBinaryDirectory.map { ConfigValue(.string($0), isSecret: false) }
-        values["database.user"] = databaseUser.map { ConfigValue(.string($0), isSecret: false) }
-        values["log.level"] = logLevel.map { ConfigValue(.string($0), isSecret: false) }
-        let flags = InMemoryProvider(name: "flags", values: values)
-        let reader = ConfigReader(providers: [flags, EnvironmentVariablesProvider()])
-        do { return try Settings(reader: reader) } catch { throw ExitError(.configuration, error.description) }
+    /// - Throws: A configuration error that names a variable that is no setting and must have been meant to be one.
+    func sources(_ more: [String: String] = [:]) throws -> SettingSources {
+        var flags = more
+        flags["database.url"] = databaseURL
+        flags["data.directory"] = dataDirectory
+        flags["postgres.binaryDirectory"] = postgresBinaryDirectory
+        flags["database.user"] = databaseUser
+        flags["log.level"] = logLevel
+        do { return try SettingSources(flags: flags, environment: ProcessInfo.processInfo.environment) } catch {
+            throw ExitError(.configuration, error.description)
+        }
     }
+
+    /// The settings that these flags, further ones and the environment make.
+    ///
+    /// - Throws: A configuration error that says what is wrong with which.
+    func settings(_ more: [String: String] = [:]) throws -> Settings {
+        let sources = try sources(more)
+        do { return try Settings(sources) } catch { throw ExitError(.configuration, error.description) }
+    }
+}
+
+/// The flags of what serves, or shows how it would.
+struct ServeOptions: ParsableArguments {
+    @Option(name: Setting.name(of: "server.host"), help: Setting.help(for: "server.host", "address"))
+    var host: String?
+
+    @Option(name: Setting.name(of: "server.port"), help: Setting.help(for: "server.port", "port"))
+    var port: String?
+
+    @Option(name: Setting.name(of: "fetchd.node.url"), help: Setting.help(for: "fetchd.node.url", "url"))
+    var nodeURL: String?
+
+    @OptionGroup var options: SettingsOptions
+
+    private var flags: [String: String] {
+        var flags: [String: String] = [:]
+        flags["server.host"] = host
+        flags["server.port"] = port
+        flags["fetchd.node.url"] = nodeURL
+        return flags
+    }
+
+    func sources() throws -> SettingSources { try options.sources(flags) }
+
+    func settings() throws -> Settings { try options.settings(flags) }
 }
 
 /// Ends the program with a message and a code that says of what kind it is (sysexits.h).
@@ -72,12 +89,17 @@ struct ExitError: Error, CustomStringConvertible {
 
     /// Runs what a command does, and tells its failure on standard error.
     static func reporting(_ body: () async throws -> Void) async throws {
-        do {
-            try await body()
-        } catch let error as ExitError {
-            printError("fetchd: \(error.description)")
-            throw ExitCode(error.kind.rawValue)
-        }
+        do { try await body() } catch let error as ExitError { throw error.told() }
+    }
+
+    /// The same for what does not wait.
+    static func reportingNow(_ body: () throws -> Void) throws {
+        do { try body() } catch let error as ExitError { throw error.told() }
+    }
+
+    private func told() -> ExitCode {
+        printError("fetchd: \(description)")
+        return ExitCode(kind.rawValue)
     }
 }
 

@@ -1,0 +1,50 @@
+import ArgumentParser
+import FetchEngine
+
+/// Commands about the settings themselves.
+struct ConfigCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config",
+        abstract: "Shows what is set, and what can be.",
+        subcommands: [ConfigShowCommand.self, ConfigListCommand.self]
+    )
+}
+
+struct ConfigShowCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Prints every setting as \"serve\" would use it, one a line.",
+        discussion: """
+            Secrets are shown as <redacted>. A setting that cannot be used is an error with the exit code 78, as it is \
+            for "serve".
+            """
+    )
+
+    @Flag(help: "Adds where each value comes from: a flag, the environment or the default.")
+    var origin = false
+
+    @OptionGroup var options: ServeOptions
+
+    func run() throws {
+        try ExitError.reportingNow {
+            DescriptorLimits.raise()
+            let sources = try options.sources()
+            let settings = try options.settings()
+            for setting in Settings.table {
+                let line = "\(setting.variable)=\(setting.value(in: settings) ?? "")"
+                print(
+                    origin ? "\(line)\t# \(sources.value(of: setting)?.origin ?? "default: \(setting.standard)")" : line
+                )
+            }
+        }
+    }
+}
+
+struct ConfigListCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Prints what can be set, with rules and defaults, as a table in Markdown."
+    )
+
+    func run() { print(Settings.markdown) }
+}

@@ -1,0 +1,45 @@
+import ArgumentParser
+
+// How settings are told of: in help, and in the table of deploy/README.md.
+
+extension Setting {
+    /// The flag of a setting that has one.
+    static func name(of key: String) -> NameSpecification {
+        .customLong(named(key).flag ?? "")
+    }
+
+    /// What the help of its flag says.
+    static func help(for key: String, _ valueName: String) -> ArgumentHelp {
+        let setting = named(key)
+        return ArgumentHelp("\(setting.summary) (\(setting.variable), \(setting.standard))", valueName: valueName)
+    }
+
+    private static func named(_ key: String) -> Setting {
+        guard let setting = Settings.table.first(where: { $0.key == key }) else { preconditionFailure("No \(key)") }
+        return setting
+    }
+
+    fileprivate var entry: String {
+        """
+          \(variable)
+              \(summary)
+              Value: \(rule).
+              Default: \(standard).
+        """
+    }
+
+    fileprivate var row: String {
+        "| `\(variable)`\(flag.map { " `--\($0)`" } ?? "") | \(summary) | \(rule) | \(standard) |"
+    }
+}
+
+extension Settings {
+    /// All settings, for the help of a command.
+    static var help: String { table.map(\.entry).joined(separator: "\n") }
+
+    /// All settings as a table in Markdown.
+    static var markdown: String {
+        (["| setting | what it does | its value | default |", "| --- | --- | --- | --- |"] + table.map(\.row))
+            .joined(separator: "\n")
+    }
+}

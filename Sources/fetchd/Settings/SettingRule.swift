@@ -1,0 +1,131 @@
+import FetchEngine
+import FetchJobs
+import Foundation
+import Logging
+
+/// What the values of a setting may be, and how they are written.
+///
+/// Reading is strict: what cannot be used ends the start, since a setting that is ignored, or bent into something else,
+/// is worse than one that is missing.
+struct SettingRule<Value: Sendable>: Sendable {
+    /// As it goes on after "is not".
+    let description: String
+    var edges: SettingEdges?
+    /// Nil for what the rule does not allow.
+    let parse: @Sendable (String) -> Value?
+    let text: @Sendable (Value) -> String
+}
+
+extension SettingRule where Value: FixedWidthInteger {
+    /// A whole number, of something where that is named.
+    static func integer(_ range: ClosedRange<Value> = 1...1_000_000_000, of unit: String? = nil) -> Self {
+        SettingRule(
+            description:
+                "a whole number\(unit.map { " of \($0)" } ?? "") from \(range.lowerBound) to \(range.upperBound)",
+            edges: SettingEdges(
+                inside: ["\(range.lowerBound)", "\(range.upperBound)"],
+                outside: ["\(range.lowerBound - 1)", "\(range.upperBound + 1)"]),
+            parse: { text in
+                guard text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) else { return nil }
+                return Value(text).flatMap { range.contains($0) ? $0 : nil }
+            },
+            text: { "\($0)" })
+    }
+}
+
+extension SettingRule where Value == Int64 {
+    /// As many bytes as no disk has, at most: sums of them stay numbers.
+    static func bytes(from least: Int64) -> Self { integer(least...1 << 50, of: "bytes") }
+}
+
+extension SettingRule where Value == Duration {
+    enum Unit: String {
+        case seconds, days
+
+        var seconds: Double { self == .days ? 86_400 : 1 }
+    }
+
+    /// A time in some unit; fractions may be given.
+    static func duration(_ unit: Unit, _ range: ClosedRange<Double>) -> Self {
+        SettingRule(
+            description: "a number of \(unit) from \(range.lowerBound.plain) to \(range.upperBound.plain)",
+            edges: SettingEdges(
+                inside: [range.lowerBound.plain, range.upperBound.plain],
+                outside: [(range.lowerBound - 0.001).plain, (range.upperBound + 0.001).plain]),
+            parse: { text in
+                guard text.contains(/^\d{1,9}(\.\d{1,9})?$/), let number = Double(text), range.contains(number) else {
+                    return nil
+                }
+                return .seconds(number * unit.seconds)
+            },
+            text: { ($0 / .seconds(unit.seconds)).plain })
+    }
+}
+
+extension SettingRule where Value == Bool {
+    static var bool: Self {
+        SettingRule(
+            description: "true or false",
+            parse: { text in
+                switch text.lowercased() {
+                case "true", "yes", "1": true
+                case "false", "no", "0": false
+                default: nil
+                }
+            },
+            text: { "\($0)" })
+    }
+}
+
+extension SettingRule where Value == String {
+    /// A text of which no more can be told by itself.
+    static func text(_ description: String) -> Self {
+        SettingRule(description: description, parse: { $0 }, text: { $0 })
+    }
+
+    static func text(_ description: String, where isValid: @escaping @Sendable (String) -> Bool) -> Self {
+        SettingRule(description: description, parse: { isValid($0) ? $0 : nil }, text: { $0 })
+    }
+
+    static var absolutePath: Self { .text("an absolute path") { $0.hasPrefix("/") } }
+
+    /// The scheme, host and port of an HTTP server, without a path.
+    static var origin: Self {
+        .text("http or https, a host and a port, such as http://10.0.0.7:8080") { text in
+            guard let url = try? URLRecord(text), url.isHTTP, url.path == "/", !url.hasCredentials else { return false }
+            return url.query == nil && url.fragment == nil && !text.hasSuffix("/")
+        }
+    }
+}
+
+extension SettingRule where Value == Logger.Level {
+    static var logLevel: Self {
+        SettingRule(
+            description: "one of " + Logger.Level.allCases.map(\.rawValue).joined(separator: ", "),
+            parse: { Logger.Level(rawValue: $0) }, text: \.rawValue)
+    }
+}
+
+extension SettingRule where Value == APIKeyToken {
+    static var apiKey: Self {
+        SettingRule(
+            description: "an API key as \"fetchd keys generate\" prints one", parse: { APIKeyToken($0) },
+            text: { _ in "<redacted>" })
+    }
+}
+
+extension SettingRule where Value == TrustedProxies {
+    static var proxies: Self {
+        SettingRule(
+            description: "a list of addresses and blocks of addresses, such as 127.0.0.1, 10.0.0.0/8",
+            parse: { try? TrustedProxies($0.split { $0 == "," || $0 == " " }.map { String($0) }) },
+            text: \.description)
+    }
+}
+
+extension Double {
+    /// Without a fraction where there is none, and never with an exponent.
+    fileprivate var plain: String {
+        formatted(.number.precision(.fractionLength(0...9)).grouping(.never).locale(Locale(identifier: "en_US_POSIX")))
+    }
+}

@@ -1,0 +1,170 @@
+import FetchAPI
+import FetchEngine
+import FetchJobs
+import FetchStorage
+import FetchWorker
+
+extension Settings {
+    /// Everything that can be set, in the order in which it is told of.
+    static let table: [Setting] = node + database + server + worker + webhooks + storage + reach
+
+    private static let node: [Setting] = [
+        Setting(
+            "data.directory", flag: "data-directory", \.dataDirectory, .absolutePath,
+            default: "/var/lib/fetchd for root, else below the user's data",
+            "Where bodies, the private PostgreSQL and its master keys are kept."),
+        Setting(
+            "fetchd.masterKeys", \.masterKeys,
+            .text("1: and 32 bytes in base64, a new key with a number of its own before older ones"),
+            default: "with the private PostgreSQL, made once", isSecret: true,
+            "What secrets in the database are sealed with; required with DATABASE_URL."),
+        Setting(
+            "fetchd.bootstrapKey", \.bootstrapKey, .apiKey, default: "none", isSecret: true,
+            "The first API key, stored where there is none yet, so that a container can begin."),
+        Setting(
+            "fetchd.node.url", flag: "node-url", \.nodeURL, .origin,
+            default: "where it listens, unless at all addresses",
+            "How other nodes reach this one."),
+        Setting(
+            "log.level", flag: "log-level", \.logLevel, .logLevel,
+            "What is logged at least; info has a line for each job that succeeds."),
+    ]
+
+    private static let database: [Setting] = [
+        Setting(
+            "database.url", flag: "database-url", \.databaseURL,
+            .text("a PostgreSQL, as postgres://… or key=value words") { !$0.isEmpty },
+            default: "a private PostgreSQL", isSecret: true, mayBeEmpty: true,
+            "The PostgreSQL that keeps jobs and everything else."),
+        Setting(
+            "database.direct.url", \.directDatabaseURL, .text("a PostgreSQL, as postgres://… or key=value words"),
+            default: "none", isSecret: true,
+            "The same PostgreSQL past a pooler in transaction mode, for what such a pooler cannot carry."),
+        Setting(
+            "database.preparedStatements", \.preparesStatements, .bool,
+            "Whether statements are kept prepared; false behind a pooler in transaction mode."),
+        Setting(
+            "database.migrate", \.migratesDatabase, .bool,
+            "Whether the schema is brought up to date at the start; false leaves that to \"fetchd migrate\"."),
+        Setting(
+            "database.giveUpSeconds", \.databasePatience, .duration(.seconds, 1...86_400),
+            "How long the database may be away before the node ends."),
+        Setting(
+            "database.user", flag: "db-user", \.databaseUser, .text("the name of a user"),
+            default: "fetchd or postgres",
+            "Who runs the private PostgreSQL when root starts the service."),
+        Setting(
+            "postgres.binaryDirectory", flag: "pg-bindir", \.postgresBinaryDirectory, .absolutePath,
+            default: "looked for in the usual places", "Where initdb and postgres are."),
+    ]
+
+    private static let server: [Setting] = [
+        Setting("server.host", flag: "host", \.server.host, .text("an address"), "The address to listen at."),
+        Setting(
+            "server.port", flag: "port", \.server.port, .integer(0...65_535),
+            "The port to listen at; 0 takes one that is free."),
+        Setting(
+            "server.maximumConnections", \.server.maximumConnections, .integer(),
+            default: "10000, or a 32nd of the limit of open files, 64 at least",
+            "Connections to the API; beyond it idle ones are closed, then only its health is told."),
+        Setting(
+            "server.maximumConnectionsPerAddress", \.server.maximumConnectionsPerAddress, .integer(),
+            default: "half of the connections", "Those from one address, unless it is a trusted proxy's."),
+        Setting(
+            "server.maximumCallsPerTenant", \.server.maximumCallsPerTenant, .integer(),
+            default: "half of the connections", "Calls of one tenant that are being answered at once."),
+        Setting(
+            "server.trustedProxies", \.server.trustedProxies, .proxies, default: "none",
+            "Proxies whose Forwarded or X-Forwarded-For says who asks."),
+        Setting(
+            "server.authenticationFailuresPerAddress", \.server.authenticationFailuresPerAddress, .integer(),
+            "Wrong keys from one address in a minute, beyond which they get 429; a right key always passes."),
+        Setting(
+            "server.maximumBlobBytes", \.server.maximumBlobBytes, .bytes(from: 1), "Bytes of one upload or download."),
+        Setting(
+            "tenants.maximumWaitingJobs", \.maximumWaitingJobs, .integer(), default: "no limit",
+            "Jobs a tenant may have waiting, unless \"fetchd tenants set\" says otherwise; more get 429."),
+    ]
+
+    private static let worker: [Setting] = [
+        Setting(
+            "worker.concurrency", \.dispatcher.concurrency, .integer(1...100_000),
+            default: "4096, or what an eighth of the memory and the limit of open files have room for",
+            "Jobs of one tenant that a node runs at once; an eighth more is kept for others."),
+        Setting(
+            "worker.maximumConnectionsPerHost", \.session.httpMaximumConnectionsPerHost, .integer(1...10_000),
+            "HTTP/1.1 connections of a tenant to one host."),
+        Setting(
+            "worker.drainSeconds", \.dispatcher.drainTimeout, .duration(.seconds, 0...86_400),
+            "Time for running jobs to finish at a stop."),
+        Setting(
+            "worker.leaseSeconds", \.dispatcher.lease, .duration(.seconds, 1...3600),
+            "Time after which a silent node's jobs are given to others."),
+        Setting(
+            "worker.maximumParkingSeconds", \.dispatcher.longestParking, .duration(.seconds, 1...86_400),
+            "How long a host is left alone at most when it asks for that by Retry-After or RateLimit."),
+        Setting(
+            "worker.maximumCrashes", \.dispatcher.maximumCrashes, .integer(1...1000),
+            "Nodes that a job may take down by itself before it fails."),
+        Setting(
+            // Less than a quarter of an hour would take jobs away before their clients could look.
+            "retention.days", \.retention.jobs, .duration(.days, 0.01...36_500), default: "for good",
+            "How long final jobs and finished groups are kept at least."),
+    ]
+
+    private static let webhooks: [Setting] = [
+        Setting(
+            "webhooks.concurrency", \.courier.concurrency, .integer(1...100_000),
+            "Webhooks sent at once, shared by tenants and endpoints."),
+        Setting(
+            "webhooks.concurrencyPerEndpoint", \.courier.concurrencyPerEndpoint, .integer(1...100_000),
+            "Those of them to one endpoint."),
+        Setting(
+            // A message that is claimed is another node's to send after a minute.
+            "webhooks.timeoutSeconds", \.courier.timeout, .duration(.seconds, 0.1...50),
+            "Time for a receiver to answer."),
+        Setting(
+            "webhooks.retentionDays", \.retention.deliveries, .duration(.days, 0.01...36_500),
+            "How long deliveries that are over are kept."),
+    ]
+
+    private static let storage: [Setting] = [
+        Setting(
+            "cache.capacityBytes", \.cache.capacity, .bytes(from: 0),
+            "Cached answers of a tenant; 0 stores none."),
+        Setting(
+            "cache.memoryBytes", \.cache.memoryCapacity, .bytes(from: 0), "Those of all tenants in a node's memory."),
+        Setting(
+            "s3.endpoint", \.objectStore.endpoint, .origin, default: "bodies are in the data directory",
+            "An object store that speaks S3, for the bodies of several nodes."),
+        Setting(
+            "s3.bucket", \.objectStore.bucket, .text("the name of a bucket"), default: "required with S3_ENDPOINT",
+            "Where the bodies go there."),
+        Setting(
+            "s3.accessKey", \.objectStore.accessKey, .text("an access key"), default: "required with S3_ENDPOINT",
+            "Who the service is there."),
+        Setting(
+            "s3.secretKey", \.objectStore.secretKey, .text("a secret key"), default: "required with S3_ENDPOINT",
+            isSecret: true, "What requests are signed with."),
+        Setting("s3.region", \.objectStore.region, .text("a region"), "The region that requests are signed for."),
+        Setting(
+            "s3.prefix", \.objectStore.prefix, .text("a prefix"), default: "none",
+            "What the names of bodies begin with."),
+    ]
+
+    private static let reach: [Setting] = [
+        Setting(
+            "guard.allow", \.guardAllow,
+            .text("a list of rules, such as 127.0.0.1:9000, 10.0.0.0/8, *.internal.example"),
+            default: "none", "What jobs and webhooks may reach although it is not public."),
+        Setting(
+            "kerberos.realms", \.kerberosRealms,
+            .text("a list of realms with the addresses of their centres, such as CORP.EXAMPLE=10.0.0.5 10.0.0.6:88"),
+            default: "none", "Realms whose principals jobs may use for Negotiate."),
+        Setting("schemes.data", \.server.schemes.allowsData, .bool, "Whether jobs may load data: URLs."),
+        Setting(
+            "schemes.file", \.server.schemes.allowsFile, .bool,
+            "Whether jobs may load file: URLs, each tenant from a folder in the data directory."),
+        Setting("schemes.ftp", \.server.schemes.allowsFTP, .bool, "Whether jobs may load ftp: and ftps: URLs."),
+    ]
+}

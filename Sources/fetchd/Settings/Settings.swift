@@ -1,0 +1,178 @@
+import FetchAPI
+import FetchEngine
+import FetchJobs
+import FetchStorage
+import FetchWorker
+import Glibc
+import HTTPTypes
+import Logging
+
+/// Everything an operator can set, as the rest of the program uses it; ``table`` says what there is.
+struct Settings: Sendable, CustomStringConvertible {
+    /// An external PostgreSQL; nil for the service's own.
+    var databaseURL: String?
+    /// The same PostgreSQL without the pooler between it and us, for what a pooler cannot carry.
+    var directDatabaseURL: String?
+    /// Whether statements are kept prepared; not behind a pooler that lends connections for a transaction each.
+    var preparesStatements = true
+    /// How long the database may be away before the node ends, for whoever watches it to start it anew.
+    var databasePatience = Duration.seconds(600)
+    /// Whether the schema is brought up to date at start.
+    var migratesDatabase = true
+    /// Blobs, the private PostgreSQL and, unless they are given, the master keys.
+    var dataDirectory = Self.defaultDataDirectory
+    /// How other nodes reach this one, when not by the address that it listens at.
+    var nodeURL: String?
+    /// Where blobs are kept when not in the data directory.
+    var objectStore = ObjectStore()
+    /// Where `initdb` and `postgres` are, when not in a usual place.
+    var postgresBinaryDirectory: String?
+    /// Who runs the private PostgreSQL, when the service is started by root.
+    var databaseUser: String?
+    /// What secrets in the database are sealed with; nil when they are kept in the data directory.
+    var masterKeys: String?
+    /// The first API key, for a node that finds none.
+    var bootstrapKey: APIKeyToken?
+    /// What ``TargetPolicy`` opens, as it was written.
+    var guardAllow: String?
+    /// ``KerberosRealms``, as they were written.
+    var kerberosRealms: String?
+    var server = Server.Configuration()
+    var dispatcher = Dispatcher.Configuration()
+    var courier = WebhookCourier.Configuration()
+    var session = SessionConfiguration.default
+    var cache = CacheKeeper.Configuration()
+    var retention = Retention()
+    /// How many jobs a tenant may have waiting that has no quota of its own; nil for as many as it likes.
+    var maximumWaitingJobs: Int?
+    var logLevel = Logger.Level.notice
+
+    /// Settings hold secrets: they never print themselves.
+    var description: String { "<settings>" }
+
+    /// What the system lets this process open.
+    let descriptors = DescriptorLimits.ofProcess
+
+    /// Which addresses jobs and webhooks may reach.
+    var targetPolicy: TargetPolicy { session.targetPolicy }
+
+    /// An object store that speaks S3, as far as it is named.
+    struct ObjectStore: Sendable {
+        var endpoint: String?
+        var bucket: String?
+        var accessKey: String?
+        var secretKey: String?
+        var region = "us-east-1"
+        var prefix: String?
+    }
+
+    /// What is wrong with a setting, and where it came from.
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+
+        init(_ variable: String, _ fault: String) { description = "\(variable): \(fault)" }
+    }
+
+    /// What holds when nothing is set.
+    init() {
+        server.maximumConnections = min(server.maximumConnections, descriptors.serverConnections)
+        dispatcher.concurrency = Self.slots(descriptors)
+        // The platform's week is for a person's device; a service's default is an hour (SES-9).
+        session.timeoutIntervalForResource = .seconds(3600)
+        // Those of a session are put in where it is made; what loads without one, such as a webhook, has none.
+        session.httpCookieStorage = nil
+        // What nobody but a request of one rare policy could be given is not worth a row.
+        session.caching.storesUnconfirmableAnswers = false
+        session.httpAdditionalHeaders[.userAgent] = "fetchd/\(Fetchd.version)"
+        session.httpAdditionalHeaders[.accept] = "*/*"
+    }
+
+    /// - Throws: What names the setting, its value and the rule that it breaks.
+    init(_ sources: SettingSources) throws(Failure) {
+        self.init()
+        for setting in Self.table {
+            if let value = sources.value(of: setting) { try setting.apply(value.text, to: &self) }
+        }
+        try checkTogether()
+        dispatcher.retention = retention.jobs
+        // What jobs and webhooks may ask for; the engine itself knows more.
+        session.networkSchemes = ["http", "https"]
+        if server.schemes.allowsFTP { session.networkSchemes.formUnion(["ftp", "ftps"]) }
+        // A folder for each tenant, by its number; jobs see theirs as the root of all files.
+        if server.schemes.allowsFile { session.fileMount = "\(dataDirectory)/files" }
+        session.targetPolicy = try makeTargetPolicy()
+        if let kerberosRealms {
+            do {
+                session.authentication.kerberosRealms = try KerberosRealms(kerberosRealms, allowedBy: targetPolicy)
+            } catch {
+                throw Failure("KERBEROS_REALMS", "\(error)")
+            }
+        }
+    }
+
+    /// Rules for more than one setting.
+    private func checkTogether() throws(Failure) {
+        guard preparesStatements || directDatabaseURL != nil || !migratesDatabase else {
+            throw Failure(
+                "DATABASE_PREPARED_STATEMENTS",
+                "false needs DATABASE_DIRECT_URL, for what a pooler cannot carry, or DATABASE_MIGRATE=false")
+        }
+        guard server.maximumConnections <= descriptors.serverConnections else {
+            throw Failure(
+                "SERVER_MAXIMUM_CONNECTIONS",
+                "\(server.maximumConnections) is more than the limit of open files has room for, which is "
+                    + "\(descriptors.serverConnections) of \(descriptors.total); raise that (LimitNOFILE, ulimit -Hn)")
+        }
+        guard objectStore.isComplete else {
+            throw Failure(
+                "S3_ENDPOINT", "it needs S3_BUCKET, S3_ACCESS_KEY and S3_SECRET_KEY beside it, and they need it")
+        }
+    }
+
+    private func makeTargetPolicy() throws(Failure) -> TargetPolicy {
+        var policy = TargetPolicy.publicOnly
+        policy.opensFTP = server.schemes.allowsFTP
+        for rule in (guardAllow ?? "").split(whereSeparator: { $0 == "," || $0 == " " }) {
+            do { try policy.allow(String(rule)) } catch {
+                throw Failure("GUARD_ALLOW", "\"\(rule)\" is not a rule: \(error)")
+            }
+        }
+        do { try policy.check() } catch { throw Failure("GUARD_ALLOW", "\(error)") }
+        return policy
+    }
+
+    /// How other nodes reach this one; nil when it listens at all addresses and nobody has said which to take.
+    func nodeURL(port: Int) -> String? {
+        guard nodeURL == nil, !["0.0.0.0", "::", "*"].contains(server.host) else { return nodeURL }
+        let host = server.host.contains(":") ? "[\(server.host)]" : server.host
+        return "http://\(host):\(port)"
+    }
+
+    /// The object store, when one is named.
+    var s3: S3BlobStore.Configuration? {
+        guard let endpoint = objectStore.endpoint, let bucket = objectStore.bucket,
+            let accessKey = objectStore.accessKey, let secretKey = objectStore.secretKey
+        else { return nil }
+        var configuration = S3BlobStore.Configuration(
+            origin: endpoint, bucket: bucket, accessKeyID: accessKey, secretAccessKey: secretKey,
+            stagingDirectory: "\(dataDirectory)/staging")
+        configuration.region = objectStore.region
+        configuration.prefix = objectStore.prefix ?? configuration.prefix
+        return configuration
+    }
+
+    /// `/var/lib/fetchd` for root and system services, else where the user's programs keep their data.
+    private static var defaultDataDirectory: String {
+        let environment = { (name: String) in getenv(name).map { String(cString: $0) } }
+        guard getuid() != 0, let home = environment("HOME") else { return "/var/lib/fetchd" }
+        return (environment("XDG_DATA_HOME") ?? home + "/.local/share") + "/fetchd"
+    }
+}
+
+extension Settings.ObjectStore {
+    /// Whether all is there that one needs, or nothing.
+    fileprivate var isComplete: Bool {
+        let needed = [endpoint, bucket, accessKey, secretKey]
+        return needed.allSatisfy { $0 == nil } || needed.allSatisfy { $0 != nil }
+    }
+}
