@@ -156,9 +156,10 @@ extension Query {
     /// How often a job may be lost before it is a suspect.
     fileprivate static let chances: Int16 = 2
 
-    /// The time that all attempts of a job have together, of which the lost one was the first; null where the job does not
-    /// say it, or not as a number: no row may keep a node from rescuing the others (SES-9). What its session says, no
-    /// statement knows.
+    /// The time that all attempts of a job have together, of which the lost one was the first (SES-9).
+    ///
+    /// It is null where the job does not say it, or not as a number: no row may keep a node from rescuing the others. What
+    /// its session says, no statement knows.
     fileprivate static var timeoutIntervalForResource: Query {
         """
         (

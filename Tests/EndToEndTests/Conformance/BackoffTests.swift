@@ -47,7 +47,8 @@ import Testing
     @Test func `pauses are spread at random`() async throws {
         var all: [Double] = []
         for number in 0..<20 {
-            all += try pauses(try await waiting(#""initial": 1000, "maximum": 1000, "jitter": 1"#, attempts: 1, "\(number)"))
+            let job = try await waiting(#""initial": 1000, "maximum": 1000, "jitter": 1"#, attempts: 1, "\(number)")
+            all += try pauses(job)
         }
         #expect(Set(all).count == 20 && all.allSatisfy { 0 <= $0 && $0 < 1100 }, "\(all)")
         #expect(try #require(all.max()) - (try #require(all.min())) > 200, "\(all)")

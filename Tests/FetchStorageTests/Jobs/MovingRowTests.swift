@@ -96,7 +96,8 @@ import Testing
         try await StoreFixture.with { fixture in
             let queue = fixture.queue()
             let (other, late) = (try await Self.claimed(1, fixture)[0], try await Self.claimed(1, fixture)[0])
-            try await fixture.database.client.query("UPDATE queue SET node_id = NULL, claimed_at = NULL WHERE job_id = \(late.id)")
+            try await fixture.database.client.query(
+                "UPDATE queue SET node_id = NULL, claimed_at = NULL WHERE job_id = \(late.id)")
             let current = try #require(try await queue.claim(limit: 1).first)
             // While the first statement waits, what is said of the others comes into the next.
             let obeyed = try await Self.during(.priority, fixture) {
