@@ -40,7 +40,7 @@ extension TransferLoop {
         let refusals: [TargetRefusal.Code] = [.addressForbidden, .portForbidden, .hostForbidden, .schemeForbidden]
         guard let code = refusals.first(where: { $0.name == error.code.name }) else { return error }
         let isFromRedirect = task.load.record.withLock { record in
-            guard case .redirected = record.steps.last else { return false }
+            guard case .redirected(let redirect) = record.steps.last, redirect.cause == .response else { return false }
             record.steps.removeLast()
             return true
         }

@@ -2,6 +2,14 @@ public import HTTPTypes
 
 /// One redirect that a task met: where it came from, what it said, where it led.
 public struct Redirect: Sendable {
+    /// Who redirected.
+    public enum Cause: String, Sendable {
+        /// The response of a server.
+        case response
+        /// The session itself, to https, since the host is to be reached by that alone (RFC 6797 §8.3).
+        case strictTransport
+    }
+
     /// The URL that redirected.
     public let url: URLRecord
     /// The status of the redirect response.
@@ -12,4 +20,25 @@ public struct Redirect: Sendable {
     public let target: URLRecord
     /// The method of the request made there.
     public let method: HTTPRequest.Method
+    /// Who redirected.
+    public let cause: Cause
+
+    init(url: URLRecord, status: HTTPResponse.Status, location: String, target: URLRecord, method: HTTPRequest.Method) {
+        self.url = url.withoutCredentials()
+        self.status = status
+        self.location = location
+        self.target = target
+        self.method = method
+        cause = .response
+    }
+
+    /// What takes a request to https before it is sent, as a 307 would.
+    init(securing request: Request, to target: URLRecord) {
+        url = request.url.withoutCredentials()
+        status = .temporaryRedirect
+        self.target = target.withoutCredentials()
+        location = self.target.description
+        method = request.method
+        cause = .strictTransport
+    }
 }

@@ -54,7 +54,7 @@ struct RedirectMachine {
             return .propose(
                 next,
                 Redirect(
-                    url: request.url.withoutCredentials(), status: response.status, location: location,
+                    url: request.url, status: response.status, location: location,
                     target: target, method: next.method))
         } catch {
             return .fail(error)

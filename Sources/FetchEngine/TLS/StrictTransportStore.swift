@@ -15,11 +15,19 @@ public final class StrictTransportStore: Sendable {
     public static let maximumCount = 4096
 
     private let wishes = Mutex<[String: Wish]>([:])
+    /// The hosts that it was made with.
+    public let listed: [HostPattern]
+    /// Whether what servers say is taken note of.
+    let learns: Bool
 
-    /// Makes an empty one.
-    public init() {}
+    /// Makes an empty one, which learns from servers.
+    public init() { (listed, learns) = ([], true) }
 
-    /// Whether a host, as URL records have it, is to be reached by https alone.
+    /// Makes one of a fixed list, for programs whose loads are to be the same wherever and whenever they run: what servers
+    /// say changes nothing.
+    public init(listing hosts: [HostPattern]) { (listed, learns) = (hosts, false) }
+
+    /// Whether a host, as URL records have it, has said that it is to be reached by https alone.
     public func includes(_ host: String, at now: UnixTime = .now) -> Bool {
         wishes.withLock { wishes in
             guard !wishes.isEmpty else { return false }
@@ -57,9 +65,14 @@ public final class StrictTransportStore: Sendable {
     /// Forgets all hosts.
     public func removeAll() { wishes.withLock { $0 = [:] } }
 
+    /// Whether the host of a URL is to be reached by https alone.
+    func includes(hostOf url: URLRecord, at now: UnixTime = .now) -> Bool {
+        listed.contains { url.matches($0) } || url.host.map { includes($0, at: now) } ?? false
+    }
+
     /// The URL to load in place of one: with https when its host wants that (§8.3).
     func secured(_ url: URLRecord, at now: UnixTime = .now) -> URLRecord {
-        guard url.scheme == "http", let host = url.host, includes(host, at: now) else { return url }
+        guard url.scheme == "http", includes(hostOf: url, at: now) else { return url }
         return (try? URLRecord("https" + url.description.dropFirst("http".utf8.count))) ?? url
     }
 }

@@ -38,6 +38,8 @@ extension Configuration {
         package var minimumVersion: TLSConfiguration.Version?
         package var maximumVersion: TLSConfiguration.Version?
         package var alpn: [TLSConfiguration.ApplicationProtocol]?
+        /// Hosts that are reached by https alone.
+        package var strictTransport: [HostPattern]?
 
         package init() {}
 
@@ -46,6 +48,10 @@ extension Configuration {
             ConfigurationMember("maximumVersion", \.maximumVersion, .tlsVersion, optional: \.tls.maximumVersion),
             ConfigurationMember(
                 "alpn", \.alpn, .list(of: .anyCase, upTo: 2), optional: \.tls.applicationProtocols),
+            ConfigurationMember(
+                "strictTransport", \.strictTransport, .list(of: .hostPattern, upTo: 100),
+                get: { $0.strictTransport?.listed },
+                set: { $1.strictTransport = $0.isEmpty ? nil : StrictTransportStore(listing: $0) }),
         ]
 
         package func check(_ reader: JSONReader) {

@@ -66,6 +66,7 @@ extension Redirect {
         writer.member("status", status.code)
         writer.member("location", urls.text(of: target))
         writer.member("method", method.rawValue)
+        if cause != .response { writer.member("cause", cause.rawValue) }
     }
 }
 

@@ -104,6 +104,22 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
         }
     }
 
+    // Nginx answers plain HTTP there with 400.
+    // Proves: BEY-19.
+    @Test func `a host is reached by https alone where a job says so, and the job tells it`() async throws {
+        let rig = try SharedService.current
+        let server = try rig.server("good")
+        let plain = "http://127.0.0.1:\(server.port)/"
+        let without = try await rig.fetch(plain, configuration: trusting(of: server))
+        #expect(status(of: without) == 400 && member(without, "redirects", as: [Any].self) == nil, "\(without)")
+        let list = #", "tls": {"strictTransport": ["127.0.0.1", "*.example"]}"#
+        let job = try await rig.fetch(plain, configuration: trusting(of: server) + list)
+        #expect(status(of: job) == 200 && member(job, "response", "url") == url(server), "\(job)")
+        let told = try #require(member(job, "redirects", "0", as: [String: Any].self), "\(job)")
+        #expect(member(told, "cause") == "strictTransport" && member(told, "status") == 307)
+        #expect(member(told, "url") == plain && member(told, "location") == url(server))
+    }
+
     // Proves: AUT-29.
     @Test func `one self-signed certificate can be trusted, and another one is not`() async throws {
         let rig = try SharedService.current

@@ -60,6 +60,15 @@ import Testing
         #expect(store.secured(try URLRecord(url)).description == expected)
     }
 
+    @Test func `a fixed list goes by its patterns, and learns nothing`() throws {
+        let store = StrictTransportStore(listing: ["a.example", "*.b.example"].compactMap { HostPattern($0) })
+        func secured(_ url: String) throws -> String { store.secured(try URLRecord(url)).scheme }
+        #expect(try secured("http://a.example:8080/") == "https" && secured("http://x.b.example/") == "https")
+        #expect(try secured("http://x.a.example/") == "http" && secured("http://c.example/") == "http")
+        #expect(!store.learns && StrictTransportStore().learns)
+        #expect(StrictTransportStore(listing: [.all]).secured(try URLRecord("http://127.0.0.1/")).scheme == "https")
+    }
+
     private static func configuration(_ authority: TestAuthority) -> SessionConfiguration {
         var configuration = SessionConfiguration()
         configuration.tls.anchors = .pem(authority.certificate)
@@ -81,6 +90,7 @@ import Testing
             let task = session.dataTask(with: Request(url: try URLRecord("\(scheme)://localhost:\(server.port)/")))
             #expect(try await task.response().status.code == 200)
             #expect(task.response?.url.scheme == "https")
+            #expect(task.redirects.map(\.cause) == (scheme == "https" ? [] : [.strictTransport]))
         }
         #expect(log.events.contains { $0.hasPrefix("canonical") || $0.hasPrefix("redirect") })
         // It takes back what it said.

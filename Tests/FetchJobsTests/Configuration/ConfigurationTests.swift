@@ -19,7 +19,8 @@ import Testing
             "cacheableStatuses": "success",
             "maximumEntryBytes": 5, "userInfo": {"a": "b"}},
           "proxy": {"url": "socks5h://proxy.example:1080", "noProxy": ["b.example", "10.0.0.0/8"]},
-          "tls": {"minimumVersion": "1.2", "maximumVersion": "1.3", "alpn": ["http/1.1"]},
+          "tls": {"minimumVersion": "1.2", "maximumVersion": "1.3", "alpn": ["http/1.1"],
+            "strictTransport": ["a.example", "*.b.example"]},
           "timeouts": {"timeoutIntervalForRequest": 1.5, "timeoutIntervalForResource": 60, "connect": 0.25},
           "connections": {
             "maximumPerHost": 2, "httpVersion": "1.1", "waitsForConnectivity": true, "addressFamily": "ipv4",
