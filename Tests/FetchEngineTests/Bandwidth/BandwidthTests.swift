@@ -1,3 +1,4 @@
+import EventLoop
 import FetchEngine
 import HTTPTypes
 import Synchronization
@@ -99,10 +100,14 @@ import Testing
                 try connection.send(Array(Self.body.dropFirst(1000)))
             }
         }
-        let running = Self.session().dataTask(with: Request(url: try URLRecord(origin.url())))
+        let loop = TaskLoop(name: "bounded")
+        let running = Session(transferLoop: TransferLoop(loop))
+            .dataTask(with: Request(url: try URLRecord(origin.url())))
         async let loaded: Void = Self.load(running)
         try await until { running.countOfBytesReceived == 1000 }
         running.maximumBytesPerSecond = 200_000
+        // The loop has heard of it.
+        await LoopHolder(loop).run {}
         let start = ContinuousClock.now
         gate.open()
         try await loaded

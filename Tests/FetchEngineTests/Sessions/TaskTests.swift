@@ -58,17 +58,6 @@ import Testing
         #expect(task.state == .completed)
     }
 
-    /// Does things where a loop cannot do others meanwhile.
-    private actor Holder {
-        private let loop: TaskLoop
-
-        init(_ loop: TaskLoop) { self.loop = loop }
-
-        nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
-
-        func run<Result: Sendable>(_ body: @Sendable () -> Result) -> Result { body() }
-    }
-
     // Between the word and the end that is told.
     // Proves: TSK-6.
     @Test func `a task that was cancelled is canceling until its end`() async throws {
@@ -83,7 +72,7 @@ import Testing
         #expect(task.state == .suspended)
         task.resume()
         try await until { task.state == .running }
-        let states = await Holder(loop).run {
+        let states = await LoopHolder(loop).run {
             let before = task.state
             task.cancel()
             return [before, task.state]

@@ -1,4 +1,5 @@
 import FetchEngine
+import Foundation
 import HTTPTypes
 import Synchronization
 import TestSupport
@@ -142,10 +143,29 @@ struct TalkativeOrigin {
     var connections: Int { origin.connections.count }
     func url(_ path: String) -> String { "\(script.way.isSecure ? "https" : "http")://localhost:\(origin.port)\(path)" }
 
-    /// Lets it say what nobody asked for, and waits until that has been sent.
+    /// Lets it say what nobody asked for, and waits until that has come as far as the client's side.
     func speak() async throws {
+        let before = unreadBytes
         script.maySpeak.open()
         try await until { script.spoken.value == 1 }
+        // What the proxy has not passed on yet would come after the next request, as its answer would.
+        if squid != nil { try await until { unreadBytes.map { $0 > before ?? 0 } ?? true } }
+    }
+
+    /// How many bytes have come from the proxy that nobody has read, as the system says; nil when no connection to it is
+    /// open any more.
+    private var unreadBytes: Int? {
+        let remote = ":" + String(squid?.port ?? 0, radix: 16, uppercase: true)
+        var sum: Int?
+        for name in ["tcp", "tcp6"] {
+            let table = (try? String(contentsOfFile: "/proc/net/\(name)", encoding: .utf8)) ?? ""
+            for row in table.split(separator: "\n") {
+                let columns = row.split(separator: " ")
+                guard columns.count > 4, columns[2].hasSuffix(remote), columns[3] == "01" else { continue }
+                sum = (sum ?? 0) + (Int(columns[4].suffix(8), radix: 16) ?? 0)
+            }
+        }
+        return sum
     }
 
     func session() -> Session {
