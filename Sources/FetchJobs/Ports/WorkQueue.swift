@@ -90,12 +90,6 @@ package protocol WorkQueue: Sendable {
     /// - Returns: How many there were.
     func rescueUnheld(except held: Set<Job.ID>, unsent: [ClaimedJob]) async throws(StoreError) -> Int
 
-    /// How much of the slots a tenant may have beside others.
-    func weight(of tenant: Tenant.ID) -> Int
-
-    /// How many jobs of a host run at once on all nodes while others wait at its gate; nil while none does.
-    func crowd(of host: Lane.Address) -> Int?
-
     /// Has jobs of a host wait at its gate from now on, and run so many at once on all nodes.
     ///
     /// - Parameter surplus: Claimed jobs that are to wait there too: they were not begun.
@@ -300,8 +294,17 @@ package struct Pulse: Sendable {
     }
 }
 
-/// A worker in this process that can take jobs while they are being stored, which saves claiming them.
-package protocol DirectDispatch: Sendable {
+/// What a node knows of limits without asking.
+package protocol KnownLimits: Sendable {
+    /// How much of the slots a tenant may have beside others.
+    func weight(of tenant: Tenant.ID) -> Int
+
+    /// How many jobs of a host run at once on all nodes while others wait at its gate; nil while none does.
+    func crowd(of host: Lane.Address) -> Int?
+}
+
+/// Where the worker of this process takes jobs in while they are being stored, which saves claiming them.
+package protocol Intake: Sendable {
     /// Sets slots aside for jobs about to be stored; not where jobs wait that go first.
     ///
     /// - Returns: For which of them.

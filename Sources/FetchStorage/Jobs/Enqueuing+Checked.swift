@@ -14,14 +14,14 @@ extension Enqueuing.Statements {
     ) async throws -> [Enqueued] {
         // Which of them can start is known afterwards: what is not needed goes back.
         let startable = submissions.map(\.job).filter { $0.spec.startsAtOnce && !lanes.hold($0) }
-        let isReserved = dispatch?.reserve(startable) ?? startable.map { _ in false }
+        let isReserved = intake?.reserve(startable) ?? startable.map { _ in false }
         let reserved = zip(startable, isReserved).filter(\.1).map(\.0)
         let stored: [StoredJob]
         do {
             stored = try await store(submissions, claiming: Set(reserved.map(\.id)), with: change)
                 .map { try StoredJob(row: $0) }
         } catch {
-            dispatch?.giveUp(reserved)
+            intake?.giveUp(reserved)
             throw error
         }
         start(stored, of: submissions, reserved: reserved)
@@ -69,15 +69,15 @@ extension Enqueuing.Statements {
                 id: job.id, tenant: job.tenant, spec: job.spec, claim: 1, expiresAt: job.spec.expiresAt,
                 stores: claim.stores, storedAt: claim.storedAt)
         }
-        dispatch?.release(reserved.filter { claims[$0.id] == nil })
+        intake?.release(reserved.filter { claims[$0.id] == nil })
         start(claimed)
         let waiting = Set(stored.filter { $0.claim == nil && $0.wait == nil && !$0.isGated }.map(\.id))
         if !waiting.isEmpty { callWorkers(for: submissions.map(\.job).filter { waiting.contains($0.id) }) }
-        if let wait = stored.compactMap(\.wait).min() { dispatch?.wake(after: wait) }
+        if let wait = stored.compactMap(\.wait).min() { intake?.wake(after: wait) }
         let gated = Set(stored.filter(\.isGated).map(\.id))
         guard !gated.isEmpty else { return }
         let held = submissions.filter { gated.contains($0.job.id) }
-        dispatch?.admit(held.flatMap { lanes.lanes(of: $0.job.spec, tenant: $0.job.tenant) })
+        intake?.admit(held.flatMap { lanes.lanes(of: $0.job.spec, tenant: $0.job.tenant) })
     }
 
     private func store(

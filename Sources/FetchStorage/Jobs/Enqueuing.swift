@@ -27,14 +27,14 @@ struct Enqueuing: Sendable {
         node: Node.ID,
         lanes: KnownLanes,
         quotas: WaitingQuotas?,
-        dispatch: (any DirectDispatch)?,
+        intake: (any Intake)?,
         announce: @escaping @Sendable () -> Void
     ) {
         self.keys = keys
         self.lanes = lanes
         self.quotas = quotas
         let statements = Statements(
-            client: client, plannedOnce: plannedOnce, node: node, lanes: lanes, quotas: quotas, dispatch: dispatch,
+            client: client, plannedOnce: plannedOnce, node: node, lanes: lanes, quotas: quotas, intake: intake,
             announce: announce)
         self.statements = statements
         plain = Batcher(maximumItems: 500) { try await statements.insert($0) }
@@ -89,12 +89,12 @@ struct Enqueuing: Sendable {
         let node: Node.ID
         let lanes: KnownLanes
         let quotas: WaitingQuotas?
-        let dispatch: (any DirectDispatch)?
+        let intake: (any Intake)?
         let announce: @Sendable () -> Void
 
         func insert(_ submissions: [Submission]) async throws -> [Enqueued] {
             let jobs = submissions.map(\.job)
-            let isClaimed = dispatch?.reserve(jobs) ?? jobs.map { _ in false }
+            let isClaimed = intake?.reserve(jobs) ?? jobs.map { _ in false }
             let claimed = zip(jobs, isClaimed).filter(\.1).map(\.0)
             let tenants: Rows
             do {
@@ -141,7 +141,7 @@ struct Enqueuing: Sendable {
                     """
                 )
             } catch {
-                dispatch?.giveUp(claimed)
+                intake?.giveUp(claimed)
                 throw error
             }
             start(try Self.claimed(claimed, tenants))
@@ -172,11 +172,11 @@ struct Enqueuing: Sendable {
         func start(_ jobs: [ClaimedJob]) {
             guard !jobs.isEmpty else { return }
             if let quotas { for job in jobs { quotas.giveBack(1, of: job.tenant) } }
-            dispatch?.start(jobs)
+            intake?.start(jobs)
         }
 
         func callWorkers(for jobs: [NewJob]) {
-            dispatch?.wake(for: Set(jobs.map(\.tenant)))
+            intake?.wake(for: Set(jobs.map(\.tenant)))
             announce()
         }
     }

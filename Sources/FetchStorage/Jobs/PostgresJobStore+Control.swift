@@ -26,7 +26,7 @@ extension PostgresJobStore {
             return try rows.map { (id: try $0.decode(Job.ID.self, at: 0), runs: try $0.decode(Bool.self, at: 1)) }
         }
         let running = jobs.filter(\.runs).map(\.id)
-        dispatch?.setSuspended(running, isSuspended)
+        intake?.setSuspended(running, isSuspended)
         if !running.isEmpty { announce() }
         if !isSuspended, running.count < jobs.count {
             callWorkers()
@@ -88,9 +88,9 @@ extension PostgresJobStore {
         }
         guard let found else { return false }
         if found.isDue == true { callWorkers() }
-        if let wait = found.wait { dispatch?.wake(after: wait) }
+        if let wait = found.wait { intake?.wake(after: wait) }
         if found.runs == true, change.changesPace {
-            dispatch?.setPace(spec.pace, of: id)
+            intake?.setPace(spec.pace, of: id)
             announce()
         }
         return true

@@ -6,7 +6,7 @@ package struct PostgresJobStore: JobStore {
     let client: Client
     private let plannedOnce: Client
     private let enqueuing: Enqueuing
-    let dispatch: (any DirectDispatch)?
+    let intake: (any Intake)?
     private let finished: FinishedJobs
     let announce: @Sendable () -> Void
     let node: Node.ID
@@ -19,7 +19,7 @@ package struct PostgresJobStore: JobStore {
     ///   - node: This process.
     ///   - lanes: What this node knows of them.
     ///   - quotas: How many jobs may wait; nil for as many as come.
-    ///   - dispatch: The worker in this process, when there is one.
+    ///   - intake: The worker in this process, when there is one.
     ///   - finished: Hears of jobs that were cancelled before they ran.
     ///   - announce: Tells other nodes that there is something to do.
     package init(
@@ -29,7 +29,7 @@ package struct PostgresJobStore: JobStore {
         node: Node.ID,
         lanes: KnownLanes,
         quotas: WaitingQuotas? = nil,
-        dispatch: (any DirectDispatch)?,
+        intake: (any Intake)?,
         finished: FinishedJobs,
         announce: @escaping @Sendable () -> Void
     ) {
@@ -38,12 +38,12 @@ package struct PostgresJobStore: JobStore {
         self.node = node
         self.lanes = lanes
         self.keys = keys
-        self.dispatch = dispatch
+        self.intake = intake
         self.finished = finished
         self.announce = announce
         enqueuing = Enqueuing(
             client: client, plannedOnce: plannedOnce, keys: keys, node: node, lanes: lanes, quotas: quotas,
-            dispatch: dispatch, announce: announce)
+            intake: intake, announce: announce)
     }
 
     package func enqueue(_ jobs: [NewJob]) async throws(StoreError) -> [Enqueued] {
@@ -114,24 +114,24 @@ package struct PostgresJobStore: JobStore {
             let jobs = try rows.map { (id: try $0.decode(Job.ID.self, at: 0), runs: try $0.decode(Bool.self, at: 1)) }
             return (jobs.filter(\.runs).map(\.id), jobs.filter { !$0.runs }.map(\.id))
         }
-        for id in running { dispatch?.cancel(id, manner) }
+        for id in running { intake?.cancel(id, manner) }
         if !running.isEmpty { announce() }
         finished.finish(ended)
         if !ended.isEmpty {
-            dispatch?.wake()
+            intake?.wake()
             openGates()
         }
     }
 
     /// There are jobs for any node to claim.
     func callWorkers() {
-        dispatch?.wake()
+        intake?.wake()
         announce()
     }
 
     /// Jobs are gone, or wait, that may have held up others of their lane.
     func openGates() {
-        if lanes.exist { dispatch?.admit(nil) }
+        if lanes.exist { intake?.admit(nil) }
     }
 
     package func body(of id: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> StoredBody? {

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// It is read again when its version has been raised, which a node hears of at once and sees with its next pulse at the
 /// latest. A job that was stored as if its lane had no limits meanwhile is held back where it would be claimed.
-package final class KnownLanes: Sendable {
+package final class KnownLanes: KnownLimits {
     fileprivate struct State {
         var version: Int64 = -1
         var isPaused = false
@@ -36,9 +36,9 @@ package final class KnownLanes: Sendable {
     /// No job of these is to be started.
     var pausedTenants: Set<Tenant.ID> { state.withLock { $0.pausedTenants } }
 
-    func weight(of tenant: Tenant.ID) -> Int { state.withLock { $0.weights[tenant] ?? 1 } }
+    package func weight(of tenant: Tenant.ID) -> Int { state.withLock { $0.weights[tenant] ?? 1 } }
 
-    func crowd(of lane: Lane.Address) -> Int? {
+    package func crowd(of lane: Lane.Address) -> Int? {
         state.withLock { $0.crowds.isEmpty ? nil : $0.crowds[lane] }
     }
 

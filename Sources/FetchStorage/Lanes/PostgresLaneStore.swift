@@ -12,25 +12,25 @@ package struct PostgresLaneStore: LaneStore {
     private let client: Client
     private let known: KnownLanes
     private let quotas: WaitingQuotas?
-    private let dispatch: (any DirectDispatch)?
+    private let intake: (any Intake)?
     private let announce: @Sendable () -> Void
 
     /// - Parameters:
     ///   - known: What this node knows, to be brought up to date with each change.
     ///   - quotas: How many jobs may wait; nil for as many as come.
-    ///   - dispatch: The worker in this process, when there is one.
+    ///   - intake: The worker in this process, when there is one.
     ///   - announce: Tells other nodes that there is something to do.
     package init(
         client: Client,
         known: KnownLanes,
         quotas: WaitingQuotas? = nil,
-        dispatch: (any DirectDispatch)?,
+        intake: (any Intake)?,
         announce: @escaping @Sendable () -> Void
     ) {
         self.client = client
         self.known = known
         self.quotas = quotas
-        self.dispatch = dispatch
+        self.intake = intake
         self.announce = announce
     }
 
@@ -214,7 +214,7 @@ package struct PostgresLaneStore: LaneStore {
             WITH \(Query.newVersion)
             UPDATE tenants SET paused = \(isPaused) WHERE id = \(tenant)
             """)
-        dispatch?.wake()
+        intake?.wake()
     }
 
     /// Runs a change, and has all nodes go by it.
@@ -226,7 +226,7 @@ package struct PostgresLaneStore: LaneStore {
         let count = try await StoreError.wrap { try await client.query(query).affected }
         try await known.refresh()
         announce()
-        dispatch?.admit(lane.map { [$0] })
+        intake?.admit(lane.map { [$0] })
         return count
     }
 }

@@ -4,10 +4,6 @@ import Postgres
 // Hosts for which more jobs wait than their origins answer: those wait at the gate, and claims find what is behind them.
 
 extension PostgresWorkQueue {
-    package func weight(of tenant: Tenant.ID) -> Int { known.weight(of: tenant) }
-
-    package func crowd(of host: Lane.Address) -> Int? { known.crowd(of: host) }
-
     package func setCrowd(
         _ limit: Int, of host: Lane.Address, givingBack surplus: [ClaimedJob]
     ) async throws(StoreError) -> Set<Job.ID> {

@@ -1,18 +1,13 @@
-package import FetchJobs
+import FetchJobs
 import Logging
 import Synchronization
 
 // Jobs that wait at the gates of lanes, until their limits let them through.
 
 extension Dispatcher {
-    package func admit(_ lanes: [Lane.Address]?) {
-        gates.note(lanes)
-        gateAlarm.set(after: .zero)
-    }
-
     /// A job has left its places in these lanes.
     func leave(_ lanes: [Lane.Address]) {
-        if !lanes.isEmpty { admit(lanes) }
+        if !lanes.isEmpty { intake.admit(lanes) }
     }
 
     /// Goes by what the origin has answered a job, so that no others spend attempts on being refused (R35).
@@ -20,7 +15,7 @@ extension Dispatcher {
         guard let signal = outcome.signal, let host = job.spec.hostLane(of: job.tenant) else { return }
         let bounded = signal.bounded(by: configuration.longestParking)
         do throws(StoreError) {
-            if try await queue.heed(bounded, of: host, askedAt: outcome.startedAt) { admit([host]) }
+            if try await queue.heed(bounded, of: host, askedAt: outcome.startedAt) { intake.admit([host]) }
         } catch {
             // The next answer says it again.
             logger.warning("a host was not parked", metadata: ["error": "\(error)"])
@@ -29,18 +24,18 @@ extension Dispatcher {
 
     /// Lets jobs through as places are left and as time goes by.
     func keepGates() async {
-        await gateAlarm.run {
-            guard let due = self.gates.take() else { return }
+        await intake.gateAlarm.run {
+            guard let due = self.intake.gates.take() else { return }
             do throws(StoreError) {
                 let admission = try await self.queue.admit(due.lanes)
-                if admission.hasQueuedJobs { self.wake() }
-                self.gates.note(admission.next)
+                if admission.hasQueuedJobs { self.intake.wake() }
+                self.intake.gates.note(admission.next)
                 self.report(admission.failures)
             } catch {
                 // The next pulse asks again.
                 self.report([UpkeepFailure(.admission, error)])
             }
-            if let wait = self.gates.untilNext() { self.gateAlarm.set(after: wait) }
+            if let wait = self.intake.gates.untilNext() { self.intake.gateAlarm.set(after: wait) }
         }
     }
 }

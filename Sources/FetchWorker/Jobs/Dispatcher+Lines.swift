@@ -6,19 +6,21 @@ import Logging
 extension Dispatcher {
     /// Waits until a job may load.
     ///
+    /// - Parameter maximum: How many connections to its host it may be one of.
     /// - Returns: false when it waits in the queue again.
-    nonisolated(nonsending) func enterLine(_ job: ClaimedJob, _ stop: StopSwitch) async throws(StoreError) -> Bool {
+    nonisolated(nonsending) func enterLine(
+        _ job: ClaimedJob, _ stop: StopSwitch, maximum: Int
+    ) async throws(StoreError) -> Bool {
         guard let line = job.line else { return true }
         if quarantine.has(job.id) {
             slots.enterAhead(stop)
             return true
         }
-        let maximum = try await runner.maximumConnections(of: job)
-        let crowd = queue.crowd(of: line.lane)
+        let crowd = intake.limits.crowd(of: line.lane)
         // What runs without being counted would be more than all nodes together may have.
         if !job.isCounted, slots.isToBeCounted(ofMaximum: maximum, isCrowded: crowd != nil) {
             let given = try await queue.setCrowd(crowd ?? maximum, of: line.lane, givingBack: [job])
-            admit([line.lane])
+            intake.admit([line.lane])
             if given.contains(job.id) { return false }
         }
         return await slots.enter(job, stop, maximum: maximum, isCounted: crowd.map { $0 <= maximum } ?? false) {
@@ -29,7 +31,7 @@ extension Dispatcher {
     /// Looks now and then, while jobs wait in lines, whether these are more than their hosts answer.
     func keepLines() async {
         await lineAlarm.run {
-            let (surplus, looksAgain) = self.slots.judge { self.queue.crowd(of: $0) }
+            let (surplus, looksAgain) = self.slots.judge { self.intake.limits.crowd(of: $0) }
             for surplus in surplus { await self.giveBack(surplus) }
             if looksAgain { self.lineAlarm.set(after: HostLine.window) }
         }
@@ -44,11 +46,11 @@ extension Dispatcher {
             for waiter in surplus.waiters where given.contains(waiter.job.id) {
                 waiter.continuation.resume(returning: false)
             }
-            admit([surplus.lane])
+            intake.admit([surplus.lane])
         } catch {
             // Nobody can tell whether they were: the next pulse gives back what this node has without running it.
             logger.warning("jobs may not have been given back", metadata: ["error": "\(error)"])
-            doubt()
+            intake.doubt()
             for waiter in surplus.waiters { waiter.continuation.resume(returning: false) }
         }
     }

@@ -22,7 +22,7 @@ extension Dispatcher {
                 }
             } catch {
                 // Some may be claimed that this node does not know of; the next pulse asks for the others again.
-                doubt()
+                intake.doubt()
                 report([UpkeepFailure(.quarantine, error)])
             }
         }
@@ -39,7 +39,7 @@ extension Dispatcher {
         quarantine.enter(jobs)
         // They have slots beyond those that there are: others need not go for them.
         slots.admit(jobs)
-        starts.yield(jobs)
+        intake.run(jobs)
         return jobs
     }
 
@@ -51,7 +51,7 @@ extension Dispatcher {
             slots.setQuiet(false)
             // However many suspects there are, half of the time is for others.
             quarantine.rest(for: ContinuousClock.now - start)
-            claims.send()
+            intake.claims.send()
         }
         let isAlone = await areEmpty(within: Self.patience)
         let jobs = try await tryTogether(1, isAlone: isAlone)

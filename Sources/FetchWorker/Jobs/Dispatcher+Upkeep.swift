@@ -26,9 +26,9 @@ extension Dispatcher {
     /// Jobs are in the queue again, or have ended.
     private func startAgain(_ count: Int) {
         logger.warning("jobs of lost nodes rescued", metadata: ["jobs.count": "\(count)"])
-        wake()
+        intake.wake()
         trials.send()
-        admit(nil)
+        intake.admit(nil)
         courier?.wake()
         keeper?.wake()
     }

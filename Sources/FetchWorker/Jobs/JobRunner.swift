@@ -48,34 +48,21 @@ package struct JobRunner: Sendable {
             defaults: configuration, sessions: sessions, stores: stores, makeSession: makeSession)
     }
 
-    /// What follows when the job fails.
+    /// What a job goes by, found once; nil when its session is gone.
     ///
     /// - Throws: When it cannot be learned what the job's session is.
-    nonisolated(nonsending) func retryPolicy(of job: ClaimedJob) async throws(StoreError) -> RetryPolicy {
-        let own = job.spec.configuration
-        // The default session sets nothing itself.
-        if own.retry == .init(), job.spec.session == nil { return RetryPolicy() }
-        guard let session = try await sessions.session(of: job) else { return RetryPolicy() }
-        return RetryPolicy(session.configuration(with: own).retry)
-    }
-
-    /// How many connections to its host the job may be one of.
-    ///
-    /// - Throws: When it cannot be learned what the job's session is.
-    nonisolated(nonsending) func maximumConnections(of job: ClaimedJob) async throws(StoreError) -> Int {
-        if let own = job.spec.configuration.connections.maximumPerHost { return own }
-        // The default session sets nothing itself.
-        if job.spec.session == nil { return sessions.defaults.httpMaximumConnectionsPerHost }
-        return try await sessions.session(of: job)?.engine.configuration.httpMaximumConnectionsPerHost ?? 1
+    nonisolated(nonsending) func terms(of job: ClaimedJob) async throws(StoreError) -> JobTerms? {
+        guard let session = try await sessions.session(of: job) else { return nil }
+        return JobTerms(of: job, in: session, settings: session.configuration(with: job.spec.configuration))
     }
 
     /// Runs a stored job: a failure of the load is an outcome.
     ///
-    /// - Throws: When it cannot be learned what the job's session is.
-    package nonisolated(nonsending) func run(
-        _ job: ClaimedJob, _ retry: RetryPolicy, stop: StopSwitch
+    /// - Throws: When it cannot be learned who is to be told of its events.
+    nonisolated(nonsending) func run(
+        _ job: ClaimedJob, by terms: JobTerms, stop: StopSwitch
     ) async throws(StoreError) -> JobOutcome {
-        guard let session = try await sessions.session(of: job) else { return .sessionIsGone }
+        let session = terms.session
         // A job without settings of its own shares the session's, which costs nothing.
         let own = job.spec.configuration
         var configuration = own.isEmpty ? nil : session.engine.configuration.overridden(by: own)
@@ -90,12 +77,11 @@ package struct JobRunner: Sendable {
             configuration?.offersContentCodings = false
         }
         stores.require(job.stores, of: job.session)
-        let settings = session.configuration(with: own)
         let live = live.add(job)
         defer { self.live.remove(live) }
         let recorder = try await subscriptions.recorder(of: job, in: session, live)
         let attempt: nonisolated(nonsending) () async -> JobOutcome = {
-            await prepare(job, live, in: session.engine, configuration, settings, retry) { load in
+            await prepare(job, live, by: terms, configuration) { load in
                 let downloads = DownloadRun(load: load, blobs: blobs, catalog: catalog, area: area, stop: stop)
                 guard job.spec.kind != .download else { return await downloads.run() }
                 return await DataRun(load: load, blobs: blobs, downloads: downloads, stop: stop).run()
@@ -106,23 +92,17 @@ package struct JobRunner: Sendable {
 
     /// Runs a job whose body stays in memory, in a session that the caller has.
     ///
-    /// - Parameters:
-    ///   - settings: What the job goes by.
-    ///   - limit: How many bytes the body may have.
+    /// - Parameter limit: How many bytes the body may have.
     nonisolated(nonsending) func run(
-        _ job: ClaimedJob,
-        _ settings: FetchJobs.Configuration,
-        _ retry: RetryPolicy,
-        in session: Session,
-        upTo limit: Int,
-        stop: StopSwitch
+        _ job: ClaimedJob, by terms: JobTerms, upTo limit: Int, stop: StopSwitch
     ) async -> JobOutcome {
+        let session = terms.session.engine
         var configuration = session.configuration.overridden(by: job.spec.configuration)
         if let deadline = job.expiresAt { configuration = configuration.ending(by: deadline) }
         configuration.maximumResponseBytes = min(configuration.maximumResponseBytes ?? .max, Int64(limit))
         let live = live.add(job)
         defer { self.live.remove(live) }
-        return await prepare(job, live, in: session, configuration, settings, retry) { load in
+        return await prepare(job, live, by: terms, configuration) { load in
             await DataRun(load: load, stop: stop).runInMemory(upTo: limit)
         }
     }
@@ -131,12 +111,11 @@ package struct JobRunner: Sendable {
     private nonisolated(nonsending) func prepare(
         _ job: ClaimedJob,
         _ live: LiveJob,
-        in session: Session,
+        by terms: JobTerms,
         _ configuration: SessionConfiguration?,
-        _ settings: FetchJobs.Configuration,
-        _ retry: RetryPolicy,
         run: nonisolated(nonsending) (PreparedLoad) async -> JobOutcome
     ) async -> JobOutcome {
+        let (session, settings, retry) = (terms.session.engine, terms.settings, terms.retry)
         let start = Timestamp.now
         let deadline = job.deadline(from: start, (configuration ?? session.configuration).timeoutIntervalForResource)
         do throws(LoadError) {
@@ -211,13 +190,5 @@ extension SessionConfiguration {
         let rest = Duration.microseconds(max(1000, deadline.microseconds - Timestamp.now.microseconds))
         result.timeoutIntervalForResource = min(result.timeoutIntervalForResource ?? rest, rest)
         return result
-    }
-}
-
-extension JobOutcome {
-    /// The session was removed; it cannot be while it has jobs, unless somebody else changed the database.
-    fileprivate static var sessionIsGone: JobOutcome {
-        JobOutcome(
-            failing: LoadError(.sessionInvalidated, "The session of the job is gone."), startedAt: .now)
     }
 }

@@ -73,12 +73,12 @@ package final class EphemeralSessions: Service {
         guard let (session, entry) = found, let engine = session.engine else { return }
         if let time = entry.job.nextAttemptAt { await pause(id, entry.stop, until: time) }
         let settings = session.configuration(of: entry.claimed)
-        let retry = RetryPolicy(settings.retry)
+        let terms = JobTerms(
+            of: entry.claimed, in: EngineSession(engine: engine, configuration: settings), settings: settings)
         var (tries, deadline) = (0, entry.claimed.expiresAt)
         while true {
             let outcome = await runner.run(
-                entry.claimed.tried(tries, until: deadline), settings, retry, in: engine,
-                upTo: EphemeralSession.maximumBody,
+                entry.claimed.tried(tries, until: deadline), by: terms, upTo: EphemeralSession.maximumBody,
                 stop: entry.stop)
             guard let wait = outcome.retryAfter, entry.stop.reason == nil else {
                 change(id) { $0.finish(id, outcome) }

@@ -81,31 +81,34 @@ private struct RunningNode {
             client: database.client, keys: keys, node: id, neighbours: neighbours, blobs: blobs, cache: settings.cache,
             logger: logger)
 
-        // What no client waits for asks these; what it finds to stop, the node hears of with its next pulse.
-        let quietJobs = PostgresJobStore(
+        let intake = NodeIntake(
+            concurrency: settings.dispatcher.concurrency, lease: settings.dispatcher.lease, limits: lanes)
+        let notices = Notices(client: database.client, onNotice: intake.look)
+        let announce = { @Sendable in if neighbours.exist { notices.announce() } }
+        let jobs = PostgresJobStore(
             client: database.client, plannedOnce: database.plannedOnce, keys: keys, node: id, lanes: lanes,
-            dispatch: nil, finished: finished, announce: {}
-        )
-        let quietSessions = PostgresSessionStore(client: database.client, jobs: quietJobs)
+            quotas: quotas, intake: intake, finished: finished, announce: announce)
+        let sessions = PostgresSessionStore(client: database.client, jobs: jobs)
         let groups = PostgresGroupStore(client: database.client)
         let courier = WebhookCourier(
             configuration: settings.courier,
             queue: webhooks,
-            jobs: quietJobs,
-            sessions: quietSessions,
+            jobs: jobs,
+            sessions: sessions,
             groups: groups,
             session: Session(configuration: settings.session, transferLoop: loop),
             logger: logger
         )
-        let keeper = EndKeeper(sessions: quietSessions, groups: groups, courier: courier, logger: logger)
+        let keeper = EndKeeper(sessions: sessions, groups: groups, courier: courier, logger: logger)
         let scheduleAlarm = Alarm()
         let makeSession = { @Sendable in Session(configuration: $0, transferLoop: loop) }
         let runner = JobRunner(
-            loop: loop, configuration: settings.session, sessions: quietSessions, stores: stores, blobs: blobs,
+            loop: loop, configuration: settings.session, sessions: sessions, stores: stores, blobs: blobs,
             catalog: catalog, area: area, live: live, bandwidths: lanes.bandwidths, deliveries: webhooks,
             makeSession: makeSession)
         let dispatcher = Dispatcher(
             configuration: settings.dispatcher,
+            intake: intake,
             queue: PostgresWorkQueue(
                 client: database.client, plannedOnce: database.plannedOnce, keys: keys, presence: presence,
                 lease: settings.dispatcher.lease, maximumCrashes: settings.dispatcher.maximumCrashes, lanes: lanes,
@@ -120,31 +123,18 @@ private struct RunningNode {
         )
         let ephemeral = EphemeralSessions(
             node: id, runner: runner, defaults: settings.session, finished: finished, makeSession: makeSession)
-        let notices = Notices(client: database.client) { await dispatcher.look() }
-        let storedJobs = PostgresJobStore(
-            client: database.client,
-            plannedOnce: database.plannedOnce,
-            keys: keys,
-            node: id,
-            lanes: lanes,
-            quotas: quotas,
-            dispatch: dispatcher,
-            finished: finished,
-            announce: { if neighbours.exist { notices.announce() } }
-        )
-        let storedSessions = PostgresSessionStore(client: database.client, jobs: storedJobs)
         let schedules = PostgresScheduleStore(
-            client: database.client, jobs: storedJobs, keys: keys, onChange: scheduleAlarm.wake)
+            client: database.client, jobs: jobs, keys: keys, onChange: scheduleAlarm.wake)
         let scheduleKeeper = ScheduleKeeper(
             schedules: schedules,
-            check: TemplateCheck(sessions: quietSessions, endpoints: webhooks, credentials: stores, catalog: catalog),
+            check: TemplateCheck(sessions: sessions, endpoints: webhooks, credentials: stores, catalog: catalog),
             alarm: scheduleAlarm, horizon: settings.dispatcher.lease, logger: logger)
         let server = Server(
             configuration: settings.server,
             ports: Server.Ports(
-                jobs: EphemeralJobStore(stored: storedJobs, sessions: storedSessions, ephemeral: ephemeral),
-                statistics: storedJobs,
-                sessions: EphemeralSessionStore(stored: storedSessions, ephemeral: ephemeral),
+                jobs: EphemeralJobStore(stored: jobs, sessions: sessions, ephemeral: ephemeral),
+                statistics: jobs,
+                sessions: EphemeralSessionStore(stored: sessions, ephemeral: ephemeral),
                 snapshots: PostgresSnapshotStore(client: database.client),
                 webhooks: PostgresWebhookStore(client: database.client, ring: ring, onDue: courier.wake),
                 schedules: schedules,
@@ -162,12 +152,12 @@ private struct RunningNode {
                 node: id,
                 nodes: PostgresNodeDirectory(client: database.client, node: id),
                 lanes: PostgresLaneStore(
-                    client: database.client, known: lanes, quotas: quotas, dispatch: dispatcher,
-                    announce: { if neighbours.exist { notices.announce() } }),
+                    client: database.client, known: lanes, quotas: quotas, intake: intake,
+                    announce: announce),
                 nodeClient: EngineNodeClient(
                     session: Session(configuration: EngineNodeClient.sessionConfiguration, transferLoop: loop)),
                 readiness: NodeReadiness(
-                    client: database.client, dispatcher: dispatcher,
+                    client: database.client, intake: intake,
                     resources: NodeResources(directory: settings.dataDirectory)),
                 metrics: metrics,
                 checkWebhookURL: WebhookTargets(policy: settings.targetPolicy).check,
@@ -177,7 +167,7 @@ private struct RunningNode {
             onListening: { port in
                 presence.listens(at: settings.nodeURL(port: port))
                 // Others are to know it at once.
-                await dispatcher.look()
+                await dispatcher.pulse()
                 logger.notice("listening", metadata: ["url": "http://\(settings.server.host):\(port)"])
             }
         )
@@ -248,15 +238,15 @@ extension FetchJobs.Configuration {
 /// Ready is a node whose database answers, whose worker lives, and whose disk has room.
 private struct NodeReadiness: FetchJobs.Readiness {
     let client: Client
-    let dispatcher: Dispatcher
+    let intake: NodeIntake
     let resources: NodeResources
 
     func overload(for tenant: Tenant.ID) -> Overload? {
-        resources.overload ?? (dispatcher.delays.areTooLong(for: tenant) ? .queueOld : nil)
+        resources.overload ?? (intake.delays.areTooLong(for: tenant) ? .queueOld : nil)
     }
 
     /// One that gives no sign of life does not hear of others either.
-    var hasLiveWorker: Bool { dispatcher.isAlive }
+    var hasLiveWorker: Bool { intake.isAlive }
 
     func obstacles() async -> [String] {
         var obstacles: [String] = []

@@ -21,14 +21,14 @@ struct StoreFixture {
         keys = TenantKeys(client: database.client, ring: try KeyRing(KeyRing.generate()))
     }
 
-    func store(_ node: Int = 0, dispatch: (any DirectDispatch)? = nil) -> PostgresJobStore {
+    func store(_ node: Int = 0, intake: (any Intake)? = nil) -> PostgresJobStore {
         PostgresJobStore(
             client: database.client,
             plannedOnce: database.plannedOnce,
             keys: keys,
             node: nodes[node],
             lanes: lanes[node],
-            dispatch: dispatch,
+            intake: intake,
             finished: finished,
             announce: {}
         )
@@ -165,7 +165,7 @@ extension PostgresWorkQueue {
         try await StoreFixture.with { fixture in
             let worker = RoomFor(3)
             let jobs = try (0..<5).map { _ in try NewJob.make() }
-            _ = try await fixture.store(dispatch: worker).enqueue(jobs)
+            _ = try await fixture.store(intake: worker).enqueue(jobs)
             #expect(worker.started.map(\.id) == jobs.prefix(3).map(\.id))
             #expect(worker.wakes == 1)
             for job in worker.started { #expect(try await fixture.queue().settle(job, .make())) }
@@ -178,7 +178,7 @@ extension PostgresWorkQueue {
     {
         try await StoreFixture.with { fixture in
             let worker = RoomFor(10)
-            let store = fixture.store(dispatch: worker)
+            let store = fixture.store(intake: worker)
             let session = TenantSession.ID()
             try await fixture.database.client.query(
                 """
@@ -274,7 +274,7 @@ extension PostgresWorkQueue {
 }
 
 /// A worker with room for so many jobs; it starts none.
-private final class RoomFor: DirectDispatch {
+private final class RoomFor: Intake {
     private let state: Mutex<(room: Int, started: [ClaimedJob], wakes: Int)>
 
     init(_ room: Int) { state = Mutex((room, [], 0)) }

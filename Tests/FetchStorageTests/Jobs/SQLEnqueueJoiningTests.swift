@@ -27,7 +27,7 @@ import Testing
 
     private func limit(_ lane: Lane.Address, _ limits: LaneLimits, _ fixture: StoreFixture) async throws {
         let lanes = PostgresLaneStore(
-            client: fixture.database.client, known: fixture.lanes[0], dispatch: nil, announce: {})
+            client: fixture.database.client, known: fixture.lanes[0], intake: nil, announce: {})
         try await lanes.set(limits, of: lane)
     }
 

@@ -20,9 +20,9 @@ import Testing
             let claimed = try await fixture.queue(0).claim(limit: 5)
             let given = try await fixture.queue(0).setCrowd(3, of: Self.host, givingBack: Array(claimed.dropFirst(2)))
             #expect(given == Set(claimed.dropFirst(2).map(\.id)))
-            #expect(fixture.queue(0).crowd(of: Self.host) == 3)
+            #expect(fixture.lanes[0].crowd(of: Self.host) == 3)
             _ = try await fixture.queue(1).pulse()
-            #expect(fixture.queue(1).crowd(of: Self.host) == 3)
+            #expect(fixture.lanes[1].crowd(of: Self.host) == 3)
             // What waits as ever is found by claims, and sent to the gate.
             #expect(try await fixture.queue(1).claim(limit: 9).isEmpty)
             _ = try await fixture.queue(1).admit([Self.host])
@@ -42,7 +42,7 @@ import Testing
             #expect(admission.next[Self.host] == .seconds(10))
             try await fixture.database.client.query("UPDATE lanes SET crowded_at = now() - interval '1 minute'")
             _ = try await fixture.queue().admit([Self.host])
-            #expect(fixture.queue().crowd(of: Self.host) == nil)
+            #expect(fixture.lanes[0].crowd(of: Self.host) == nil)
             _ = try await Self.enqueue(5, fixture)
             #expect(try await fixture.queue().claim(limit: 9).count == 5)
         }

@@ -14,7 +14,7 @@ import Testing
     }
 
     private static func store(_ fixture: StoreFixture, _ node: Int = 0) -> PostgresLaneStore {
-        PostgresLaneStore(client: fixture.database.client, known: fixture.lanes[node], dispatch: nil, announce: {})
+        PostgresLaneStore(client: fixture.database.client, known: fixture.lanes[node], intake: nil, announce: {})
     }
 
     /// Lets through what may pass, and claims it.

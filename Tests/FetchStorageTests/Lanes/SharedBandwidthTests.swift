@@ -27,7 +27,7 @@ import Testing
         try await StoreFixture.with { fixture in
             let host = Lane.Address(tenant: fixture.tenant, kind: .host, key: "origin.example")
             let store = PostgresLaneStore(
-                client: fixture.database.client, known: fixture.lanes[0], dispatch: nil, announce: {})
+                client: fixture.database.client, known: fixture.lanes[0], intake: nil, announce: {})
             let tenants = PostgresTenantStore(client: fixture.database.client)
             try await store.set(try Self.limits(4000), of: Self.flow)
             try await store.set(try Self.limits(3000), of: host)
@@ -57,7 +57,7 @@ import Testing
     @Test func `a node that starts later knows what was set; jobs of others are not bounded by it`() async throws {
         try await StoreFixture.with { fixture in
             let store = PostgresLaneStore(
-                client: fixture.database.client, known: fixture.lanes[0], dispatch: nil, announce: {})
+                client: fixture.database.client, known: fixture.lanes[0], intake: nil, announce: {})
             try await store.set(try Self.limits(4000), of: Self.flow)
             try await fixture.lanes[1].refresh()
             #expect(try Self.limits(fixture, 1) == [4000])
@@ -71,7 +71,7 @@ import Testing
         try await StoreFixture.with { fixture in
             let host = Lane.Address(tenant: fixture.tenant, kind: .host, key: "origin.example")
             let store = PostgresLaneStore(
-                client: fixture.database.client, known: fixture.lanes[0], dispatch: nil, announce: {})
+                client: fixture.database.client, known: fixture.lanes[0], intake: nil, announce: {})
             try await store.set(try Self.limits(3000), of: host)
             let parking = Lane.Parking(until: .now.advanced(by: .seconds(-1)), reason: "429, Retry-After")
             #expect(try await fixture.queue().heed(.park(parking), of: host, askedAt: .now))

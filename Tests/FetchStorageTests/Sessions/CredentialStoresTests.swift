@@ -119,7 +119,7 @@ import Testing
             let keys = TenantKeys(client: fixture.database.client, ring: fixture.ring)
             let store = PostgresJobStore(
                 client: fixture.database.client, plannedOnce: fixture.database.plannedOnce, keys: keys, node: Node.ID(),
-                lanes: KnownLanes(client: fixture.database.client), dispatch: nil,
+                lanes: KnownLanes(client: fixture.database.client), intake: nil,
                 finished: FinishedJobs(), announce: {})
             let spec = try JobSpec.make(url: "http://u:\(canary)@origin.example/")
             _ = try await store.enqueue([NewJob(tenant: fixture.session.tenant, spec: spec)])

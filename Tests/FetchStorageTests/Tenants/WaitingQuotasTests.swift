@@ -8,12 +8,12 @@ import Testing
 /// How many jobs of a tenant may wait (R3).
 @Suite struct WaitingQuotasTests {
     private func store(
-        _ fixture: StoreFixture, _ quotas: WaitingQuotas, node: Int = 0, dispatch: (any DirectDispatch)? = nil
+        _ fixture: StoreFixture, _ quotas: WaitingQuotas, node: Int = 0, intake: (any Intake)? = nil
     ) -> PostgresJobStore {
         PostgresJobStore(
             client: fixture.database.client, plannedOnce: fixture.database.plannedOnce, keys: fixture.keys,
             node: fixture.nodes[node], lanes: fixture.lanes[node],
-            quotas: quotas, dispatch: dispatch, finished: fixture.finished, announce: {})
+            quotas: quotas, intake: intake, finished: fixture.finished, announce: {})
     }
 
     private func quotas(_ fixture: StoreFixture, _ standard: Int? = nil) -> WaitingQuotas {
@@ -76,13 +76,13 @@ import Testing
 
     @Test func `jobs that start as they are stored do not wait`() async throws {
         try await StoreFixture.with { fixture in
-            let dispatch = AllAtOnce()
-            let store = store(fixture, quotas(fixture, 2), dispatch: dispatch)
+            let intake = AllAtOnce()
+            let store = store(fixture, quotas(fixture, 2), intake: intake)
             for _ in 0..<10 {
                 let areTaken = try await takes(try jobs(2), store)
                 #expect(areTaken)
             }
-            #expect(dispatch.started == 20)
+            #expect(intake.started == 20)
         }
     }
 
@@ -102,7 +102,7 @@ import Testing
             _ = try await queue.pulse()
             #expect(try await store.enqueue(try jobs(1)) == [.queueFull(quota: 3)])
             let lanes = PostgresLaneStore(
-                client: fixture.database.client, known: fixture.lanes[0], quotas: quotas, dispatch: nil, announce: {})
+                client: fixture.database.client, known: fixture.lanes[0], quotas: quotas, intake: nil, announce: {})
             let shown = try await lanes.queue(of: fixture.tenant)
             #expect(shown.waiting == 3 && shown.maximumWaitingJobs == 3)
             _ = try await tenants.change(.init(maximumWaitingJobs: .standard), ofTenant: "default")
@@ -113,7 +113,7 @@ import Testing
 }
 
 /// A worker with room for everything.
-private final class AllAtOnce: DirectDispatch {
+private final class AllAtOnce: Intake {
     private let count = Atomic<Int>(0)
 
     var started: Int { count.load(ordering: .relaxed) }

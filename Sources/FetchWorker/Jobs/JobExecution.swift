@@ -1,0 +1,157 @@
+import FetchEngine
+import FetchJobs
+import Logging
+import Synchronization
+
+/// One attempt of one job on this node, from its slot to its stored outcome.
+struct JobExecution {
+    let dispatcher: Dispatcher
+    let job: ClaimedJob
+    let stop: StopSwitch
+
+    private var queue: any WorkQueue { dispatcher.queue }
+    private var logger: Logger { dispatcher.logger }
+
+    nonisolated(nonsending) func run() async {
+        let outcome = await outcome()
+        defer { dispatcher.letGo(of: job, stop) }
+        dispatcher.running.end(job.id, stop)
+        // Another job runs while this one is stored; but when storing takes long, what waits for it takes memory too.
+        let leavesEarly = dispatcher.hasRoomToSettle
+        if leavesEarly { dispatcher.leave(stop) }
+        if let outcome { await store(outcome) }
+        if !leavesEarly { dispatcher.leave(stop) }
+    }
+
+    // MARK: Before it is stored
+
+    /// Waits for a connection, begins and loads; nil when what came of the job is not ours to say.
+    private nonisolated(nonsending) func outcome() async -> JobOutcome? {
+        do throws(StoreError) {
+            guard let terms = try await dispatcher.runner.terms(of: job) else { return .sessionIsGone }
+            guard try await dispatcher.enterLine(job, stop, maximum: terms.maximumConnections) else { return nil }
+            var isMultiplexed = false
+            defer { dispatcher.slots.exit(stop, isMultiplexed: isMultiplexed) }
+            if !terms.mayRepeat {
+                guard try await begin() else { return nil }
+            }
+            let outcome = try await dispatcher.runner.run(job, by: terms, stop: stop)
+            isMultiplexed = outcome.isMultiplexed
+            switch stop.reason {
+            case .leaseLost: return nil
+            case .drained where terms.mayRepeat && outcome.state != .succeeded:
+                try await queue.release([job])
+                return nil
+            case .drained where outcome.state == .cancelled: return .interrupted(outcome)
+            case .drained, .cancelled, .expired, nil: return outcome
+            }
+        } catch {
+            logger.warning("job given up", metadata: ["job.id": "\(job.id)", "error": "\(error)"])
+            dispatcher.intake.doubt()
+            return nil
+        }
+    }
+
+    /// Commits that a request is about to leave; when nobody can tell whether that is committed, it does not leave.
+    private nonisolated(nonsending) func begin() async throws(StoreError) -> Bool {
+        do throws(StoreError) {
+            return try await queue.begin(job)
+        } catch {
+            dispatcher.unsent.withLock { $0.append(job) }
+            throw error
+        }
+    }
+
+    // MARK: Storing
+
+    /// Stores the outcome, however long the database is away: until then the job is not done.
+    private nonisolated(nonsending) func store(_ outcome: JobOutcome) async {
+        await dispatcher.heed(outcome, of: job)
+        var backoff = Duration.milliseconds(100)
+        while !Task.isCancelled {
+            do throws(StoreError) {
+                if try await !retry(outcome) { try await settle(outcome) }
+                return dispatcher.leave(queue.lanes(of: job))
+            } catch  where error.code == .unavailable {
+                logger.warning("settling waits for the database", metadata: ["job.id": "\(job.id)"])
+                try? await Task.sleep(for: backoff)
+                backoff = min(backoff * 2, .seconds(5))
+            } catch {
+                logger.error("settling failed", metadata: ["job.id": "\(job.id)", "error": "\(error)"])
+                return await settleRefused(outcome)
+            }
+        }
+    }
+
+    /// Stores an attempt that another one follows.
+    ///
+    /// - Returns: false when the job is to be settled: it was the last attempt, or somebody else's word came between.
+    private nonisolated(nonsending) func retry(_ outcome: JobOutcome) async throws(StoreError) -> Bool {
+        guard let wait = outcome.retryAfter, try await queue.retry(job, outcome, after: wait) else { return false }
+        dispatcher.intake.wake(after: wait)
+        dispatcher.metrics.countRetry()
+        logger.notice(
+            "job waits for another attempt",
+            metadata: [
+                "job.id": "\(job.id)",
+                "job.claim": "\(job.claim)",
+                "load.code": "\(outcome.errorName ?? "-")",
+                "http.status": "\(outcome.status.map { String($0) } ?? "-")",
+                "retry.wait": "\(wait)",
+            ]
+        )
+        return true
+    }
+
+    /// Stores the end of the job.
+    private nonisolated(nonsending) func settle(_ outcome: JobOutcome) async throws(StoreError) {
+        let isOurs = try await queue.settle(job, outcome)
+        if isOurs { tellEnd() }
+        dispatcher.metrics.count(outcome, isOurs: isOurs)
+        log(outcome, isOurs: isOurs)
+    }
+
+    /// Ends a job whose outcome the database refuses: it would refuse that of the next attempt too (R3).
+    private nonisolated(nonsending) func settleRefused(_ outcome: JobOutcome) async {
+        let error = LoadError(.cannotParseResponse, "What came of the job cannot be stored.")
+        do throws(StoreError) {
+            let isOurs = try await queue.settle(job, JobOutcome(failing: error, startedAt: outcome.startedAt))
+            dispatcher.leave(queue.lanes(of: job))
+            if isOurs { tellEnd() }
+        } catch {
+            dispatcher.intake.doubt()
+        }
+    }
+
+    /// Wakes whoever has something to do about the end of the job.
+    private func tellEnd() {
+        if job.spec.mayHaveEvents { dispatcher.courier?.wake() }
+        if job.spec.session != nil || job.spec.group != nil { dispatcher.keeper?.wake() }
+    }
+
+    private func log(_ outcome: JobOutcome, isOurs: Bool) {
+        guard isOurs else {
+            logger.notice("job fenced", metadata: ["job.id": "\(job.id)", "job.claim": "\(job.claim)"])
+            return
+        }
+        // Thousands a second may succeed.
+        logger.log(
+            level: outcome.state == .succeeded ? .info : .notice,
+            "job finished",
+            metadata: [
+                "job.id": "\(job.id)",
+                "job.state": "\(outcome.state.rawValue)",
+                "load.code": "\(outcome.errorName ?? "-")",
+                "http.status": "\(outcome.status.map { String($0) } ?? "-")",
+            ]
+        )
+    }
+}
+
+extension JobOutcome {
+    /// The session was removed; it cannot be while it has jobs, unless somebody else changed the database.
+    fileprivate static var sessionIsGone: JobOutcome {
+        JobOutcome(
+            failing: LoadError(.sessionInvalidated, "The session of the job is gone."), startedAt: .now)
+    }
+}

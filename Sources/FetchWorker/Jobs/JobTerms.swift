@@ -1,0 +1,23 @@
+import FetchEngine
+import FetchJobs
+
+/// What one job goes by: its session, its configuration with its session's beneath, and what follows when it fails.
+struct JobTerms {
+    let session: EngineSession
+    let settings: FetchJobs.Configuration
+    let retry: RetryPolicy
+    /// How many connections to its host the job may be one of.
+    let maximumConnections: Int
+    /// Whether its request may be sent again when nobody knows what came of it.
+    let mayRepeat: Bool
+
+    init(of job: ClaimedJob, in session: EngineSession, settings: FetchJobs.Configuration) {
+        self.session = session
+        self.settings = settings
+        retry = RetryPolicy(settings.retry)
+        maximumConnections =
+            job.spec.configuration.connections.maximumPerHost
+            ?? session.engine.configuration.httpMaximumConnectionsPerHost
+        mayRepeat = retry.mayRepeat(job.spec.request)
+    }
+}

@@ -1,0 +1,126 @@
+package import FetchJobs
+import Synchronization
+
+/// What the stores hand over to this node's worker, and the room that it has for it.
+///
+/// It is made before either of them and known to both, so that they need not know each other: jobs go one way, from
+/// where they are stored to where they run.
+package final class NodeIntake: Intake {
+    /// How long a statement may go on whose answer nobody waits for any more.
+    private static let doubtLifetime = Duration.seconds(60)
+
+    let slots: Slots
+    let running: RunningJobs
+    let gates = Gates()
+    /// Says that there may be jobs to claim.
+    let claims = Signal()
+    /// Says that another node has something to tell.
+    let looks = Signal()
+    /// Rings when a job's time has come.
+    let alarm = Alarm()
+    /// Rings when jobs may pass the gates of lanes.
+    let gateAlarm = Alarm()
+    /// The jobs that are to run.
+    let started: AsyncStream<[ClaimedJob]>
+    private let starts: AsyncStream<[ClaimedJob]>.Continuation
+    /// How long the jobs that this node has claimed had waited.
+    package let delays = QueueDelays()
+
+    private let lease: Duration
+    let limits: any KnownLimits
+    private let lastPulse = Mutex<ContinuousClock.Instant?>(nil)
+    private let doubtUntil = Mutex<ContinuousClock.Instant?>(nil)
+
+    /// - Parameters:
+    ///   - concurrency: How many jobs one tenant alone may have here.
+    ///   - lease: How long the node keeps its jobs without a sign of life.
+    ///   - limits: What is known of the shares of tenants and of crowded hosts.
+    package init(concurrency: Int, lease: Duration, limits: any KnownLimits) {
+        self.lease = lease
+        self.limits = limits
+        slots = Slots(count: concurrency) { limits.weight(of: $0) }
+        running = RunningJobs(slots)
+        (started, starts) = AsyncStream.makeStream()
+    }
+
+    // MARK: The node
+
+    /// The node has extended its lease lately: its jobs are its own.
+    package var isAlive: Bool { lastPulse.withLock { $0.map { ContinuousClock.now - $0 < lease } ?? false } }
+
+    func noteLease() { lastPulse.withLock { $0 = .now } }
+
+    /// Another node says that there is something to do.
+    package func look() { looks.send() }
+
+    /// The database may have given this node jobs, or left it some, that it does not know of.
+    func doubt() { doubtUntil.withLock { $0 = .now + Self.doubtLifetime } }
+
+    var isInDoubt: Bool { doubtUntil.withLock { $0.map { $0 > .now } ?? false } }
+
+    /// Takes no more jobs; those that were taken run.
+    func close() {
+        slots.close()
+        starts.finish()
+    }
+
+    // MARK: Jobs that are being stored
+
+    /// A node whose lease may have run out leaves new jobs to others.
+    package func reserve(_ jobs: [NewJob]) -> [Bool] { isAlive ? slots.reserve(jobs) : jobs.map { _ in false } }
+
+    package func release(_ jobs: [NewJob]) { slots.release(jobs) }
+
+    package func giveUp(_ jobs: [NewJob]) {
+        slots.release(jobs)
+        if !jobs.isEmpty { doubt() }
+    }
+
+    package func start(_ jobs: [ClaimedJob]) {
+        // Those did not wait.
+        for tenant in Set(jobs.map(\.tenant)) { delays.note(.zero, of: tenant) }
+        run(jobs)
+    }
+
+    /// Has jobs run that are this node's.
+    func run(_ jobs: [ClaimedJob]) {
+        // After the stream has ended the jobs stay claimed until the lease runs out; slots closed before that.
+        starts.yield(jobs)
+    }
+
+    // MARK: Jobs that wait
+
+    package func wake() {
+        slots.noteBacklog()
+        claims.send()
+    }
+
+    package func wake(for tenants: Set<Tenant.ID>) {
+        if slots.noteBacklog(of: tenants) { claims.send() }
+    }
+
+    package func wake(after wait: Duration) {
+        // What is farther away comes up with a later pulse, on whichever node lives then.
+        if wait < lease { alarm.set(after: wait) }
+    }
+
+    package func admit(_ lanes: [Lane.Address]?) {
+        gates.note(lanes)
+        gateAlarm.set(after: .zero)
+    }
+
+    // MARK: Jobs that run
+
+    package func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool) { use(running.setSuspended(ids, isSuspended)) }
+
+    /// Gives others what jobs leave that are held.
+    func use(_ lent: Slots.Lent) {
+        if lent.hasWaiting { claims.send() }
+        let crowded = lent.lanes.filter { limits.crowd(of: $0) != nil }
+        if !crowded.isEmpty { admit(Array(crowded)) }
+    }
+
+    package func setPace(_ pace: JobPace, of id: Job.ID) { running.setPace(pace, of: id) }
+
+    package func cancel(_ id: Job.ID, _ manner: Cancellation) { running.stop(id, .cancelled(manner)) }
+}
