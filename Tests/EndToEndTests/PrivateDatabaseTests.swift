@@ -91,10 +91,11 @@ import Testing
                 }
                 #expect(error?.sqlState == "42501", "\(statement): \(error.map { "\($0)" } ?? "")")
             }
-            // Retention is asked for by its one function, which gives way to who writes and is asked again.
+            // Retention is asked for by its one function, which gives way to who writes and is asked again. A job that
+            // was stored before the first range was made keeps that range from being made; the next one is.
             try await until {
                 try await connection.query("SELECT keep_job_ranges('7 days')")
-                return try await Self.text("SELECT name FROM job_ranges", on: connection).count >= 2
+                return try await !Self.text("SELECT name FROM job_ranges", on: connection).isEmpty
             }
             await connection.close()
         }

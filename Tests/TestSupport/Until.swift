@@ -3,12 +3,12 @@ package struct NeverHappened: Error {}
 
 /// Waits until a condition holds: a minute at most, and no longer than the test may take.
 ///
-/// For what no event tells; a loop without a bound would hold up all tests when it fails.
+/// For what no event tells; a loop without a bound would hold up all tests when it fails. Between two looks the
+/// processor belongs to what is waited for.
 package func until(_ condition: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now.advanced(by: .seconds(60))
     while try await !condition() {
-        try Task.checkCancellation()
         guard ContinuousClock.now < deadline else { throw NeverHappened() }
-        await Task.yield()
+        try await Task.sleep(for: .milliseconds(5))
     }
 }
