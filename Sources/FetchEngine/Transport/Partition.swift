@@ -92,7 +92,7 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
     private var changed: [Transfer] = []
     private var lastTicket: UInt64 = 0
     private var timer: CurlTimer?
-    private lazy var ftpPulse = FTPPulse(loop: loop) { [weak self] in self?.driveAll() }
+    private lazy var ftpPoller = FTPPoller(loop: loop) { [weak self] in self?.driveAll() }
 
     init(key: Key, loop: EventLoop, sweep: DeadlineSweep, descriptors: DescriptorLine) {
         self.key = key
@@ -207,7 +207,7 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
             guard let easy = transfer.easy, curl_multi_add_handle(open(), easy) == CURLM_OK else {
                 throw LoadError(.unknown, "The transfer could not be started.")
             }
-            if transfer.speaksFTP, transfer.speaksTLS { ftpPulse.add(transfer) }
+            if transfer.speaksFTP { ftpPoller.add(transfer) }
         } catch {
             transfer.abort(error)
         }

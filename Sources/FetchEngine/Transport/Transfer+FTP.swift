@@ -27,8 +27,6 @@ extension Transfer {
             case .required: CURLUSESSL_ALL
             }
         ccurl_set_long(easy, CURLOPT_USE_SSL, Int(encryption.rawValue))
-        // On a connection that has done something else libcurl 7.88 does not see that the data of a listing can come.
-        if request.url.path.hasSuffix("/"), request.method != .head { ccurl_set_long(easy, CURLOPT_FRESH_CONNECT, 1) }
         if let login = terms.login {
             ccurl_set_string(easy, CURLOPT_USERNAME, login.user)
             ccurl_set_string(easy, CURLOPT_PASSWORD, login.password ?? "")

@@ -102,7 +102,7 @@ import Testing
             let method: HTTPRequest.Method = ["head": .head, "put": .put][step] ?? .get
             var request = try Self.request(kind, server, path, method: method)
             if step == "put" { request.body = .bytes(Array("up".utf8)) }
-            request.timeoutInterval = .seconds(5)
+            request.timeoutInterval = .seconds(30)
             let task = session.dataTask(with: request)
             let response = try await task.response(bufferingUpTo: 1_000_000)
             #expect(response.status.code == 200)

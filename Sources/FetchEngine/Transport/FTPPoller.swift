@@ -1,12 +1,12 @@
 import EventLoop
 
-/// Drives FTP transfers over TLS until their first byte has come.
+/// Drives FTP transfers until their response has come.
 ///
-/// A server answers the handshake of the data connection only after its command has come, but libcurl 7.88 watches
-/// nothing but the data connection while that handshake is under way: what the server says on the control connection
-/// would be seen only when a timer runs out.
+/// libcurl 7.88 watches one of the two connections at a time: over TLS the server answers the handshake of the data
+/// connection only after its command has come, and the data of a listing may be there before libcurl watches for it.
+/// What is said on the other connection would be seen only when a timer runs out.
 // Everything here is touched on the loop's thread alone.
-final class FTPPulse {
+final class FTPPoller {
     private static let interval: Duration = .milliseconds(20)
 
     private let loop: EventLoop
@@ -17,7 +17,7 @@ final class FTPPulse {
     init(loop: EventLoop, drive: @escaping () -> Void) {
         self.loop = loop
         self.drive = drive
-        timer = LoopTimer { [weak self] in self?.beat() }
+        timer = LoopTimer { [weak self] in self?.poll() }
     }
 
     func add(_ transfer: Transfer) {
@@ -25,7 +25,7 @@ final class FTPPulse {
         if transfers.count == 1 { arm() }
     }
 
-    private func beat() {
+    private func poll() {
         drive()
         transfers.removeAll { $0.stage == .over || $0.response != nil }
         if !transfers.isEmpty { arm() }
