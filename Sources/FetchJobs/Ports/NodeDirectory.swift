@@ -1,3 +1,13 @@
+/// A process that runs jobs.
+package enum Node {
+    package enum Kind: IdentifierKind {
+        package static let prefix = "nod"
+    }
+
+    /// New at each start.
+    package typealias ID = Identifier<Kind>
+}
+
 /// Where the other nodes are.
 package protocol NodeDirectory: Sendable {
     /// The node that has a job, suspended ones too; nil when none has it, or this one.

@@ -9,7 +9,7 @@ struct JobExecution {
     let job: ClaimedJob
     let stop: StopSwitch
 
-    private var queue: any WorkQueue { dispatcher.queue }
+    private var queue: any JobLifeCycle { dispatcher.queue }
     private var logger: Logger { dispatcher.logger }
 
     nonisolated(nonsending) func run() async {
@@ -71,7 +71,7 @@ struct JobExecution {
         while !Task.isCancelled {
             do throws(StoreError) {
                 if try await !retry(outcome) { try await settle(outcome) }
-                return dispatcher.leave(queue.lanes(of: job))
+                return dispatcher.leave(dispatcher.queue.lanes(of: job))
             } catch  where error.code == .unavailable {
                 logger.warning("settling waits for the database", metadata: ["job.id": "\(job.id)"])
                 try? await Task.sleep(for: backoff)
@@ -116,7 +116,7 @@ struct JobExecution {
         let error = LoadError(.cannotParseResponse, "What came of the job cannot be stored.")
         do throws(StoreError) {
             let isOurs = try await queue.settle(job, JobOutcome(failing: error, startedAt: outcome.startedAt))
-            dispatcher.leave(queue.lanes(of: job))
+            dispatcher.leave(dispatcher.queue.lanes(of: job))
             if isOurs { tellEnd() }
         } catch {
             dispatcher.intake.doubt()

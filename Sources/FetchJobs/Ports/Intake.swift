@@ -1,0 +1,37 @@
+/// Where the worker of this process takes jobs in while they are being stored, which saves claiming them.
+package protocol Intake: Sendable {
+    /// Sets slots aside for jobs about to be stored; not where jobs wait that go first.
+    ///
+    /// - Returns: For which of them.
+    func reserve(_ jobs: [NewJob]) -> [Bool]
+
+    /// Starts jobs that were stored as claimed by this node, in slots that were reserved.
+    func start(_ jobs: [ClaimedJob])
+
+    /// Gives the reserved slots of these jobs back.
+    func release(_ jobs: [NewJob])
+
+    /// Gives reserved slots back of jobs that may have been stored or not: nobody can tell.
+    func giveUp(_ jobs: [NewJob])
+
+    /// Jobs wait for any node.
+    func wake()
+
+    /// Jobs of these tenants were stored that wait for any node.
+    func wake(for tenants: Set<Tenant.ID>)
+
+    /// A job was stored whose time comes after this one.
+    func wake(after wait: Duration)
+
+    /// Jobs may pass the gates of these lanes; nil for any lane.
+    func admit(_ lanes: [Lane.Address]?)
+
+    /// Holds jobs that run here, or lets them go on.
+    func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool)
+
+    /// Has a job go on at another pace if it runs here.
+    func setPace(_ pace: JobPace, of id: Job.ID)
+
+    /// Stops a job if it runs here.
+    func cancel(_ id: Job.ID, _ manner: Cancellation)
+}

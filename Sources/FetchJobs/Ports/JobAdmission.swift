@@ -1,0 +1,47 @@
+/// The limits that jobs share, as the worker keeps them.
+package protocol JobAdmission: Sendable {
+    /// The lanes with limits that a job is in, as far as this node knows.
+    func lanes(of job: ClaimedJob) -> [Lane.Address]
+
+    /// Lets as many jobs through the gates of lanes as their limits allow.
+    ///
+    /// - Parameter lanes: Nil for all at whose gates jobs wait.
+    func admit(_ lanes: [Lane.Address]?) async throws(StoreError) -> Admission
+
+    /// Goes by what the origin of a host has answered to a request of this time.
+    ///
+    /// One that is parked has no job started until its time; then one at a time is, until the origin says to proceed.
+    ///
+    /// - Returns: Whether that changed what jobs are started.
+    nonisolated(nonsending) func heed(
+        _ signal: Lane.Signal, of host: Lane.Address, askedAt time: Timestamp
+    ) async throws(StoreError) -> Bool
+
+    /// Has jobs of a host wait at its gate from now on, and run so many at once on all nodes.
+    ///
+    /// - Parameter surplus: Claimed jobs that are to wait there too: they were not begun.
+    /// - Returns: Those that do.
+    func setCrowd(
+        _ limit: Int, of host: Lane.Address, givingBack surplus: [ClaimedJob]
+    ) async throws(StoreError) -> Set<Job.ID>
+}
+
+/// What became of jobs that wait at the gates of lanes.
+package struct Admission: Sendable {
+    /// Jobs can be claimed that could not before.
+    package var hasQueuedJobs = false
+    /// After how long lanes may let more through, by themselves.
+    package var next: [Lane.Address: Duration] = [:]
+    package var failures: [UpkeepFailure] = []
+
+    package init() {}
+}
+
+/// What a node knows of limits without asking.
+package protocol KnownLimits: Sendable {
+    /// How much of the slots a tenant may have beside others.
+    func weight(of tenant: Tenant.ID) -> Int
+
+    /// How many jobs of a host run at once on all nodes while others wait at its gate; nil while none does.
+    func crowd(of host: Lane.Address) -> Int?
+}

@@ -1,0 +1,104 @@
+/// The jobs that wait, as a node sees them that looks for work.
+package protocol JobClaiming: Sendable {
+    /// Claims jobs that wait for this node, up to `limit`, and of each tenant as many as there is room for.
+    func claim(upTo limit: Int, room: ClaimRoom) async throws(StoreError) -> Claim
+
+    /// How many jobs are to be tried together next that nodes were lost with so often that they may be the cause (REL-5);
+    /// nil when none waits.
+    func nextTrial() async throws(StoreError) -> Int?
+
+    /// Claims suspects that are to be tried with so many, or fewer.
+    func claimSuspects(_ count: Int) async throws(StoreError) -> [ClaimedJob]
+}
+
+/// What a node got to run.
+package struct Claim: Sendable {
+    package let jobs: [ClaimedJob]
+    /// Nothing else waits that the node could have had.
+    package let isLast: Bool
+    /// Where jobs wait now that could have been had but for the limits of a lane.
+    package let gated: Set<Lane.Address>
+    /// After how long to look again for jobs that came late; nil when all was looked at.
+    package let nextLook: Duration?
+    /// Tenants that may have more, for which there was no more room.
+    package let full: Set<Tenant.ID>
+
+    package init(
+        jobs: [ClaimedJob], isLast: Bool, gated: Set<Lane.Address> = [], nextLook: Duration? = nil,
+        full: Set<Tenant.ID> = []
+    ) {
+        self.jobs = jobs
+        self.isLast = isLast
+        self.gated = gated
+        self.nextLook = nextLook
+        self.full = full
+    }
+}
+
+/// How many jobs of each tenant a node has room for.
+package struct ClaimRoom: Sendable {
+    package var ofTenants: [Tenant.ID: Int] = [:]
+    package var ofOthers: Int
+
+    package init(ofOthers: Int = .max) { self.ofOthers = ofOthers }
+
+    package func of(_ tenant: Tenant.ID) -> Int { ofTenants[tenant] ?? ofOthers }
+
+    package mutating func take(_ count: Int, of tenant: Tenant.ID) { ofTenants[tenant] = of(tenant) - count }
+}
+
+/// A job that this node is to run.
+///
+/// An object, for it is passed on by many on its way and never copied.
+package final class ClaimedJob: Sendable {
+    package let id: Job.ID
+    package let tenant: Tenant.ID
+    package let spec: JobSpec
+    /// Counts the claims of the job; every write of the attempt names it, so that a node which lost the job writes
+    /// nothing (REL-3).
+    package let claim: Int32
+    /// How many of its attempts were followed by another one.
+    package let tries: Int
+    /// When it is given up.
+    package let expiresAt: Timestamp?
+    /// What the job has to see of its session's stores at least: all that was written before it was submitted.
+    package let stores: StoresVersion
+    /// When it was stored, if it was claimed by that; nil of a job that has waited.
+    package let storedAt: Timestamp?
+    /// Whether the gate of its host has let it through, and counts it on all nodes.
+    package let isCounted: Bool
+    /// For how long it had been due when it was claimed; nil when it was claimed as it was stored, or had to pass a gate.
+    package let waited: Duration?
+    /// Whose connections it shares; nil when its URL has no host.
+    package let line: HostLine.Key?
+
+    package init(
+        id: Job.ID,
+        tenant: Tenant.ID,
+        spec: JobSpec,
+        claim: Int32,
+        tries: Int = 0,
+        expiresAt: Timestamp? = nil,
+        stores: StoresVersion = StoresVersion(),
+        storedAt: Timestamp? = nil,
+        isCounted: Bool = false,
+        waited: Duration? = nil
+    ) {
+        self.id = id
+        self.tenant = tenant
+        self.spec = spec
+        self.claim = claim
+        self.tries = tries
+        self.expiresAt = expiresAt
+        self.stores = stores
+        self.storedAt = storedAt
+        self.isCounted = isCounted
+        self.waited = waited
+        line = HostLine.Key(spec, of: tenant)
+    }
+
+    /// It was claimed before and nothing is known of what came of that: it may have been lost with its node.
+    package var mayHaveBeenLost: Bool { Int(claim) > tries + 1 }
+
+    package var session: SessionAddress { SessionAddress(tenant: tenant, session: spec.session ?? .default) }
+}

@@ -1,0 +1,30 @@
+/// The jobs that a node has claimed, from the first request to the stored result.
+///
+/// What an attempt waits for runs where its caller does, so that it need not leave the loop of its transfer.
+package protocol JobLifeCycle: Sendable {
+    /// Commits that a request which must not be repeated is about to be sent.
+    ///
+    /// - Returns: false when the claim was lost: the job is another node's now.
+    nonisolated(nonsending) func begin(_ job: ClaimedJob) async throws(StoreError) -> Bool
+
+    /// Commits that suspects are tried together from now on, or that one has its node for itself: when that is lost, it
+    /// is its fault.
+    ///
+    /// - Returns: Those whose claims were not lost.
+    func beginTrial(_ jobs: [ClaimedJob], isAlone: Bool) async throws(StoreError) -> Set<Job.ID>
+
+    /// Commits how a job ended: its final state, the attempt, the body and the webhook delivery, at once.
+    ///
+    /// - Returns: false when the claim was lost: nothing was written.
+    nonisolated(nonsending) func settle(_ job: ClaimedJob, _ outcome: JobOutcome) async throws(StoreError) -> Bool
+
+    /// Commits that an attempt failed and that another one follows after this time.
+    ///
+    /// - Returns: false when there is to be none: the claim was lost, or the job is being cancelled.
+    nonisolated(nonsending) func retry(
+        _ job: ClaimedJob, _ outcome: JobOutcome, after wait: Duration
+    ) async throws(StoreError) -> Bool
+
+    /// Gives the claims of these jobs back, for other nodes to take: they were not begun.
+    func release(_ jobs: [ClaimedJob]) async throws(StoreError)
+}
