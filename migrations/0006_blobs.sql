@@ -1,33 +1,46 @@
--- Blobs that clients may name: uploaded request bodies and downloaded files. Their bytes are in the blob store.
+-- Blobs.
 
 CREATE TABLE blobs (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
     bytes bigint NOT NULL,
-    -- SHA-256.
     digest bytea NOT NULL,
-    -- Null when its owner named none.
     content_type text,
     created_at timestamptz NOT NULL DEFAULT now(),
-    -- Null to keep the blob until it is deleted.
     expires_at timestamptz,
-    -- Raised with every hold; what removes the blob removes the version it has judged. Null before the first.
     held_at timestamptz,
-    -- Null when the client sent none, and a day later.
     idempotency_key text,
+    job_id uuid,
+    filename text,
+    resume_data bytea,
     PRIMARY KEY (tenant_id, id)
 );
-CREATE UNIQUE INDEX blobs_idempotency_key ON blobs (tenant_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
-COMMENT ON INDEX blobs_idempotency_key IS 'blobs.add';
+COMMENT ON TABLE blobs IS 'Uploaded request bodies and downloaded files; the bytes are in the blob store';
+COMMENT ON COLUMN blobs.digest IS 'SHA-256';
+COMMENT ON COLUMN blobs.content_type IS 'Null: the owner named none';
+COMMENT ON COLUMN blobs.expires_at IS 'Null: the blob stays until it is deleted';
+COMMENT ON COLUMN blobs.held_at IS
+    'Raised by every hold, so that what removes a blob removes the version that it has judged; null: never held';
+COMMENT ON COLUMN blobs.idempotency_key IS 'Null: the request had none, or a day has passed';
+COMMENT ON COLUMN blobs.job_id IS 'The job whose file it is; null: a client uploaded it';
+COMMENT ON COLUMN blobs.filename IS 'Unique within the tenant; null: it has none';
+COMMENT ON COLUMN blobs.resume_data IS 'What a job needs to resume the download; null: the blob is whole';
+
 CREATE INDEX blobs_expires_at ON blobs (expires_at) WHERE expires_at IS NOT NULL;
 COMMENT ON INDEX blobs_expires_at IS 'blobs.removeExpired, for all tenants';
+
+CREATE UNIQUE INDEX blobs_filename ON blobs (tenant_id, filename) WHERE filename IS NOT NULL;
+COMMENT ON INDEX blobs_filename IS 'blobs.addFile: no two files of a tenant have one name';
+
 CREATE INDEX blobs_id ON blobs (id);
 COMMENT ON INDEX blobs_id IS 'blobs.orphans: a file tells its id only';
-CREATE INDEX results_blob_id ON results (blob_id) WHERE blob_id IS NOT NULL;
-COMMENT ON INDEX results_blob_id IS 'blobs.orphans: a file tells its id only';
 
--- Which jobs send which blobs. A hold counts while its job is in the queue; it is made before the job is stored, so a
--- young one counts as well.
+CREATE UNIQUE INDEX blobs_idempotency_key ON blobs (tenant_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
+COMMENT ON INDEX blobs_idempotency_key IS 'blobs.add';
+
+CREATE INDEX blobs_job_id ON blobs (tenant_id, job_id) WHERE job_id IS NOT NULL;
+COMMENT ON INDEX blobs_job_id IS 'blobs.removeFenced';
+
 CREATE TABLE blob_holds (
     tenant_id bigint NOT NULL,
     blob_id uuid NOT NULL,
@@ -35,3 +48,6 @@ CREATE TABLE blob_holds (
     created_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (tenant_id, blob_id, job_id)
 );
+COMMENT ON TABLE blob_holds IS
+    'Which jobs send which blobs. A hold counts while its job is in the queue; it is made before the job is stored, '
+    'so a young one counts too';

@@ -20,6 +20,8 @@ BEGIN
 END
 $$;
 
+COMMENT ON FUNCTION fetchd.allow(role name, tenant text) IS 'lets a role, and its members, store jobs of a tenant';
+
 CREATE FUNCTION fetchd.allow_service(role name) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'public', 'pg_temp'
@@ -58,6 +60,8 @@ BEGIN
     END LOOP;
 END
 $$;
+
+COMMENT ON FUNCTION fetchd.allow_service(role name) IS 'lets a role run the service; privileges that it has stay as they are';
 
 CREATE FUNCTION fetchd.check_job(job jsonb) RETURNS void
     LANGUAGE plpgsql
@@ -174,6 +178,8 @@ BEGIN
 END
 $_$;
 
+COMMENT ON FUNCTION fetchd.check_job(job jsonb) IS 'refuses what must not be in a job from SQL, and a job that lacks what it must have';
+
 CREATE FUNCTION fetchd.disallow(role name, tenant text DEFAULT 'default'::text) RETURNS void
     LANGUAGE sql
     SET search_path TO 'public', 'pg_temp'
@@ -182,6 +188,8 @@ CREATE FUNCTION fetchd.disallow(role name, tenant text DEFAULT 'default'::text) 
     USING tenants t
     WHERE t.name = disallow.tenant AND g.tenant_id = t.id AND g.role = disallow.role
 $$;
+
+COMMENT ON FUNCTION fetchd.disallow(role name, tenant text) IS 'takes that back';
 
 CREATE FUNCTION fetchd.enqueue(job json, tenant text DEFAULT 'default'::text) RETURNS text
     LANGUAGE plpgsql SECURITY DEFINER
@@ -278,6 +286,8 @@ BEGIN
 END
 $$;
 
+COMMENT ON FUNCTION fetchd.enqueue(job json, tenant text) IS 'stores a job of a tenant, and returns its id as the API writes it';
+
 CREATE FUNCTION fetchd.hold_blobs(owner bigint, job_id uuid, job jsonb) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'public', 'pg_temp'
@@ -311,6 +321,8 @@ BEGIN
 END
 $$;
 
+COMMENT ON FUNCTION fetchd.hold_blobs(owner bigint, job_id uuid, job jsonb) IS 'holds the blobs that a job sends or resumes, and refuses those that are not there. They are locked until the caller commits, so that nobody removes them who cannot see the hold yet; jobs that name the same blob do not wait for each other';
+
 CREATE FUNCTION fetchd.host_of_url(url text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     AS $_$
@@ -321,6 +333,8 @@ CREATE FUNCTION fetchd.host_of_url(url text) RETURNS text
     END
     FROM (SELECT lower(substring(url FROM '^[^:]+://((?:\[[^]]*\]|[^/:?#]*)(?::[0-9]*)?)'))) AS part (host)
 $_$;
+
+COMMENT ON FUNCTION fetchd.host_of_url(url text) IS 'host and port of a URL as jobs are filed by them; null: it has no host';
 
 CREATE FUNCTION fetchd.id_of_text(prefix text, id text) RETURNS uuid
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -339,6 +353,8 @@ CREATE FUNCTION fetchd.id_of_text(prefix text, id text) RETURNS uuid
     WHERE id ~ ('^' || prefix || '_[0-7][0-9a-hjkmnp-tv-z]{25}$')
 $_$;
 
+COMMENT ON FUNCTION fetchd.id_of_text(prefix text, id text) IS 'the same the other way; null: the text is no id of this kind';
+
 CREATE FUNCTION fetchd.new_job_id() RETURNS uuid
     LANGUAGE plpgsql
     AS $$
@@ -355,6 +371,8 @@ BEGIN
 END
 $$;
 
+COMMENT ON FUNCTION fetchd.new_job_id() IS 'an id for a job. Those of one database session are in order, as those of a node are: 48 bits of Unix time in milliseconds, 12 bits of their fraction, then random bits (RFC 9562 section 6.2, method 3). A flow in order goes by it';
+
 CREATE FUNCTION fetchd.refuse(pointer text, rule text) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -362,6 +380,8 @@ BEGIN
     RAISE invalid_parameter_value USING MESSAGE = format('%s %s', coalesce(nullif(pointer, ''), 'the job'), rule);
 END
 $$;
+
+COMMENT ON FUNCTION fetchd.refuse(pointer text, rule text) IS 'ends the statement with the error of a member and the rule that it breaks';
 
 CREATE FUNCTION fetchd.spec_of(job json) RETURNS json
     LANGUAGE sql STABLE
@@ -404,6 +424,8 @@ CREATE FUNCTION fetchd.spec_of(job json) RETURNS json
     )::json
 $$;
 
+COMMENT ON FUNCTION fetchd.spec_of(job json) IS 'the job as the API would store it: the kind first, the request with its method, no member that is null';
+
 CREATE FUNCTION fetchd.text_of_id(prefix text, id uuid) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     AS $$
@@ -413,6 +435,8 @@ CREATE FUNCTION fetchd.text_of_id(prefix text, id uuid) RETURNS text
     )
     FROM (SELECT B'00' || ('x' || encode(uuid_send(id), 'hex'))::bit(128) AS bits) AS value, generate_series(0, 25) AS n
 $$;
+
+COMMENT ON FUNCTION fetchd.text_of_id(prefix text, id uuid) IS 'an id as the API writes it: the prefix, and 26 characters of five bits each, the first of which has three';
 
 CREATE FUNCTION public.add_job_range(starts_at timestamp with time zone, ends_at timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql
@@ -443,6 +467,8 @@ EXCEPTION
     WHEN check_violation THEN RETURN false;
 END
 $_$;
+
+COMMENT ON FUNCTION public.add_job_range(starts_at timestamp with time zone, ends_at timestamp with time zone) IS 'makes a partition, unless there is one of its time; false: there are jobs of its time in the default partition, where they stay';
 
 CREATE FUNCTION public.check_invariants(patience interval) RETURNS TABLE(invariant text, violations bigint, example text)
     LANGUAGE sql STABLE
@@ -531,6 +557,10 @@ CREATE TABLE public.job_ranges (
     CONSTRAINT job_ranges_are_not_empty CHECK ((starts_at < ends_at))
 );
 
+COMMENT ON TABLE public.job_ranges IS 'Partitions of jobs, results and attempts, by the time of their ids; what is in none is in the default partition';
+
+COMMENT ON COLUMN public.job_ranges.name IS 'The end of the names of its three tables';
+
 CREATE FUNCTION public.drop_job_range(range public.job_ranges, retention interval) RETURNS boolean
     LANGUAGE plpgsql
     AS $_$
@@ -551,6 +581,8 @@ BEGIN
 END
 $_$;
 
+COMMENT ON FUNCTION public.drop_job_range(range public.job_ranges, retention interval) IS 'drops a partition, unless a job of it is not final, or has been final for less than that time';
+
 CREATE FUNCTION public.earliest_id(at timestamp with time zone) RETURNS uuid
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     AS $$
@@ -559,6 +591,8 @@ CREATE FUNCTION public.earliest_id(at timestamp with time zone) RETURNS uuid
         'hex'
     )::uuid
 $$;
+
+COMMENT ON FUNCTION public.earliest_id(at timestamp with time zone) IS 'the id that comes before all that were made at this time or later';
 
 CREATE FUNCTION public.keep_job_ranges(retention interval) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -587,21 +621,25 @@ EXCEPTION
 END
 $$;
 
+COMMENT ON FUNCTION public.keep_job_ranges(retention interval) IS 'makes the partition of now and the next one, and drops those that nobody needs; how many were dropped. A partition is a sixth of the retention, an hour at least';
+
 CREATE FUNCTION public.uuidv7() RETURNS uuid
     LANGUAGE sql PARALLEL SAFE
     AS $$
-        SELECT encode(
+    SELECT encode(
+        set_bit(
             set_bit(
-                set_bit(
-                    overlay(
-                        uuid_send(gen_random_uuid())
-                        PLACING substring(int8send(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) FROM 3)
-                        FROM 1 FOR 6
-                    ), 52, 1
-                ), 53, 1
-            ), 'hex'
-        )::uuid
-    $$;
+                overlay(
+                    uuid_send(gen_random_uuid())
+                    PLACING substring(int8send(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) FROM 3)
+                    FROM 1 FOR 6
+                ), 52, 1
+            ), 53, 1
+        ), 'hex'
+    )::uuid
+$$;
+
+COMMENT ON FUNCTION public.uuidv7() IS 'a UUID of version 7, as newer servers make it themselves: its order is that of time';
 
 CREATE FUNCTION public.wants_event(spec json, events text[], event text) RETURNS boolean
     LANGUAGE sql IMMUTABLE
@@ -633,6 +671,14 @@ CREATE TABLE public.api_keys (
     is_admin boolean DEFAULT false NOT NULL
 );
 
+COMMENT ON TABLE public.api_keys IS 'Keys that requests authenticate with';
+
+COMMENT ON COLUMN public.api_keys.secret_mac IS 'HMAC-SHA-256 of the secret; its key is in service_keys';
+
+COMMENT ON COLUMN public.api_keys.revoked_at IS 'Null while the key is valid';
+
+COMMENT ON COLUMN public.api_keys.is_admin IS 'The key may also use the routes of operators';
+
 CREATE TABLE public.attempts (
     tenant_id bigint NOT NULL,
     job_id uuid NOT NULL,
@@ -648,6 +694,20 @@ CREATE TABLE public.attempts (
     CONSTRAINT attempts_state_check CHECK ((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])))
 )
 PARTITION BY RANGE (job_id);
+
+COMMENT ON TABLE public.attempts IS 'One execution of a job on one node';
+
+COMMENT ON COLUMN public.attempts.number IS 'The claim that it ran under';
+
+COMMENT ON COLUMN public.attempts.state IS 'succeeded, failed or cancelled';
+
+COMMENT ON COLUMN public.attempts.error_name IS 'Null: it succeeded';
+
+COMMENT ON COLUMN public.attempts.metrics IS 'One element a transfer; null: its node was lost';
+
+COMMENT ON COLUMN public.attempts.status IS 'Of the response that it got; null: none';
+
+COMMENT ON COLUMN public.attempts.next_at IS 'When the next attempt was to start; null: none followed';
 
 CREATE TABLE public.attempts_default (
     tenant_id bigint NOT NULL,
@@ -671,6 +731,8 @@ CREATE TABLE public.blob_holds (
     created_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+COMMENT ON TABLE public.blob_holds IS 'Which jobs send which blobs. A hold counts while its job is in the queue; it is made before the job is stored, so a young one counts too';
+
 CREATE TABLE public.blobs (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
@@ -685,6 +747,24 @@ CREATE TABLE public.blobs (
     filename text,
     resume_data bytea
 );
+
+COMMENT ON TABLE public.blobs IS 'Uploaded request bodies and downloaded files; the bytes are in the blob store';
+
+COMMENT ON COLUMN public.blobs.digest IS 'SHA-256';
+
+COMMENT ON COLUMN public.blobs.content_type IS 'Null: the owner named none';
+
+COMMENT ON COLUMN public.blobs.expires_at IS 'Null: the blob stays until it is deleted';
+
+COMMENT ON COLUMN public.blobs.held_at IS 'Raised by every hold, so that what removes a blob removes the version that it has judged; null: never held';
+
+COMMENT ON COLUMN public.blobs.idempotency_key IS 'Null: the request had none, or a day has passed';
+
+COMMENT ON COLUMN public.blobs.job_id IS 'The job whose file it is; null: a client uploaded it';
+
+COMMENT ON COLUMN public.blobs.filename IS 'Unique within the tenant; null: it has none';
+
+COMMENT ON COLUMN public.blobs.resume_data IS 'What a job needs to resume the download; null: the blob is whole';
 
 CREATE TABLE public.cache_entries (
     tenant_id bigint NOT NULL,
@@ -706,6 +786,28 @@ CREATE TABLE public.cache_entries (
 )
 WITH (fillfactor='90');
 
+COMMENT ON TABLE public.cache_entries IS 'Cached responses of a session, for all nodes';
+
+COMMENT ON COLUMN public.cache_entries.key IS 'SHA-256 of method and URL: what an entry is looked up by';
+
+COMMENT ON COLUMN public.cache_entries.selection IS 'SHA-256 of the fields that the response varies by and of their values in the request: a key has one entry of each';
+
+COMMENT ON COLUMN public.cache_entries.id IS 'Names one version of an entry: to store or refresh it makes another';
+
+COMMENT ON COLUMN public.cache_entries.varied_names IS 'The names of those fields, separated by commas, without those that the engine adds';
+
+COMMENT ON COLUMN public.cache_entries.tags IS 'Cache-Tag and Surrogate-Key of the origin, for purging';
+
+COMMENT ON COLUMN public.cache_entries.entry IS 'Status, fields and times, in the form of the engine';
+
+COMMENT ON COLUMN public.cache_entries.body IS 'Null: it is in the blob store';
+
+COMMENT ON COLUMN public.cache_entries.blob_id IS 'Null: the body is in this row';
+
+COMMENT ON COLUMN public.cache_entries.cost IS 'Bytes of the body and of what goes with it';
+
+COMMENT ON COLUMN public.cache_entries.used_at IS 'To the minute';
+
 CREATE UNLOGGED TABLE public.cache_turns (
     tenant_id bigint NOT NULL,
     session_id uuid NOT NULL,
@@ -713,6 +815,10 @@ CREATE UNLOGGED TABLE public.cache_turns (
     node_id uuid NOT NULL,
     expires_at timestamp with time zone NOT NULL
 );
+
+COMMENT ON TABLE public.cache_turns IS 'Which node fetches what is not cached while others wait for it. Unlogged: when it is lost, two nodes fetch the same';
+
+COMMENT ON COLUMN public.cache_turns.expires_at IS 'A turn ends with its node, or then';
 
 CREATE TABLE public.cookies (
     tenant_id bigint NOT NULL,
@@ -732,6 +838,24 @@ CREATE TABLE public.cookies (
     CONSTRAINT cookies_same_site CHECK ((same_site = ANY (ARRAY['strict'::text, 'lax'::text, 'none'::text])))
 );
 
+COMMENT ON TABLE public.cookies IS 'Cookies of a layer. One without a value hides that of a layer beneath';
+
+COMMENT ON COLUMN public.cookies.key IS 'SHA-256 of name, domain, is_host_only, path and partition: a layer has one of each';
+
+COMMENT ON COLUMN public.cookies.is_host_only IS 'It is sent to its domain alone, not to those below';
+
+COMMENT ON COLUMN public.cookies.partition IS 'The top-level site that it is sent under; null: any';
+
+COMMENT ON COLUMN public.cookies.sealed_value IS 'AES-256-GCM, bound to this table, tenant and key; null: the cookie was removed';
+
+COMMENT ON COLUMN public.cookies.expires_at IS 'Null: it ends with its session';
+
+COMMENT ON COLUMN public.cookies.is_secure IS 'The attribute Secure';
+
+COMMENT ON COLUMN public.cookies.is_http_only IS 'The attribute HttpOnly';
+
+COMMENT ON COLUMN public.cookies.same_site IS 'strict, lax or none; null: the server did not say';
+
 CREATE TABLE public.credential_uses (
     tenant_id bigint NOT NULL,
     id uuid DEFAULT public.uuidv7() NOT NULL,
@@ -740,6 +864,12 @@ CREATE TABLE public.credential_uses (
     job_id uuid,
     space json NOT NULL
 );
+
+COMMENT ON TABLE public.credential_uses IS 'Which stored credential was given to which job. Not with credentials or jobs: it tells what was done with them after they are gone';
+
+COMMENT ON COLUMN public.credential_uses.job_id IS 'Null: a job of an ephemeral session, of which nothing is stored';
+
+COMMENT ON COLUMN public.credential_uses.space IS 'The protection space, as the API writes it';
 
 CREATE TABLE public.credentials (
     tenant_id bigint NOT NULL,
@@ -765,16 +895,42 @@ CREATE TABLE public.credentials (
     CONSTRAINT credentials_persistence CHECK ((persistence = ANY (ARRAY['forSession'::text, 'permanent'::text])))
 );
 
+COMMENT ON TABLE public.credentials IS 'Credentials of a layer, by protection space';
+
+COMMENT ON COLUMN public.credentials.key IS 'SHA-256 of the protection space and the user: a layer has one of each';
+
+COMMENT ON COLUMN public.credentials.space IS 'SHA-256 of the protection space';
+
+COMMENT ON COLUMN public.credentials.realm IS 'Null: the server names none';
+
+COMMENT ON COLUMN public.credentials.is_proxy IS 'The space is that of a proxy';
+
+COMMENT ON COLUMN public.credentials.user_name IS 'Empty: the kind has no user';
+
+COMMENT ON COLUMN public.credentials.kind IS 'password, bearerToken, clientCertificate, awsKeys or keytab';
+
+COMMENT ON COLUMN public.credentials.persistence IS 'forSession or permanent';
+
+COMMENT ON COLUMN public.credentials.is_default IS 'The one of its space that jobs use';
+
+COMMENT ON COLUMN public.credentials.sealed_secret IS 'AES-256-GCM, bound to this table, tenant and key';
+
+COMMENT ON COLUMN public.credentials.last_failure_at IS 'When a server refused it; null: none has since it was stored';
+
 CREATE TABLE public.enqueue_grants (
     tenant_id bigint NOT NULL,
     role name NOT NULL
 );
+
+COMMENT ON TABLE public.enqueue_grants IS 'Which roles of the database may store jobs of which tenants';
 
 CREATE TABLE public.flow_blocks (
     tenant_id bigint NOT NULL,
     flow text NOT NULL COLLATE pg_catalog."C",
     job_id uuid NOT NULL
 );
+
+COMMENT ON TABLE public.flow_blocks IS 'Failed jobs in flows that stop for it. A job that was redriven or removed stops its flow no longer: see results';
 
 CREATE TABLE public.groups (
     tenant_id bigint NOT NULL,
@@ -788,13 +944,27 @@ CREATE TABLE public.groups (
 )
 WITH (fillfactor='70');
 
+COMMENT ON TABLE public.groups IS 'Jobs that belong together; one event tells when all are final';
+
+COMMENT ON COLUMN public.groups.endpoint_id IS 'The webhook endpoint; null: none';
+
+COMMENT ON COLUMN public.groups.closed_at IS 'Null while it takes jobs';
+
+COMMENT ON COLUMN public.groups.finished_at IS 'Null until it is closed and its jobs are final';
+
 CREATE TABLE public.idempotency_keys (
     tenant_id bigint NOT NULL,
     key text NOT NULL,
     fingerprint bytea NOT NULL,
-    job_id uuid NOT NULL,
+    created_id uuid NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL
 );
+
+COMMENT ON TABLE public.idempotency_keys IS 'What the Idempotency-Key of a request has created';
+
+COMMENT ON COLUMN public.idempotency_keys.fingerprint IS 'SHA-256 of the request: the same key with another one is refused';
+
+COMMENT ON COLUMN public.idempotency_keys.created_id IS 'The id of the job, group or schedule';
 
 CREATE TABLE public.job_counts (
     tenant_id bigint NOT NULL,
@@ -805,6 +975,10 @@ CREATE TABLE public.job_counts (
     body_bytes bigint NOT NULL
 )
 WITH (fillfactor='50');
+
+COMMENT ON TABLE public.job_counts IS 'Final jobs by minute, so that nobody counts rows. Each node has rows of its own: they never wait for each other';
+
+COMMENT ON COLUMN public.job_counts.state IS 'succeeded, failed or cancelled';
 
 CREATE TABLE public.jobs (
     tenant_id bigint NOT NULL,
@@ -820,6 +994,24 @@ CREATE TABLE public.jobs (
     group_id uuid
 )
 PARTITION BY RANGE (id);
+
+COMMENT ON TABLE public.jobs IS 'What was asked. Rows are written once. There are no foreign keys between the tables of a job: the statements that write them keep them together, and the checks would cost a lookup for each row on the hottest path';
+
+COMMENT ON COLUMN public.jobs.spec IS 'The JobSpec; json, not jsonb, for the order of its members may reach the origin';
+
+COMMENT ON COLUMN public.jobs.sealed_secrets IS 'Secrets of the spec; AES-256-GCM, bound to this table, tenant and job; null: it has none';
+
+COMMENT ON COLUMN public.jobs.host IS 'Host and port of the URL, from the spec, for filters; null: the URL has no host';
+
+COMMENT ON COLUMN public.jobs.kind IS 'data, download or upload, from the spec, for filters';
+
+COMMENT ON COLUMN public.jobs.session IS 'The session as the spec names it, for filters; null: the default session';
+
+COMMENT ON COLUMN public.jobs.labels IS 'Each as tenant:name:value, since their index begins with them; null: none';
+
+COMMENT ON COLUMN public.jobs.schedule_id IS 'The schedule that made the job; null: a client did';
+
+COMMENT ON COLUMN public.jobs.group_id IS 'The group of the job; null: none';
 
 CREATE TABLE public.jobs_default (
     tenant_id bigint NOT NULL,
@@ -842,6 +1034,10 @@ CREATE TABLE public.lane_starts (
     started_at timestamp with time zone NOT NULL,
     job_id uuid NOT NULL
 );
+
+COMMENT ON TABLE public.lane_starts IS 'When jobs were admitted to lanes with a rate, for as long as that counts';
+
+COMMENT ON COLUMN public.lane_starts.kind IS 'host or flow';
 
 CREATE TABLE public.lanes (
     tenant_id bigint NOT NULL,
@@ -875,6 +1071,44 @@ CREATE TABLE public.lanes (
     CONSTRAINT lanes_rate_period_check CHECK ((rate_period > '00:00:00'::interval))
 );
 
+COMMENT ON TABLE public.lanes IS 'Jobs of a tenant that share limits: those of a host, or of a flow. A job whose lane has limits waits at a gate, where no claim sees it, until it is admitted';
+
+COMMENT ON COLUMN public.lanes.kind IS 'host or flow';
+
+COMMENT ON COLUMN public.lanes.key IS 'Host and port as URLs write them, or the key of the flow';
+
+COMMENT ON COLUMN public.lanes.paused IS 'No job of the lane is started';
+
+COMMENT ON COLUMN public.lanes.parallelism IS 'How many of its jobs run at once; null: no limit';
+
+COMMENT ON COLUMN public.lanes.rate_jobs IS 'How many of its jobs start within rate_period; null: no limit';
+
+COMMENT ON COLUMN public.lanes.rate_period IS 'Null: no limit';
+
+COMMENT ON COLUMN public.lanes.in_order IS 'One job after the other, in the order of their submission';
+
+COMMENT ON COLUMN public.lanes.blocks IS 'A job that failed stops those behind it';
+
+COMMENT ON COLUMN public.lanes.parked_until IS 'The origin asks for no request before this; null: it does not';
+
+COMMENT ON COLUMN public.lanes.parked_by IS 'The field that said so, and its value; null: none did';
+
+COMMENT ON COLUMN public.lanes.is_limited IS 'Its jobs wait at the gate, whatever its state';
+
+COMMENT ON COLUMN public.lanes.removed_at IS 'Nothing is set any more, and nodes have yet to learn of it; null: something is set';
+
+COMMENT ON COLUMN public.lanes.version IS 'queue_state.version when it changed last';
+
+COMMENT ON COLUMN public.lanes.bytes_per_second IS 'How many bytes of bodies its jobs move in each direction, on all nodes together; null: no limit';
+
+COMMENT ON COLUMN public.lanes.refusals IS 'How often in a row the origin has refused a request as one too many, without a time to come back at';
+
+COMMENT ON COLUMN public.lanes.doublings IS 'How often the number of jobs was doubled since parked_until: so many powers of 2 run at once';
+
+COMMENT ON COLUMN public.lanes.crowd IS 'How many jobs run at once on all nodes, while more wait than the origin answers; null: no limit';
+
+COMMENT ON COLUMN public.lanes.crowded_at IS 'Null: crowd is null';
+
 CREATE TABLE public.nodes (
     id uuid NOT NULL,
     started_at timestamp with time zone DEFAULT now() NOT NULL,
@@ -882,6 +1116,12 @@ CREATE TABLE public.nodes (
     url text
 )
 WITH (fillfactor='10');
+
+COMMENT ON TABLE public.nodes IS 'The processes that run jobs. A node extends its lease while it lives; when the lease has run out, other nodes get its jobs. One row a node, written every few seconds, so that no job needs a heartbeat of its own';
+
+COMMENT ON COLUMN public.nodes.lease_until IS 'Until then the jobs of the node are its own';
+
+COMMENT ON COLUMN public.nodes.url IS 'Where other nodes reach it; null: they do not';
 
 CREATE TABLE public.queue (
     tenant_id bigint NOT NULL,
@@ -921,6 +1161,58 @@ CREATE TABLE public.queue (
 )
 WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='20000', autovacuum_vacuum_cost_delay='0');
 
+COMMENT ON TABLE public.queue IS 'Jobs that are not final. Only these rows change, and they are deleted when their jobs are final, so that final jobs cost waiting ones nothing';
+
+COMMENT ON COLUMN public.queue.rank IS 'The lower one is claimed first: 1000 × (1 − priority)';
+
+COMMENT ON COLUMN public.queue.run_at IS 'When the job is due';
+
+COMMENT ON COLUMN public.queue.claim IS 'How often the job was claimed; every write of an attempt names it';
+
+COMMENT ON COLUMN public.queue.node_id IS 'The node that has claimed the job; null while it waits';
+
+COMMENT ON COLUMN public.queue.claimed_at IS 'Null while the job waits';
+
+COMMENT ON COLUMN public.queue.begun IS 'A request that must not be repeated may have been sent';
+
+COMMENT ON COLUMN public.queue.cancelling IS 'A client has cancelled the job while it ran';
+
+COMMENT ON COLUMN public.queue.endpoint_id IS 'The webhook endpoint of the job; null: none';
+
+COMMENT ON COLUMN public.queue.session_id IS 'The session of the job; null: the default session';
+
+COMMENT ON COLUMN public.queue.keeps_partial IS 'A download that is being cancelled keeps what it has, for another job to resume';
+
+COMMENT ON COLUMN public.queue.scheduled IS 'The job waits for run_at: no claim sees it before it is promoted';
+
+COMMENT ON COLUMN public.queue.suspended IS 'A client holds the job, wherever it is';
+
+COMMENT ON COLUMN public.queue.tries IS 'How many attempts were followed by another one';
+
+COMMENT ON COLUMN public.queue.expires_at IS 'The job is not started after this; null: it never expires';
+
+COMMENT ON COLUMN public.queue.flow IS 'The flow of the job; null: none';
+
+COMMENT ON COLUMN public.queue.host IS 'The host of the request; null: the job has met no limit of its host';
+
+COMMENT ON COLUMN public.queue.gate IS 'Which of its lanes the job waits for, flow or host; null: neither';
+
+COMMENT ON COLUMN public.queue.in_flow IS 'The job has one of the places of its flow, until it is final or tried again';
+
+COMMENT ON COLUMN public.queue.in_host IS 'The job has one of the places of its host, until it is final or tried again';
+
+COMMENT ON COLUMN public.queue.group_id IS 'The group of the job; null: none';
+
+COMMENT ON COLUMN public.queue.discretionary IS 'The job waits for a quiet time, and no longer than to run_at; only while it is scheduled';
+
+COMMENT ON COLUMN public.queue.crashes IS 'How many nodes were lost that had the job; from the third on, only those where it ran alone';
+
+COMMENT ON COLUMN public.queue.trial_claim IS 'The claim under which the job runs alone as a suspect: the loss of its node is its fault; 0: none';
+
+COMMENT ON COLUMN public.queue.is_changed IS 'The job was changed after it was stored: the node that has it reads its spec again';
+
+COMMENT ON COLUMN public.queue.company IS 'How many suspects the job was tried with the last time; 0: it was not';
+
 CREATE TABLE public.queue_state (
     singleton boolean DEFAULT true NOT NULL,
     paused boolean DEFAULT false NOT NULL,
@@ -929,6 +1221,16 @@ CREATE TABLE public.queue_state (
     CONSTRAINT queue_state_bytes_per_second_check CHECK ((bytes_per_second > 0)),
     CONSTRAINT queue_state_singleton_check CHECK (singleton)
 );
+
+COMMENT ON TABLE public.queue_state IS 'What holds for all tenants: one row';
+
+COMMENT ON COLUMN public.queue_state.singleton IS 'Always true: there is one row';
+
+COMMENT ON COLUMN public.queue_state.paused IS 'No job is started on any node';
+
+COMMENT ON COLUMN public.queue_state.version IS 'Raised by every change of a lane or a pause, so that nodes know without a look at each; changes follow one another';
+
+COMMENT ON COLUMN public.queue_state.bytes_per_second IS 'How many bytes of bodies all jobs move in each direction, on all nodes together; null: no limit';
 
 CREATE TABLE public.results (
     tenant_id bigint NOT NULL,
@@ -955,6 +1257,34 @@ CREATE TABLE public.results (
 )
 PARTITION BY RANGE (job_id);
 ALTER TABLE ONLY public.results ALTER COLUMN body SET STORAGE EXTERNAL;
+
+COMMENT ON TABLE public.results IS 'What came of a final job. Rows are written once';
+
+COMMENT ON COLUMN public.results.state IS 'succeeded, failed or cancelled';
+
+COMMENT ON COLUMN public.results.started_at IS 'Null: the job was cancelled before it ran';
+
+COMMENT ON COLUMN public.results.status IS 'The status of the response; null: there was none';
+
+COMMENT ON COLUMN public.results.response IS 'URL, status, version and fields; null: there was none';
+
+COMMENT ON COLUMN public.results.error_name IS 'Null: the job succeeded';
+
+COMMENT ON COLUMN public.results.error IS 'Null: the job succeeded';
+
+COMMENT ON COLUMN public.results.redirects IS 'Null: there was none';
+
+COMMENT ON COLUMN public.results.body IS 'A small body; null: it is in the blob store, or there is none';
+
+COMMENT ON COLUMN public.results.blob_id IS 'A larger body, or the file of a download; null: the body is in this row, or there is none';
+
+COMMENT ON COLUMN public.results.body_bytes IS 'Null: there is no body';
+
+COMMENT ON COLUMN public.results.body_digest IS 'SHA-256; null: there is no body';
+
+COMMENT ON COLUMN public.results.file IS 'blob, filename and more of a download; null: the job is none';
+
+COMMENT ON COLUMN public.results.challenges IS 'Who asked for credentials, and the answer; null: nobody did';
 
 CREATE TABLE public.results_default (
     tenant_id bigint NOT NULL,
@@ -1000,10 +1330,36 @@ CREATE TABLE public.schedules (
 )
 WITH (fillfactor='70');
 
+COMMENT ON TABLE public.schedules IS 'Jobs that are made when their times come';
+
+COMMENT ON COLUMN public.schedules.version IS 'Raised by every change of a client, for If-Match';
+
+COMMENT ON COLUMN public.schedules.paused_at IS 'Null while it is active';
+
+COMMENT ON COLUMN public.schedules.next_run_at IS 'Null while it is paused, and when no time is left';
+
+COMMENT ON COLUMN public.schedules.last_run_at IS 'The time that the last job was made for; null: none was made';
+
+COMMENT ON COLUMN public.schedules.last_job_id IS 'Null: none was made';
+
+COMMENT ON COLUMN public.schedules.last_error IS 'Why the last job was not made; null: it was';
+
+COMMENT ON COLUMN public.schedules.last_error_at IS 'Null: the last job was made';
+
+COMMENT ON COLUMN public.schedules.runs IS 'How many jobs were made';
+
+COMMENT ON COLUMN public.schedules.sealed_secrets IS 'Secrets of the job that it makes; AES-256-GCM, bound to this table, tenant and schedule; null: it has none';
+
 CREATE TABLE public.service_keys (
     purpose text NOT NULL,
     sealed_key bytea NOT NULL
 );
+
+COMMENT ON TABLE public.service_keys IS 'Keys of the service itself, wrapped as those of tenants are';
+
+COMMENT ON COLUMN public.service_keys.purpose IS 'What the key is for, such as the HMAC of API keys';
+
+COMMENT ON COLUMN public.service_keys.sealed_key IS 'AES-256-GCM, bound to this table and purpose';
 
 CREATE TABLE public.session_snapshots (
     tenant_id bigint NOT NULL,
@@ -1014,6 +1370,14 @@ CREATE TABLE public.session_snapshots (
     cookie_accept_policy text NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL
 );
+
+COMMENT ON TABLE public.session_snapshots IS 'Snapshots of the stores of sessions. To take one freezes the layers of the session and puts an empty one first; a session made from it has the same frozen layers';
+
+COMMENT ON COLUMN public.session_snapshots.spec IS 'The SessionSpec of the session, for those made from the snapshot';
+
+COMMENT ON COLUMN public.session_snapshots.layer_ids IS 'The newest first';
+
+COMMENT ON COLUMN public.session_snapshots.cookie_accept_policy IS 'always, onlyFromMainDocumentDomain or never';
 
 CREATE TABLE public.session_stores (
     tenant_id bigint NOT NULL,
@@ -1028,6 +1392,20 @@ CREATE TABLE public.session_stores (
     CONSTRAINT session_stores_have_a_layer CHECK (((cardinality(layer_ids) >= 1) AND (cardinality(layer_ids) <= 16)))
 )
 WITH (fillfactor='50');
+
+COMMENT ON TABLE public.session_stores IS 'Cookies, credentials and cache of a session, made by the first write. Cookies and credentials are in layers: a session writes to the first one and reads all, so that a snapshot copies nothing. A node compares the versions with those in its memory: no job sees stores older than its submission';
+
+COMMENT ON COLUMN public.session_stores.layer_ids IS 'The first one is written to';
+
+COMMENT ON COLUMN public.session_stores.cookies_version IS 'Raised by every write to a cookie of the session';
+
+COMMENT ON COLUMN public.session_stores.credentials_version IS 'Raised by every write to a credential of the tenant, in the row of its default session';
+
+COMMENT ON COLUMN public.session_stores.cookie_accept_policy IS 'always, onlyFromMainDocumentDomain or never';
+
+COMMENT ON COLUMN public.session_stores.cache_version IS 'Raised when something cached is removed or replaced; 0: nothing was ever cached';
+
+COMMENT ON COLUMN public.session_stores.cache_purged_at IS 'A response that was requested before this is not stored; null: never purged';
 
 CREATE TABLE public.sessions (
     tenant_id bigint NOT NULL,
@@ -1056,11 +1434,43 @@ CREATE TABLE public.sessions (
 )
 WITH (fillfactor='80');
 
+COMMENT ON TABLE public.sessions IS 'What jobs share, and the end of it';
+
+COMMENT ON COLUMN public.sessions.kind IS 'default, ephemeral or background';
+
+COMMENT ON COLUMN public.sessions.identifier IS 'The name that the client gave a background session; null: another kind';
+
+COMMENT ON COLUMN public.sessions.spec IS 'The SessionSpec; of an ephemeral session the kind alone, the rest is in the memory of its node';
+
+COMMENT ON COLUMN public.sessions.endpoint_id IS 'The webhook endpoint of the session, and of jobs that name none; null: none';
+
+COMMENT ON COLUMN public.sessions.node_id IS 'The node of an ephemeral session; null: another kind';
+
+COMMENT ON COLUMN public.sessions.state IS 'active, finishing (it takes no jobs), cancelling (its jobs are cancelled) or invalidated';
+
+COMMENT ON COLUMN public.sessions.has_events IS 'Jobs of a background session were stored since its client was last told that all events are delivered';
+
+COMMENT ON COLUMN public.sessions.idempotency_key IS 'Null: the request had none, or a day has passed';
+
+COMMENT ON COLUMN public.sessions.fingerprint IS 'SHA-256 of the request with the key; null: it had none';
+
+COMMENT ON COLUMN public.sessions.invalidated_at IS 'Null while it takes jobs';
+
+COMMENT ON COLUMN public.sessions.ended_at IS 'Null while it takes jobs, or while jobs of it run';
+
+COMMENT ON COLUMN public.sessions.events_finished_at IS 'When all events were delivered last; null: never';
+
+COMMENT ON COLUMN public.sessions.events_acknowledged_at IS 'When the client acknowledged that; null: not yet';
+
 CREATE TABLE public.tenant_keys (
     tenant_id bigint NOT NULL,
     sealed_key bytea NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL
 );
+
+COMMENT ON TABLE public.tenant_keys IS 'The key that seals the secrets of a tenant. It is wrapped by a key outside of the database: to change that one, only this table is written';
+
+COMMENT ON COLUMN public.tenant_keys.sealed_key IS 'AES-256-GCM, bound to this table and tenant';
 
 CREATE TABLE public.tenants (
     id bigint NOT NULL,
@@ -1074,6 +1484,16 @@ CREATE TABLE public.tenants (
     CONSTRAINT tenants_maximum_waiting_jobs CHECK ((maximum_waiting_jobs > 0)),
     CONSTRAINT tenants_weight CHECK (((weight >= 1) AND (weight <= 100)))
 );
+
+COMMENT ON TABLE public.tenants IS 'A client of the service; everything below belongs to one';
+
+COMMENT ON COLUMN public.tenants.weight IS 'How many jobs a claim takes of the tenant in its turn while other tenants wait';
+
+COMMENT ON COLUMN public.tenants.paused IS 'No job of the tenant is started';
+
+COMMENT ON COLUMN public.tenants.bytes_per_second IS 'How many bytes of bodies the jobs of the tenant move in each direction, on all nodes together; null: no limit';
+
+COMMENT ON COLUMN public.tenants.maximum_waiting_jobs IS 'How many jobs may wait; null: the setting of the nodes';
 
 ALTER TABLE public.tenants ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.tenants_id_seq
@@ -1100,6 +1520,18 @@ CREATE TABLE public.webhook_attempts (
     CONSTRAINT webhook_attempts_have_an_answer_or_an_error CHECK (((status IS NULL) = (error_name IS NOT NULL)))
 );
 
+COMMENT ON TABLE public.webhook_attempts IS 'Each attempt of a delivery';
+
+COMMENT ON COLUMN public.webhook_attempts.status IS 'Null: no answer';
+
+COMMENT ON COLUMN public.webhook_attempts.response_headers IS 'Null: no answer';
+
+COMMENT ON COLUMN public.webhook_attempts.body IS 'The beginning of the answer; null: no answer';
+
+COMMENT ON COLUMN public.webhook_attempts.body_is_cut IS 'The answer goes on after body';
+
+COMMENT ON COLUMN public.webhook_attempts.error_name IS 'Null: there was an answer';
+
 CREATE TABLE public.webhook_deliveries (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
@@ -1123,6 +1555,30 @@ CREATE TABLE public.webhook_deliveries (
 )
 WITH (fillfactor='80');
 
+COMMENT ON TABLE public.webhook_deliveries IS 'Events on their way to endpoints';
+
+COMMENT ON COLUMN public.webhook_deliveries.job_id IS 'The job that the event is about; null: none';
+
+COMMENT ON COLUMN public.webhook_deliveries.state IS 'pending, delivered or abandoned';
+
+COMMENT ON COLUMN public.webhook_deliveries.next_attempt_at IS 'A pending delivery is attempted then; while a node attempts it, another one may then';
+
+COMMENT ON COLUMN public.webhook_deliveries.last_attempt_at IS 'Null: not attempted yet';
+
+COMMENT ON COLUMN public.webhook_deliveries.last_status IS 'The status of the receiver; null: no answer';
+
+COMMENT ON COLUMN public.webhook_deliveries.session_id IS 'The session that the event is about or that its job is in; null: none';
+
+COMMENT ON COLUMN public.webhook_deliveries.about_endpoint_id IS 'The endpoint that the event is about; null: none';
+
+COMMENT ON COLUMN public.webhook_deliveries.replayed_after IS 'How many attempts were made before it was replayed: its schedule begins anew there';
+
+COMMENT ON COLUMN public.webhook_deliveries.group_id IS 'The group that the event is about; null: none';
+
+COMMENT ON COLUMN public.webhook_deliveries.data IS 'What the event says, written when it happened; null: read from the job when it is sent';
+
+COMMENT ON COLUMN public.webhook_deliveries.place IS 'Its place among the events of its session; null until somebody lists them. Places are given out one reader after the other, so that what was stored since comes behind and nobody who goes on from a place misses an event';
+
 CREATE TABLE public.webhook_endpoints (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
@@ -1144,6 +1600,32 @@ CREATE TABLE public.webhook_endpoints (
     CONSTRAINT webhook_endpoints_disabled_reason CHECK ((disabled_reason = ANY (ARRAY['failing'::text, 'gone'::text, 'requested'::text]))),
     CONSTRAINT webhook_endpoints_previous_secret_ends CHECK (((sealed_previous_secret IS NULL) = (previous_until IS NULL)))
 );
+
+COMMENT ON TABLE public.webhook_endpoints IS 'Where events are delivered';
+
+COMMENT ON COLUMN public.webhook_endpoints.events IS 'The types of event that it takes';
+
+COMMENT ON COLUMN public.webhook_endpoints.sealed_secret IS 'What messages are signed with; AES-256-GCM, bound to this table, tenant and row';
+
+COMMENT ON COLUMN public.webhook_endpoints.version IS 'Raised by every change, for If-Match';
+
+COMMENT ON COLUMN public.webhook_endpoints.failing_since IS 'The first failed attempt since the last delivered message; null: the last one was delivered';
+
+COMMENT ON COLUMN public.webhook_endpoints.disabled_at IS 'Null while messages are sent';
+
+COMMENT ON COLUMN public.webhook_endpoints.disabled_reason IS 'failing, gone or requested; null while messages are sent';
+
+COMMENT ON COLUMN public.webhook_endpoints.sealed_previous_secret IS 'Messages are signed with it too until previous_until; null: none';
+
+COMMENT ON COLUMN public.webhook_endpoints.previous_until IS 'Null: there is no previous secret';
+
+COMMENT ON COLUMN public.webhook_endpoints.rotation IS 'The Idempotency-Key of the last rotation and its request; null: none';
+
+COMMENT ON COLUMN public.webhook_endpoints.rotated_at IS 'Null: the secret was never rotated';
+
+COMMENT ON COLUMN public.webhook_endpoints.sealed_identity IS 'The client certificate with its key; null: none';
+
+COMMENT ON COLUMN public.webhook_endpoints.server_trust IS 'Certificate authorities of the receiver, as the API writes them; null: those of the system';
 
 ALTER TABLE ONLY public.attempts ATTACH PARTITION public.attempts_default DEFAULT;
 
@@ -1314,53 +1796,41 @@ CREATE INDEX idempotency_keys_created_at ON public.idempotency_keys USING btree 
 
 COMMENT ON INDEX public.idempotency_keys_created_at IS 'nodes.tidy';
 
+CREATE INDEX jobs_labels ON ONLY public.jobs USING gin (labels) WITH (fastupdate=off) WHERE (labels IS NOT NULL);
+
+COMMENT ON INDEX public.jobs_labels IS 'jobs.list of labels, which begin with the tenant';
+
+CREATE INDEX jobs_default_labels_idx ON public.jobs_default USING gin (labels) WITH (fastupdate=off) WHERE (labels IS NOT NULL);
+
 CREATE INDEX jobs_group ON ONLY public.jobs USING btree (tenant_id, group_id, id) WHERE (group_id IS NOT NULL);
 
 COMMENT ON INDEX public.jobs_group IS 'jobs.list of a group, groups.counts';
 
-CREATE INDEX jobs_default_group ON public.jobs_default USING btree (tenant_id, group_id, id) WHERE (group_id IS NOT NULL);
-
-COMMENT ON INDEX public.jobs_default_group IS 'jobs.list of a group, groups.counts';
+CREATE INDEX jobs_default_tenant_id_group_id_id_idx ON public.jobs_default USING btree (tenant_id, group_id, id) WHERE (group_id IS NOT NULL);
 
 CREATE INDEX jobs_host ON ONLY public.jobs USING btree (tenant_id, host, id) WHERE (host IS NOT NULL);
 
 COMMENT ON INDEX public.jobs_host IS 'jobs.list of a host';
 
-CREATE INDEX jobs_default_host ON public.jobs_default USING btree (tenant_id, host, id) WHERE (host IS NOT NULL);
-
-COMMENT ON INDEX public.jobs_default_host IS 'jobs.list of a host';
+CREATE INDEX jobs_default_tenant_id_host_id_idx ON public.jobs_default USING btree (tenant_id, host, id) WHERE (host IS NOT NULL);
 
 CREATE INDEX jobs_kind ON ONLY public.jobs USING btree (tenant_id, kind, id) WHERE (kind <> 'data'::text);
 
 COMMENT ON INDEX public.jobs_kind IS 'jobs.list of downloads and uploads; most jobs are neither';
 
-CREATE INDEX jobs_default_kind ON public.jobs_default USING btree (tenant_id, kind, id) WHERE (kind <> 'data'::text);
-
-COMMENT ON INDEX public.jobs_default_kind IS 'jobs.list of downloads and uploads; most jobs are neither';
-
-CREATE INDEX jobs_labels ON ONLY public.jobs USING gin (labels) WITH (fastupdate=off) WHERE (labels IS NOT NULL);
-
-COMMENT ON INDEX public.jobs_labels IS 'jobs.list of labels, which begin with the tenant';
-
-CREATE INDEX jobs_default_labels ON public.jobs_default USING gin (labels) WITH (fastupdate=off) WHERE (labels IS NOT NULL);
-
-COMMENT ON INDEX public.jobs_default_labels IS 'jobs.list of labels, which begin with the tenant';
+CREATE INDEX jobs_default_tenant_id_kind_id_idx ON public.jobs_default USING btree (tenant_id, kind, id) WHERE (kind <> 'data'::text);
 
 CREATE INDEX jobs_schedule ON ONLY public.jobs USING btree (tenant_id, schedule_id, id) WHERE (schedule_id IS NOT NULL);
 
 COMMENT ON INDEX public.jobs_schedule IS 'jobs.list of a schedule';
 
-CREATE INDEX jobs_default_schedule ON public.jobs_default USING btree (tenant_id, schedule_id, id) WHERE (schedule_id IS NOT NULL);
-
-COMMENT ON INDEX public.jobs_default_schedule IS 'jobs.list of a schedule';
+CREATE INDEX jobs_default_tenant_id_schedule_id_id_idx ON public.jobs_default USING btree (tenant_id, schedule_id, id) WHERE (schedule_id IS NOT NULL);
 
 CREATE INDEX jobs_session ON ONLY public.jobs USING btree (tenant_id, session, id) WHERE (session IS NOT NULL);
 
 COMMENT ON INDEX public.jobs_session IS 'jobs.list of a session';
 
-CREATE INDEX jobs_default_session ON public.jobs_default USING btree (tenant_id, session, id) WHERE (session IS NOT NULL);
-
-COMMENT ON INDEX public.jobs_default_session IS 'jobs.list of a session';
+CREATE INDEX jobs_default_tenant_id_session_id_idx ON public.jobs_default USING btree (tenant_id, session, id) WHERE (session IS NOT NULL);
 
 CREATE INDEX lanes_parked ON public.lanes USING btree (parked_until) WHERE (parked_until IS NOT NULL);
 
@@ -1442,17 +1912,13 @@ CREATE INDEX results_blob_id ON ONLY public.results USING btree (blob_id) WHERE 
 
 COMMENT ON INDEX public.results_blob_id IS 'blobs.orphans: a file tells its id only';
 
-CREATE INDEX results_default_blob_id ON public.results_default USING btree (blob_id) WHERE (blob_id IS NOT NULL);
-
-COMMENT ON INDEX public.results_default_blob_id IS 'blobs.orphans: a file tells its id only';
+CREATE INDEX results_default_blob_id_idx ON public.results_default USING btree (blob_id) WHERE (blob_id IS NOT NULL);
 
 CREATE INDEX results_error_name ON ONLY public.results USING btree (tenant_id, error_name, job_id) WHERE (error_name IS NOT NULL);
 
 COMMENT ON INDEX public.results_error_name IS 'jobs.list of an error';
 
-CREATE INDEX results_default_error_name ON public.results_default USING btree (tenant_id, error_name, job_id) WHERE (error_name IS NOT NULL);
-
-COMMENT ON INDEX public.results_default_error_name IS 'jobs.list of an error';
+CREATE INDEX results_default_tenant_id_error_name_job_id_idx ON public.results_default USING btree (tenant_id, error_name, job_id) WHERE (error_name IS NOT NULL);
 
 CREATE INDEX results_http_errors ON ONLY public.results USING btree (tenant_id, job_id) INCLUDE (status) WHERE (status >= 400);
 
@@ -1464,9 +1930,7 @@ CREATE INDEX results_unsuccessful ON ONLY public.results USING btree (tenant_id,
 
 COMMENT ON INDEX public.results_unsuccessful IS 'jobs.list of failed and cancelled jobs; jobs.overview';
 
-CREATE INDEX results_default_unsuccessful ON public.results_default USING btree (tenant_id, state, job_id) WHERE (state <> 'succeeded'::text);
-
-COMMENT ON INDEX public.results_default_unsuccessful IS 'jobs.list of failed and cancelled jobs; jobs.overview';
+CREATE INDEX results_default_tenant_id_state_job_id_idx ON public.results_default USING btree (tenant_id, state, job_id) WHERE (state <> 'succeeded'::text);
 
 CREATE INDEX schedules_next_run_at ON public.schedules USING btree (next_run_at) WHERE (next_run_at IS NOT NULL);
 
@@ -1526,29 +1990,29 @@ COMMENT ON INDEX public.webhook_deliveries_session IS 'deliveries.claim: events 
 
 ALTER INDEX public.attempts_pkey ATTACH PARTITION public.attempts_default_pkey;
 
-ALTER INDEX public.jobs_group ATTACH PARTITION public.jobs_default_group;
-
-ALTER INDEX public.jobs_host ATTACH PARTITION public.jobs_default_host;
-
-ALTER INDEX public.jobs_kind ATTACH PARTITION public.jobs_default_kind;
-
-ALTER INDEX public.jobs_labels ATTACH PARTITION public.jobs_default_labels;
+ALTER INDEX public.jobs_labels ATTACH PARTITION public.jobs_default_labels_idx;
 
 ALTER INDEX public.jobs_pkey ATTACH PARTITION public.jobs_default_pkey;
 
-ALTER INDEX public.jobs_schedule ATTACH PARTITION public.jobs_default_schedule;
+ALTER INDEX public.jobs_group ATTACH PARTITION public.jobs_default_tenant_id_group_id_id_idx;
 
-ALTER INDEX public.jobs_session ATTACH PARTITION public.jobs_default_session;
+ALTER INDEX public.jobs_host ATTACH PARTITION public.jobs_default_tenant_id_host_id_idx;
 
-ALTER INDEX public.results_blob_id ATTACH PARTITION public.results_default_blob_id;
+ALTER INDEX public.jobs_kind ATTACH PARTITION public.jobs_default_tenant_id_kind_id_idx;
 
-ALTER INDEX public.results_error_name ATTACH PARTITION public.results_default_error_name;
+ALTER INDEX public.jobs_schedule ATTACH PARTITION public.jobs_default_tenant_id_schedule_id_id_idx;
+
+ALTER INDEX public.jobs_session ATTACH PARTITION public.jobs_default_tenant_id_session_id_idx;
+
+ALTER INDEX public.results_blob_id ATTACH PARTITION public.results_default_blob_id_idx;
 
 ALTER INDEX public.results_pkey ATTACH PARTITION public.results_default_pkey;
 
+ALTER INDEX public.results_error_name ATTACH PARTITION public.results_default_tenant_id_error_name_job_id_idx;
+
 ALTER INDEX public.results_http_errors ATTACH PARTITION public.results_default_tenant_id_job_id_status_idx;
 
-ALTER INDEX public.results_unsuccessful ATTACH PARTITION public.results_default_unsuccessful;
+ALTER INDEX public.results_unsuccessful ATTACH PARTITION public.results_default_tenant_id_state_job_id_idx;
 
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(id);

@@ -17,11 +17,11 @@ struct CreationKey {
     func storing<Kind>(for id: Identifier<Kind>, of tenant: Tenant.ID) -> Query {
         """
         new_key AS (
-            INSERT INTO idempotency_keys (tenant_id, key, fingerprint, job_id)
+            INSERT INTO idempotency_keys (tenant_id, key, fingerprint, created_id)
             SELECT \(tenant), \(text), \(fingerprint), \(id)
             WHERE \(text)::text IS NOT NULL
             ON CONFLICT DO NOTHING
-            RETURNING job_id
+            RETURNING created_id
         )
         """
     }

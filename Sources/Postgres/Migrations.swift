@@ -19,6 +19,8 @@ package struct MigrationError: Error, CustomStringConvertible {
         case edited
         /// The ledger knows migrations that this program does not.
         case newerSchema = "newer_schema"
+        /// The ledger begins with a migration that this program does not know: a pre-release made it.
+        case preRelease = "pre_release"
         /// A migration not yet applied sorts before one that was.
         case outOfOrder = "out_of_order"
         /// A statement of a migration was refused; nothing of that migration remains.
@@ -180,6 +182,12 @@ package struct Migrations: Sendable {
     }
 
     private func check(_ ledger: [String: Entry], against checksums: [String: String]) throws {
+        if let oldest = ledger.keys.min(), let first = list.first, checksums[oldest] == nil {
+            throw refusal(
+                .preRelease,
+                "A pre-release made this database: its first migration is \(oldest), not \(first.name). "
+                    + "No release brings it up to date: make an empty database for this one.")
+        }
         let unknown = ledger.keys.filter { checksums[$0] == nil }.sorted()
         guard unknown.isEmpty else {
             throw refusal(

@@ -111,37 +111,21 @@ import Testing
         }
     }
 
-    @Test func `a cluster that knew one role is brought over, with all that is in it`() async throws {
-        let prepare = { @Sendable (place: ServiceProcess.Place) async throws -> Void in
-            let old = try Program(
-                [ServiceProcess.program, "db", "serve", "--database-directory", "\(place.directory)/postgres"],
-                readsOutput: true)
-            let string = try await onThread { old.nextOutput() }.trimmingCharacters(in: .newlines)
-            let connection = try await Connection.open(.init(connectionString: string), on: TestDatabase.loop)
-            // As older releases left it.
+    @Test func `a database of a pre-release is refused in one sentence, and left as it is`() async throws {
+        try await ServiceProcess.Place.with(allowing: []) { place in
+            let connection = try await place.database.connect()
             try await connection.execute(
-                script: "ALTER DATABASE fetchd OWNER TO fetchd; DROP ROLE fetchd_owner, fetchd_service")
-            try await connection.execute(script: "SET search_path = public")
-            try await Migrations(Schema.migrations.filter { $0.name < "0080" }).apply(on: connection)
-            try await connection.query("INSERT INTO tenants (name) VALUES ('kept')")
-            await connection.close()
-            old.send(SIGTERM)
-            _ = try await onThread { old.waitForEnd() }
-        }
-        try await Self.with(preparing: prepare) { place, service, origin in
-            #expect(member(try await service.fetch(origin.url()), "response", "status") == 200)
-            let connection = try await Self.connect(as: "fetchd_service", to: place)
-            #expect(try await Self.text("SELECT name FROM tenants WHERE name = 'kept'", on: connection) == ["kept"])
+                script: """
+                    UPDATE schema_migrations SET name = '0001_jobs.sql' WHERE name = '0001_tenants.sql';
+                    DELETE FROM schema_migrations WHERE name <> '0001_jobs.sql'
+                    """)
+            let end = try await ProgramEnd.of(["serve"], place.environment)
+            #expect(end.status == 69)
             #expect(
-                try await Self.text(
-                    """
-                    SELECT DISTINCT pg_get_userbyid(owner)::text FROM (
-                        SELECT relowner, relnamespace FROM pg_class
-                        UNION ALL SELECT proowner, pronamespace FROM pg_proc
-                        UNION ALL SELECT typowner, typnamespace FROM pg_type
-                    ) AS thing (owner, schema)
-                    WHERE schema IN ('public'::regnamespace, 'fetchd'::regnamespace)
-                    """, on: connection) == ["fetchd_owner"])
+                end.errors.contains("A pre-release made this database: its first migration is 0001_jobs.sql, not"),
+                "\(end.errors)")
+            #expect(
+                try await Self.text("SELECT name FROM schema_migrations", on: connection) == ["0001_jobs.sql"])
             await connection.close()
         }
     }

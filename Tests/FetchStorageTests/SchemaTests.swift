@@ -1,5 +1,6 @@
 import FetchStorage
 import Foundation
+import Postgres
 import TestSupport
 import Testing
 
@@ -16,6 +17,25 @@ import Testing
             try #require(status == 0)
             let kept = root + "/migrations/schema.sql"
             #expect(text == (try String(contentsOfFile: kept, encoding: .utf8)))
+        }
+    }
+
+    @Test func `every table says what it is, and every column that may be null, is a flag or a state what that means`()
+        async throws
+    {
+        try await TestDatabase.with(Schema.migrations) { database in
+            let silent = try await database.client.query(
+                """
+                SELECT t.relname || coalesce('.' || a.attname, '')
+                FROM pg_class t
+                LEFT JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
+                    AND (NOT a.attnotnull OR a.atttypid = 'bool'::regtype OR a.attname IN ('state', 'kind'))
+                WHERE t.relnamespace = current_schema()::regnamespace AND t.relkind IN ('r', 'p')
+                    AND NOT t.relispartition AND t.relname <> 'schema_migrations'
+                    AND (obj_description(t.oid) IS NULL OR a.attnum IS NOT NULL)
+                    AND col_description(t.oid, coalesce(a.attnum, 0)) IS NULL
+                """)
+            #expect(try silent.map { try $0.decode(String.self, at: 0) } == [])
         }
     }
 }

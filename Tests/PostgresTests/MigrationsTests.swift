@@ -88,6 +88,11 @@ import Testing
         try await expect(.newerSchema, from: [first], after: [first, second])
     }
 
+    @Test func `a ledger that begins otherwise is a pre-release's, and refused`() async throws {
+        let old = Migration(name: "0001_z.sql", sql: "CREATE TABLE z (n int)")
+        try await expect(.preRelease, from: [first, second], after: [old])
+    }
+
     @Test func `one that comes before what was applied is refused`() async throws {
         let later = Migration(name: "0003_c.sql", sql: "CREATE TABLE c (n int)")
         try await expect(.outOfOrder, from: [first, later], after: [later])

@@ -29,7 +29,7 @@ package struct PostgresGroupStore: GroupStore {
                 -- groups.createdBefore
                 SELECT \(JobGroup.columns)
                 FROM idempotency_keys k
-                JOIN groups g ON g.tenant_id = k.tenant_id AND g.id = k.job_id
+                JOIN groups g ON g.tenant_id = k.tenant_id AND g.id = k.created_id
                 WHERE \(key.isSame(in: group.tenant))
                 """
             )

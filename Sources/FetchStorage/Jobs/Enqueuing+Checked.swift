@@ -133,18 +133,18 @@ extension Enqueuing.Statements {
                 WHERE (i.session_id IS NULL OR session.id IS NOT NULL)
                     AND (i.group_id IS NULL OR open_group.id IS NOT NULL)\(condition)
             ), new_key AS (
-                INSERT INTO idempotency_keys (tenant_id, key, fingerprint, job_id)
+                INSERT INTO idempotency_keys (tenant_id, key, fingerprint, created_id)
                 SELECT tenant_id, key, fingerprint, id
                 FROM allowed
                 WHERE key IS NOT NULL
                 -- In one order, so that two nodes that store the same keys cannot wait for each other.
                 ORDER BY tenant_id, key
                 ON CONFLICT DO NOTHING
-                RETURNING job_id
+                RETURNING created_id
             ), accepted AS (
                 SELECT *
                 FROM allowed
-                WHERE key IS NULL OR id IN (SELECT job_id FROM new_key)
+                WHERE key IS NULL OR id IN (SELECT created_id FROM new_key)
             ), job AS (
                 INSERT INTO jobs (
                     tenant_id, id, spec, sealed_secrets, kind, host, session, schedule_id, group_id, labels
@@ -185,7 +185,7 @@ extension Enqueuing.Statements {
         let rows = try await client.query(
             """
             -- jobs.enqueuedBefore
-            SELECT input.id, known.job_id, known.fingerprint = input.fingerprint
+            SELECT input.id, known.created_id, known.fingerprint = input.fingerprint
             FROM unnest(
                 \(jobs.map(\.id)),
                 \(jobs.map(\.tenant)),

@@ -46,7 +46,7 @@ package struct PostgresScheduleStore: ScheduleStore {
                 -- schedules.createdBefore
                 SELECT \(Schedule.columns)
                 FROM idempotency_keys k
-                JOIN schedules s ON s.tenant_id = k.tenant_id AND s.id = k.job_id
+                JOIN schedules s ON s.tenant_id = k.tenant_id AND s.id = k.created_id
                 WHERE \(key.isSame(in: schedule.tenant))
                 """
             )

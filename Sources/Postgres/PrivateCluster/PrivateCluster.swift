@@ -245,7 +245,7 @@ package struct PrivateCluster: Service {
         try await ClusterRoles.make(on: connection)
         // Whoever fails here lets go of it: it closes then.
         let inside = try await Connection.open(probe(ClusterRoles.database), on: loop)
-        try await ClusterRoles.giveAway(on: inside)
+        try await ClusterRoles.restrict(on: inside)
         await inside.close()
     }
 

@@ -74,7 +74,7 @@ import Testing
             for age in [Duration.seconds(120), .seconds(90), .zero] {
                 try await fixture.run(
                     """
-                    INSERT INTO idempotency_keys (tenant_id, key, fingerprint, job_id, created_at)
+                    INSERT INTO idempotency_keys (tenant_id, key, fingerprint, created_id, created_at)
                     VALUES (\(fixture.tenant), \("\(age)"), '', \(Job.ID()), now() - \(age))
                     """
                 )

@@ -1,13 +1,61 @@
--- What must hold of jobs at every time, to be looked at whenever somebody doubts it (fetchd doctor).
+-- What operators and the running service may do (deploy/README.md).
 
--- Earlier releases could leave a job in the queue that was settled in the moment in which it was changed.
-DELETE FROM queue q
-WHERE EXISTS (SELECT FROM results r WHERE r.tenant_id = q.tenant_id AND r.job_id = q.job_id);
+CREATE FUNCTION fetchd.allow_service(role name) RETURNS void
+LANGUAGE plpgsql
+SET search_path = public, pg_temp
+AS $$
+DECLARE
+    ledger CONSTANT oid := 'schema_migrations'::regclass;
+    part regclass;
+BEGIN
+    -- Nodes that start at the same time grant it once.
+    PERFORM pg_advisory_xact_lock(hashtext('fetchd.allow_service'));
+    IF NOT has_schema_privilege(allow_service.role, 'public', 'USAGE') THEN
+        EXECUTE format('GRANT USAGE ON SCHEMA public TO %I', allow_service.role);
+    END IF;
+    IF NOT has_function_privilege(allow_service.role, 'keep_job_ranges(interval)', 'EXECUTE') THEN
+        EXECUTE format('GRANT USAGE ON SCHEMA fetchd TO %I', allow_service.role);
+        EXECUTE format('GRANT SELECT ON schema_migrations TO %I', allow_service.role);
+        EXECUTE format('GRANT EXECUTE ON FUNCTION keep_job_ranges(interval) TO %I', allow_service.role);
+        -- Those of later migrations, and the ranges that are made meanwhile.
+        EXECUTE format(
+            'ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO %I',
+            allow_service.role);
+    END IF;
+    FOR part IN
+        SELECT c.oid
+        FROM pg_class c
+        JOIN pg_class l ON l.oid = ledger AND l.relowner = c.relowner AND l.relnamespace = c.relnamespace
+        WHERE c.oid <> ledger AND c.relkind IN ('r', 'p')
+            AND NOT (
+                has_table_privilege(allow_service.role, c.oid, 'SELECT')
+                AND has_table_privilege(allow_service.role, c.oid, 'INSERT')
+                AND has_table_privilege(allow_service.role, c.oid, 'UPDATE')
+                AND has_table_privilege(allow_service.role, c.oid, 'DELETE')
+            )
+    LOOP
+        EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %I', part, allow_service.role);
+    END LOOP;
+END
+$$;
+COMMENT ON FUNCTION fetchd.allow_service(role name) IS
+    'lets a role run the service; privileges that it has stay as they are';
 
--- Reads all jobs, in one look: what it finds was so at one time.
-CREATE FUNCTION check_invariants(patience interval)
-    RETURNS TABLE (invariant text, violations bigint, example text)
-    LANGUAGE sql STABLE
+REVOKE EXECUTE ON FUNCTION fetchd.allow_service(name) FROM PUBLIC;
+
+-- Retention makes and drops partitions, as the owner may: the service asks for it by this one function.
+DO $$
+BEGIN
+    EXECUTE format(
+        'ALTER FUNCTION keep_job_ranges(interval) SECURITY DEFINER SET search_path = %I, pg_temp', current_schema());
+END
+$$;
+REVOKE EXECUTE ON FUNCTION keep_job_ranges(interval) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION add_job_range(timestamptz, timestamptz) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION drop_job_range(job_ranges, interval) FROM PUBLIC;
+
+CREATE FUNCTION check_invariants(patience interval) RETURNS TABLE(invariant text, violations bigint, example text)
+LANGUAGE sql STABLE
 AS $$
     WITH found AS (
         SELECT 'a job that has its result is not in the queue' AS invariant, 'job' AS kind, q.job_id AS id
@@ -71,7 +119,7 @@ AS $$
         JOIN webhook_endpoints e ON e.tenant_id = j.tenant_id
             AND e.id = coalesce(fetchd.id_of_text('whe', j.spec #>> '{webhook,endpoint}'), s.endpoint_id)
         WHERE r.finished_at > now() - interval '1 hour' AND e.created_at < j.created_at
-            AND 'job.finished' = ANY (e.events)
+            AND wants_event(j.spec, e.events, 'job.finished')
             AND NOT EXISTS (
                 SELECT
                 FROM webhook_deliveries d
@@ -83,7 +131,6 @@ AS $$
     GROUP BY f.invariant
     ORDER BY f.invariant
 $$;
-
-COMMENT ON FUNCTION check_invariants(interval) IS
-    'what is broken: each invariant that does not hold, how often, and one example; what comes by itself may be late by '
-    'the patience';
+COMMENT ON FUNCTION check_invariants(patience interval) IS
+    'what is broken: each invariant that does not hold, how often, and one example; what comes by itself may be late '
+    'by the patience';

@@ -1,5 +1,0 @@
--- Credentials that requests are signed with.
-
-ALTER TABLE credentials
-    DROP CONSTRAINT credentials_kind,
-    ADD CONSTRAINT credentials_kind CHECK (kind IN ('password', 'bearerToken', 'clientCertificate', 'awsKeys'));
