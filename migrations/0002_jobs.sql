@@ -90,7 +90,7 @@ CREATE TABLE queue (
     CONSTRAINT queue_claimed_by_a_node CHECK ((node_id IS NULL) = (claimed_at IS NULL)),
     CONSTRAINT queue_claims_are_counted CHECK (node_id IS NULL OR claim > 0),
     CONSTRAINT queue_gated_jobs_wait CHECK (gate IS NULL OR node_id IS NULL AND NOT scheduled),
-    CONSTRAINT queue_gates_have_lanes CHECK (
+    CONSTRAINT queue_gates_have_limiters CHECK (
         (gate IS DISTINCT FROM 'flow' AND NOT in_flow OR flow IS NOT NULL)
         AND (gate IS DISTINCT FROM 'host' AND NOT in_host OR host IS NOT NULL)
     ),
@@ -122,7 +122,7 @@ COMMENT ON COLUMN queue.tries IS 'How many attempts were followed by another one
 COMMENT ON COLUMN queue.expires_at IS 'The job is not started after this; null: it never expires';
 COMMENT ON COLUMN queue.flow IS 'The flow of the job; null: none';
 COMMENT ON COLUMN queue.host IS 'The host of the request; null: the job has met no limit of its host';
-COMMENT ON COLUMN queue.gate IS 'Which of its lanes the job waits for, flow or host; null: neither';
+COMMENT ON COLUMN queue.gate IS 'Which of its limiters the job waits for, flow or host; null: neither';
 COMMENT ON COLUMN queue.in_flow IS 'The job has one of the places of its flow, until it is final or tried again';
 COMMENT ON COLUMN queue.in_host IS 'The job has one of the places of its host, until it is final or tried again';
 COMMENT ON COLUMN queue.group_id IS 'The group of the job; null: none';
@@ -137,22 +137,23 @@ COMMENT ON COLUMN queue.is_changed IS
 COMMENT ON COLUMN queue.company IS 'How many suspects the job was tried with the last time; 0: it was not';
 
 CREATE INDEX queue_cancelling ON queue (node_id) WHERE cancelling;
-COMMENT ON INDEX queue_cancelling IS 'nodes.pulse';
+COMMENT ON INDEX queue_cancelling IS 'nodes.heartbeat';
 
 CREATE INDEX queue_discretionary ON queue (run_at) WHERE discretionary AND scheduled;
-COMMENT ON INDEX queue_discretionary IS 'queue.pullForward, nodes.pulse; for all tenants, since any node may promote';
+COMMENT ON INDEX queue_discretionary IS
+    'queue.pullForward, nodes.heartbeat; for all tenants, since any node may promote';
 
 CREATE INDEX queue_expiring ON queue (expires_at) WHERE expires_at IS NOT NULL AND node_id IS NULL;
-COMMENT ON INDEX queue_expiring IS 'queue.expire, nodes.pulse; for all tenants, since any node may end them';
+COMMENT ON INDEX queue_expiring IS 'queue.expire, nodes.heartbeat; for all tenants, since any node may end them';
 
 CREATE INDEX queue_gated_flow ON queue (tenant_id, flow, job_id) WHERE gate = 'flow';
-COMMENT ON INDEX queue_gated_flow IS 'lanes.admit in order; lanes.gated; lanes.find';
+COMMENT ON INDEX queue_gated_flow IS 'limiters.admit in order; limiters.gated; limiters.find';
 
 CREATE INDEX queue_gated_flow_rank ON queue (tenant_id, flow, rank, run_at, job_id) WHERE gate = 'flow';
-COMMENT ON INDEX queue_gated_flow_rank IS 'lanes.admit to flows without an order';
+COMMENT ON INDEX queue_gated_flow_rank IS 'limiters.admit to flows without an order';
 
 CREATE INDEX queue_gated_host ON queue (tenant_id, host, rank, run_at, job_id) WHERE gate = 'host';
-COMMENT ON INDEX queue_gated_host IS 'lanes.admit to hosts; lanes.gated; lanes.find';
+COMMENT ON INDEX queue_gated_host IS 'limiters.admit to hosts; limiters.gated; limiters.find';
 
 CREATE INDEX queue_group ON queue (tenant_id, group_id, job_id) WHERE group_id IS NOT NULL;
 COMMENT ON INDEX queue_group IS 'groups.quiet, groups.finish';
@@ -161,26 +162,26 @@ CREATE INDEX queue_held ON queue (tenant_id, job_id) WHERE scheduled OR suspende
 COMMENT ON INDEX queue_held IS 'jobs.list of scheduled and suspended jobs';
 
 CREATE INDEX queue_in_flow ON queue (tenant_id, flow) WHERE in_flow;
-COMMENT ON INDEX queue_in_flow IS 'lanes.admit: the places taken';
+COMMENT ON INDEX queue_in_flow IS 'limiters.admit: the places taken';
 
 CREATE INDEX queue_in_host ON queue (tenant_id, host) WHERE in_host;
-COMMENT ON INDEX queue_in_host IS 'lanes.admit: the places taken';
+COMMENT ON INDEX queue_in_host IS 'limiters.admit: the places taken';
 
 CREATE INDEX queue_running ON queue (tenant_id, job_id) WHERE node_id IS NOT NULL;
 COMMENT ON INDEX queue_running IS 'jobs.list of running jobs; queue.rescue';
 
 CREATE INDEX queue_scheduled ON queue (run_at) WHERE scheduled;
-COMMENT ON INDEX queue_scheduled IS 'queue.promote, nodes.pulse; for all tenants, since any node may promote';
+COMMENT ON INDEX queue_scheduled IS 'queue.promote, nodes.heartbeat; for all tenants, since any node may promote';
 
 CREATE INDEX queue_session ON queue (tenant_id, session_id, job_id) WHERE session_id IS NOT NULL;
 COMMENT ON INDEX queue_session IS 'sessions.quiet, sessions.outstanding';
 
 CREATE INDEX queue_suspects ON queue (tenant_id, job_id) WHERE crashes >= 2 AND node_id IS NULL;
 COMMENT ON INDEX queue_suspects IS
-    'queue.nextTrial, queue.claimSuspects, nodes.pulse; for all tenants, since any node may try them';
+    'queue.nextTrial, queue.claimSuspects, nodes.heartbeat; for all tenants, since any node may try them';
 
 CREATE INDEX queue_told ON queue (node_id) WHERE (suspended OR is_changed) AND node_id IS NOT NULL;
-COMMENT ON INDEX queue_told IS 'nodes.pulse: what clients have said of jobs that run';
+COMMENT ON INDEX queue_told IS 'nodes.heartbeat: what clients have said of jobs that run';
 
 CREATE INDEX queue_waiting ON queue (tenant_id, rank, run_at, job_id)
     WHERE node_id IS NULL AND NOT scheduled AND NOT suspended AND gate IS NULL;
@@ -295,15 +296,15 @@ COMMENT ON COLUMN idempotency_keys.created_id IS 'The id of the job, group or sc
 CREATE INDEX idempotency_keys_created_at ON idempotency_keys (created_at);
 COMMENT ON INDEX idempotency_keys_created_at IS 'nodes.tidy';
 
-CREATE TABLE job_ranges (
+CREATE TABLE job_partitions (
     starts_at timestamptz PRIMARY KEY,
     ends_at timestamptz NOT NULL,
     name text NOT NULL UNIQUE,
-    CONSTRAINT job_ranges_are_not_empty CHECK (starts_at < ends_at)
+    CONSTRAINT job_partitions_are_not_empty CHECK (starts_at < ends_at)
 );
-COMMENT ON TABLE job_ranges IS
+COMMENT ON TABLE job_partitions IS
     'Partitions of jobs, results and attempts, by the time of their ids; what is in none is in the default partition';
-COMMENT ON COLUMN job_ranges.name IS 'The end of the names of its three tables';
+COMMENT ON COLUMN job_partitions.name IS 'The end of the names of its three tables';
 
 CREATE FUNCTION earliest_id(at timestamptz) RETURNS uuid
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -315,7 +316,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION earliest_id(at timestamptz) IS 'the id that comes before all that were made at this time or later';
 
-CREATE FUNCTION add_job_range(starts_at timestamptz, ends_at timestamptz) RETURNS boolean
+CREATE FUNCTION add_job_partition(starts_at timestamptz, ends_at timestamptz) RETURNS boolean
 LANGUAGE plpgsql
 AS $$
 DECLARE
@@ -323,12 +324,14 @@ DECLARE
     part text;
 BEGIN
     IF EXISTS (
-        SELECT FROM job_ranges r WHERE r.starts_at < add_job_range.ends_at AND r.ends_at > add_job_range.starts_at
+        SELECT
+        FROM job_partitions r
+        WHERE r.starts_at < add_job_partition.ends_at AND r.ends_at > add_job_partition.starts_at
     ) THEN
         RETURN false;
     END IF;
-    -- A row whose way was chosen before fails in the default partition after: that its time has a range is not seen any
-    -- more. Who reads does not wait.
+    -- A row whose way was chosen before fails in the default partition after: that its time has a partition is not
+    -- seen any more. Who reads does not wait.
     LOCK TABLE ONLY jobs, ONLY results, ONLY attempts IN SHARE ROW EXCLUSIVE MODE;
     FOREACH part IN ARRAY ARRAY['jobs', 'results', 'attempts'] LOOP
         EXECUTE format('CREATE TABLE %1$s_%2$s (LIKE %1$s INCLUDING ALL)', part, suffix);
@@ -337,40 +340,41 @@ BEGIN
             'ALTER TABLE %1$s ATTACH PARTITION %1$s_%2$s FOR VALUES FROM (%3$L) TO (%4$L)', part, suffix,
             earliest_id(starts_at), earliest_id(ends_at));
     END LOOP;
-    INSERT INTO job_ranges (starts_at, ends_at, name) VALUES (add_job_range.starts_at, add_job_range.ends_at, suffix);
+    INSERT INTO job_partitions (starts_at, ends_at, name)
+    VALUES (add_job_partition.starts_at, add_job_partition.ends_at, suffix);
     RETURN true;
 EXCEPTION
     -- The default partition has rows that would belong there.
     WHEN check_violation THEN RETURN false;
 END
 $$;
-COMMENT ON FUNCTION add_job_range(starts_at timestamptz, ends_at timestamptz) IS
+COMMENT ON FUNCTION add_job_partition(starts_at timestamptz, ends_at timestamptz) IS
     'makes a partition, unless there is one of its time; false: there are jobs of its time in the default partition, '
     'where they stay';
 
-CREATE FUNCTION drop_job_range(range job_ranges, retention interval) RETURNS boolean
+CREATE FUNCTION drop_job_partition(target job_partitions, retention interval) RETURNS boolean
 LANGUAGE plpgsql
 AS $$
 DECLARE
     is_needed boolean;
 BEGIN
     -- From here on nobody puts a job of it into the queue again.
-    EXECUTE format('LOCK TABLE results_%s IN ACCESS EXCLUSIVE MODE', range.name);
+    EXECUTE format('LOCK TABLE results_%s IN ACCESS EXCLUSIVE MODE', target.name);
     EXECUTE format(
         'SELECT EXISTS (SELECT FROM queue WHERE job_id >= $1 AND job_id < $2)
-            OR EXISTS (SELECT FROM results_%s WHERE finished_at >= now() - $3)', range.name)
+            OR EXISTS (SELECT FROM results_%s WHERE finished_at >= now() - $3)', target.name)
         INTO is_needed
-        USING earliest_id(range.starts_at), earliest_id(range.ends_at), retention;
+        USING earliest_id(target.starts_at), earliest_id(target.ends_at), retention;
     IF is_needed THEN RETURN false; END IF;
-    EXECUTE format('DROP TABLE jobs_%1$s, results_%1$s, attempts_%1$s', range.name);
-    DELETE FROM job_ranges r WHERE r.name = range.name;
+    EXECUTE format('DROP TABLE jobs_%1$s, results_%1$s, attempts_%1$s', target.name);
+    DELETE FROM job_partitions r WHERE r.name = target.name;
     RETURN true;
 END
 $$;
-COMMENT ON FUNCTION drop_job_range(range job_ranges, retention interval) IS
+COMMENT ON FUNCTION drop_job_partition(target job_partitions, retention interval) IS
     'drops a partition, unless a job of it is not final, or has been final for less than that time';
 
-CREATE FUNCTION keep_job_ranges(retention interval) RETURNS integer
+CREATE FUNCTION maintain_job_partitions(retention interval) RETURNS integer
 LANGUAGE plpgsql
 -- Whoever holds a table for long is not waited for: others would wait behind us. It gives up before PostgreSQL ends one
 -- of two transactions that wait for each other. The next look tries again.
@@ -379,24 +383,24 @@ AS $$
 DECLARE
     width CONSTANT bigint := greatest(3600, extract(epoch FROM retention) / 6);
     start timestamptz;
-    range job_ranges;
+    target job_partitions;
     dropped integer := 0;
 BEGIN
-    IF NOT pg_try_advisory_xact_lock(hashtext('job_ranges')) THEN RETURN 0; END IF;
+    IF NOT pg_try_advisory_xact_lock(hashtext('job_partitions')) THEN RETURN 0; END IF;
     SELECT greatest(max(r.ends_at), to_timestamp(floor(extract(epoch FROM now()) / width) * width)) INTO start
-    FROM job_ranges r;
+    FROM job_partitions r;
     WHILE start < now() + make_interval(secs => width) LOOP
-        PERFORM add_job_range(start, start + make_interval(secs => width));
+        PERFORM add_job_partition(start, start + make_interval(secs => width));
         start := start + make_interval(secs => width);
     END LOOP;
-    FOR range IN SELECT * FROM job_ranges r WHERE r.ends_at < now() - retention ORDER BY r.starts_at LOOP
-        IF drop_job_range(range, retention) THEN dropped := dropped + 1; END IF;
+    FOR target IN SELECT * FROM job_partitions r WHERE r.ends_at < now() - retention ORDER BY r.starts_at LOOP
+        IF drop_job_partition(target, retention) THEN dropped := dropped + 1; END IF;
     END LOOP;
     RETURN dropped;
 EXCEPTION
     WHEN lock_not_available OR deadlock_detected THEN RETURN 0;
 END
 $$;
-COMMENT ON FUNCTION keep_job_ranges(retention interval) IS
+COMMENT ON FUNCTION maintain_job_partitions(retention interval) IS
     'makes the partition of now and the next one, and drops those that nobody needs; how many were dropped. A '
     'partition is a sixth of the retention, an hour at least';

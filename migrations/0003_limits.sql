@@ -1,6 +1,6 @@
 -- Limits that jobs of a host, of a flow or of all tenants share.
 
-CREATE TABLE lanes (
+CREATE TABLE limiters (
     tenant_id bigint NOT NULL,
     kind text NOT NULL CHECK (kind IN ('host', 'flow')),
     key text COLLATE "C" NOT NULL,
@@ -10,8 +10,8 @@ CREATE TABLE lanes (
     rate_period interval CHECK (rate_period > interval '0'),
     in_order boolean NOT NULL DEFAULT false,
     blocks boolean NOT NULL DEFAULT false,
-    parked_until timestamptz,
-    parked_by text,
+    circuit_open_until timestamptz,
+    circuit_reason text,
     is_limited boolean NOT NULL GENERATED ALWAYS AS (
         parallelism IS NOT NULL OR rate_jobs IS NOT NULL OR in_order
     ) STORED,
@@ -23,48 +23,48 @@ CREATE TABLE lanes (
     crowd integer CHECK (crowd > 0),
     crowded_at timestamptz,
     PRIMARY KEY (tenant_id, kind, key),
-    CONSTRAINT lanes_blocks_in_order CHECK (in_order OR NOT blocks),
-    CONSTRAINT lanes_crowds_have_a_time CHECK ((crowd IS NULL) = (crowded_at IS NULL)),
-    CONSTRAINT lanes_in_order_runs_one CHECK (NOT in_order OR parallelism IS NULL),
-    CONSTRAINT lanes_rate CHECK ((rate_jobs IS NULL) = (rate_period IS NULL))
+    CONSTRAINT limiters_blocks_in_order CHECK (in_order OR NOT blocks),
+    CONSTRAINT limiters_crowds_have_a_time CHECK ((crowd IS NULL) = (crowded_at IS NULL)),
+    CONSTRAINT limiters_in_order_runs_one CHECK (NOT in_order OR parallelism IS NULL),
+    CONSTRAINT limiters_rate CHECK ((rate_jobs IS NULL) = (rate_period IS NULL))
 );
-COMMENT ON TABLE lanes IS
-    'Jobs of a tenant that share limits: those of a host, or of a flow. A job whose lane has limits waits at a gate, '
+COMMENT ON TABLE limiters IS
+    'Jobs of a tenant that share limits: those of a host, or of a flow. A job whose limiter has limits waits at a gate, '
     'where no claim sees it, until it is admitted';
-COMMENT ON COLUMN lanes.kind IS 'host or flow';
-COMMENT ON COLUMN lanes.key IS 'Host and port as URLs write them, or the key of the flow';
-COMMENT ON COLUMN lanes.paused IS 'No job of the lane is started';
-COMMENT ON COLUMN lanes.parallelism IS 'How many of its jobs run at once; null: no limit';
-COMMENT ON COLUMN lanes.rate_jobs IS 'How many of its jobs start within rate_period; null: no limit';
-COMMENT ON COLUMN lanes.rate_period IS 'Null: no limit';
-COMMENT ON COLUMN lanes.in_order IS 'One job after the other, in the order of their submission';
-COMMENT ON COLUMN lanes.blocks IS 'A job that failed stops those behind it';
-COMMENT ON COLUMN lanes.parked_until IS 'The origin asks for no request before this; null: it does not';
-COMMENT ON COLUMN lanes.parked_by IS 'The field that said so, and its value; null: none did';
-COMMENT ON COLUMN lanes.is_limited IS 'Its jobs wait at the gate, whatever its state';
-COMMENT ON COLUMN lanes.removed_at IS
+COMMENT ON COLUMN limiters.kind IS 'host or flow';
+COMMENT ON COLUMN limiters.key IS 'Host and port as URLs write them, or the key of the flow';
+COMMENT ON COLUMN limiters.paused IS 'No job of the limiter is started';
+COMMENT ON COLUMN limiters.parallelism IS 'How many of its jobs run at once; null: no limit';
+COMMENT ON COLUMN limiters.rate_jobs IS 'How many of its jobs start within rate_period; null: no limit';
+COMMENT ON COLUMN limiters.rate_period IS 'Null: no limit';
+COMMENT ON COLUMN limiters.in_order IS 'One job after the other, in the order of their submission';
+COMMENT ON COLUMN limiters.blocks IS 'A job that failed stops those behind it';
+COMMENT ON COLUMN limiters.circuit_open_until IS 'The origin asks for no request before this; null: it does not';
+COMMENT ON COLUMN limiters.circuit_reason IS 'The field that said so, and its value; null: none did';
+COMMENT ON COLUMN limiters.is_limited IS 'Its jobs wait at the gate, whatever its state';
+COMMENT ON COLUMN limiters.removed_at IS
     'Nothing is set any more, and nodes have yet to learn of it; null: something is set';
-COMMENT ON COLUMN lanes.version IS 'queue_state.version when it changed last';
-COMMENT ON COLUMN lanes.bytes_per_second IS
+COMMENT ON COLUMN limiters.version IS 'queue_state.version when it changed last';
+COMMENT ON COLUMN limiters.bytes_per_second IS
     'How many bytes of bodies its jobs move in each direction, on all nodes together; null: no limit';
-COMMENT ON COLUMN lanes.refusals IS
+COMMENT ON COLUMN limiters.refusals IS
     'How often in a row the origin has refused a request as one too many, without a time to come back at';
-COMMENT ON COLUMN lanes.doublings IS
-    'How often the number of jobs was doubled since parked_until: so many powers of 2 run at once';
-COMMENT ON COLUMN lanes.crowd IS
+COMMENT ON COLUMN limiters.doublings IS
+    'How often the number of jobs was doubled since circuit_open_until: so many powers of 2 run at once';
+COMMENT ON COLUMN limiters.crowd IS
     'How many jobs run at once on all nodes, while more wait than the origin answers; null: no limit';
-COMMENT ON COLUMN lanes.crowded_at IS 'Null: crowd is null';
+COMMENT ON COLUMN limiters.crowded_at IS 'Null: crowd is null';
 
-CREATE INDEX lanes_parked ON lanes (parked_until) WHERE parked_until IS NOT NULL;
-COMMENT ON INDEX lanes_parked IS 'leftovers.parkings; for all tenants, since they are forgotten by age';
+CREATE INDEX limiters_circuit ON limiters (circuit_open_until) WHERE circuit_open_until IS NOT NULL;
+COMMENT ON INDEX limiters_circuit IS 'expired.circuits; for all tenants, since they are forgotten by age';
 
-CREATE INDEX lanes_removed ON lanes (removed_at) WHERE removed_at IS NOT NULL;
-COMMENT ON INDEX lanes_removed IS 'leftovers.lanes; for all tenants, since they are forgotten by age';
+CREATE INDEX limiters_removed ON limiters (removed_at) WHERE removed_at IS NOT NULL;
+COMMENT ON INDEX limiters_removed IS 'expired.limiters; for all tenants, since they are forgotten by age';
 
-CREATE INDEX lanes_version ON lanes (version);
-COMMENT ON INDEX lanes_version IS 'lanes.read: what nodes have not read yet';
+CREATE INDEX limiters_version ON limiters (version);
+COMMENT ON INDEX limiters_version IS 'limiters.read: what nodes have not read yet';
 
-CREATE TABLE lane_starts (
+CREATE TABLE limiter_starts (
     tenant_id bigint NOT NULL,
     kind text NOT NULL,
     key text COLLATE "C" NOT NULL,
@@ -72,8 +72,8 @@ CREATE TABLE lane_starts (
     job_id uuid NOT NULL,
     PRIMARY KEY (tenant_id, kind, key, started_at, job_id)
 );
-COMMENT ON TABLE lane_starts IS 'When jobs were admitted to lanes with a rate, for as long as that counts';
-COMMENT ON COLUMN lane_starts.kind IS 'host or flow';
+COMMENT ON TABLE limiter_starts IS 'When jobs were admitted to limiters with a rate, for as long as that counts';
+COMMENT ON COLUMN limiter_starts.kind IS 'host or flow';
 
 CREATE TABLE flow_blocks (
     tenant_id bigint NOT NULL,
@@ -94,7 +94,7 @@ COMMENT ON TABLE queue_state IS 'What holds for all tenants: one row';
 COMMENT ON COLUMN queue_state.singleton IS 'Always true: there is one row';
 COMMENT ON COLUMN queue_state.paused IS 'No job is started on any node';
 COMMENT ON COLUMN queue_state.version IS
-    'Raised by every change of a lane or a pause, so that nodes know without a look at each; changes follow one '
+    'Raised by every change of a limiter or a pause, so that nodes know without a look at each; changes follow one '
     'another';
 COMMENT ON COLUMN queue_state.bytes_per_second IS
     'How many bytes of bodies all jobs move in each direction, on all nodes together; null: no limit';

@@ -46,7 +46,7 @@ COMMENT ON COLUMN sessions.events_finished_at IS 'When all events were delivered
 COMMENT ON COLUMN sessions.events_acknowledged_at IS 'When the client acknowledged that; null: not yet';
 
 CREATE INDEX sessions_ending ON sessions (tenant_id, id) WHERE state IN ('finishing', 'cancelling') OR has_events;
-COMMENT ON INDEX sessions_ending IS 'sessions.quiet, nodes.pulse; for all tenants, since any node may tell';
+COMMENT ON INDEX sessions_ending IS 'sessions.quiet, nodes.heartbeat; for all tenants, since any node may tell';
 
 CREATE INDEX sessions_ephemeral ON sessions (node_id) WHERE kind = 'ephemeral';
 COMMENT ON INDEX sessions_ephemeral IS 'queue.rescue: what was in the memory of a lost node is gone';
@@ -116,7 +116,7 @@ COMMENT ON COLUMN cookies.is_http_only IS 'The attribute HttpOnly';
 COMMENT ON COLUMN cookies.same_site IS 'strict, lax or none; null: the server did not say';
 
 CREATE INDEX cookies_expires_at ON cookies (expires_at) WHERE expires_at IS NOT NULL;
-COMMENT ON INDEX cookies_expires_at IS 'leftovers.cookies, for all tenants';
+COMMENT ON INDEX cookies_expires_at IS 'expired.cookies, for all tenants';
 
 CREATE TABLE credentials (
     tenant_id bigint NOT NULL,

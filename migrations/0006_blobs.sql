@@ -8,7 +8,7 @@ CREATE TABLE blobs (
     content_type text,
     created_at timestamptz NOT NULL DEFAULT now(),
     expires_at timestamptz,
-    held_at timestamptz,
+    pinned_at timestamptz,
     idempotency_key text,
     job_id uuid,
     filename text,
@@ -19,7 +19,7 @@ COMMENT ON TABLE blobs IS 'Uploaded request bodies and downloaded files; the byt
 COMMENT ON COLUMN blobs.digest IS 'SHA-256';
 COMMENT ON COLUMN blobs.content_type IS 'Null: the owner named none';
 COMMENT ON COLUMN blobs.expires_at IS 'Null: the blob stays until it is deleted';
-COMMENT ON COLUMN blobs.held_at IS
+COMMENT ON COLUMN blobs.pinned_at IS
     'Raised by every hold, so that what removes a blob removes the version that it has judged; null: never held';
 COMMENT ON COLUMN blobs.idempotency_key IS 'Null: the request had none, or a day has passed';
 COMMENT ON COLUMN blobs.job_id IS 'The job whose file it is; null: a client uploaded it';
@@ -41,13 +41,13 @@ COMMENT ON INDEX blobs_idempotency_key IS 'blobs.add';
 CREATE INDEX blobs_job_id ON blobs (tenant_id, job_id) WHERE job_id IS NOT NULL;
 COMMENT ON INDEX blobs_job_id IS 'blobs.removeFenced';
 
-CREATE TABLE blob_holds (
+CREATE TABLE blob_pins (
     tenant_id bigint NOT NULL,
     blob_id uuid NOT NULL,
     job_id uuid NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (tenant_id, blob_id, job_id)
 );
-COMMENT ON TABLE blob_holds IS
+COMMENT ON TABLE blob_pins IS
     'Which jobs send which blobs. A hold counts while its job is in the queue; it is made before the job is stored, '
     'so a young one counts too';

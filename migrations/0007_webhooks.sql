@@ -87,7 +87,7 @@ CREATE INDEX webhook_deliveries_abandoned ON webhook_deliveries (tenant_id, id) 
 COMMENT ON INDEX webhook_deliveries_abandoned IS 'deliveries.list of those that failed';
 
 CREATE INDEX webhook_deliveries_due ON webhook_deliveries (next_attempt_at) WHERE state = 'pending';
-COMMENT ON INDEX webhook_deliveries_due IS 'deliveries.next, nodes.pulse; for all tenants, since any node may send';
+COMMENT ON INDEX webhook_deliveries_due IS 'deliveries.next, nodes.heartbeat; for all tenants, since any node may send';
 
 CREATE INDEX webhook_deliveries_endpoint ON webhook_deliveries (tenant_id, endpoint_id, next_attempt_at)
     WHERE state = 'pending';

@@ -32,7 +32,7 @@ COMMENT ON COLUMN schedules.sealed_secrets IS
 
 CREATE INDEX schedules_next_run_at ON schedules (next_run_at) WHERE next_run_at IS NOT NULL;
 COMMENT ON INDEX schedules_next_run_at IS
-    'schedules.due, nodes.pulse; for all tenants, since any node may make the jobs';
+    'schedules.due, nodes.heartbeat; for all tenants, since any node may make the jobs';
 
 CREATE TABLE groups (
     tenant_id bigint NOT NULL,
@@ -51,4 +51,4 @@ COMMENT ON COLUMN groups.closed_at IS 'Null while it takes jobs';
 COMMENT ON COLUMN groups.finished_at IS 'Null until it is closed and its jobs are final';
 
 CREATE INDEX groups_ending ON groups (tenant_id, id) WHERE closed_at IS NOT NULL AND finished_at IS NULL;
-COMMENT ON INDEX groups_ending IS 'groups.quiet, nodes.pulse; for all tenants, since any node may tell';
+COMMENT ON INDEX groups_ending IS 'groups.quiet, nodes.heartbeat; for all tenants, since any node may tell';

@@ -114,7 +114,7 @@ $$;
 COMMENT ON FUNCTION fetchd.host_of_url(url text) IS
     'host and port of a URL as jobs are filed by them; null: it has no host';
 
-CREATE FUNCTION fetchd.hold_blobs(owner bigint, job_id uuid, job jsonb) RETURNS void
+CREATE FUNCTION fetchd.pin_blobs(owner bigint, job_id uuid, job jsonb) RETURNS void
 LANGUAGE plpgsql
 SET search_path = public, pg_temp
 AS $$
@@ -140,13 +140,13 @@ BEGIN
             AND (b.expires_at IS NULL OR b.expires_at > now())
         FOR KEY SHARE;
         IF NOT FOUND THEN PERFORM fetchd.refuse(named.pointer, 'is not a blob of yours'); END IF;
-        INSERT INTO blob_holds (tenant_id, blob_id, job_id)
-        VALUES (owner, held, hold_blobs.job_id)
+        INSERT INTO blob_pins (tenant_id, blob_id, job_id)
+        VALUES (owner, held, pin_blobs.job_id)
         ON CONFLICT DO NOTHING;
     END LOOP;
 END
 $$;
-COMMENT ON FUNCTION fetchd.hold_blobs(owner bigint, job_id uuid, job jsonb) IS
+COMMENT ON FUNCTION fetchd.pin_blobs(owner bigint, job_id uuid, job jsonb) IS
     'holds the blobs that a job sends or resumes, and refuses those that are not there. They are locked until the '
     'caller commits, so that nobody removes them who cannot see the hold yet; jobs that name the same blob do not '
     'wait for each other';
@@ -374,14 +374,14 @@ BEGIN
         FOR KEY SHARE;
         IF NOT FOUND THEN PERFORM fetchd.refuse('/group', 'is not a group of yours that takes jobs'); END IF;
     END IF;
-    PERFORM fetchd.hold_blobs(owner, id, asked);
-    -- One that need not wait for its time goes to the gate of its lane at once, that of its flow first: found there by a
-    -- claim only, a flow in order might let later ones through before it.
+    PERFORM fetchd.pin_blobs(owner, id, asked);
+    -- One that need not wait for its time goes to the gate of its limiter at once, that of its flow first: found there
+    -- by a claim only, a flow in order might let later ones through before it.
     IF NOT is_patient AND coalesce(run_at <= now(), true) THEN
         SELECT l.kind INTO gate
-        FROM lanes l
+        FROM limiters l
         WHERE l.tenant_id = owner AND (l.kind, l.key) IN (('flow', flow), ('host', host))
-            AND (l.is_limited OR l.paused OR l.parked_until IS NOT NULL)
+            AND (l.is_limited OR l.paused OR l.circuit_open_until IS NOT NULL)
         ORDER BY l.kind
         LIMIT 1;
     END IF;

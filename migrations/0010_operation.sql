@@ -13,10 +13,10 @@ BEGIN
     IF NOT has_schema_privilege(allow_service.role, 'public', 'USAGE') THEN
         EXECUTE format('GRANT USAGE ON SCHEMA public TO %I', allow_service.role);
     END IF;
-    IF NOT has_function_privilege(allow_service.role, 'keep_job_ranges(interval)', 'EXECUTE') THEN
+    IF NOT has_function_privilege(allow_service.role, 'maintain_job_partitions(interval)', 'EXECUTE') THEN
         EXECUTE format('GRANT USAGE ON SCHEMA fetchd TO %I', allow_service.role);
         EXECUTE format('GRANT SELECT ON schema_migrations TO %I', allow_service.role);
-        EXECUTE format('GRANT EXECUTE ON FUNCTION keep_job_ranges(interval) TO %I', allow_service.role);
+        EXECUTE format('GRANT EXECUTE ON FUNCTION maintain_job_partitions(interval) TO %I', allow_service.role);
         -- Those of later migrations, and the ranges that are made meanwhile.
         EXECUTE format(
             'ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO %I',
@@ -47,12 +47,12 @@ REVOKE EXECUTE ON FUNCTION fetchd.allow_service(name) FROM PUBLIC;
 DO $$
 BEGIN
     EXECUTE format(
-        'ALTER FUNCTION keep_job_ranges(interval) SECURITY DEFINER SET search_path = %I, pg_temp', current_schema());
+        'ALTER FUNCTION maintain_job_partitions(interval) SECURITY DEFINER SET search_path = %I, pg_temp', current_schema());
 END
 $$;
-REVOKE EXECUTE ON FUNCTION keep_job_ranges(interval) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION add_job_range(timestamptz, timestamptz) FROM PUBLIC;
-REVOKE EXECUTE ON FUNCTION drop_job_range(job_ranges, interval) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION maintain_job_partitions(interval) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION add_job_partition(timestamptz, timestamptz) FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION drop_job_partition(job_partitions, interval) FROM PUBLIC;
 
 CREATE FUNCTION check_invariants(patience interval) RETURNS TABLE(invariant text, violations bigint, example text)
 LANGUAGE sql STABLE

@@ -35,10 +35,10 @@ BEGIN
     IF NOT has_schema_privilege(allow_service.role, 'public', 'USAGE') THEN
         EXECUTE format('GRANT USAGE ON SCHEMA public TO %I', allow_service.role);
     END IF;
-    IF NOT has_function_privilege(allow_service.role, 'keep_job_ranges(interval)', 'EXECUTE') THEN
+    IF NOT has_function_privilege(allow_service.role, 'maintain_job_partitions(interval)', 'EXECUTE') THEN
         EXECUTE format('GRANT USAGE ON SCHEMA fetchd TO %I', allow_service.role);
         EXECUTE format('GRANT SELECT ON schema_migrations TO %I', allow_service.role);
-        EXECUTE format('GRANT EXECUTE ON FUNCTION keep_job_ranges(interval) TO %I', allow_service.role);
+        EXECUTE format('GRANT EXECUTE ON FUNCTION maintain_job_partitions(interval) TO %I', allow_service.role);
         -- Those of later migrations, and the ranges that are made meanwhile.
         EXECUTE format(
             'ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO %I',
@@ -253,14 +253,14 @@ BEGIN
         FOR KEY SHARE;
         IF NOT FOUND THEN PERFORM fetchd.refuse('/group', 'is not a group of yours that takes jobs'); END IF;
     END IF;
-    PERFORM fetchd.hold_blobs(owner, id, asked);
-    -- One that need not wait for its time goes to the gate of its lane at once, that of its flow first: found there by a
-    -- claim only, a flow in order might let later ones through before it.
+    PERFORM fetchd.pin_blobs(owner, id, asked);
+    -- One that need not wait for its time goes to the gate of its limiter at once, that of its flow first: found there
+    -- by a claim only, a flow in order might let later ones through before it.
     IF NOT is_patient AND coalesce(run_at <= now(), true) THEN
         SELECT l.kind INTO gate
-        FROM lanes l
+        FROM limiters l
         WHERE l.tenant_id = owner AND (l.kind, l.key) IN (('flow', flow), ('host', host))
-            AND (l.is_limited OR l.paused OR l.parked_until IS NOT NULL)
+            AND (l.is_limited OR l.paused OR l.circuit_open_until IS NOT NULL)
         ORDER BY l.kind
         LIMIT 1;
     END IF;
@@ -287,41 +287,6 @@ END
 $$;
 
 COMMENT ON FUNCTION fetchd.enqueue(job json, tenant text) IS 'stores a job of a tenant, and returns its id as the API writes it';
-
-CREATE FUNCTION fetchd.hold_blobs(owner bigint, job_id uuid, job jsonb) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'public', 'pg_temp'
-    AS $$
-DECLARE
-    named record;
-    held uuid;
-    parts CONSTANT jsonb := CASE jsonb_typeof(job #> '{request,body,multipart}')
-        WHEN 'array' THEN job #> '{request,body,multipart}' ELSE '[]'
-    END;
-BEGIN
-    FOR named IN
-        SELECT '/request/body/blob' AS pointer, job #>> '{request,body,blob}' AS id
-        UNION ALL
-        SELECT '/resumeFrom', job ->> 'resumeFrom'
-        UNION ALL
-        SELECT format('/request/body/multipart/%s/blob', part.n - 1), part.value ->> 'blob'
-        FROM jsonb_array_elements(parts) WITH ORDINALITY AS part (value, n)
-    LOOP
-        CONTINUE WHEN named.id IS NULL;
-        SELECT b.id INTO held
-        FROM blobs b
-        WHERE b.tenant_id = owner AND b.id = fetchd.id_of_text('blb', named.id)
-            AND (b.expires_at IS NULL OR b.expires_at > now())
-        FOR KEY SHARE;
-        IF NOT FOUND THEN PERFORM fetchd.refuse(named.pointer, 'is not a blob of yours'); END IF;
-        INSERT INTO blob_holds (tenant_id, blob_id, job_id)
-        VALUES (owner, held, hold_blobs.job_id)
-        ON CONFLICT DO NOTHING;
-    END LOOP;
-END
-$$;
-
-COMMENT ON FUNCTION fetchd.hold_blobs(owner bigint, job_id uuid, job jsonb) IS 'holds the blobs that a job sends or resumes, and refuses those that are not there. They are locked until the caller commits, so that nobody removes them who cannot see the hold yet; jobs that name the same blob do not wait for each other';
 
 CREATE FUNCTION fetchd.host_of_url(url text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -372,6 +337,41 @@ END
 $$;
 
 COMMENT ON FUNCTION fetchd.new_job_id() IS 'an id for a job. Those of one database session are in order, as those of a node are: 48 bits of Unix time in milliseconds, 12 bits of their fraction, then random bits (RFC 9562 section 6.2, method 3). A flow in order goes by it';
+
+CREATE FUNCTION fetchd.pin_blobs(owner bigint, job_id uuid, job jsonb) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    named record;
+    held uuid;
+    parts CONSTANT jsonb := CASE jsonb_typeof(job #> '{request,body,multipart}')
+        WHEN 'array' THEN job #> '{request,body,multipart}' ELSE '[]'
+    END;
+BEGIN
+    FOR named IN
+        SELECT '/request/body/blob' AS pointer, job #>> '{request,body,blob}' AS id
+        UNION ALL
+        SELECT '/resumeFrom', job ->> 'resumeFrom'
+        UNION ALL
+        SELECT format('/request/body/multipart/%s/blob', part.n - 1), part.value ->> 'blob'
+        FROM jsonb_array_elements(parts) WITH ORDINALITY AS part (value, n)
+    LOOP
+        CONTINUE WHEN named.id IS NULL;
+        SELECT b.id INTO held
+        FROM blobs b
+        WHERE b.tenant_id = owner AND b.id = fetchd.id_of_text('blb', named.id)
+            AND (b.expires_at IS NULL OR b.expires_at > now())
+        FOR KEY SHARE;
+        IF NOT FOUND THEN PERFORM fetchd.refuse(named.pointer, 'is not a blob of yours'); END IF;
+        INSERT INTO blob_pins (tenant_id, blob_id, job_id)
+        VALUES (owner, held, pin_blobs.job_id)
+        ON CONFLICT DO NOTHING;
+    END LOOP;
+END
+$$;
+
+COMMENT ON FUNCTION fetchd.pin_blobs(owner bigint, job_id uuid, job jsonb) IS 'holds the blobs that a job sends or resumes, and refuses those that are not there. They are locked until the caller commits, so that nobody removes them who cannot see the hold yet; jobs that name the same blob do not wait for each other';
 
 CREATE FUNCTION fetchd.refuse(pointer text, rule text) RETURNS void
     LANGUAGE plpgsql
@@ -438,7 +438,7 @@ $$;
 
 COMMENT ON FUNCTION fetchd.text_of_id(prefix text, id uuid) IS 'an id as the API writes it: the prefix, and 26 characters of five bits each, the first of which has three';
 
-CREATE FUNCTION public.add_job_range(starts_at timestamp with time zone, ends_at timestamp with time zone) RETURNS boolean
+CREATE FUNCTION public.add_job_partition(starts_at timestamp with time zone, ends_at timestamp with time zone) RETURNS boolean
     LANGUAGE plpgsql
     AS $_$
 DECLARE
@@ -446,12 +446,14 @@ DECLARE
     part text;
 BEGIN
     IF EXISTS (
-        SELECT FROM job_ranges r WHERE r.starts_at < add_job_range.ends_at AND r.ends_at > add_job_range.starts_at
+        SELECT
+        FROM job_partitions r
+        WHERE r.starts_at < add_job_partition.ends_at AND r.ends_at > add_job_partition.starts_at
     ) THEN
         RETURN false;
     END IF;
-    -- A row whose way was chosen before fails in the default partition after: that its time has a range is not seen any
-    -- more. Who reads does not wait.
+    -- A row whose way was chosen before fails in the default partition after: that its time has a partition is not
+    -- seen any more. Who reads does not wait.
     LOCK TABLE ONLY jobs, ONLY results, ONLY attempts IN SHARE ROW EXCLUSIVE MODE;
     FOREACH part IN ARRAY ARRAY['jobs', 'results', 'attempts'] LOOP
         EXECUTE format('CREATE TABLE %1$s_%2$s (LIKE %1$s INCLUDING ALL)', part, suffix);
@@ -460,7 +462,8 @@ BEGIN
             'ALTER TABLE %1$s ATTACH PARTITION %1$s_%2$s FOR VALUES FROM (%3$L) TO (%4$L)', part, suffix,
             earliest_id(starts_at), earliest_id(ends_at));
     END LOOP;
-    INSERT INTO job_ranges (starts_at, ends_at, name) VALUES (add_job_range.starts_at, add_job_range.ends_at, suffix);
+    INSERT INTO job_partitions (starts_at, ends_at, name)
+    VALUES (add_job_partition.starts_at, add_job_partition.ends_at, suffix);
     RETURN true;
 EXCEPTION
     -- The default partition has rows that would belong there.
@@ -468,7 +471,7 @@ EXCEPTION
 END
 $_$;
 
-COMMENT ON FUNCTION public.add_job_range(starts_at timestamp with time zone, ends_at timestamp with time zone) IS 'makes a partition, unless there is one of its time; false: there are jobs of its time in the default partition, where they stay';
+COMMENT ON FUNCTION public.add_job_partition(starts_at timestamp with time zone, ends_at timestamp with time zone) IS 'makes a partition, unless there is one of its time; false: there are jobs of its time in the default partition, where they stay';
 
 CREATE FUNCTION public.check_invariants(patience interval) RETURNS TABLE(invariant text, violations bigint, example text)
     LANGUAGE sql STABLE
@@ -550,38 +553,38 @@ $$;
 
 COMMENT ON FUNCTION public.check_invariants(patience interval) IS 'what is broken: each invariant that does not hold, how often, and one example; what comes by itself may be late by the patience';
 
-CREATE TABLE public.job_ranges (
+CREATE TABLE public.job_partitions (
     starts_at timestamp with time zone NOT NULL,
     ends_at timestamp with time zone NOT NULL,
     name text NOT NULL,
-    CONSTRAINT job_ranges_are_not_empty CHECK ((starts_at < ends_at))
+    CONSTRAINT job_partitions_are_not_empty CHECK ((starts_at < ends_at))
 );
 
-COMMENT ON TABLE public.job_ranges IS 'Partitions of jobs, results and attempts, by the time of their ids; what is in none is in the default partition';
+COMMENT ON TABLE public.job_partitions IS 'Partitions of jobs, results and attempts, by the time of their ids; what is in none is in the default partition';
 
-COMMENT ON COLUMN public.job_ranges.name IS 'The end of the names of its three tables';
+COMMENT ON COLUMN public.job_partitions.name IS 'The end of the names of its three tables';
 
-CREATE FUNCTION public.drop_job_range(range public.job_ranges, retention interval) RETURNS boolean
+CREATE FUNCTION public.drop_job_partition(target public.job_partitions, retention interval) RETURNS boolean
     LANGUAGE plpgsql
     AS $_$
 DECLARE
     is_needed boolean;
 BEGIN
     -- From here on nobody puts a job of it into the queue again.
-    EXECUTE format('LOCK TABLE results_%s IN ACCESS EXCLUSIVE MODE', range.name);
+    EXECUTE format('LOCK TABLE results_%s IN ACCESS EXCLUSIVE MODE', target.name);
     EXECUTE format(
         'SELECT EXISTS (SELECT FROM queue WHERE job_id >= $1 AND job_id < $2)
-            OR EXISTS (SELECT FROM results_%s WHERE finished_at >= now() - $3)', range.name)
+            OR EXISTS (SELECT FROM results_%s WHERE finished_at >= now() - $3)', target.name)
         INTO is_needed
-        USING earliest_id(range.starts_at), earliest_id(range.ends_at), retention;
+        USING earliest_id(target.starts_at), earliest_id(target.ends_at), retention;
     IF is_needed THEN RETURN false; END IF;
-    EXECUTE format('DROP TABLE jobs_%1$s, results_%1$s, attempts_%1$s', range.name);
-    DELETE FROM job_ranges r WHERE r.name = range.name;
+    EXECUTE format('DROP TABLE jobs_%1$s, results_%1$s, attempts_%1$s', target.name);
+    DELETE FROM job_partitions r WHERE r.name = target.name;
     RETURN true;
 END
 $_$;
 
-COMMENT ON FUNCTION public.drop_job_range(range public.job_ranges, retention interval) IS 'drops a partition, unless a job of it is not final, or has been final for less than that time';
+COMMENT ON FUNCTION public.drop_job_partition(target public.job_partitions, retention interval) IS 'drops a partition, unless a job of it is not final, or has been final for less than that time';
 
 CREATE FUNCTION public.earliest_id(at timestamp with time zone) RETURNS uuid
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -594,7 +597,7 @@ $$;
 
 COMMENT ON FUNCTION public.earliest_id(at timestamp with time zone) IS 'the id that comes before all that were made at this time or later';
 
-CREATE FUNCTION public.keep_job_ranges(retention interval) RETURNS integer
+CREATE FUNCTION public.maintain_job_partitions(retention interval) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET lock_timeout TO '500ms'
     SET search_path TO 'public', 'pg_temp'
@@ -602,18 +605,18 @@ CREATE FUNCTION public.keep_job_ranges(retention interval) RETURNS integer
 DECLARE
     width CONSTANT bigint := greatest(3600, extract(epoch FROM retention) / 6);
     start timestamptz;
-    range job_ranges;
+    target job_partitions;
     dropped integer := 0;
 BEGIN
-    IF NOT pg_try_advisory_xact_lock(hashtext('job_ranges')) THEN RETURN 0; END IF;
+    IF NOT pg_try_advisory_xact_lock(hashtext('job_partitions')) THEN RETURN 0; END IF;
     SELECT greatest(max(r.ends_at), to_timestamp(floor(extract(epoch FROM now()) / width) * width)) INTO start
-    FROM job_ranges r;
+    FROM job_partitions r;
     WHILE start < now() + make_interval(secs => width) LOOP
-        PERFORM add_job_range(start, start + make_interval(secs => width));
+        PERFORM add_job_partition(start, start + make_interval(secs => width));
         start := start + make_interval(secs => width);
     END LOOP;
-    FOR range IN SELECT * FROM job_ranges r WHERE r.ends_at < now() - retention ORDER BY r.starts_at LOOP
-        IF drop_job_range(range, retention) THEN dropped := dropped + 1; END IF;
+    FOR target IN SELECT * FROM job_partitions r WHERE r.ends_at < now() - retention ORDER BY r.starts_at LOOP
+        IF drop_job_partition(target, retention) THEN dropped := dropped + 1; END IF;
     END LOOP;
     RETURN dropped;
 EXCEPTION
@@ -621,7 +624,7 @@ EXCEPTION
 END
 $$;
 
-COMMENT ON FUNCTION public.keep_job_ranges(retention interval) IS 'makes the partition of now and the next one, and drops those that nobody needs; how many were dropped. A partition is a sixth of the retention, an hour at least';
+COMMENT ON FUNCTION public.maintain_job_partitions(retention interval) IS 'makes the partition of now and the next one, and drops those that nobody needs; how many were dropped. A partition is a sixth of the retention, an hour at least';
 
 CREATE FUNCTION public.uuidv7() RETURNS uuid
     LANGUAGE sql PARALLEL SAFE
@@ -724,14 +727,14 @@ CREATE TABLE public.attempts_default (
     CONSTRAINT attempts_state_check CHECK ((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])))
 );
 
-CREATE TABLE public.blob_holds (
+CREATE TABLE public.blob_pins (
     tenant_id bigint NOT NULL,
     blob_id uuid NOT NULL,
     job_id uuid NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
-COMMENT ON TABLE public.blob_holds IS 'Which jobs send which blobs. A hold counts while its job is in the queue; it is made before the job is stored, so a young one counts too';
+COMMENT ON TABLE public.blob_pins IS 'Which jobs send which blobs. A hold counts while its job is in the queue; it is made before the job is stored, so a young one counts too';
 
 CREATE TABLE public.blobs (
     tenant_id bigint NOT NULL,
@@ -741,7 +744,7 @@ CREATE TABLE public.blobs (
     content_type text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone,
-    held_at timestamp with time zone,
+    pinned_at timestamp with time zone,
     idempotency_key text,
     job_id uuid,
     filename text,
@@ -756,7 +759,7 @@ COMMENT ON COLUMN public.blobs.content_type IS 'Null: the owner named none';
 
 COMMENT ON COLUMN public.blobs.expires_at IS 'Null: the blob stays until it is deleted';
 
-COMMENT ON COLUMN public.blobs.held_at IS 'Raised by every hold, so that what removes a blob removes the version that it has judged; null: never held';
+COMMENT ON COLUMN public.blobs.pinned_at IS 'Raised by every hold, so that what removes a blob removes the version that it has judged; null: never held';
 
 COMMENT ON COLUMN public.blobs.idempotency_key IS 'Null: the request had none, or a day has passed';
 
@@ -1027,7 +1030,7 @@ CREATE TABLE public.jobs_default (
     group_id uuid
 );
 
-CREATE TABLE public.lane_starts (
+CREATE TABLE public.limiter_starts (
     tenant_id bigint NOT NULL,
     kind text NOT NULL,
     key text NOT NULL COLLATE pg_catalog."C",
@@ -1035,11 +1038,11 @@ CREATE TABLE public.lane_starts (
     job_id uuid NOT NULL
 );
 
-COMMENT ON TABLE public.lane_starts IS 'When jobs were admitted to lanes with a rate, for as long as that counts';
+COMMENT ON TABLE public.limiter_starts IS 'When jobs were admitted to limiters with a rate, for as long as that counts';
 
-COMMENT ON COLUMN public.lane_starts.kind IS 'host or flow';
+COMMENT ON COLUMN public.limiter_starts.kind IS 'host or flow';
 
-CREATE TABLE public.lanes (
+CREATE TABLE public.limiters (
     tenant_id bigint NOT NULL,
     kind text NOT NULL,
     key text NOT NULL COLLATE pg_catalog."C",
@@ -1049,8 +1052,8 @@ CREATE TABLE public.lanes (
     rate_period interval,
     in_order boolean DEFAULT false NOT NULL,
     blocks boolean DEFAULT false NOT NULL,
-    parked_until timestamp with time zone,
-    parked_by text,
+    circuit_open_until timestamp with time zone,
+    circuit_reason text,
     is_limited boolean GENERATED ALWAYS AS (((parallelism IS NOT NULL) OR (rate_jobs IS NOT NULL) OR in_order)) STORED NOT NULL,
     removed_at timestamp with time zone,
     version bigint NOT NULL,
@@ -1059,55 +1062,55 @@ CREATE TABLE public.lanes (
     doublings smallint DEFAULT 0 NOT NULL,
     crowd integer,
     crowded_at timestamp with time zone,
-    CONSTRAINT lanes_blocks_in_order CHECK ((in_order OR (NOT blocks))),
-    CONSTRAINT lanes_bytes_per_second_check CHECK ((bytes_per_second > 0)),
-    CONSTRAINT lanes_crowd_check CHECK ((crowd > 0)),
-    CONSTRAINT lanes_crowds_have_a_time CHECK (((crowd IS NULL) = (crowded_at IS NULL))),
-    CONSTRAINT lanes_in_order_runs_one CHECK (((NOT in_order) OR (parallelism IS NULL))),
-    CONSTRAINT lanes_kind_check CHECK ((kind = ANY (ARRAY['host'::text, 'flow'::text]))),
-    CONSTRAINT lanes_parallelism_check CHECK ((parallelism > 0)),
-    CONSTRAINT lanes_rate CHECK (((rate_jobs IS NULL) = (rate_period IS NULL))),
-    CONSTRAINT lanes_rate_jobs_check CHECK ((rate_jobs > 0)),
-    CONSTRAINT lanes_rate_period_check CHECK ((rate_period > '00:00:00'::interval))
+    CONSTRAINT limiters_blocks_in_order CHECK ((in_order OR (NOT blocks))),
+    CONSTRAINT limiters_bytes_per_second_check CHECK ((bytes_per_second > 0)),
+    CONSTRAINT limiters_crowd_check CHECK ((crowd > 0)),
+    CONSTRAINT limiters_crowds_have_a_time CHECK (((crowd IS NULL) = (crowded_at IS NULL))),
+    CONSTRAINT limiters_in_order_runs_one CHECK (((NOT in_order) OR (parallelism IS NULL))),
+    CONSTRAINT limiters_kind_check CHECK ((kind = ANY (ARRAY['host'::text, 'flow'::text]))),
+    CONSTRAINT limiters_parallelism_check CHECK ((parallelism > 0)),
+    CONSTRAINT limiters_rate CHECK (((rate_jobs IS NULL) = (rate_period IS NULL))),
+    CONSTRAINT limiters_rate_jobs_check CHECK ((rate_jobs > 0)),
+    CONSTRAINT limiters_rate_period_check CHECK ((rate_period > '00:00:00'::interval))
 );
 
-COMMENT ON TABLE public.lanes IS 'Jobs of a tenant that share limits: those of a host, or of a flow. A job whose lane has limits waits at a gate, where no claim sees it, until it is admitted';
+COMMENT ON TABLE public.limiters IS 'Jobs of a tenant that share limits: those of a host, or of a flow. A job whose limiter has limits waits at a gate, where no claim sees it, until it is admitted';
 
-COMMENT ON COLUMN public.lanes.kind IS 'host or flow';
+COMMENT ON COLUMN public.limiters.kind IS 'host or flow';
 
-COMMENT ON COLUMN public.lanes.key IS 'Host and port as URLs write them, or the key of the flow';
+COMMENT ON COLUMN public.limiters.key IS 'Host and port as URLs write them, or the key of the flow';
 
-COMMENT ON COLUMN public.lanes.paused IS 'No job of the lane is started';
+COMMENT ON COLUMN public.limiters.paused IS 'No job of the limiter is started';
 
-COMMENT ON COLUMN public.lanes.parallelism IS 'How many of its jobs run at once; null: no limit';
+COMMENT ON COLUMN public.limiters.parallelism IS 'How many of its jobs run at once; null: no limit';
 
-COMMENT ON COLUMN public.lanes.rate_jobs IS 'How many of its jobs start within rate_period; null: no limit';
+COMMENT ON COLUMN public.limiters.rate_jobs IS 'How many of its jobs start within rate_period; null: no limit';
 
-COMMENT ON COLUMN public.lanes.rate_period IS 'Null: no limit';
+COMMENT ON COLUMN public.limiters.rate_period IS 'Null: no limit';
 
-COMMENT ON COLUMN public.lanes.in_order IS 'One job after the other, in the order of their submission';
+COMMENT ON COLUMN public.limiters.in_order IS 'One job after the other, in the order of their submission';
 
-COMMENT ON COLUMN public.lanes.blocks IS 'A job that failed stops those behind it';
+COMMENT ON COLUMN public.limiters.blocks IS 'A job that failed stops those behind it';
 
-COMMENT ON COLUMN public.lanes.parked_until IS 'The origin asks for no request before this; null: it does not';
+COMMENT ON COLUMN public.limiters.circuit_open_until IS 'The origin asks for no request before this; null: it does not';
 
-COMMENT ON COLUMN public.lanes.parked_by IS 'The field that said so, and its value; null: none did';
+COMMENT ON COLUMN public.limiters.circuit_reason IS 'The field that said so, and its value; null: none did';
 
-COMMENT ON COLUMN public.lanes.is_limited IS 'Its jobs wait at the gate, whatever its state';
+COMMENT ON COLUMN public.limiters.is_limited IS 'Its jobs wait at the gate, whatever its state';
 
-COMMENT ON COLUMN public.lanes.removed_at IS 'Nothing is set any more, and nodes have yet to learn of it; null: something is set';
+COMMENT ON COLUMN public.limiters.removed_at IS 'Nothing is set any more, and nodes have yet to learn of it; null: something is set';
 
-COMMENT ON COLUMN public.lanes.version IS 'queue_state.version when it changed last';
+COMMENT ON COLUMN public.limiters.version IS 'queue_state.version when it changed last';
 
-COMMENT ON COLUMN public.lanes.bytes_per_second IS 'How many bytes of bodies its jobs move in each direction, on all nodes together; null: no limit';
+COMMENT ON COLUMN public.limiters.bytes_per_second IS 'How many bytes of bodies its jobs move in each direction, on all nodes together; null: no limit';
 
-COMMENT ON COLUMN public.lanes.refusals IS 'How often in a row the origin has refused a request as one too many, without a time to come back at';
+COMMENT ON COLUMN public.limiters.refusals IS 'How often in a row the origin has refused a request as one too many, without a time to come back at';
 
-COMMENT ON COLUMN public.lanes.doublings IS 'How often the number of jobs was doubled since parked_until: so many powers of 2 run at once';
+COMMENT ON COLUMN public.limiters.doublings IS 'How often the number of jobs was doubled since circuit_open_until: so many powers of 2 run at once';
 
-COMMENT ON COLUMN public.lanes.crowd IS 'How many jobs run at once on all nodes, while more wait than the origin answers; null: no limit';
+COMMENT ON COLUMN public.limiters.crowd IS 'How many jobs run at once on all nodes, while more wait than the origin answers; null: no limit';
 
-COMMENT ON COLUMN public.lanes.crowded_at IS 'Null: crowd is null';
+COMMENT ON COLUMN public.limiters.crowded_at IS 'Null: crowd is null';
 
 CREATE TABLE public.nodes (
     id uuid NOT NULL,
@@ -1155,7 +1158,7 @@ CREATE TABLE public.queue (
     CONSTRAINT queue_claims_are_counted CHECK (((node_id IS NULL) OR (claim > 0))),
     CONSTRAINT queue_gate_check CHECK ((gate = ANY (ARRAY['flow'::text, 'host'::text]))),
     CONSTRAINT queue_gated_jobs_wait CHECK (((gate IS NULL) OR ((node_id IS NULL) AND (NOT scheduled)))),
-    CONSTRAINT queue_gates_have_lanes CHECK (((((gate IS DISTINCT FROM 'flow'::text) AND (NOT in_flow)) OR (flow IS NOT NULL)) AND (((gate IS DISTINCT FROM 'host'::text) AND (NOT in_host)) OR (host IS NOT NULL)))),
+    CONSTRAINT queue_gates_have_limiters CHECK (((((gate IS DISTINCT FROM 'flow'::text) AND (NOT in_flow)) OR (flow IS NOT NULL)) AND (((gate IS DISTINCT FROM 'host'::text) AND (NOT in_host)) OR (host IS NOT NULL)))),
     CONSTRAINT queue_scheduled_jobs_wait CHECK (((node_id IS NULL) OR (NOT scheduled))),
     CONSTRAINT queue_waiting_jobs_have_not_begun CHECK (((node_id IS NOT NULL) OR (NOT (begun OR cancelling))))
 )
@@ -1195,7 +1198,7 @@ COMMENT ON COLUMN public.queue.flow IS 'The flow of the job; null: none';
 
 COMMENT ON COLUMN public.queue.host IS 'The host of the request; null: the job has met no limit of its host';
 
-COMMENT ON COLUMN public.queue.gate IS 'Which of its lanes the job waits for, flow or host; null: neither';
+COMMENT ON COLUMN public.queue.gate IS 'Which of its limiters the job waits for, flow or host; null: neither';
 
 COMMENT ON COLUMN public.queue.in_flow IS 'The job has one of the places of its flow, until it is final or tried again';
 
@@ -1228,7 +1231,7 @@ COMMENT ON COLUMN public.queue_state.singleton IS 'Always true: there is one row
 
 COMMENT ON COLUMN public.queue_state.paused IS 'No job is started on any node';
 
-COMMENT ON COLUMN public.queue_state.version IS 'Raised by every change of a lane or a pause, so that nodes know without a look at each; changes follow one another';
+COMMENT ON COLUMN public.queue_state.version IS 'Raised by every change of a limiter or a pause, so that nodes know without a look at each; changes follow one another';
 
 COMMENT ON COLUMN public.queue_state.bytes_per_second IS 'How many bytes of bodies all jobs move in each direction, on all nodes together; null: no limit';
 
@@ -1642,8 +1645,8 @@ ALTER TABLE ONLY public.attempts
 ALTER TABLE ONLY public.attempts_default
     ADD CONSTRAINT attempts_default_pkey PRIMARY KEY (tenant_id, job_id, number);
 
-ALTER TABLE ONLY public.blob_holds
-    ADD CONSTRAINT blob_holds_pkey PRIMARY KEY (tenant_id, blob_id, job_id);
+ALTER TABLE ONLY public.blob_pins
+    ADD CONSTRAINT blob_pins_pkey PRIMARY KEY (tenant_id, blob_id, job_id);
 
 ALTER TABLE ONLY public.blobs
     ADD CONSTRAINT blobs_pkey PRIMARY KEY (tenant_id, id);
@@ -1678,11 +1681,11 @@ ALTER TABLE ONLY public.idempotency_keys
 ALTER TABLE ONLY public.job_counts
     ADD CONSTRAINT job_counts_pkey PRIMARY KEY (tenant_id, minute, node_id, state);
 
-ALTER TABLE ONLY public.job_ranges
-    ADD CONSTRAINT job_ranges_name_key UNIQUE (name);
+ALTER TABLE ONLY public.job_partitions
+    ADD CONSTRAINT job_partitions_name_key UNIQUE (name);
 
-ALTER TABLE ONLY public.job_ranges
-    ADD CONSTRAINT job_ranges_pkey PRIMARY KEY (starts_at);
+ALTER TABLE ONLY public.job_partitions
+    ADD CONSTRAINT job_partitions_pkey PRIMARY KEY (starts_at);
 
 ALTER TABLE ONLY public.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (tenant_id, id);
@@ -1690,11 +1693,11 @@ ALTER TABLE ONLY public.jobs
 ALTER TABLE ONLY public.jobs_default
     ADD CONSTRAINT jobs_default_pkey PRIMARY KEY (tenant_id, id);
 
-ALTER TABLE ONLY public.lane_starts
-    ADD CONSTRAINT lane_starts_pkey PRIMARY KEY (tenant_id, kind, key, started_at, job_id);
+ALTER TABLE ONLY public.limiter_starts
+    ADD CONSTRAINT limiter_starts_pkey PRIMARY KEY (tenant_id, kind, key, started_at, job_id);
 
-ALTER TABLE ONLY public.lanes
-    ADD CONSTRAINT lanes_pkey PRIMARY KEY (tenant_id, kind, key);
+ALTER TABLE ONLY public.limiters
+    ADD CONSTRAINT limiters_pkey PRIMARY KEY (tenant_id, kind, key);
 
 ALTER TABLE ONLY public.nodes
     ADD CONSTRAINT nodes_pkey PRIMARY KEY (id);
@@ -1778,7 +1781,7 @@ COMMENT ON INDEX public.cache_entries_responded_at IS 'cache.list';
 
 CREATE INDEX cookies_expires_at ON public.cookies USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 
-COMMENT ON INDEX public.cookies_expires_at IS 'leftovers.cookies, for all tenants';
+COMMENT ON INDEX public.cookies_expires_at IS 'expired.cookies, for all tenants';
 
 CREATE INDEX credential_uses_by_credential ON public.credential_uses USING btree (tenant_id, credential_id, id);
 
@@ -1790,7 +1793,7 @@ COMMENT ON INDEX public.credentials_id IS 'credentials.find; credentials.remove'
 
 CREATE INDEX groups_ending ON public.groups USING btree (tenant_id, id) WHERE ((closed_at IS NOT NULL) AND (finished_at IS NULL));
 
-COMMENT ON INDEX public.groups_ending IS 'groups.quiet, nodes.pulse; for all tenants, since any node may tell';
+COMMENT ON INDEX public.groups_ending IS 'groups.quiet, nodes.heartbeat; for all tenants, since any node may tell';
 
 CREATE INDEX idempotency_keys_created_at ON public.idempotency_keys USING btree (created_at);
 
@@ -1832,41 +1835,41 @@ COMMENT ON INDEX public.jobs_session IS 'jobs.list of a session';
 
 CREATE INDEX jobs_default_tenant_id_session_id_idx ON public.jobs_default USING btree (tenant_id, session, id) WHERE (session IS NOT NULL);
 
-CREATE INDEX lanes_parked ON public.lanes USING btree (parked_until) WHERE (parked_until IS NOT NULL);
+CREATE INDEX limiters_circuit ON public.limiters USING btree (circuit_open_until) WHERE (circuit_open_until IS NOT NULL);
 
-COMMENT ON INDEX public.lanes_parked IS 'leftovers.parkings; for all tenants, since they are forgotten by age';
+COMMENT ON INDEX public.limiters_circuit IS 'expired.circuits; for all tenants, since they are forgotten by age';
 
-CREATE INDEX lanes_removed ON public.lanes USING btree (removed_at) WHERE (removed_at IS NOT NULL);
+CREATE INDEX limiters_removed ON public.limiters USING btree (removed_at) WHERE (removed_at IS NOT NULL);
 
-COMMENT ON INDEX public.lanes_removed IS 'leftovers.lanes; for all tenants, since they are forgotten by age';
+COMMENT ON INDEX public.limiters_removed IS 'expired.limiters; for all tenants, since they are forgotten by age';
 
-CREATE INDEX lanes_version ON public.lanes USING btree (version);
+CREATE INDEX limiters_version ON public.limiters USING btree (version);
 
-COMMENT ON INDEX public.lanes_version IS 'lanes.read: what nodes have not read yet';
+COMMENT ON INDEX public.limiters_version IS 'limiters.read: what nodes have not read yet';
 
 CREATE INDEX queue_cancelling ON public.queue USING btree (node_id) WHERE cancelling;
 
-COMMENT ON INDEX public.queue_cancelling IS 'nodes.pulse';
+COMMENT ON INDEX public.queue_cancelling IS 'nodes.heartbeat';
 
 CREATE INDEX queue_discretionary ON public.queue USING btree (run_at) WHERE (discretionary AND scheduled);
 
-COMMENT ON INDEX public.queue_discretionary IS 'queue.pullForward, nodes.pulse; for all tenants, since any node may promote';
+COMMENT ON INDEX public.queue_discretionary IS 'queue.pullForward, nodes.heartbeat; for all tenants, since any node may promote';
 
 CREATE INDEX queue_expiring ON public.queue USING btree (expires_at) WHERE ((expires_at IS NOT NULL) AND (node_id IS NULL));
 
-COMMENT ON INDEX public.queue_expiring IS 'queue.expire, nodes.pulse; for all tenants, since any node may end them';
+COMMENT ON INDEX public.queue_expiring IS 'queue.expire, nodes.heartbeat; for all tenants, since any node may end them';
 
 CREATE INDEX queue_gated_flow ON public.queue USING btree (tenant_id, flow, job_id) WHERE (gate = 'flow'::text);
 
-COMMENT ON INDEX public.queue_gated_flow IS 'lanes.admit in order; lanes.gated; lanes.find';
+COMMENT ON INDEX public.queue_gated_flow IS 'limiters.admit in order; limiters.gated; limiters.find';
 
 CREATE INDEX queue_gated_flow_rank ON public.queue USING btree (tenant_id, flow, rank, run_at, job_id) WHERE (gate = 'flow'::text);
 
-COMMENT ON INDEX public.queue_gated_flow_rank IS 'lanes.admit to flows without an order';
+COMMENT ON INDEX public.queue_gated_flow_rank IS 'limiters.admit to flows without an order';
 
 CREATE INDEX queue_gated_host ON public.queue USING btree (tenant_id, host, rank, run_at, job_id) WHERE (gate = 'host'::text);
 
-COMMENT ON INDEX public.queue_gated_host IS 'lanes.admit to hosts; lanes.gated; lanes.find';
+COMMENT ON INDEX public.queue_gated_host IS 'limiters.admit to hosts; limiters.gated; limiters.find';
 
 CREATE INDEX queue_group ON public.queue USING btree (tenant_id, group_id, job_id) WHERE (group_id IS NOT NULL);
 
@@ -1878,11 +1881,11 @@ COMMENT ON INDEX public.queue_held IS 'jobs.list of scheduled and suspended jobs
 
 CREATE INDEX queue_in_flow ON public.queue USING btree (tenant_id, flow) WHERE in_flow;
 
-COMMENT ON INDEX public.queue_in_flow IS 'lanes.admit: the places taken';
+COMMENT ON INDEX public.queue_in_flow IS 'limiters.admit: the places taken';
 
 CREATE INDEX queue_in_host ON public.queue USING btree (tenant_id, host) WHERE in_host;
 
-COMMENT ON INDEX public.queue_in_host IS 'lanes.admit: the places taken';
+COMMENT ON INDEX public.queue_in_host IS 'limiters.admit: the places taken';
 
 CREATE INDEX queue_running ON public.queue USING btree (tenant_id, job_id) WHERE (node_id IS NOT NULL);
 
@@ -1890,7 +1893,7 @@ COMMENT ON INDEX public.queue_running IS 'jobs.list of running jobs; queue.rescu
 
 CREATE INDEX queue_scheduled ON public.queue USING btree (run_at) WHERE scheduled;
 
-COMMENT ON INDEX public.queue_scheduled IS 'queue.promote, nodes.pulse; for all tenants, since any node may promote';
+COMMENT ON INDEX public.queue_scheduled IS 'queue.promote, nodes.heartbeat; for all tenants, since any node may promote';
 
 CREATE INDEX queue_session ON public.queue USING btree (tenant_id, session_id, job_id) WHERE (session_id IS NOT NULL);
 
@@ -1898,11 +1901,11 @@ COMMENT ON INDEX public.queue_session IS 'sessions.quiet, sessions.outstanding';
 
 CREATE INDEX queue_suspects ON public.queue USING btree (tenant_id, job_id) WHERE ((crashes >= 2) AND (node_id IS NULL));
 
-COMMENT ON INDEX public.queue_suspects IS 'queue.nextTrial, queue.claimSuspects, nodes.pulse; for all tenants, since any node may try them';
+COMMENT ON INDEX public.queue_suspects IS 'queue.nextTrial, queue.claimSuspects, nodes.heartbeat; for all tenants, since any node may try them';
 
 CREATE INDEX queue_told ON public.queue USING btree (node_id) WHERE ((suspended OR is_changed) AND (node_id IS NOT NULL));
 
-COMMENT ON INDEX public.queue_told IS 'nodes.pulse: what clients have said of jobs that run';
+COMMENT ON INDEX public.queue_told IS 'nodes.heartbeat: what clients have said of jobs that run';
 
 CREATE INDEX queue_waiting ON public.queue USING btree (tenant_id, rank, run_at, job_id) WHERE ((node_id IS NULL) AND (NOT scheduled) AND (NOT suspended) AND (gate IS NULL));
 
@@ -1934,11 +1937,11 @@ CREATE INDEX results_default_tenant_id_state_job_id_idx ON public.results_defaul
 
 CREATE INDEX schedules_next_run_at ON public.schedules USING btree (next_run_at) WHERE (next_run_at IS NOT NULL);
 
-COMMENT ON INDEX public.schedules_next_run_at IS 'schedules.due, nodes.pulse; for all tenants, since any node may make the jobs';
+COMMENT ON INDEX public.schedules_next_run_at IS 'schedules.due, nodes.heartbeat; for all tenants, since any node may make the jobs';
 
 CREATE INDEX sessions_ending ON public.sessions USING btree (tenant_id, id) WHERE ((state = ANY (ARRAY['finishing'::text, 'cancelling'::text])) OR has_events);
 
-COMMENT ON INDEX public.sessions_ending IS 'sessions.quiet, nodes.pulse; for all tenants, since any node may tell';
+COMMENT ON INDEX public.sessions_ending IS 'sessions.quiet, nodes.heartbeat; for all tenants, since any node may tell';
 
 CREATE INDEX sessions_ephemeral ON public.sessions USING btree (node_id) WHERE (kind = 'ephemeral'::text);
 
@@ -1958,7 +1961,7 @@ COMMENT ON INDEX public.webhook_deliveries_abandoned IS 'deliveries.list of thos
 
 CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (next_attempt_at) WHERE (state = 'pending'::text);
 
-COMMENT ON INDEX public.webhook_deliveries_due IS 'deliveries.next, nodes.pulse; for all tenants, since any node may send';
+COMMENT ON INDEX public.webhook_deliveries_due IS 'deliveries.next, nodes.heartbeat; for all tenants, since any node may send';
 
 CREATE INDEX webhook_deliveries_endpoint ON public.webhook_deliveries USING btree (tenant_id, endpoint_id, next_attempt_at) WHERE (state = 'pending'::text);
 

@@ -1,5 +1,5 @@
-/// An event loop that tasks may prefer: their non-isolated steps run on its thread, and they call its actors without any
-/// hop.
+/// An event loop that tasks may prefer: their non-isolated steps run on its thread, and they call its actors without
+/// any hop.
 ///
 /// Swift compares a job's loop with its task's preference at each call of an isolated function. Here a task without the
 /// preference pays a turn of the loop for each of them, as on a plain loop one with a preference does; so whatever the

@@ -59,7 +59,7 @@ package struct Server: Service {
         package let node: Node.ID
         /// Where the others are.
         package let nodes: any NodeDirectory
-        package let lanes: any LaneStore
+        package let limiters: any LimiterStore
         package let nodeClient: any NodeClient
         package let readiness: any Readiness
         package let metrics: MetricsRegistry
@@ -87,7 +87,7 @@ package struct Server: Service {
             live: LiveJobs,
             node: Node.ID,
             nodes: any NodeDirectory,
-            lanes: any LaneStore,
+            limiters: any LimiterStore,
             nodeClient: any NodeClient,
             readiness: any Readiness,
             metrics: MetricsRegistry,
@@ -113,7 +113,7 @@ package struct Server: Service {
             self.live = live
             self.node = node
             self.nodes = nodes
-            self.lanes = lanes
+            self.limiters = limiters
             self.nodeClient = nodeClient
             self.readiness = readiness
             self.metrics = metrics
@@ -165,7 +165,7 @@ package struct Server: Service {
         let sessions = KnownSessions(
             store: ports.sessions, schemes: configuration.schemes, credentials: credentials)
         let waiting = FinalJobs(jobs: ports.jobs, finished: ports.finished)
-        let holds = BlobHolds(catalog: ports.catalog)
+        let holds = BlobPins(catalog: ports.catalog)
         let warnings = Warnings(readiness: ports.readiness)
         let forwarding = Forwarding(node: ports.node, directory: ports.nodes, client: ports.nodeClient)
         let blobs = BlobRoutes(
@@ -183,8 +183,8 @@ package struct Server: Service {
             + HARRoute(jobs: ports.jobs).routes
             + GroupRoutes(groups: ports.groups, known: groups, endpoints: known).routes
             + ScheduleRoutes(schedules: ports.schedules, sessions: sessions, endpoints: known, holds: holds).routes
-            + LaneRoutes(lanes: ports.lanes, kind: .host).routes
-            + LaneRoutes(lanes: ports.lanes, kind: .flow).routes + QueueRoutes(lanes: ports.lanes).routes
+            + LimiterRoutes(limiters: ports.limiters, kind: .host).routes
+            + LimiterRoutes(limiters: ports.limiters, kind: .flow).routes + QueueRoutes(limiters: ports.limiters).routes
             + TenantRoutes(tenants: ports.tenants).routes
             + StatisticsRoute(statistics: ports.statistics).routes
             + SessionRoutes(
@@ -225,7 +225,7 @@ package struct Server: Service {
         let templates = Templates()
         let dashboard = DashboardRoutes(
             jobs: ports.jobs,
-            lanes: ports.lanes,
+            limiters: ports.limiters,
             blobs: ports.blobs,
             authenticator: authenticator,
             gate: DashboardGate(secret: configuration.sessionSecret, keys: ports.keys),

@@ -137,7 +137,8 @@ package actor Client: QueryRunner, Service {
                 assumeIsolated { client in
                     client.release(connection)
                     if case .failure(let error) = result, error.code == .unavailable {
-                        // The connection broke while it was being lent, so nothing was sent; the next one waits if it must.
+                        // The connection broke while it was being lent, so nothing was sent; the next one waits if it
+                        // must.
                         client.ask(query, answer)
                     } else {
                         answer(result)

@@ -33,7 +33,7 @@ package actor Connection: QueryRunner {
         /// be made while the tables are empty and must do when they are full: no table is read as a whole, and the
         /// statement itself has to leave no choice but keys (`CROSS JOIN LATERAL (… OFFSET 0)`). Needs
         /// ``preparesStatements``.
-        package var plansOnce = false
+        package var usesGenericPlan = false
         /// How long making the connection may take.
         package var connectTimeout: Duration = .seconds(10)
         /// How long an answer may take before the connection is given up.
@@ -50,8 +50,8 @@ package actor Connection: QueryRunner {
                 ("dbname", connectionString), ("fallback_application_name", applicationName),
                 ("client_encoding", "UTF8"),
             ]
-            // No statement of ours runs long enough to be worth compiling, and to try costs some hundred milliseconds. A
-            // pooler refuses the setting; before the connection string, so that its own options count.
+            // No statement of ours runs long enough to be worth compiling, and to try costs some hundred milliseconds.
+            // A pooler refuses the setting; before the connection string, so that its own options count.
             if preparesStatements { settings.insert(("options", options), at: 0) }
             let keywords = settings.map { strdup($0.0) }
             let values = settings.map { strdup($0.1) }
@@ -70,7 +70,8 @@ package actor Connection: QueryRunner {
             "-c statement_timeout=\(answerTimeout.components.seconds + 5)s"
                 + " -c lock_timeout=\(Self.lockTimeout.components.seconds)s"
                 + " -c idle_in_transaction_session_timeout=\(Self.idleTimeout.components.seconds)s"
-                + " -c jit=off" + (plansOnce ? " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off" : "")
+                + " -c jit=off"
+                + (usesGenericPlan ? " -c plan_cache_mode=force_generic_plan -c enable_seqscan=off" : "")
         }
     }
 

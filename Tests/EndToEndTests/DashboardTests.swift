@@ -54,7 +54,7 @@ import Testing
     // R11, R35
     @Test(.timeLimit(.minutes(2)))
     func `an operator sees which hosts and flows wait for what, and pauses and resumes them`() async throws {
-        // It asks for patience once: what waited is answered, and the host is not parked again.
+        // It asks for patience once: what waited is answered, and the circuit is not opened again.
         let origin = try WireOrigin { connection in
             while let head = try connection.receiveHead() {
                 let status = head.contains("/busy") ? "503 Service Unavailable\r\nRetry-After: 3600" : "200 OK"
@@ -70,13 +70,13 @@ import Testing
             #expect(try await service.request(.put, "/v1/flows/orders", body: order).status == 201)
             let failed = try await service.fetch("http://10.0.0.1/", more: #", "flow": {"key": "orders"}"#)
             _ = try await service.fetch(origin.url("/busy"))
-            _ = try await LaneTests.submit(origin.url(), to: service)
+            _ = try await LimiterTests.submit(origin.url(), to: service)
             try await Browser.with { browser in
                 try await browser.open(service.base + "/dashboard/hosts")
                 try await browser.type(key, into: "#key")
                 try await browser.click("form.card button")
                 let hosts = try await browser.text("table")
-                #expect(hosts.contains("parked") && hosts.contains("503, Retry-After"))
+                #expect(hosts.contains("circuit open") && hosts.contains("503, Retry-After"))
                 #expect(hosts.contains("4 at once, 10 in 60 s, 65536 bytes/s"))
                 try await browser.type("slow.example", into: "#name")
                 try await browser.click("form.card button")
@@ -84,7 +84,7 @@ import Testing
                 try await keep(browser, as: "hosts")
 
                 try await browser.click(#"button[aria-label="Resume 127.0.0.1:\#(origin.port)"]"#)
-                try await until { try await !browser.text("tbody").contains("parked") }
+                try await until { try await !browser.text("tbody").contains("circuit open") }
                 try await browser.open(service.base + "/dashboard/flows")
                 let flows = try await browser.text("table")
                 #expect(flows.contains("held up") && flows.contains(member(failed, "id", as: String.self) ?? "-"))

@@ -62,7 +62,8 @@ import Testing
             let service = try await ServiceProcess.start(place, key: key)
             try await body(service) { load in
                 for (tenant, key) in [("the same", key), ("another", other)] {
-                    // A machine that is busy with other things is slow now and then, but no job waits for the load's end.
+                    // A machine that is busy with other things is slow now and then, but no job waits for the load's
+                    // end.
                     var times: [Duration] = []
                     for _ in 0..<3 {
                         let start = ContinuousClock.now
@@ -192,7 +193,7 @@ import Testing
     // Proves: SES-8.
     @Test(arguments: [1, 2, 5])
     func `nodes together have no more connections to a host than it may have`(maximum: Int) async throws {
-        let seen = LaneTests.Seen()
+        let seen = LimiterTests.Seen()
         let origin = try WireOrigin { connection in
             while let head = try connection.receiveHead() {
                 seen.begin(head)
@@ -202,12 +203,12 @@ import Testing
             }
         }
         let more = #", "configuration": {"connections": {"maximumPerHost": \#(maximum)}}"#
-        try await LaneTests.with(origin) { _, nodes in
+        try await LimiterTests.with(origin) { _, nodes in
             // A node that comes tells the others, which look then.
             try await Task.sleep(for: .seconds(1))
             var jobs: [String] = []
             for number in 0..<30 {
-                jobs.append(try await LaneTests.submit(origin.url("/\(number)"), more: more, to: nodes[number % 2]))
+                jobs.append(try await LimiterTests.submit(origin.url("/\(number)"), more: more, to: nodes[number % 2]))
             }
             for job in jobs { _ = try await nodes[0].job(job) { member($0, "state") == "succeeded" } }
             #expect(seen.most <= maximum)

@@ -103,7 +103,7 @@ import Testing
             func settles(_ count: Int) async throws -> Bool {
                 try await service.request(.get, "/metrics").text.contains("\nfetchd_jobs_settling \(count)\n")
             }
-            // The first pulse stores outcomes of lost jobs: it is over once a job has run.
+            // The first heartbeat stores outcomes of lost jobs: it is over once a job has run.
             let first = try await service.request(.post, "/v1/jobs", body: #"{"request": "data:,x"}"#)
             _ = try await service.job(try #require(member(first.json, "id"))) { member($0, "state") == "succeeded" }
             var jobs: [String] = []

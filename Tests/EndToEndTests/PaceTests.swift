@@ -14,14 +14,14 @@ import Testing
                 try connection.send(body)
             }
         }
-        try await LaneTests.with(origin) { _, nodes in
+        try await LimiterTests.with(origin) { _, nodes in
             func patch(_ id: String, _ limit: String) async throws -> ServiceProcess.Answer {
                 try await nodes[1].request(
                     .patch, "/v1/jobs/\(id)",
                     body: #"{"configuration": {"connections": {"maximumBytesPerSecond": \#(limit)}}}"#)
             }
             let slow = #", "configuration": {"connections": {"maximumBytesPerSecond": 1024}}"#
-            let id = try await LaneTests.submit(origin.url(), more: slow, to: nodes[0])
+            let id = try await LimiterTests.submit(origin.url(), more: slow, to: nodes[0])
             _ = try await nodes[0].job(id) { member($0, "progress", "bytesReceived", as: Int.self) ?? 0 > 0 }
             let changed = try await patch(id, limit)
             #expect(changed.status == 200 && member(changed.json, "state") == "running", "\(changed.text)")

@@ -83,7 +83,7 @@ import Testing
                 "ALTER TABLE jobs ADD n int", "TRUNCATE jobs", "CREATE ROLE r", "ALTER ROLE fetchd_service SUPERUSER",
                 "CREATE DATABASE d", "DELETE FROM schema_migrations", "SET ROLE fetchd_owner", "SET ROLE fetchd",
                 "COPY jobs TO PROGRAM 'true'", "ALTER SYSTEM SET fsync = off", "SELECT pg_read_file('PG_VERSION')",
-                "SELECT fetchd.allow_service('fetchd_service')", "SELECT add_job_range(now(), now())",
+                "SELECT fetchd.allow_service('fetchd_service')", "SELECT add_job_partition(now(), now())",
                 "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'", "SELECT * FROM pg_authid",
             ] {
                 let error = await #expect(throws: PostgresError.self) {
@@ -94,8 +94,8 @@ import Testing
             // Retention is asked for by its one function, which gives way to who writes and is asked again. A job that
             // was stored before the first range was made keeps that range from being made; the next one is.
             try await until {
-                try await connection.query("SELECT keep_job_ranges('7 days')")
-                return try await !Self.text("SELECT name FROM job_ranges", on: connection).isEmpty
+                try await connection.query("SELECT maintain_job_partitions('7 days')")
+                return try await !Self.text("SELECT name FROM job_partitions", on: connection).isEmpty
             }
             await connection.close()
         }

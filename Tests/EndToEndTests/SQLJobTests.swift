@@ -45,7 +45,7 @@ import Testing
     @Test func `jobs that another service commits keep the order of their flow, and their group ends once`()
         async throws
     {
-        let seen = LaneTests.Seen()
+        let seen = LimiterTests.Seen()
         let origin = try WireOrigin { connection in
             while let head = try connection.receiveHead() {
                 let place = seen.begin(head)

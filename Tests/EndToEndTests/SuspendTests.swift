@@ -16,7 +16,7 @@ import Testing
             let key = try await place.run("keys", "create")
             let first = try await ServiceProcess.start(place, key: key)
             let second = try await ServiceProcess.start(place, key: key)
-            // From its next pulse on the first knows that there is another, and tells it of what it does.
+            // From its next heartbeat on the first knows that there is another, and tells it of what it does.
             do { try await body(first, second) } catch {
                 try await first.stop()
                 try await second.stop()

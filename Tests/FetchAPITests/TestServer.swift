@@ -26,7 +26,7 @@ struct TestServer {
     let catalog = MemoryBlobCatalog()
     let live = LiveJobs()
     let nodes = MemoryNodes()
-    let lanes = MemoryLaneStore()
+    let limiters = MemoryLimiterStore()
     let uploads = MemoryUploadArea()
     let readiness = MemoryReadiness()
     let metrics = MetricsRegistry()
@@ -72,7 +72,7 @@ struct TestServer {
             live: live,
             node: Node.ID(),
             nodes: nodes,
-            lanes: lanes,
+            limiters: limiters,
             nodeClient: nodes,
             readiness: readiness,
             metrics: metrics,

@@ -34,7 +34,7 @@ extension FuzzTarget {
 
     private static func cursor(_ text: String) {
         if let cursor = try? Cursor<Job.Kind>(text, filter: "") { precondition(cursor.text == text) }
-        if let cursor = try? LaneCursor(text) { precondition(cursor.text == text) }
+        if let cursor = try? LimiterCursor(text) { precondition(cursor.text == text) }
     }
 
     private static func cron(_ text: String) {
@@ -54,8 +54,8 @@ extension FuzzTarget {
             fields.append(HTTPField(name: name, lenientValue: Array(text.utf8)))
             let response = Response(url: url, status: .tooManyRequests, headerFields: fields)
             let now = Timestamp(microseconds: 1_700_000_000_000_000)
-            guard case .park(let parking) = Lane.Signal(of: response, now: now) else { continue }
-            precondition(parking.until <= now.advanced(by: Lane.Signal.longestParking))
+            guard case .open(let circuit) = Limiter.Signal(of: response, now: now) else { continue }
+            precondition(circuit.until <= now.advanced(by: Limiter.Signal.longestOpenCircuit))
         }
     }
 

@@ -2,7 +2,8 @@ import Glibc
 
 /// Takes connections outside a ``NetworkNamespace`` and carries their bytes to a port inside.
 ///
-/// A loop of ours inside would wake tasks from there, and threads of the pool that are made then would be inside as well.
+/// A loop of ours inside would wake tasks from there, and threads of the pool that are made then would be inside as
+/// well.
 package final class NetworkDoor: Sendable {
     /// Where it listens, on 127.0.0.1.
     package let port: UInt16

@@ -16,7 +16,7 @@ package struct TestDatabase: Sendable {
     package let name: String
     package let connectionString: String
     package let client: Client
-    package let plannedOnce: Client
+    package let genericPlan: Client
 
     /// Runs `body` with a fresh database, and drops it whatever happens.
     package static func with<R: Sendable>(
@@ -45,15 +45,15 @@ package struct TestDatabase: Sendable {
         var configuration = Client.Configuration(connectionString: connectionString)
         configure(&configuration)
         client = Client(configuration, loop: Self.loop, logger: Self.logger)
-        configuration.connection.plansOnce = true
-        plannedOnce = Client(configuration, loop: Self.loop, logger: Self.logger)
+        configuration.connection.usesGenericPlan = true
+        genericPlan = Client(configuration, loop: Self.loop, logger: Self.logger)
     }
 
     /// Where the server keeps everything, its log of changes too.
     package var directory: String? { connectionString.firstMatch(of: /host=(\S+)/).map { String($0.output.1) } }
 
     private func drop() async throws {
-        await plannedOnce.close()
+        await genericPlan.close()
         await client.close()
         try await TestCluster.shared.administrate("DROP DATABASE \(.identifier(name)) WITH (FORCE)")
     }

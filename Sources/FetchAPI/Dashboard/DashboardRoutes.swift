@@ -8,7 +8,7 @@ struct DashboardRoutes: Sendable {
     static let previewBytes = 4096
 
     let jobs: any JobStore
-    let lanes: any LaneStore
+    let limiters: any LimiterStore
     let blobs: any BlobStore
     let authenticator: Authenticator
     let gate: DashboardGate
@@ -25,7 +25,7 @@ struct DashboardRoutes: Sendable {
             Route(.get, "/dashboard/jobs", signedIn(list)),
             Route(.get, "/dashboard/jobs/{id}", signedIn(job)),
             Route(.post, "/dashboard/jobs/{id}/cancel", signedIn(cancel)),
-        ] + Lane.Kind.allCases.flatMap(laneRoutes)
+        ] + Limiter.Kind.allCases.flatMap(limiterRoutes)
     }
 
     private static let style: Response = {

@@ -27,7 +27,7 @@ struct MarkupEscape: MustacheContentType {
 
 /// Text of unknown origin, made fit to be looked at.
 enum VisibleText {
-    /// Whether a character shows as itself and leaves the order of its neighbours alone.
+    /// Whether a character shows as itself and leaves the order of its peers alone.
     static func isSafe(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x09, 0x0A: true

@@ -43,8 +43,8 @@ struct Waterfall: Equatable {
 
     /// Reads an attempt's metrics; what is not as it should be is left out.
     ///
-    /// - Parameter queued: Seconds that the attempt was due before it began; drawn before the first transfer, and no longer
-    ///   than all transfers together, so that they can be seen after a wait of hours.
+    /// - Parameter queued: Seconds that the attempt was due before it began; drawn before the first transfer, and no
+    ///   longer than all transfers together, so that they can be seen after a wait of hours.
     init(metrics: JSONValue?, queued: Double = 0) {
         self.queued = max(0, queued)
         guard case .array(let transfers) = metrics else { return }

@@ -18,7 +18,7 @@ struct BatchRoute: Sendable {
     let endpoints: KnownEndpoints
     let groups: KnownGroups
     let sessions: KnownSessions
-    let holds: BlobHolds
+    let holds: BlobPins
     let warnings: Warnings
     let submitted: Counter
 

@@ -34,7 +34,7 @@ struct JobActionRoutes: Sendable {
     static let pageSize = 500
 
     let jobs: any JobStore
-    let holds: BlobHolds
+    let holds: BlobPins
 
     var routes: [Route] {
         [

@@ -4,7 +4,7 @@ import Hummingbird
 /// What clients do with jobs that are stored.
 struct JobControlRoutes: Sendable {
     let jobs: any JobStore
-    let holds: BlobHolds
+    let holds: BlobPins
 
     var routes: [Route] {
         [

@@ -10,7 +10,7 @@ struct JobRoutes: Sendable {
     let jobs: any JobStore
     let endpoints: KnownEndpoints
     let groups: KnownGroups
-    let holds: BlobHolds
+    let holds: BlobPins
     let waiting: FinalJobs
     let sessions: KnownSessions
     let defaults: @Sendable (SessionSpec.Kind) -> Configuration

@@ -5,7 +5,7 @@ import Hummingbird
 struct QueueRoutes: Sendable {
     private static let path = "/v1/queue"
 
-    let lanes: any LaneStore
+    let limiters: any LimiterStore
 
     var routes: [Route] {
         [
@@ -18,21 +18,21 @@ struct QueueRoutes: Sendable {
 
     private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
-        let queue = try await lanes.queue(of: tenant)
+        let queue = try await limiters.queue(of: tenant)
         return .json { queue.write(&$0) }
     }
 
     private func setPaused(_ isPaused: Bool, _ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
         _ = try call.query()
-        try await lanes.setPaused(isPaused, of: tenant)
+        try await limiters.setPaused(isPaused, of: tenant)
         return try await get(call, tenant)
     }
 
     /// Pauses, and says by its status whether anything is left that runs.
     private func drain(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         var response = try await setPaused(true, call, tenant)
-        if try await lanes.queue(of: tenant).running > 0 { response.status = .accepted }
+        if try await limiters.queue(of: tenant).running > 0 { response.status = .accepted }
         return response
     }
 }

@@ -3,8 +3,8 @@ import Glibc
 
 /// The addresses of hosts, looked up by us so that all of a name's are known before any is dialled (SEC-10).
 ///
-/// libcurl shows them one by one, each when it is about to connect: of a name that leads inside and outside it would take
-/// the way outside today, and the other when that is down.
+/// libcurl shows them one by one, each when it is about to connect: of a name that leads inside and outside it would
+/// take the way outside today, and the other when that is down.
 struct HostAddresses {
     struct Key: Hashable {
         let host: String

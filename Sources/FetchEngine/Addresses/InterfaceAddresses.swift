@@ -4,7 +4,8 @@ import Synchronization
 
 /// The addresses of this machine's interfaces, as they were a moment ago.
 ///
-/// What listens at all of a machine's addresses trusts whoever comes by one of them as little or as much as by loopback.
+/// What listens at all of a machine's addresses trusts whoever comes by one of them as little or as much as by
+/// loopback.
 final class InterfaceAddresses: Sendable {
     static let current = InterfaceAddresses(lifetime: .seconds(5))
 

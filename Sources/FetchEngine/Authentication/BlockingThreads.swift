@@ -3,8 +3,9 @@ import Synchronization
 
 /// Threads for what may block for long on somebody else, since the tasks of the process share a few.
 ///
-/// There are few, and of them fewer for each group: one whose servers hang leaves threads to the others. What finds none
-/// waits in a line that has an end, and nobody waits longer than is said, even if what was begun cannot be broken off.
+/// There are few, and of them fewer for each group: one whose servers hang leaves threads to the others. What finds
+/// none waits in a line that has an end, and nobody waits longer than is said, even if what was begun cannot be broken
+/// off.
 final class BlockingThreads: Sendable {
     private struct Item {
         let group: String
@@ -30,8 +31,8 @@ final class BlockingThreads: Sendable {
 
     /// Runs a body on one of the threads.
     ///
-    /// - Returns: Nil when the line is full, when it took longer than `patience`, its time in the line included, and when
-    ///   the task was cancelled.
+    /// - Returns: Nil when the line is full, when it took longer than `patience`, its time in the line included, and
+    ///   when the task was cancelled.
     func run<Value: Sendable>(
         in group: String, patience: Duration, _ body: @escaping @Sendable () -> Value
     ) async -> Value? {

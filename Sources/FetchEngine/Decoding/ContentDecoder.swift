@@ -47,8 +47,8 @@ struct ContentDecoder {
     static let maximumLayers = 3
     /// How many steps are done at once, each of 16 KiB at most, before others have their turn.
     private static let stepsAtOnce = 128
-    /// So many steps in a row that give nothing are the empty members, frames or blocks of a bomb that no count of bytes
-    /// would ever stop.
+    /// So many steps in a row that give nothing are the empty members, frames or blocks of a bomb that no count of
+    /// bytes would ever stop.
     private static let maximumIdleSteps = 65_536
 
     private struct Layer {
@@ -72,8 +72,8 @@ struct ContentDecoder {
     private var hasBegun = false
     private var stepsLeft = 0
 
-    /// Makes a decoder for the value of ``Response/contentCoding``; nil for none, and where one of them is not known: such
-    /// a body is its reader's to understand.
+    /// Makes a decoder for the value of ``Response/contentCoding``; nil for none, and where one of them is not known:
+    /// such a body is its reader's to understand.
     ///
     /// - Throws: `cannotDecodeContentData` for more layers than ``maximumLayers``.
     init?(coding: String, limit: DecodingLimits) throws(LoadError) {

@@ -1,7 +1,7 @@
 /// Is asked and told about downloads, beside what ``TaskDelegate`` says of every task.
 ///
-/// Calls of one download come in this order: response, decoding, choice of the destination, resumption, the destination's
-/// path, progress, the file, metrics, completion.
+/// Calls of one download come in this order: response, decoding, choice of the destination, resumption, the
+/// destination's path, progress, the file, metrics, completion.
 public protocol DownloadDelegate: TaskDelegate {
     /// The download goes on where an earlier one stopped; called before any data, and only when the server sends the
     /// rest.

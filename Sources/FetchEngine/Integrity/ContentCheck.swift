@@ -44,10 +44,10 @@ struct StatedDigest: Equatable {
 extension StatedDigest {
     /// The strongest digest that the fields state; nil for none.
     ///
-    /// `Content-Digest` is of what is sent, `Repr-Digest` of the whole that a range was taken from (RFC 9530 §2 and §3),
-    /// and so is `Digest`, which they replace (RFC 3230). `Content-MD5` is not looked at: it is of the one for some servers
-    /// and of the other for others, which is why HTTP has it no more (RFC 7231 B). What cannot be read, or is of another
-    /// algorithm, protects nothing.
+    /// `Content-Digest` is of what is sent, `Repr-Digest` of the whole that a range was taken from (RFC 9530 §2 and
+    /// §3), and so is `Digest`, which they replace (RFC 3230). `Content-MD5` is not looked at: it is of the one for
+    /// some servers and of the other for others, which is why HTTP has it no more (RFC 7231 B). What cannot be read, or
+    /// is of another algorithm, protects nothing.
     init?(_ fields: HTTPFields, isPart: Bool) {
         var all = [Self.structured(fields, .contentDigest)]
         if !isPart {

@@ -4,7 +4,8 @@ import Synchronization
 
 /// An exchange whose answer comes from a ``ProtocolHandler``.
 ///
-/// The handler's call runs in a task of its own, off the loop's thread; its ``HandlerClient`` brings here what it reports.
+/// The handler's call runs in a task of its own, off the loop's thread; its ``HandlerClient`` brings here what it
+/// reports.
 // @unchecked: everything here is touched on the loop's thread alone.
 final class HandlerExchange: Exchange, @unchecked Sendable {
     /// The request that the handler leads to.

@@ -152,8 +152,8 @@ extension TransferLoop {
 
     /// Answers a challenge, when the response is one; returns whether the request is to be made again.
     ///
-    /// - Throws: `userCancelledAuthentication` when a delegate cancels, `badServerResponse` when the server cannot prove
-    ///   itself.
+    /// - Throws: `userCancelledAuthentication` when a delegate cancels, `badServerResponse` when the server cannot
+    ///   prove itself.
     func answersChallenge(
         of response: Response, to request: Request, of task: SessionTask
     ) async throws(LoadError) -> Bool {

@@ -3,7 +3,8 @@ import HTTPTypes
 
 // Which stored answers a hop may be given, and which requests may be given the one that it brings.
 extension TransferLoop {
-    /// What answers may vary by: the fields of the request, who makes it, and whether the engine undoes content codings.
+    /// What answers may vary by: the fields of the request, who makes it, and whether the engine undoes content
+    /// codings.
     ///
     /// Who makes it counts as `Authorization`. What a user was given, no other one gets (RFC 9111 §3.5 lets a cache of
     /// one user keep it); the same user's requests find it again.

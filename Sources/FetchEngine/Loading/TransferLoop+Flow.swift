@@ -9,8 +9,8 @@ import Synchronization
 extension TransferLoop {
     /// Works for who awaits a task; when they are cancelled, so is the task.
     ///
-    /// Everything happens on the loop. The preference is for what waits in between: without it every wait would end on a
-    /// thread of the pool first.
+    /// Everything happens on the loop. The preference is for what waits in between: without it every wait would end on
+    /// a thread of the pool first.
     func serve<Result: Sendable>(
         _ task: SessionTask, _ work: @Sendable (isolated TransferLoop) async throws(LoadError) -> Result
     ) async throws(LoadError) -> Result {

@@ -4,8 +4,8 @@ import HTTPTypes
 extension TransferLoop {
     /// The exchange for a request that a handler serves.
     ///
-    /// Only the policies that take what is stored however old it is keep the handler from being asked. Of what is stored
-    /// for the standard form of the request, that counts which the handler finds equivalent.
+    /// Only the policies that take what is stored however old it is keep the handler from being asked. Of what is
+    /// stored for the standard form of the request, that counts which the handler finds equivalent.
     func handled(
         _ visit: inout CacheVisit, by handler: any ProtocolHandler, limit: Int
     ) async throws(LoadError) -> Exchange {

@@ -76,8 +76,8 @@ package struct MultipartParser: Sendable {
         }
     }
 
-    /// Whether so much was read since this was last true that others should have their turn: a chunk may hold thousands of
-    /// parts.
+    /// Whether so much was read since this was last true that others should have their turn: a chunk may hold thousands
+    /// of parts.
     package mutating func endsTurn() -> Bool {
         let cost = input.taken + events * Self.eventCost
         guard cost - lastTurn > Self.turn else { return false }

@@ -7,8 +7,8 @@ public protocol ProtocolClient: Sendable {
 
     /// The protocol leads to another request.
     ///
-    /// It is treated as a server's redirect: the delegate is asked, the limit counts. When it is not followed, `response`
-    /// is the result of the load, and what is received next is its body.
+    /// It is treated as a server's redirect: the delegate is asked, the limit counts. When it is not followed,
+    /// `response` is the result of the load, and what is received next is its body.
     func received(_ response: Response, redirectingTo request: Request) async throws(LoadError)
 
     /// The cached response is the answer; there is nothing more to receive.

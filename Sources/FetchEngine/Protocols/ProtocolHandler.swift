@@ -1,8 +1,8 @@
 /// Loads what some requests stand for: a protocol of the program's own, or another way for one that is built in.
 ///
 /// A handler is a value that serves any number of loads at once. What one load needs lives in its call of
-/// ``load(_:client:)``: the engine makes that call, and ends it early by cancelling its task. Clients of a session never
-/// see a handler.
+/// ``load(_:client:)``: the engine makes that call, and ends it early by cancelling its task. Clients of a session
+/// never see a handler.
 ///
 /// ```swift
 /// struct GreetingHandler: ProtocolHandler {
@@ -35,8 +35,8 @@ public protocol ProtocolHandler: Sendable {
 
     /// Loads the request: tells the client the response and then the data, and returns when the load is complete.
     ///
-    /// The load fails with what this throws, and with `badServerResponse` when this returns without a response. When the
-    /// load ends early the task is cancelled and the client's methods throw `cancelled`.
+    /// The load fails with what this throws, and with `badServerResponse` when this returns without a response. When
+    /// the load ends early the task is cancelled and the client's methods throw `cancelled`.
     func load(_ request: Request, client: any ProtocolClient) async throws(LoadError)
 }
 

@@ -180,8 +180,8 @@ extension LoadError {
 }
 
 extension HTTPFields {
-    /// The first `Location`; bytes that are not UTF-8 are percent-encoded, which is how they reach the server that wrote
-    /// them.
+    /// The first `Location`; bytes that are not UTF-8 are percent-encoded, which is how they reach the server that
+    /// wrote them.
     fileprivate var locationText: String? {
         guard let field = self[fields: .location].first else { return nil }
         return field.withUnsafeBytesOfValue { bytes in

@@ -1,8 +1,8 @@
 import Synchronization
 
 extension Session {
-    /// Forgets what the session has learned: empties its cookie storage, its cache and its credential storage, and gives
-    /// up the connections that are idle.
+    /// Forgets what the session has learned: empties its cookie storage, its cache and its credential storage, and
+    /// gives up the connections that are idle.
     ///
     /// A storage or a cache that others share is empty for them too.
     public func reset() async throws(LoadError) {

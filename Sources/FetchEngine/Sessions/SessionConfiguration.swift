@@ -68,8 +68,8 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// A representation in no coding can be gone on with where it was cut. One that comes in a coding all the same is
     /// decoded.
     public var offersContentCodings = true
-    /// Whether bodies are held against the digests that their server states in `Repr-Digest`, `Content-Digest` or `Digest`,
-    /// or in trailers that it announces; true.
+    /// Whether bodies are held against the digests that their server states in `Repr-Digest`, `Content-Digest` or
+    /// `Digest`, or in trailers that it announces; true.
     ///
     /// A body that is something else fails with `contentDigestMismatch` at its end. One whose content coding is undone
     /// is not looked at.
@@ -231,8 +231,8 @@ public struct TLSConfiguration: Sendable, Hashable {
     public var maximumVersion: Version?
     /// The protocols that are offered by ALPN; `nil`, the default: those of ``SessionConfiguration/httpVersion``.
     ///
-    /// Without `http2` https is HTTP/1.1. With none the extension is left out. `http1` is offered beside `http2` whether
-    /// it is named or not.
+    /// Without `http2` https is HTTP/1.1. With none the extension is left out. `http1` is offered beside `http2`
+    /// whether it is named or not.
     public var applicationProtocols: [ApplicationProtocol]?
     /// Who is trusted; the system's bundle by default.
     public var anchors: Anchors = .system

@@ -5,8 +5,8 @@ public import HTTPTypes
 /// Every method has a default; a task waits for each answer.
 ///
 /// Calls of one task come one at a time and in order: delayed start, body stream, progress of sending, challenges,
-/// redirects, response, data, cache decision, metrics, completion. Cancelling a task does not wait for an answer that is
-/// still out. The task's delegate is asked first; where it answers `performDefaultHandling`, the session's is.
+/// redirects, response, data, cache decision, metrics, completion. Cancelling a task does not wait for an answer that
+/// is still out. The task's delegate is asked first; where it answers `performDefaultHandling`, the session's is.
 /// What only tells goes to the task's delegate, or to the session's where the task has none.
 ///
 /// Data is told of a task that runs by itself (``SessionTask/resume()``); who awaits a task reads its body.

@@ -23,8 +23,8 @@ public final class StrictTransportStore: Sendable {
     /// Makes an empty one, which learns from servers.
     public init() { (listed, learns) = ([], true) }
 
-    /// Makes one of a fixed list, for programs whose loads are to be the same wherever and whenever they run: what servers
-    /// say changes nothing.
+    /// Makes one of a fixed list, for programs whose loads are to be the same wherever and whenever they run: what
+    /// servers say changes nothing.
     public init(listing hosts: [HostPattern]) { (listed, learns) = (hosts, false) }
 
     /// Whether a host, as URL records have it, has said that it is to be reached by https alone.

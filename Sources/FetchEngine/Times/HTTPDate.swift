@@ -22,8 +22,8 @@ enum HTTPDate {
 
     /// Whether a text has one of the three forms to the letter.
     ///
-    /// An expiry date that has not is to be taken for one that has passed (RFC 9111 §5.3); of other dates nothing hangs on
-    /// a second space.
+    /// An expiry date that has not is to be taken for one that has passed (RFC 9111 §5.3); of other dates nothing hangs
+    /// on a second space.
     static func isExact(_ text: some StringProtocol) -> Bool {
         let shape = text.utf8.drop { isLetter($0) }.map { byte -> UInt8 in
             isLetter(byte) ? UInt8(ascii: "a") : (0x30...0x39).contains(byte) ? UInt8(ascii: "d") : byte

@@ -55,7 +55,8 @@ extension Transfer {
 }
 
 extension OpaquePointer {
-    /// Lets OpenSSL read what has come on a quiet TLS 1.3 connection, if that is nothing but what TLS itself says there.
+    /// Lets OpenSSL read what has come on a quiet TLS 1.3 connection, if that is nothing but what TLS itself says
+    /// there.
     ///
     /// A server may send tickets whenever it likes, in records that look like all others. OpenSSL decides it on a copy
     /// of its input: libcurl's own may only be read from within libcurl.

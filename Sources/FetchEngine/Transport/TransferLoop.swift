@@ -26,8 +26,8 @@ public actor TransferLoop {
 
     /// Makes a loop with a thread of its own.
     ///
-    /// A loop keeps about one processor busy with small loads. More of them serve sessions that are to share the work of
-    /// several; connections and their limits belong to a session on its loop.
+    /// A loop keeps about one processor busy with small loads. More of them serve sessions that are to share the work
+    /// of several; connections and their limits belong to a session on its loop.
     ///
     /// - Parameter name: What the thread is called; the system keeps the first 15 bytes.
     public init(named name: String = "transfers") { self.init(TaskLoop(name: name)) }

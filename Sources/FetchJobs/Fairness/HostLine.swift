@@ -21,7 +21,7 @@ package struct HostLine: Sendable {
         }
 
         /// What jobs of all sessions for the host share limits in.
-        package var lane: Lane.Address { Lane.Address(tenant: tenant, kind: .host, key: host) }
+        package var limiter: Limiter.Address { Limiter.Address(tenant: tenant, kind: .host, key: host) }
     }
 
     /// How many jobs a node takes at first, before it is known how many are answered.
@@ -36,7 +36,7 @@ package struct HostLine: Sendable {
     /// How many connections jobs may have, on all nodes together.
     package var maximum = 6
     package var isMultiplexing = false
-    /// Whether the limit is kept for all nodes by the gate of the lane.
+    /// Whether the limit is kept for all nodes by the gate of the limiter.
     package var isCounted = false
     package private(set) var loading = 0
     /// All that the node has, those included that are being stored or claimed.

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Whether the jobs of a tenant wait in the queue for longer than is of use, as their claims show (REL-12).
 ///
-/// The shortest wait of a while counts, as in CoDel (RFC 8289): that some wait for long, because they matter less or came
-/// in a crowd, is what a queue is for; that all do means that more come than can ever be done.
+/// The shortest wait of a while counts, as in CoDel (RFC 8289): that some wait for long, because they matter less or
+/// came in a crowd, is what a queue is for; that all do means that more come than can ever be done.
 package final class QueueDelays: Sendable {
     /// How long the jobs of a tenant may all wait before it can send no more.
     package static let limit = Duration.seconds(300)

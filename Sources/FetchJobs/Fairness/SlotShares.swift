@@ -1,7 +1,9 @@
-/// Who may take the slots of a node: tenants, each up to its weighted share while others come, and more while nobody does.
+/// Who may take the slots of a node: tenants, each up to its weighted share while others come, and more while nobody
+/// does.
 ///
-/// Beyond what all may have there is a reserve of an eighth. The more of its share a tenant has, the more of the reserve
-/// it leaves: so one that has nothing finds a slot however many others have more than enough, and whatever these wait for.
+/// Beyond what all may have there is a reserve of an eighth. The more of its share a tenant has, the more of the
+/// reserve it leaves: so one that has nothing finds a slot however many others have more than enough, and whatever
+/// these wait for.
 package struct SlotShares: Sendable {
     private struct Holding {
         var count: Int

@@ -17,7 +17,7 @@ package struct JobOutcome: Sendable {
     package var file: RawJSON?
 
     /// What the answer says to those who would ask the job's host next; nil when that is nothing.
-    package var signal: Lane.Signal?
+    package var signal: Limiter.Signal?
 
     /// Whether one connection to the job's origin carries many loads.
     package var isMultiplexed = false

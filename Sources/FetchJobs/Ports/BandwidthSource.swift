@@ -2,7 +2,7 @@ package import FetchEngine
 
 /// What jobs share of the bandwidth: one port, for whoever runs them.
 package protocol BandwidthSource: Sendable {
-    /// What bounds a job on this node now: its lanes', its tenant's, and that of all jobs, as far as they are set.
+    /// What bounds a job on this node now: its limiters', its tenant's, and that of all jobs, as far as they are set.
     ///
     /// Quick, for it is asked before each piece of a body.
     func bandwidths(of job: ClaimedJob) -> [Bandwidth]

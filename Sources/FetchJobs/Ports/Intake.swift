@@ -23,8 +23,8 @@ package protocol Intake: Sendable {
     /// A job was stored whose time comes after this one.
     func wake(after wait: Duration)
 
-    /// Jobs may pass the gates of these lanes; nil for any lane.
-    func admit(_ lanes: [Lane.Address]?)
+    /// Jobs may pass the gates of these limiters; nil for any limiter.
+    func admit(_ limiters: [Limiter.Address]?)
 
     /// Holds jobs that run here, or lets them go on.
     func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool)

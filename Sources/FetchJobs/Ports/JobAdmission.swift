@@ -1,20 +1,21 @@
 /// The limits that jobs share, as the worker keeps them.
 package protocol JobAdmission: Sendable {
-    /// The lanes with limits that a job is in, as far as this node knows.
-    func lanes(of job: ClaimedJob) -> [Lane.Address]
+    /// The limiters with limits that a job is in, as far as this node knows.
+    func limiters(of job: ClaimedJob) -> [Limiter.Address]
 
-    /// Lets as many jobs through the gates of lanes as their limits allow.
+    /// Lets as many jobs through the gates of limiters as their limits allow.
     ///
-    /// - Parameter lanes: Nil for all at whose gates jobs wait.
-    func admit(_ lanes: [Lane.Address]?) async throws(StoreError) -> Admission
+    /// - Parameter limiters: Nil for all at whose gates jobs wait.
+    func admit(_ limiters: [Limiter.Address]?) async throws(StoreError) -> Admission
 
     /// Goes by what the origin of a host has answered to a request of this time.
     ///
-    /// One that is parked has no job started until its time; then one at a time is, until the origin says to proceed.
+    /// While its circuit is open no job of the host is started until its time; then one at a time is, until the origin
+    /// says to proceed.
     ///
     /// - Returns: Whether that changed what jobs are started.
     nonisolated(nonsending) func heed(
-        _ signal: Lane.Signal, of host: Lane.Address, askedAt time: Timestamp
+        _ signal: Limiter.Signal, of host: Limiter.Address, askedAt time: Timestamp
     ) async throws(StoreError) -> Bool
 
     /// Has jobs of a host wait at its gate from now on, and run so many at once on all nodes.
@@ -22,16 +23,16 @@ package protocol JobAdmission: Sendable {
     /// - Parameter surplus: Claimed jobs that are to wait there too: they were not begun.
     /// - Returns: Those that do.
     func setCrowd(
-        _ limit: Int, of host: Lane.Address, givingBack surplus: [ClaimedJob]
+        _ limit: Int, of host: Limiter.Address, givingBack surplus: [ClaimedJob]
     ) async throws(StoreError) -> Set<Job.ID>
 }
 
-/// What became of jobs that wait at the gates of lanes.
+/// What became of jobs that wait at the gates of limiters.
 package struct Admission: Sendable {
     /// Jobs can be claimed that could not before.
     package var hasQueuedJobs = false
-    /// After how long lanes may let more through, by themselves.
-    package var next: [Lane.Address: Duration] = [:]
+    /// After how long limiters may let more through, by themselves.
+    package var next: [Limiter.Address: Duration] = [:]
     package var failures: [UpkeepFailure] = []
 
     package init() {}
@@ -43,5 +44,5 @@ package protocol KnownLimits: Sendable {
     func weight(of tenant: Tenant.ID) -> Int
 
     /// How many jobs of a host run at once on all nodes while others wait at its gate; nil while none does.
-    func crowd(of host: Lane.Address) -> Int?
+    func crowd(of host: Limiter.Address) -> Int?
 }

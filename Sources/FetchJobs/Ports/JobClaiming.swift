@@ -3,8 +3,8 @@ package protocol JobClaiming: Sendable {
     /// Claims jobs that wait for this node, up to `limit`, and of each tenant as many as there is room for.
     func claim(upTo limit: Int, room: ClaimRoom) async throws(StoreError) -> Claim
 
-    /// How many jobs are to be tried together next that nodes were lost with so often that they may be the cause (REL-5);
-    /// nil when none waits.
+    /// How many jobs are to be tried together next that nodes were lost with so often that they may be the cause
+    /// (REL-5); nil when none waits.
     func nextTrial() async throws(StoreError) -> Int?
 
     /// Claims suspects that are to be tried with so many, or fewer.
@@ -16,21 +16,21 @@ package struct Claim: Sendable {
     package let jobs: [ClaimedJob]
     /// Nothing else waits that the node could have had.
     package let isLast: Bool
-    /// Where jobs wait now that could have been had but for the limits of a lane.
-    package let gated: Set<Lane.Address>
+    /// Where jobs wait now that could have been had but for the limits of a limiter.
+    package let gated: Set<Limiter.Address>
     /// After how long to look again for jobs that came late; nil when all was looked at.
-    package let nextLook: Duration?
+    package let nextScan: Duration?
     /// Tenants that may have more, for which there was no more room.
     package let full: Set<Tenant.ID>
 
     package init(
-        jobs: [ClaimedJob], isLast: Bool, gated: Set<Lane.Address> = [], nextLook: Duration? = nil,
+        jobs: [ClaimedJob], isLast: Bool, gated: Set<Limiter.Address> = [], nextScan: Duration? = nil,
         full: Set<Tenant.ID> = []
     ) {
         self.jobs = jobs
         self.isLast = isLast
         self.gated = gated
-        self.nextLook = nextLook
+        self.nextScan = nextScan
         self.full = full
     }
 }
@@ -67,7 +67,8 @@ package final class ClaimedJob: Sendable {
     package let storedAt: Timestamp?
     /// Whether the gate of its host has let it through, and counts it on all nodes.
     package let isCounted: Bool
-    /// For how long it had been due when it was claimed; nil when it was claimed as it was stored, or had to pass a gate.
+    /// For how long it had been due when it was claimed; nil when it was claimed as it was stored, or had to pass a
+    /// gate.
     package let waited: Duration?
     /// Whose connections it shares; nil when its URL has no host.
     package let line: HostLine.Key?

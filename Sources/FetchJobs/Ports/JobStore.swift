@@ -40,7 +40,8 @@ package protocol JobStore: Sendable {
     /// - Returns: Those that were there.
     func remove(_ ids: [Job.ID], of tenant: Tenant.ID) async throws(StoreError) -> Set<Job.ID>
 
-    /// Lets failed and cancelled jobs run again, each under its id; what they came to is forgotten but for the attempts.
+    /// Lets failed and cancelled jobs run again, each under its id; what they came to is forgotten but for the
+    /// attempts.
     ///
     /// - Returns: Those that wait now. The others have succeeded, are not final, or their session takes no jobs.
     func redrive(_ jobs: [NewJob]) async throws(StoreError) -> Set<Job.ID>

@@ -1,7 +1,7 @@
 /// The queue as a whole, which every node looks after.
 package protocol QueueMaintenance: Sendable {
     /// Extends this node's lease, and tells what there is to do.
-    func pulse() async throws(StoreError) -> Pulse
+    func heartbeat() async throws(StoreError) -> Heartbeat
 
     /// Lets jobs be claimed whose time has come, and ends those that have waited for too long.
     func promote() async throws(StoreError) -> Promotion
@@ -23,17 +23,17 @@ package protocol QueueMaintenance: Sendable {
     ///   - held: Those that it knows of.
     ///   - unsent: Attempts that have sent nothing, whatever is stored of them.
     /// - Returns: How many there were.
-    func rescueUnheld(except held: Set<Job.ID>, unsent: [ClaimedJob]) async throws(StoreError) -> Int
+    func reconcile(except held: Set<Job.ID>, unsent: [ClaimedJob]) async throws(StoreError) -> Int
 
     /// Removes what has outlived its use; a node calls it now and then.
     func tidy() async throws(StoreError)
 
-    /// Parts jobs by the time they were stored at, and removes parts whose jobs have all been final for this long.
+    /// Makes the next partition of jobs by time, and drops those whose jobs have all been final for this long.
     ///
-    /// A node calls it now and then; no part is longer than a sixth of that time, or an hour.
-    func keepRanges(for retention: Duration) async throws(StoreError)
+    /// A node calls it now and then; no partition is longer than a sixth of that time, or an hour.
+    func maintainPartitions(for retention: Duration) async throws(StoreError)
 
-    /// Removes jobs that have been final for this long and are in no part that goes as a whole, some at a time.
+    /// Removes jobs that have been final for this long and are in no partition that goes as a whole, some at a time.
     ///
     /// - Returns: How many; there may be more when it is not 0.
     func removeFinal(after retention: Duration) async throws(StoreError) -> Int
@@ -58,12 +58,12 @@ package struct Promotion: Sendable {
 }
 
 /// What a node learns each time it extends its lease.
-package struct Pulse: Sendable {
+package struct Heartbeat: Sendable {
     /// Jobs wait that any node may claim.
     package let hasQueuedJobs: Bool
     /// Jobs wait whose time comes before the next look.
     package let hasJobsToPromote: Bool
-    /// Jobs wait at the gates of lanes.
+    /// Jobs wait at the gates of limiters.
     package let hasGatedJobs: Bool
     /// Jobs wait that are to be tried alone, or nearly so.
     package let hasSuspects: Bool

@@ -24,7 +24,7 @@ package protocol ScheduleStore: Sendable {
     func run(_ schedule: Schedule, _ job: NewJob) async throws(StoreError) -> Enqueued
 }
 
-/// What the keeper of schedules takes its work from.
+/// What the scheduler takes its work from.
 package protocol ScheduleQueue: Sendable {
     /// Schedules whose time has come, and how long it is until that of the next one.
     func due(limit: Int) async throws(StoreError) -> DueSchedules

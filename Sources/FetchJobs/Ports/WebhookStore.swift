@@ -57,9 +57,10 @@ package protocol DeliveryQueue: Sendable {
 
     /// Takes due deliveries for a minute; what is not settled by then is due again.
     ///
-    /// However many wait for one endpoint, those for others are found at the same cost and go before them. Of the places
-    /// that are free a tenant may take as many as would leave others as many, by its weight, and an endpoint fewer
-    /// the more it has: there is always one left for whoever has none. The events of a job go one after the other.
+    /// However many wait for one endpoint, those for others are found at the same cost and go before them. Of the
+    /// places that are free a tenant may take as many as would leave others as many, by its weight, and an endpoint
+    /// fewer the more it has: there is always one left for whoever has none. The events of a job go one after the
+    /// other.
     func claimDeliveries(_ room: DeliveryRoom) async throws(StoreError) -> [WebhookDelivery]
 
     /// Stores what came of a claimed delivery, with the attempt when there was one, unless it was claimed again since.

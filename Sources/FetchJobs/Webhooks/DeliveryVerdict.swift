@@ -15,7 +15,8 @@ package enum DeliveryVerdict: Sendable, Equatable {
     /// What a receiver's answer, or the lack of one, means for a delivery.
     ///
     /// - Parameters:
-    ///   - status: The HTTP status, or nil when there was no answer. A redirect is not followed and counts as a failure.
+    ///   - status: The HTTP status, or nil when there was no answer. A redirect is not followed and counts as a
+    //failure.
     ///   - failures: How many attempts failed before this one.
     ///   - jitter: From 0 to 1; spreads retries that failed together over a tenth of their wait.
     package init(status: Int?, failures: Int, jitter: Double) {

@@ -67,16 +67,16 @@ package struct PostgresBlobCatalog: BlobCatalog {
                     FROM blobs
                     WHERE tenant_id = \(tenant) AND id = ANY (\(ids)) AND (expires_at IS NULL OR expires_at > now())
                     ORDER BY id
-                    -- Not of those who hold it in a transaction of theirs (fetchd.hold_blobs), only of who removes it.
+                    -- Not of those who hold it in a transaction of theirs (fetchd.pin_blobs), only of who removes it.
                     FOR NO KEY UPDATE
                 ), held AS (
                     UPDATE blobs b
-                    SET held_at = clock_timestamp()
+                    SET pinned_at = clock_timestamp()
                     FROM wanted w
                     WHERE b.tenant_id = \(tenant) AND b.id = w.id
                     RETURNING b.id
                 ), hold AS (
-                    INSERT INTO blob_holds (tenant_id, blob_id, job_id)
+                    INSERT INTO blob_pins (tenant_id, blob_id, job_id)
                     SELECT \(tenant), id, \(job)
                     FROM held
                     ON CONFLICT DO NOTHING
@@ -90,7 +90,8 @@ package struct PostgresBlobCatalog: BlobCatalog {
 
     package func remove(_ id: Blob.ID, of tenant: Tenant.ID) async throws(StoreError) -> BlobRemoval {
         let isRemoved = try await StoreError.wrap {
-            // Two statements: the second sees every hold that was committed before the blob was locked, and others wait.
+            // Two statements: the second sees every hold that was committed before the blob was locked, and others
+            // wait.
             try await client.transaction { connection in
                 let locked = try await connection.query(
                     """
@@ -109,7 +110,7 @@ package struct PostgresBlobCatalog: BlobCatalog {
                     DELETE FROM blobs b
                     WHERE b.tenant_id = \(tenant) AND b.id = \(id) AND NOT EXISTS (
                         SELECT
-                        FROM blob_holds h
+                        FROM blob_pins h
                         LEFT JOIN queue q ON q.tenant_id = h.tenant_id AND q.job_id = h.job_id
                         LEFT JOIN results r ON r.tenant_id = h.tenant_id AND r.job_id = h.job_id
                         WHERE h.tenant_id = b.tenant_id AND h.blob_id = b.id AND r.job_id IS NULL
@@ -129,7 +130,7 @@ package struct PostgresBlobCatalog: BlobCatalog {
                 """
                 -- blobs.tidy
                 WITH over AS (
-                    DELETE FROM blob_holds h
+                    DELETE FROM blob_pins h
                     WHERE created_at < now() - interval '1 minute'
                         AND NOT EXISTS (
                             SELECT FROM queue q WHERE q.tenant_id = h.tenant_id AND q.job_id = h.job_id
@@ -188,12 +189,12 @@ package struct PostgresBlobCatalog: BlobCatalog {
             WHERE b.tenant_id = due.tenant_id AND b.id = due.id
                 AND NOT EXISTS (
                     SELECT
-                    FROM blob_holds h
+                    FROM blob_pins h
                     JOIN queue q ON q.tenant_id = h.tenant_id AND q.job_id = h.job_id
                     WHERE h.tenant_id = b.tenant_id AND h.blob_id = b.id
                 )
                 -- A job that was held for the blob just before may not be stored yet.
-                AND (b.held_at IS NULL OR b.held_at < now() - interval '1 minute')
+                AND (b.pinned_at IS NULL OR b.pinned_at < now() - interval '1 minute')
             RETURNING b.id
             """
         )

@@ -16,7 +16,7 @@ final class CacheBodyWriter: CacheWriter {
 
     private let limit: Int64
     private let memoryLimit: Int
-    private let keeper: CacheKeeper
+    private let keeper: CacheEvictor
     private let store: @Sendable (CacheEntry, CacheTable.Body) async -> Void
     private let state = Mutex(State())
 
@@ -27,7 +27,7 @@ final class CacheBodyWriter: CacheWriter {
     init(
         limit: Int64,
         policy: CachedResponse.StoragePolicy,
-        keeper: CacheKeeper,
+        keeper: CacheEvictor,
         store: @escaping @Sendable (CacheEntry, CacheTable.Body) async -> Void
     ) {
         self.limit = limit

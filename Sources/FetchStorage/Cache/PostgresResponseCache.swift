@@ -9,12 +9,12 @@ import Synchronization
 final class PostgresResponseCache: SharedResponseCache {
     private let session: SessionAddress
     private let table: CacheTable
-    private let keeper: CacheKeeper
+    private let keeper: CacheEvictor
     private let tier: Mutex<CacheTier>
 
     let selectionKey: [UInt8]?
 
-    init(of session: SessionAddress, in table: CacheTable, keeper: CacheKeeper, selectionKey: [UInt8]) {
+    init(of session: SessionAddress, in table: CacheTable, keeper: CacheEvictor, selectionKey: [UInt8]) {
         self.session = session
         self.selectionKey = selectionKey
         self.table = table

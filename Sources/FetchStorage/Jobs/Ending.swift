@@ -43,7 +43,7 @@ extension Query {
             FROM \(source) s
             CROSS JOIN LATERAL (
                 SELECT
-                FROM lanes l
+                FROM limiters l
                 WHERE l.tenant_id = s.tenant_id AND l.kind = 'flow' AND l.key = s.flow AND l.blocks
                 OFFSET 0
             ) AS l

@@ -13,7 +13,7 @@ extension Enqueuing.Statements {
         _ submissions: [Enqueuing.Submission], with change: Query? = nil
     ) async throws -> [Enqueued] {
         // Which of them can start is known afterwards: what is not needed goes back.
-        let startable = submissions.map(\.job).filter { $0.spec.startsAtOnce && !lanes.hold($0) }
+        let startable = submissions.map(\.job).filter { $0.spec.startsAtOnce && !limiters.hold($0) }
         let isReserved = intake?.reserve(startable) ?? startable.map { _ in false }
         let reserved = zip(startable, isReserved).filter(\.1).map(\.0)
         let stored: [StoredJob]
@@ -77,7 +77,7 @@ extension Enqueuing.Statements {
         let gated = Set(stored.filter(\.isGated).map(\.id))
         guard !gated.isEmpty else { return }
         let held = submissions.filter { gated.contains($0.job.id) }
-        intake?.admit(held.flatMap { lanes.lanes(of: $0.job.spec, tenant: $0.job.tenant) })
+        intake?.admit(held.flatMap { limiters.limiters(of: $0.job.spec, tenant: $0.job.tenant) })
     }
 
     private func store(
@@ -111,8 +111,8 @@ extension Enqueuing.Statements {
                     \(submissions.map(\.job.spec.group)),
                     \(submissions.map { $0.job.spec.isDiscretionary ? JobSpec.patience : nil }),
                     \(submissions.map(\.job.spec.flow?.key)),
-                    \(submissions.map { lanes.lanes(of: $0.job.spec, tenant: $0.job.tenant).first?.kind }),
-                    \(submissions.map { lanes.isPaused($0.job.tenant) }),
+                    \(submissions.map { limiters.limiters(of: $0.job.spec, tenant: $0.job.tenant).first?.kind }),
+                    \(submissions.map { limiters.isPaused($0.job.tenant) }),
                     \(submissions.map { reserved.contains($0.job.id) })
                 ) AS input (
                     tenant_id, id, spec, rank, endpoint_id, session_id, secrets, key, fingerprint, run_at,
@@ -210,7 +210,7 @@ private struct StoredJob {
     let claim: (stores: StoresVersion, storedAt: Timestamp)?
     /// How long it waits, when it is scheduled.
     let wait: Duration?
-    /// Whether it waits at the gate of a lane.
+    /// Whether it waits at the gate of a limiter.
     let isGated: Bool
 
     init(row: Row) throws {

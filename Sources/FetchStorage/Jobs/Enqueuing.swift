@@ -15,26 +15,26 @@ struct Enqueuing: Sendable {
 
     private let keys: TenantKeys
     private let statements: Statements
-    private let lanes: KnownLanes
+    private let limiters: KnownLimiters
     private let quotas: WaitingQuotas?
     private let plain: Batcher<Submission, Enqueued>
     private let checked: Batcher<Submission, Enqueued>
 
     init(
         client: Client,
-        plannedOnce: Client,
+        genericPlan: Client,
         keys: TenantKeys,
         node: Node.ID,
-        lanes: KnownLanes,
+        limiters: KnownLimiters,
         quotas: WaitingQuotas?,
         intake: (any Intake)?,
         announce: @escaping @Sendable () -> Void
     ) {
         self.keys = keys
-        self.lanes = lanes
+        self.limiters = limiters
         self.quotas = quotas
         let statements = Statements(
-            client: client, plannedOnce: plannedOnce, node: node, lanes: lanes, quotas: quotas, intake: intake,
+            client: client, genericPlan: genericPlan, node: node, limiters: limiters, quotas: quotas, intake: intake,
             announce: announce)
         self.statements = statements
         plain = Batcher(maximumItems: 500) { try await statements.insert($0) }
@@ -58,7 +58,7 @@ struct Enqueuing: Sendable {
     }
 
     private func store(_ jobs: [NewJob]) async throws -> [Enqueued] {
-        let isPlain = jobs.allSatisfy { $0.isPlain && !lanes.hold($0) }
+        let isPlain = jobs.allSatisfy { $0.isPlain && !limiters.hold($0) }
         return try await (isPlain ? plain : checked).submit(try await submissions(of: jobs))
     }
 
@@ -85,9 +85,9 @@ struct Enqueuing: Sendable {
 
     struct Statements: Sendable {
         let client: Client
-        let plannedOnce: Client
+        let genericPlan: Client
         let node: Node.ID
-        let lanes: KnownLanes
+        let limiters: KnownLimiters
         let quotas: WaitingQuotas?
         let intake: (any Intake)?
         let announce: @Sendable () -> Void
@@ -98,7 +98,7 @@ struct Enqueuing: Sendable {
             let claimed = zip(jobs, isClaimed).filter(\.1).map(\.0)
             let tenants: Rows
             do {
-                tenants = try await plannedOnce.query(
+                tenants = try await genericPlan.query(
                     """
                     -- jobs.enqueue
                     WITH input AS (

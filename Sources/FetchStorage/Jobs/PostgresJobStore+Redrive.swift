@@ -51,7 +51,7 @@ extension PostgresJobStore {
                         WHERE a.tenant_id = r.tenant_id AND a.job_id = r.job_id
                     )
                 FROM removed r
-                LEFT JOIN lanes l ON l.tenant_id = r.tenant_id AND l.kind = 'flow' AND l.key = r.flow
+                LEFT JOIN limiters l ON l.tenant_id = r.tenant_id AND l.kind = 'flow' AND l.key = r.flow
                 RETURNING job_id
                 """
             )

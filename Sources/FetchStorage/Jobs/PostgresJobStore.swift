@@ -4,45 +4,45 @@ package import Postgres
 /// The job store in PostgreSQL.
 package struct PostgresJobStore: JobStore {
     let client: Client
-    private let plannedOnce: Client
+    private let genericPlan: Client
     private let enqueuing: Enqueuing
     let intake: (any Intake)?
     private let finished: FinishedJobs
     let announce: @Sendable () -> Void
     let node: Node.ID
-    private let lanes: KnownLanes
+    private let limiters: KnownLimiters
     let keys: TenantKeys
 
     /// - Parameters:
-    ///   - plannedOnce: The connections for what runs for every job.
+    ///   - genericPlan: The connections for what runs for every job.
     ///   - keys: What is secret of jobs is sealed with them.
     ///   - node: This process.
-    ///   - lanes: What this node knows of them.
+    ///   - limiters: What this node knows of them.
     ///   - quotas: How many jobs may wait; nil for as many as come.
     ///   - intake: The worker in this process, when there is one.
     ///   - finished: Hears of jobs that were cancelled before they ran.
     ///   - announce: Tells other nodes that there is something to do.
     package init(
         client: Client,
-        plannedOnce: Client,
+        genericPlan: Client,
         keys: TenantKeys,
         node: Node.ID,
-        lanes: KnownLanes,
+        limiters: KnownLimiters,
         quotas: WaitingQuotas? = nil,
         intake: (any Intake)?,
         finished: FinishedJobs,
         announce: @escaping @Sendable () -> Void
     ) {
         self.client = client
-        self.plannedOnce = plannedOnce
+        self.genericPlan = genericPlan
         self.node = node
-        self.lanes = lanes
+        self.limiters = limiters
         self.keys = keys
         self.intake = intake
         self.finished = finished
         self.announce = announce
         enqueuing = Enqueuing(
-            client: client, plannedOnce: plannedOnce, keys: keys, node: node, lanes: lanes, quotas: quotas,
+            client: client, genericPlan: genericPlan, keys: keys, node: node, limiters: limiters, quotas: quotas,
             intake: intake, announce: announce)
     }
 
@@ -60,7 +60,7 @@ package struct PostgresJobStore: JobStore {
     package func job(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job? {
         try await StoreError.wrap {
             // One look, so that a final job has all of its attempts.
-            let rows = try await plannedOnce.query(
+            let rows = try await genericPlan.query(
                 """
                 -- jobs.find
                 SELECT j.spec, j.created_at, \(Query.jobState), q.claimed_at, q.cancelling,
@@ -129,9 +129,9 @@ package struct PostgresJobStore: JobStore {
         announce()
     }
 
-    /// Jobs are gone, or wait, that may have held up others of their lane.
+    /// Jobs are gone, or wait, that may have held up others of their limiter.
     func openGates() {
-        if lanes.exist { intake?.admit(nil) }
+        if limiters.exist { intake?.admit(nil) }
     }
 
     package func body(of id: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> StoredBody? {

@@ -6,33 +6,33 @@ extension PostgresWorkQueue {
         guard !known.isPaused else { return Claim(jobs: [], isLast: true) }
         return try await StoreError.wrap {
             var jobs: [ClaimedJob] = []
-            var gated: Set<Lane.Address> = []
-            var walk = walk.begin(without: known.pausedTenants, room: room)
+            var gated: Set<Limiter.Address> = []
+            var scan = scan.begin(without: known.pausedTenants, room: room)
             repeat {
-                let rows = try await claim(walk.next(limit - jobs.count))
+                let rows = try await claim(scan.next(limit - jobs.count))
                 let (readable, unreadable) = try await read(rows)
                 jobs += readable
                 try await end(unreadable)
-                for row in rows { if let lane = try Lane.Address(gateOf: row) { gated.insert(lane) } }
-                try walk.took(rows)
+                for row in rows { if let limiter = try Limiter.Address(gateOf: row) { gated.insert(limiter) } }
+                try scan.took(rows)
                 // What was found does not wait until all others have been put where they belong.
-            } while jobs.count < limit && !walk.isOver && (gated.isEmpty || jobs.isEmpty)
-            self.walk.end(walk)
+            } while jobs.count < limit && !scan.isOver && (gated.isEmpty || jobs.isEmpty)
+            self.scan.end(scan)
             return Claim(
-                jobs: jobs, isLast: walk.isOver && jobs.count < limit, gated: gated, nextLook: walk.nextLook,
-                full: walk.full)
+                jobs: jobs, isLast: scan.isOver && jobs.count < limit, gated: gated, nextScan: scan.nextScan,
+                full: scan.full)
         }
     }
 
     /// Claims what each share allows, and looks for tenants that are not known to wait.
     ///
     /// When none is known, the first that is found has the whole claim.
-    private func claim(_ step: ClaimWalk.Step) async throws -> Rows {
-        let tenants = WaitingTenants(in: step.gaps, without: step.stretches)
-        return try await plannedOnce.query(
+    private func claim(_ step: ClaimScan.Step) async throws -> Rows {
+        let tenants = WaitingTenants(in: step.gaps, without: step.cursor)
+        return try await genericPlan.query(
             """
             -- queue.claim
-            WITH RECURSIVE \(Query.stretches(step.stretches)), found AS (
+            WITH RECURSIVE \(Query.cursor(step.cursor)), found AS (
                 \(tenants.first)
                 UNION ALL
                 SELECT next.tenant_id, found.before
@@ -105,11 +105,11 @@ extension PostgresWorkQueue {
 }
 
 extension Query {
-    /// The lane of a kind, quoted, that a due job is in.
-    fileprivate static func lane(_ kind: Query, _ key: Query) -> Query {
+    /// The limiter of a kind, quoted, that a due job is in.
+    fileprivate static func limiter(_ kind: Query, _ key: Query) -> Query {
         """
-        SELECT l.paused, l.is_limited, l.parked_until, l.crowd
-        FROM lanes l
+        SELECT l.paused, l.is_limited, l.circuit_open_until, l.crowd
+        FROM limiters l
         WHERE l.tenant_id = due.tenant_id AND l.kind = \(kind) AND l.key = \(key)
         OFFSET 0
         """
@@ -130,23 +130,23 @@ extension Query {
         """
     }
 
-    /// Claims what is due, but for jobs that a lane has to let through: those go to its gate.
+    /// Claims what is due, but for jobs that a limiter has to let through: those go to its gate.
     static func claimingUnlessGated(at node: Node.ID) -> Query {
         """
         judged AS MATERIALIZED (
             SELECT due.tenant_id, due.job_id, j.host,
                 CASE
                     WHEN flow.paused OR flow.is_limited AND NOT due.in_flow THEN 'flow'
-                    WHEN host.paused OR host.parked_until > now()
-                        OR (host.is_limited OR host.parked_until IS NOT NULL OR host.crowd IS NOT NULL)
+                    WHEN host.paused OR host.circuit_open_until > now()
+                        OR (host.is_limited OR host.circuit_open_until IS NOT NULL OR host.crowd IS NOT NULL)
                             AND NOT due.in_host THEN 'host'
                 END AS gate
             FROM due
             CROSS JOIN LATERAL (
                 SELECT j.host FROM jobs j WHERE j.tenant_id = due.tenant_id AND j.id = due.job_id OFFSET 0
             ) AS j
-            LEFT JOIN LATERAL (\(lane("'flow'", "due.flow"))) AS flow ON true
-            LEFT JOIN LATERAL (\(lane("'host'", "j.host"))) AS host ON true
+            LEFT JOIN LATERAL (\(limiter("'flow'", "due.flow"))) AS flow ON true
+            LEFT JOIN LATERAL (\(limiter("'host'", "j.host"))) AS host ON true
         ), claimed AS (
             UPDATE queue q
             SET node_id = CASE WHEN judged.gate IS NULL THEN \(node) END,
@@ -166,10 +166,10 @@ extension Query {
     }
 }
 
-extension Lane.Address {
+extension Limiter.Address {
     /// Where the job of a row has to wait; nil when it was claimed.
     init?(gateOf row: Row) throws {
-        guard let kind = try row.decode(Lane.Kind?.self, at: 14) else { return nil }
+        guard let kind = try row.decode(Limiter.Kind?.self, at: 14) else { return nil }
         self.init(tenant: try row.decode(at: 1), kind: kind, key: try row.decode(at: 15))
     }
 }

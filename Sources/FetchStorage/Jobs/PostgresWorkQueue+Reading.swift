@@ -17,7 +17,7 @@ extension PostgresWorkQueue {
     func read(_ rows: Rows) async throws -> ([ClaimedJob], [UnreadableJob]) {
         var jobs: [ClaimedJob] = []
         var unreadable: [UnreadableJob] = []
-        for row in rows where try row.decode(Job.ID?.self, at: 0) != nil && Lane.Address(gateOf: row) == nil {
+        for row in rows where try row.decode(Job.ID?.self, at: 0) != nil && Limiter.Address(gateOf: row) == nil {
             do {
                 jobs.append(try await ClaimedJob(row: row, keys: keys))
             } catch let error as PostgresError {

@@ -14,7 +14,7 @@ extension PostgresWorkQueue {
                 for lost in try await nodesOfOrphans() { try await count += takeOrphans(of: lost, &failures) }
             }
             // Others have room for them, too.
-            if count > 0, neighbours.exist { try await Notices.tell(client) }
+            if count > 0, peers.exist { try await Notifications.tell(client) }
             return Rescue(count: count, failures: failures, next: try await untilNextLoss())
         }
     }
@@ -90,13 +90,13 @@ extension PostgresWorkQueue {
             .first?.decode(Duration?.self, at: 0) ?? nil
     }
 
-    package func rescueUnheld(
+    package func reconcile(
         except held: Set<Job.ID>, unsent: [ClaimedJob]
     ) async throws(StoreError) -> Int {
         try await StoreError.wrap {
             let rows = try await client.query(
                 """
-                -- queue.rescueUnheld
+                -- queue.reconcile
                 WITH lost AS MATERIALIZED (
                     -- Their node lives.
                     SELECT \(Query.lostColumns), q.crashes,
@@ -158,8 +158,8 @@ extension Query {
 
     /// The time that all attempts of a job have together, of which the lost one was the first (SES-9).
     ///
-    /// It is null where the job does not say it, or not as a number: no row may keep a node from rescuing the others. What
-    /// its session says, no statement knows.
+    /// It is null where the job does not say it, or not as a number: no row may keep a node from rescuing the others.
+    /// What its session says, no statement knows.
     fileprivate static var timeoutIntervalForResource: Query {
         """
         (

@@ -5,12 +5,12 @@ extension PostgresWorkQueue {
     /// How many jobs of one tenant one statement removes.
     private static let removalLimit = 1000
 
-    package func keepRanges(for retention: Duration) async throws(StoreError) {
+    package func maintainPartitions(for retention: Duration) async throws(StoreError) {
         try await StoreError.wrap {
             try await client.query(
                 """
-                -- jobs.keepRanges
-                SELECT keep_job_ranges(\(retention))
+                -- jobs.maintainPartitions
+                SELECT maintain_job_partitions(\(retention))
                 """
             )
         }
@@ -24,9 +24,9 @@ extension PostgresWorkQueue {
                 """
                 -- jobs.removeFinal
                 WITH boundary AS MATERIALIZED (
-                    -- What is in a range that is not over yet goes with it.
+                    -- What is in a partition that is not over yet goes with it.
                     SELECT least(\(boundary), earliest_id(min(starts_at))) AS id
-                    FROM job_ranges
+                    FROM job_partitions
                     WHERE ends_at >= now() - \(retention)
                 ), target AS MATERIALIZED (
                     SELECT old.tenant_id, old.job_id

@@ -41,7 +41,7 @@ extension PostgresWorkQueue {
                     -- In a flow with an order, those behind it wait until it is final.
                     in_flow = q.in_flow AND EXISTS (
                         SELECT
-                        FROM lanes l
+                        FROM limiters l
                         WHERE l.tenant_id = q.tenant_id AND l.kind = 'flow' AND l.key = q.flow AND l.in_order
                     )
                 FROM input

@@ -4,7 +4,7 @@ package import Postgres
 /// The work queue in PostgreSQL, as one node sees it.
 package struct PostgresWorkQueue: WorkQueue {
     let client: Client
-    let plannedOnce: Client
+    let genericPlan: Client
     let keys: TenantKeys
     let presence: NodePresence
     var node: Node.ID { presence.id }
@@ -14,10 +14,10 @@ package struct PostgresWorkQueue: WorkQueue {
     private let beginning: Batcher<ClaimedJob, Bool>
     private let retrying: Batcher<Retry, Bool>
     let finished: FinishedJobs
-    let walk = ClaimWalk()
-    let known: KnownLanes
+    let scan = ClaimScan()
+    let known: KnownLimiters
     let quotas: WaitingQuotas?
-    let neighbours: Neighbours
+    let peers: Peers
     let orphans = OrphanLook()
 
     /// An object, for a statement takes it apart field by field.
@@ -34,32 +34,32 @@ package struct PostgresWorkQueue: WorkQueue {
     }
 
     /// - Parameters:
-    ///   - plannedOnce: The connections for what runs for every job.
+    ///   - genericPlan: The connections for what runs for every job.
     ///   - keys: What credentials that come with jobs are sealed with.
     ///   - presence: This process, and how others reach it.
     ///   - lease: How long a node keeps its jobs without a sign of life (REL-2).
     ///   - maximumCrashes: How many nodes a job may take down that could not have been another's fault (REL-5).
-    ///   - lanes: What this node knows of them.
+    ///   - limiters: What this node knows of them.
     ///   - quotas: Hear when they may have been changed.
-    ///   - neighbours: Hears whether there are other nodes.
+    ///   - peers: Hears whether there are other nodes.
     ///   - finished: Hears of every job that has reached its final state here.
     package init(
         client: Client,
-        plannedOnce: Client,
+        genericPlan: Client,
         keys: TenantKeys,
         presence: NodePresence,
         lease: Duration = .seconds(15),
         maximumCrashes: Int = 3,
-        lanes: KnownLanes,
+        limiters: KnownLimiters,
         quotas: WaitingQuotas? = nil,
-        neighbours: Neighbours = Neighbours(),
+        peers: Peers = Peers(),
         finished: FinishedJobs
     ) {
-        known = lanes
+        known = limiters
         self.quotas = quotas
-        self.neighbours = neighbours
+        self.peers = peers
         self.client = client
-        self.plannedOnce = plannedOnce
+        self.genericPlan = genericPlan
         self.keys = keys
         self.presence = presence
         let node = presence.id
@@ -67,14 +67,14 @@ package struct PostgresWorkQueue: WorkQueue {
         self.maximumCrashes = Int16(clamping: max(1, maximumCrashes))
         self.finished = finished
         settling = Batcher(maximumItems: 500) { settlements in
-            let settled = try await Self.settle(settlements, client: plannedOnce, node: node)
+            let settled = try await Self.settle(settlements, client: genericPlan, node: node)
             finished.finish(settled.keys.map(\.id)) { id in
                 let last = settlements.first { $0.job.id == id && settled[$0.job.key] == false }
                 return last.flatMap { Job($0.job, ending: $0.outcome, body: $0.body) }
             }
             return settlements.map { settled[$0.job.key] != nil }
         }
-        beginning = Batcher(maximumItems: 500) { try await Self.begin($0, client: plannedOnce, node: node) }
+        beginning = Batcher(maximumItems: 500) { try await Self.begin($0, client: genericPlan, node: node) }
         retrying = Batcher(maximumItems: 500) { try await Self.retry($0, client: client, node: node) }
     }
 

@@ -3,22 +3,23 @@ import Postgres
 
 // Jobs that wait to be claimed, in the order of their index: by tenant, rank, time and id.
 //
-// A bound that is a row ends an index scan by its first column only, so a scan never goes past a tenant and rank at once.
+// A bound that is a row ends an index scan by its first column only, so a scan never goes past a tenant and rank at
+// once.
 
 extension Query {
-    /// What looks step over, as the table `stretch`.
-    static func stretches(_ ends: [TakenStretches.End]) -> Query {
+    /// What looks step over, as the table `cursor`.
+    static func cursor(_ ends: [ClaimCursor.End]) -> Query {
         """
-        stretch AS MATERIALIZED (
+        cursor AS MATERIALIZED (
             SELECT *
             FROM unnest(
                 \(ends.map(\.tenant)), \(ends.map(\.rank)), \(ends.map(\.runAt)), \(ends.map(\.job))
-            ) AS stretch (tenant_id, rank, run_at, job_id)
+            ) AS cursor (tenant_id, rank, run_at, job_id)
         )
         """
     }
 
-    /// Jobs of a tenant that wait, without those in stretches: part by part, so that none is read before it is needed.
+    /// Jobs of a tenant that wait, without those in cursor: part by part, so that none is read before it is needed.
     static func waiting(_ columns: Query, of tenant: Query, limit: Query, locking: Query = "") -> Query {
         """
         SELECT waiting.*
@@ -29,7 +30,7 @@ extension Query {
                 SELECT (-1)::smallint AS rank, timestamptz '-infinity' AS run_at,
                     uuid '00000000-0000-0000-0000-000000000000' AS job_id
                 UNION ALL
-                SELECT s.rank, s.run_at, s.job_id FROM stretch s WHERE s.tenant_id = \(tenant)
+                SELECT s.rank, s.run_at, s.job_id FROM cursor s WHERE s.tenant_id = \(tenant)
             ) AS part
         ) AS part
         CROSS JOIN LATERAL (
@@ -66,14 +67,14 @@ extension Query {
     }
 }
 
-/// Where to look for tenants with jobs that wait: tenants with stretches one by one, and what is between them.
+/// Where to look for tenants with jobs that wait: tenants with cursor one by one, and what is between them.
 struct WaitingTenants {
     let tenants: [Tenant.ID]
-    let gaps: [ClaimTurns.Gap]
+    let gaps: [WeightedRoundRobin.Gap]
 
-    init(in gaps: [ClaimTurns.Gap], without stretches: [TakenStretches.End]) {
-        let known = Set(stretches.map(\.tenant.rawValue)).sorted()
-        var (tenants, between): ([Tenant.ID], [ClaimTurns.Gap]) = ([], [])
+    init(in gaps: [WeightedRoundRobin.Gap], without cursor: [ClaimCursor.End]) {
+        let known = Set(cursor.map(\.tenant.rawValue)).sorted()
+        var (tenants, between): ([Tenant.ID], [WeightedRoundRobin.Gap]) = ([], [])
         for gap in gaps {
             var after = gap.after
             for tenant in known where tenant > gap.after.rawValue && tenant < gap.before.rawValue {

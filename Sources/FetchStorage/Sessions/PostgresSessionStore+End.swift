@@ -87,7 +87,7 @@ extension PostgresSessionStore {
                     USING stores s
                     WHERE c.tenant_id = \(tenant) AND c.layer_id = s.layer_id
                 ), cached AS (
-                    -- The janitor finds their blobs.
+                    -- The pruner finds their blobs.
                     DELETE FROM cache_entries e
                     USING removed r
                     WHERE e.tenant_id = \(tenant) AND e.session_id = r.id

@@ -16,27 +16,27 @@ package final class PostgresSessionStores: SessionStores {
     package let credentialUses: CredentialUses
     private let cacheTable: CacheTable
     /// Does for the caches what no load waits for.
-    package let cacheKeeper: CacheKeeper
+    package let cacheEvictor: CacheEvictor
     private let logger: Logger
 
     /// - Parameters:
     ///   - node: This process.
-    ///   - neighbours: Whether there are others.
+    ///   - peers: Whether there are others.
     ///   - blobs: Where large cached answers lie.
     ///   - cache: How much is cached.
     package init(
         client: Client,
         keys: TenantKeys,
         node: Node.ID,
-        neighbours: Neighbours,
+        peers: Peers,
         blobs: any BlobStore,
-        cache: CacheKeeper.Configuration = CacheKeeper.Configuration(),
+        cache: CacheEvictor.Configuration = CacheEvictor.Configuration(),
         logger: Logger
     ) {
         self.keys = keys
         cacheTable = CacheTable(client: client)
-        cacheKeeper = CacheKeeper(
-            cache, table: cacheTable, node: node, neighbours: neighbours, blobs: blobs, logger: logger)
+        cacheEvictor = CacheEvictor(
+            cache, table: cacheTable, node: node, peers: peers, blobs: blobs, logger: logger)
         let cookieStorages = Present<PostgresCookieStorage>()
         self.cookieStorages = cookieStorages
         self.logger = logger
@@ -72,7 +72,7 @@ package final class PostgresSessionStores: SessionStores {
     package func cache(of session: SessionAddress) -> any ResponseCache {
         caches.find(session) {
             PostgresResponseCache(
-                of: session, in: cacheTable, keeper: cacheKeeper, selectionKey: keys.selectionKey(of: session.tenant))
+                of: session, in: cacheTable, keeper: cacheEvictor, selectionKey: keys.selectionKey(of: session.tenant))
         }
     }
 
@@ -205,7 +205,7 @@ extension PostgresSessionStores: CacheStore {
     }
 
     package func put(_ submission: CacheSubmission, of tenant: Tenant.ID) async throws(StoreError) -> CachePutting {
-        let limit = cacheKeeper.maximumBytes(for: submission.answer.storagePolicy)
+        let limit = cacheEvictor.maximumBytes(for: submission.answer.storagePolicy)
         guard limit > 0, submission.answer.data.count <= limit else { return .tooLarge(limit: limit) }
         let cache = cache(of: SessionAddress(tenant: tenant, session: submission.session))
         let entry = await cache.store(submission.answer, for: submission.request)
@@ -221,7 +221,7 @@ extension PostgresSessionStores: CacheStore {
     package func purge(_ filter: CacheFilter, of tenant: Tenant.ID) async throws(StoreError) -> Int {
         try await StoreError.wrap {
             let (count, blobs) = try await cacheTable.purge(filter, of: tenant)
-            if !blobs.isEmpty { cacheKeeper.send(.delete(blobs)) }
+            if !blobs.isEmpty { cacheEvictor.send(.delete(blobs)) }
             return count
         }
     }

@@ -49,7 +49,7 @@ package struct PostgresTenantStore: TenantStore {
                 RETURNING \(TenantShare.columns)
                 """
             )
-            try await Notices.tell(client)
+            try await Notifications.tell(client)
             return try rows.first.map { try TenantShare(row: $0) }
         }
     }
@@ -72,7 +72,7 @@ package struct PostgresTenantStore: TenantStore {
                 UPDATE tenants SET paused = \(isPaused) WHERE name = \(name)
                 """
             ).affected
-            try await Notices.tell(client)
+            try await Notifications.tell(client)
             return name == nil || count > 0
         }
     }
@@ -97,7 +97,7 @@ package struct PostgresTenantStore: TenantStore {
                 UPDATE tenants SET bytes_per_second = \(bytesPerSecond) WHERE name = \(name)
                 """
             ).affected
-            try await Notices.tell(client)
+            try await Notifications.tell(client)
             return name == nil || count > 0
         }
     }

@@ -84,7 +84,8 @@ extension PostgresWebhookStore {
                         row_number() OVER (PARTITION BY is_failing ORDER BY before_of_tenant / weight) AS number_of_kind
                     FROM turn
                 ), due AS MATERIALIZED (
-                    -- One by one, so that no more are locked than are taken, whatever the planner thinks of their number.
+                    -- One by one, so that no more are locked than are taken, whatever the planner thinks of their
+                    -- number.
                     SELECT free.tenant_id, free.id, c.is_failing
                     FROM (
                         SELECT tenant_id, id, is_failing

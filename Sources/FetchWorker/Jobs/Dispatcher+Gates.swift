@@ -2,23 +2,23 @@ import FetchJobs
 import Logging
 import Synchronization
 
-// Jobs that wait at the gates of lanes, until their limits let them through.
+// Jobs that wait at the gates of limiters, until their limits let them through.
 
 extension Dispatcher {
-    /// A job has left its places in these lanes.
-    func leave(_ lanes: [Lane.Address]) {
-        if !lanes.isEmpty { intake.admit(lanes) }
+    /// A job has left its places in these limiters.
+    func leave(_ limiters: [Limiter.Address]) {
+        if !limiters.isEmpty { intake.admit(limiters) }
     }
 
     /// Goes by what the origin has answered a job, so that no others spend attempts on being refused (R35).
     nonisolated(nonsending) func heed(_ outcome: JobOutcome, of job: ClaimedJob) async {
-        guard let signal = outcome.signal, let host = job.spec.hostLane(of: job.tenant) else { return }
-        let bounded = signal.bounded(by: configuration.longestParking)
+        guard let signal = outcome.signal, let host = job.spec.hostLimiter(of: job.tenant) else { return }
+        let bounded = signal.bounded(by: configuration.longestOpenCircuit)
         do throws(StoreError) {
             if try await queue.heed(bounded, of: host, askedAt: outcome.startedAt) { intake.admit([host]) }
         } catch {
             // The next answer says it again.
-            logger.warning("a host was not parked", metadata: ["error": "\(error)"])
+            logger.warning("the circuit of a host was not opened", metadata: ["error": "\(error)"])
         }
     }
 
@@ -27,12 +27,12 @@ extension Dispatcher {
         await intake.gateAlarm.run {
             guard let due = self.intake.gates.take() else { return }
             do throws(StoreError) {
-                let admission = try await self.queue.admit(due.lanes)
+                let admission = try await self.queue.admit(due.limiters)
                 if admission.hasQueuedJobs { self.intake.wake() }
                 self.intake.gates.note(admission.next)
                 self.report(admission.failures)
             } catch {
-                // The next pulse asks again.
+                // The next heartbeat asks again.
                 self.report([UpkeepFailure(.admission, error)])
             }
             if let wait = self.intake.gates.untilNext() { self.intake.gateAlarm.set(after: wait) }
@@ -40,32 +40,32 @@ extension Dispatcher {
     }
 }
 
-/// The lanes whose gates this node is to look at, and when.
+/// The limiters whose gates this node is to look at, and when.
 final class Gates: Sendable {
     struct Due {
         /// Nil for all.
-        let lanes: [Lane.Address]?
+        let limiters: [Limiter.Address]?
     }
 
     private struct State {
-        var times: [Lane.Address: ContinuousClock.Instant] = [:]
+        var times: [Limiter.Address: ContinuousClock.Instant] = [:]
         var looksAtAll = false
     }
 
     private let state = Mutex(State())
 
     /// Nil for all.
-    func note(_ lanes: [Lane.Address]?) {
+    func note(_ limiters: [Limiter.Address]?) {
         state.withLock { state in
-            guard let lanes else { return state.looksAtAll = true }
-            for lane in lanes { state.times[lane] = .now }
+            guard let limiters else { return state.looksAtAll = true }
+            for limiter in limiters { state.times[limiter] = .now }
         }
     }
 
-    func note(_ waits: [Lane.Address: Duration]) {
+    func note(_ waits: [Limiter.Address: Duration]) {
         state.withLock { state in
             let now = ContinuousClock.now
-            for (lane, wait) in waits { state.times[lane] = min(state.times[lane] ?? now + wait, now + wait) }
+            for (limiter, wait) in waits { state.times[limiter] = min(state.times[limiter] ?? now + wait, now + wait) }
         }
     }
 
@@ -75,12 +75,12 @@ final class Gates: Sendable {
             if state.looksAtAll {
                 state.looksAtAll = false
                 state.times = [:]
-                return Due(lanes: nil)
+                return Due(limiters: nil)
             }
             let now = ContinuousClock.now
             let due = state.times.filter { $0.value <= now }.map(\.key)
-            for lane in due { state.times[lane] = nil }
-            return due.isEmpty ? nil : Due(lanes: due)
+            for limiter in due { state.times[limiter] = nil }
+            return due.isEmpty ? nil : Due(limiters: due)
         }
     }
 

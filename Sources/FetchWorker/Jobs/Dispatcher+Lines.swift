@@ -1,7 +1,7 @@
 import FetchJobs
 import Logging
 
-// Jobs that wait for a connection to their host: a few on the node, all others at the gate of the host's lane.
+// Jobs that wait for a connection to their host: a few on the node, all others at the gate of the host's limiter.
 
 extension Dispatcher {
     /// Waits until a job may load.
@@ -16,11 +16,11 @@ extension Dispatcher {
             slots.enterAhead(stop)
             return true
         }
-        let crowd = intake.limits.crowd(of: line.lane)
+        let crowd = intake.limits.crowd(of: line.limiter)
         // What runs without being counted would be more than all nodes together may have.
         if !job.isCounted, slots.isToBeCounted(ofMaximum: maximum, isCrowded: crowd != nil) {
-            let given = try await queue.setCrowd(crowd ?? maximum, of: line.lane, givingBack: [job])
-            intake.admit([line.lane])
+            let given = try await queue.setCrowd(crowd ?? maximum, of: line.limiter, givingBack: [job])
+            intake.admit([line.limiter])
             if given.contains(job.id) { return false }
         }
         return await slots.enter(job, stop, maximum: maximum, isCounted: crowd.map { $0 <= maximum } ?? false) {
@@ -41,16 +41,16 @@ extension Dispatcher {
     private func giveBack(_ surplus: Slots.Surplus) async {
         do throws(StoreError) {
             let given = try await queue.setCrowd(
-                surplus.limit, of: surplus.lane, givingBack: surplus.waiters.map(\.job))
+                surplus.limit, of: surplus.limiter, givingBack: surplus.waiters.map(\.job))
             slots.goOn(surplus.waiters.filter { !given.contains($0.job.id) })
             for waiter in surplus.waiters where given.contains(waiter.job.id) {
                 waiter.continuation.resume(returning: false)
             }
-            intake.admit([surplus.lane])
+            intake.admit([surplus.limiter])
         } catch {
-            // Nobody can tell whether they were: the next pulse gives back what this node has without running it.
+            // Nobody can tell whether they were: the next heartbeat gives back what this node has without running it.
             logger.warning("jobs may not have been given back", metadata: ["error": "\(error)"])
-            intake.doubt()
+            intake.noteUncertainCommit()
             for waiter in surplus.waiters { waiter.continuation.resume(returning: false) }
         }
     }

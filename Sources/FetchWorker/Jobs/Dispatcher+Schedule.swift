@@ -19,7 +19,7 @@ extension Dispatcher {
                 if let next = promotion.next { self.intake.wake(after: next) }
                 self.report(promotion.failures)
             } catch {
-                // The next pulse asks again.
+                // The next heartbeat asks again.
                 self.report([UpkeepFailure(.promotion, error)])
             }
         }

@@ -21,8 +21,8 @@ extension Dispatcher {
                     if isOver { break }
                 }
             } catch {
-                // Some may be claimed that this node does not know of; the next pulse asks for the others again.
-                intake.doubt()
+                // Some may be claimed that this node does not know of; the next heartbeat asks for the others again.
+                intake.noteUncertainCommit()
                 report([UpkeepFailure(.quarantine, error)])
             }
         }

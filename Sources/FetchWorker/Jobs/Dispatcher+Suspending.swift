@@ -7,7 +7,7 @@ extension Dispatcher {
     ///
     /// - Parameter time: When it was not yet asked.
     func setSuspended(_ ids: [Job.ID], asOf time: ContinuousClock.Instant) async {
-        guard let lent = running.setSuspended(only: Set(ids), asOf: time) else { return await pulse() }
+        guard let lent = running.setSuspended(only: Set(ids), asOf: time) else { return await heartbeat() }
         intake.use(lent)
     }
 }

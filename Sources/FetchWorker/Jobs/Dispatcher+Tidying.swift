@@ -4,7 +4,7 @@ import Logging
 // What has outlived its use among jobs.
 
 extension Dispatcher {
-    /// Tidies now and every hour; beside the pulse, which must not wait for it.
+    /// Tidies now and every hour; beside the heartbeat, which must not wait for it.
     func keepTidy() async {
         while !Task.isCancelled {
             await tidy()
@@ -16,7 +16,7 @@ extension Dispatcher {
     private func tidy() async {
         await prune { () async throws(StoreError) in try await queue.tidy() }
         guard let retention = configuration.retention else { return }
-        await prune { () async throws(StoreError) in try await queue.keepRanges(for: retention) }
+        await prune { () async throws(StoreError) in try await queue.maintainPartitions(for: retention) }
         await prune { () async throws(StoreError) in
             // Each look ends when nothing is left, so that the next is as short.
             while !Task.isCancelled, try await queue.removeFinal(after: retention) > 0 {}

@@ -7,8 +7,8 @@ extension Dispatcher {
     /// How long after the end of a lease it is looked whether that was extended: two clocks never agree.
     private static let grace = Duration.milliseconds(50)
 
-    /// Takes the jobs of other nodes when their lease has run out, as soon as that is (REL-2); beside the pulse, which
-    /// does not wait for it.
+    /// Takes the jobs of other nodes when their lease has run out, as soon as that is (REL-2); beside the heartbeat,
+    /// which does not wait for it.
     func keepRescuing() async {
         await lossAlarm.run {
             do throws(StoreError) {
@@ -17,7 +17,7 @@ extension Dispatcher {
                 if rescue.count > 0 { self.startAgain(rescue.count) }
                 self.watchNodes(until: rescue.next)
             } catch {
-                // The next pulse asks again.
+                // The next heartbeat asks again.
                 self.report([UpkeepFailure(.rescue, error)])
             }
         }
@@ -61,7 +61,8 @@ struct UpkeepMetrics: Sendable {
     init(_ registry: MetricsRegistry) {
         let family = registry.counter(
             "fetchd_upkeep_failures_total",
-            "What failed beside running jobs: a step as a whole, or a job or lane that it went around.", labels: "step")
+            "What failed beside running jobs: a step as a whole, or a job or limiter that it went around.",
+            labels: "step")
         failed = Dictionary(uniqueKeysWithValues: Upkeep.allCases.map { ($0, family[$0.rawValue]) })
     }
 

@@ -23,11 +23,11 @@ package final class Dispatcher: Service {
         /// How long jobs are kept once they are final; nil for good.
         package var retention: Duration?
         /// How long a host is left alone at most because one answer asks for it.
-        package var longestParking = Duration.seconds(3600)
+        package var longestOpenCircuit = Duration.seconds(3600)
 
         package init() {}
 
-        var pulseInterval: Duration { lease / 3 }
+        var heartbeatInterval: Duration { lease / 3 }
     }
 
     let configuration: Configuration
@@ -109,10 +109,10 @@ package final class Dispatcher: Service {
     // MARK: Service
 
     package func run() async throws {
-        await pulse()
+        await heartbeat()
         await withGracefulShutdownHandler {
             await withDiscardingTaskGroup { group in
-                group.addTask { await self.cancelWhenShuttingDown { await self.keepPulse() } }
+                group.addTask { await self.cancelWhenShuttingDown { await self.keepHeartbeat() } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepTidy() } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepClaiming() } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepSchedule() } }
@@ -173,10 +173,10 @@ package final class Dispatcher: Service {
             if !claim.jobs.isEmpty { intake.run(claim.jobs) }
             noteDelays(of: claim.jobs)
             if !claim.gated.isEmpty { intake.admit(Array(claim.gated)) }
-            if let wait = claim.nextLook { lookAlarm.set(after: wait) }
+            if let wait = claim.nextScan { lookAlarm.set(after: wait) }
         } catch {
             slots.assign([], of: offer.count)
-            intake.doubt()
+            intake.noteUncertainCommit()
             slots.noteFailure()
             logger.warning("claiming failed", metadata: ["error": "\(error)"])
         }
@@ -216,56 +216,56 @@ package final class Dispatcher: Service {
 
     // MARK: Lease
 
-    private func keepPulse() async {
+    private func keepHeartbeat() async {
         while !Task.isCancelled {
-            try? await Task.sleep(for: configuration.pulseInterval)
+            try? await Task.sleep(for: configuration.heartbeatInterval)
             guard !Task.isCancelled else { return }
-            await pulse()
+            await heartbeat()
         }
     }
 
     private func noteAge(_ hasQueuedJobs: Bool) async {
         if !hasQueuedJobs { return age.note(nil) }
-        guard age.isOlder(than: configuration.pulseInterval) else { return }
+        guard age.isOlder(than: configuration.heartbeatInterval) else { return }
         let start = ContinuousClock.now
         do throws(StoreError) { age.note(try await queue.oldestDueAge(), since: start) } catch {
-            // It goes on growing, and the next pulse asks again.
+            // It goes on growing, and the next heartbeat asks again.
             logger.debug("the oldest job was not found", metadata: ["error": "\(error)"])
         }
     }
 
     /// Looks into the queue at once when another node says that there is something to do.
     private func keepLooking() async {
-        for await _ in intake.looks.values { await pulse() }
+        for await _ in intake.looks.values { await heartbeat() }
     }
 
-    package func pulse() async {
+    package func heartbeat() async {
         let start = ContinuousClock.now
         do throws(StoreError) {
-            let pulse = try await queue.pulse()
+            let heartbeat = try await queue.heartbeat()
             intake.noteLease()
-            report(pulse.failures)
-            watchNodes(until: pulse.nextLoss)
-            if pulse.leaseWasLost {
+            report(heartbeat.failures)
+            watchNodes(until: heartbeat.nextLoss)
+            if heartbeat.leaseWasLost {
                 running.stopAll(.leaseLost)
                 // They may be nobody's: what has no other node stays with this one.
-                intake.doubt()
+                intake.noteUncertainCommit()
             }
-            await rescueUnheld()
-            for id in pulse.keepingPartial { running.stop(id, .cancelled(.keepingPartial)) }
-            for id in pulse.cancelled { running.stop(id, .cancelled(.plainly)) }
-            await setSuspended(pulse.suspended, asOf: start)
-            slots.setNodes(pulse.nodes)
-            for (id, pace) in pulse.paces { running.setPace(pace, of: id) }
+            await reconcile()
+            for id in heartbeat.keepingPartial { running.stop(id, .cancelled(.keepingPartial)) }
+            for id in heartbeat.cancelled { running.stop(id, .cancelled(.plainly)) }
+            await setSuspended(heartbeat.suspended, asOf: start)
+            slots.setNodes(heartbeat.nodes)
+            for (id, pace) in heartbeat.paces { running.setPace(pace, of: id) }
             watchDeadlines()
-            if pulse.hasQueuedJobs { intake.wake() } else if pulse.hasDiscretionaryJobs { await useQuietTime() }
-            if pulse.hasSuspects { trials.send() }
-            if pulse.hasGatedJobs { intake.admit(nil) }
-            if pulse.hasJobsToPromote { intake.alarm.set(after: .zero) }
-            if pulse.hasDueDeliveries { courier?.wake() }
-            if pulse.hasUnsettledEnds { keeper?.wake() }
-            if pulse.hasSchedules { schedules?.wake() }
-            await noteAge(pulse.hasQueuedJobs)
+            if heartbeat.hasQueuedJobs { intake.wake() } else if heartbeat.hasDiscretionaryJobs { await useQuietTime() }
+            if heartbeat.hasSuspects { trials.send() }
+            if heartbeat.hasGatedJobs { intake.admit(nil) }
+            if heartbeat.hasJobsToPromote { intake.alarm.set(after: .zero) }
+            if heartbeat.hasDueDeliveries { courier?.wake() }
+            if heartbeat.hasUnsettledEnds { keeper?.wake() }
+            if heartbeat.hasSchedules { schedules?.wake() }
+            await noteAge(heartbeat.hasQueuedJobs)
         } catch {
             logger.warning("the lease was not extended", metadata: ["error": "\(error)"])
         }

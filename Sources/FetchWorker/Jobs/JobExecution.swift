@@ -47,7 +47,7 @@ struct JobExecution {
             }
         } catch {
             logger.warning("job given up", metadata: ["job.id": "\(job.id)", "error": "\(error)"])
-            dispatcher.intake.doubt()
+            dispatcher.intake.noteUncertainCommit()
             return nil
         }
     }
@@ -71,7 +71,7 @@ struct JobExecution {
         while !Task.isCancelled {
             do throws(StoreError) {
                 if try await !retry(outcome) { try await settle(outcome) }
-                return dispatcher.leave(dispatcher.queue.lanes(of: job))
+                return dispatcher.leave(dispatcher.queue.limiters(of: job))
             } catch  where error.code == .unavailable {
                 logger.warning("settling waits for the database", metadata: ["job.id": "\(job.id)"])
                 try? await Task.sleep(for: backoff)
@@ -116,10 +116,10 @@ struct JobExecution {
         let error = LoadError(.cannotParseResponse, "What came of the job cannot be stored.")
         do throws(StoreError) {
             let isOurs = try await queue.settle(job, JobOutcome(failing: error, startedAt: outcome.startedAt))
-            dispatcher.leave(dispatcher.queue.lanes(of: job))
+            dispatcher.leave(dispatcher.queue.limiters(of: job))
             if isOurs { tellEnd() }
         } catch {
-            dispatcher.intake.doubt()
+            dispatcher.intake.noteUncertainCommit()
         }
     }
 

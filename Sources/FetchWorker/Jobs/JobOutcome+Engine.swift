@@ -25,7 +25,9 @@ extension JobOutcome {
             }
             show(response, of: task, urls)
             // Where a redirect has led is another host.
-            if response.url.hostAndPort == load.job.spec.request.url.hostAndPort { signal = Lane.Signal(of: response) }
+            if response.url.hostAndPort == load.job.spec.request.url.hostAndPort {
+                signal = Limiter.Signal(of: response)
+            }
             self.body = body
         case .failure(let error):
             self.init(failing: error, startedAt: start, urls)

@@ -7,7 +7,7 @@ import Synchronization
 /// where they are stored to where they run.
 package final class NodeIntake: Intake {
     /// How long a statement may go on whose answer nobody waits for any more.
-    private static let doubtLifetime = Duration.seconds(60)
+    private static let uncertaintyLifetime = Duration.seconds(60)
 
     let slots: Slots
     let running: RunningJobs
@@ -18,7 +18,7 @@ package final class NodeIntake: Intake {
     let looks = Signal()
     /// Rings when a job's time has come.
     let alarm = Alarm()
-    /// Rings when jobs may pass the gates of lanes.
+    /// Rings when jobs may pass the gates of limiters.
     let gateAlarm = Alarm()
     /// The jobs that are to run.
     let started: AsyncStream<[ClaimedJob]>
@@ -28,8 +28,8 @@ package final class NodeIntake: Intake {
 
     private let lease: Duration
     let limits: any KnownLimits
-    private let lastPulse = Mutex<ContinuousClock.Instant?>(nil)
-    private let doubtUntil = Mutex<ContinuousClock.Instant?>(nil)
+    private let lastHeartbeat = Mutex<ContinuousClock.Instant?>(nil)
+    private let uncertainUntil = Mutex<ContinuousClock.Instant?>(nil)
 
     /// - Parameters:
     ///   - concurrency: How many jobs one tenant alone may have here.
@@ -46,17 +46,17 @@ package final class NodeIntake: Intake {
     // MARK: The node
 
     /// The node has extended its lease lately: its jobs are its own.
-    package var isAlive: Bool { lastPulse.withLock { $0.map { ContinuousClock.now - $0 < lease } ?? false } }
+    package var isAlive: Bool { lastHeartbeat.withLock { $0.map { ContinuousClock.now - $0 < lease } ?? false } }
 
-    func noteLease() { lastPulse.withLock { $0 = .now } }
+    func noteLease() { lastHeartbeat.withLock { $0 = .now } }
 
     /// Another node says that there is something to do.
     package func look() { looks.send() }
 
     /// The database may have given this node jobs, or left it some, that it does not know of.
-    func doubt() { doubtUntil.withLock { $0 = .now + Self.doubtLifetime } }
+    func noteUncertainCommit() { uncertainUntil.withLock { $0 = .now + Self.uncertaintyLifetime } }
 
-    var isInDoubt: Bool { doubtUntil.withLock { $0.map { $0 > .now } ?? false } }
+    var hasUncertainCommits: Bool { uncertainUntil.withLock { $0.map { $0 > .now } ?? false } }
 
     /// Takes no more jobs; those that were taken run.
     func close() {
@@ -73,7 +73,7 @@ package final class NodeIntake: Intake {
 
     package func giveUp(_ jobs: [NewJob]) {
         slots.release(jobs)
-        if !jobs.isEmpty { doubt() }
+        if !jobs.isEmpty { noteUncertainCommit() }
     }
 
     package func start(_ jobs: [ClaimedJob]) {
@@ -100,12 +100,12 @@ package final class NodeIntake: Intake {
     }
 
     package func wake(after wait: Duration) {
-        // What is farther away comes up with a later pulse, on whichever node lives then.
+        // What is farther away comes up with a later heartbeat, on whichever node lives then.
         if wait < lease { alarm.set(after: wait) }
     }
 
-    package func admit(_ lanes: [Lane.Address]?) {
-        gates.note(lanes)
+    package func admit(_ limiters: [Limiter.Address]?) {
+        gates.note(limiters)
         gateAlarm.set(after: .zero)
     }
 
@@ -116,7 +116,7 @@ package final class NodeIntake: Intake {
     /// Gives others what jobs leave that are held.
     func use(_ lent: Slots.Lent) {
         if lent.hasWaiting { claims.send() }
-        let crowded = lent.lanes.filter { limits.crowd(of: $0) != nil }
+        let crowded = lent.limiters.filter { limits.crowd(of: $0) != nil }
         if !crowded.isEmpty { admit(Array(crowded)) }
     }
 

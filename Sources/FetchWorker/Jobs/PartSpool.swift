@@ -16,7 +16,7 @@ struct PartSpool {
     private let live: LiveJob
     private let progress: PartProgress
     private var parser: MultipartParser
-    private var keeper: BodyKeeper
+    private var keeper: BodyWriter
     private var parts: [ReplacedParts.Part] = []
     private var count = 0
 
@@ -34,7 +34,7 @@ struct PartSpool {
         self.live = live
         self.progress = progress
         parser = MultipartParser(boundary)
-        keeper = BodyKeeper(in: blobs)
+        keeper = BodyWriter(in: blobs)
     }
 
     nonisolated(nonsending) mutating func append(_ bytes: [UInt8]) async throws(LoadError) {
@@ -69,7 +69,7 @@ struct PartSpool {
         count += 1
         if keeping == .last {
             await keeper.abandon()
-            keeper = BodyKeeper(in: blobs)
+            keeper = BodyWriter(in: blobs)
             parts = []
         }
         guard parts.count < Self.maximumParts else {
@@ -153,7 +153,7 @@ extension ReplacedParts.Part {
 }
 
 /// A body on its way to be kept: in memory while it is small enough for a row, from then on in the blob store.
-struct BodyKeeper {
+struct BodyWriter {
     private let blobs: (any BlobStore)?
     private var bytes: [UInt8] = []
     private var draft: BlobDraft?

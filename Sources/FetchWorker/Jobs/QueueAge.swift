@@ -7,7 +7,7 @@ final class QueueAge: Sendable {
         /// When it became due; nil when none waits.
         var dueSince: ContinuousClock.Instant?
         var lookedAt: ContinuousClock.Instant?
-        var budget = LookBudget()
+        var budget = FullScanBudget()
     }
 
     private let state = Mutex(State())

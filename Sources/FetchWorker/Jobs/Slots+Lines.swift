@@ -7,7 +7,7 @@ import Synchronization
 extension Slots {
     /// Jobs that are more than their host answers in a while.
     struct Surplus {
-        let lane: Lane.Address
+        let limiter: Limiter.Address
         /// How many are to run at once on all nodes while others wait.
         let limit: Int
         /// They are this caller's to let go on or not.
@@ -22,8 +22,8 @@ extension Slots {
     /// Jobs run on so many nodes, this one among them.
     func setNodes(_ count: Int) { state.withLock { $0.nodes = count } }
 
-    /// Whether a job has to pass the gate of its host: with other nodes, when it is crowded or each node cannot have a part
-    /// of its connections.
+    /// Whether a job has to pass the gate of its host: with other nodes, when it is crowded or each node cannot have a
+    /// part of its connections.
     func isToBeCounted(ofMaximum maximum: Int, isCrowded: Bool) -> Bool {
         state.withLock { $0.nodes > 1 && (isCrowded || $0.nodes > maximum) }
     }
@@ -85,15 +85,15 @@ extension Slots {
 
     /// Takes the jobs out of their lines that are more than their hosts answer.
     ///
-    /// - Parameter crowds: How many run at once of a lane whose jobs wait at a gate.
+    /// - Parameter crowds: How many run at once of a limiter whose jobs wait at a gate.
     /// - Returns: Those, and whether to look again.
     func judge(
-        at now: ContinuousClock.Instant = .now, crowds: (Lane.Address) -> Int?
+        at now: ContinuousClock.Instant = .now, crowds: (Limiter.Address) -> Int?
     ) -> (surplus: [Surplus], looksAgain: Bool) {
         state.withLock { state in
             var (surplus, looksAgain) = ([Surplus](), false)
             for index in state.indices.values {
-                let crowd = crowds(state.lines[index].key.lane)
+                let crowd = crowds(state.lines[index].key.limiter)
                 if crowd != nil || !state.lines[index].waiting.isEmpty { looksAgain = true }
                 if let found = state.surplus(of: index, crowd, at: now) { surplus.append(found) }
             }
@@ -126,7 +126,8 @@ extension Slots.State {
 
     /// Takes a job out of its line.
     ///
-    /// - Returns: Those that go on: whose turn it is now, and the job itself if it waits, to be held where it would load.
+    /// - Returns: Those that go on: whose turn it is now, and the job itself if it waits, to be held where it would
+    ///   load.
     mutating func lend(_ stop: StopSwitch) -> [Slots.Waiter] {
         shares.leave(stop.tenant)
         let index = index(of: stop)
@@ -209,7 +210,7 @@ extension Slots.State {
         return next
     }
 
-    /// What a line has more than its host answers, or how its lane is to be limited otherwise than now.
+    /// What a line has more than its host answers, or how its limiter is to be limited otherwise than now.
     fileprivate mutating func surplus(
         of index: Int, _ crowd: Int?, at now: ContinuousClock.Instant
     ) -> Slots.Surplus? {
@@ -219,9 +220,9 @@ extension Slots.State {
         if surplus > 0 {
             let waiters = Array(lines[index].waiting.suffix(surplus))
             lines[index].waiting.removeLast(surplus)
-            return Slots.Surplus(lane: lines[index].key.lane, limit: limit, waiters: waiters)
+            return Slots.Surplus(limiter: lines[index].key.limiter, limit: limit, waiters: waiters)
         }
         guard let crowd, limit >= 2 * crowd || limit <= crowd / 2 else { return nil }
-        return Slots.Surplus(lane: lines[index].key.lane, limit: limit, waiters: [])
+        return Slots.Surplus(limiter: lines[index].key.limiter, limit: limit, waiters: [])
     }
 }

@@ -17,7 +17,7 @@ final class Slots: Sendable {
         /// Jobs wait for a slot that is free now.
         let hasWaiting: Bool
         /// Those in which fewer load than before.
-        let lanes: Set<Lane.Address>
+        let limiters: Set<Limiter.Address>
     }
 
     struct State {
@@ -169,7 +169,7 @@ final class Slots: Sendable {
             return (next, state.callHeldBack(weight))
         }
         for waiter in next { waiter.continuation.resume(returning: true) }
-        return Lent(hasWaiting: hasWaiting, lanes: isLent ? Set(stops.compactMap(\.line?.lane)) : [])
+        return Lent(hasWaiting: hasWaiting, limiters: isLent ? Set(stops.compactMap(\.line?.limiter)) : [])
     }
 
     // MARK: The backlog

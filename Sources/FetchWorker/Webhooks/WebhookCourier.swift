@@ -174,7 +174,8 @@ package final class WebhookCourier: Service, Wakeable {
         configuration.tls.clientIdentity = endpoint.clientIdentity
         configuration.redirects.policy = .return
         configuration.timeoutIntervalForResource = self.configuration.timeout
-        // The places decide how many are under way: endpoints at one host, of many tenants even, do not wait for others.
+        // The places decide how many are under way: endpoints at one host, of many tenants even, do not wait for
+        // others.
         configuration.httpMaximumConnectionsPerHost = self.configuration.concurrency
         do throws(LoadError) {
             let task = session.dataTask(with: request, configuration: configuration)

@@ -1,7 +1,7 @@
 /// Who is who in a private cluster.
 ///
-/// The superuser makes the others and is used for nothing else; the owner brings the schema up to date; the service works
-/// with rows. Each is brought to what it should be at every start.
+/// The superuser makes the others and is used for nothing else; the owner brings the schema up to date; the service
+/// works with rows. Each is brought to what it should be at every start.
 enum ClusterRoles {
     static let superuser = "fetchd"
     static let owner = "fetchd_owner"

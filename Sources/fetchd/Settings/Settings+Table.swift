@@ -101,7 +101,7 @@ extension Settings {
             "worker.leaseSeconds", \.dispatcher.lease, .duration(.seconds, 1...3600),
             "Time after which a silent node's jobs are given to others."),
         Setting(
-            "worker.maximumParkingSeconds", \.dispatcher.longestParking, .duration(.seconds, 1...86_400),
+            "worker.maximumCircuitOpenSeconds", \.dispatcher.longestOpenCircuit, .duration(.seconds, 1...86_400),
             "How long a host is left alone at most when it asks for that by Retry-After or RateLimit."),
         Setting(
             "worker.maximumCrashes", \.dispatcher.maximumCrashes, .integer(1...1000),

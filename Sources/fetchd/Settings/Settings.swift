@@ -41,7 +41,7 @@ struct Settings: Sendable, CustomStringConvertible {
     var dispatcher = Dispatcher.Configuration()
     var courier = WebhookCourier.Configuration()
     var session = SessionConfiguration.default
-    var cache = CacheKeeper.Configuration()
+    var cache = CacheEvictor.Configuration()
     var retention = Retention()
     /// How many jobs a tenant may have waiting that has no quota of its own; nil for as many as it likes.
     var maximumWaitingJobs: Int?

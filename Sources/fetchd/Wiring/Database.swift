@@ -11,9 +11,9 @@ struct Database: Sendable {
     let cluster: PrivateCluster?
     let client: Client
     /// For the statements that run for every job; the same as the others where statements cannot be kept prepared.
-    let plannedOnce: Client
+    let genericPlan: Client
     /// Each once.
-    var clients: [Client] { client === plannedOnce ? [client] : [client, plannedOnce] }
+    var clients: [Client] { client === genericPlan ? [client] : [client, genericPlan] }
     let loop: EventLoop
     private let configuration: Client.Configuration
 
@@ -41,11 +41,11 @@ struct Database: Sendable {
         self.configuration = configuration
         client = Client(configuration, loop: loop, logger: logger)
         guard configuration.connection.preparesStatements else {
-            plannedOnce = client
+            genericPlan = client
             return
         }
-        configuration.connection.plansOnce = true
-        plannedOnce = Client(configuration, loop: loop, logger: logger)
+        configuration.connection.usesGenericPlan = true
+        genericPlan = Client(configuration, loop: loop, logger: logger)
     }
 
     /// Returns when the database answers.

@@ -73,20 +73,20 @@ private struct RunningNode {
         let loop = TransferLoop(engineLoop, descriptors: Self.descriptors(settings, metrics, logger))
         for loop in [engineLoop, database.loop] { loop.observeStalls(in: metrics) }
         let blobs = try await Self.blobStore(settings, loop)
-        let neighbours = Neighbours()
-        let lanes = KnownLanes(client: database.client)
-        try await lanes.refresh()
+        let peers = Peers()
+        let limiters = KnownLimiters(client: database.client)
+        try await limiters.refresh()
         let quotas = WaitingQuotas(client: database.client, standard: settings.maximumWaitingJobs)
         let stores = PostgresSessionStores(
-            client: database.client, keys: keys, node: id, neighbours: neighbours, blobs: blobs, cache: settings.cache,
+            client: database.client, keys: keys, node: id, peers: peers, blobs: blobs, cache: settings.cache,
             logger: logger)
 
         let intake = NodeIntake(
-            concurrency: settings.dispatcher.concurrency, lease: settings.dispatcher.lease, limits: lanes)
-        let notices = Notices(client: database.client, onNotice: intake.look)
-        let announce = { @Sendable in if neighbours.exist { notices.announce() } }
+            concurrency: settings.dispatcher.concurrency, lease: settings.dispatcher.lease, limits: limiters)
+        let notifications = Notifications(client: database.client, onNotification: intake.look)
+        let announce = { @Sendable in if peers.exist { notifications.announce() } }
         let jobs = PostgresJobStore(
-            client: database.client, plannedOnce: database.plannedOnce, keys: keys, node: id, lanes: lanes,
+            client: database.client, genericPlan: database.genericPlan, keys: keys, node: id, limiters: limiters,
             quotas: quotas, intake: intake, finished: finished, announce: announce)
         let sessions = PostgresSessionStore(client: database.client, jobs: jobs)
         let groups = PostgresGroupStore(client: database.client)
@@ -99,20 +99,21 @@ private struct RunningNode {
             session: Session(configuration: settings.session, transferLoop: loop),
             logger: logger
         )
-        let keeper = EndKeeper(sessions: sessions, groups: groups, courier: courier, logger: logger)
+        let keeper = CompletionNotifier(sessions: sessions, groups: groups, courier: courier, logger: logger)
         let scheduleAlarm = Alarm()
         let makeSession = { @Sendable in Session(configuration: $0, transferLoop: loop) }
         let runner = JobRunner(
             loop: loop, configuration: settings.session, sessions: sessions, stores: stores, blobs: blobs,
-            catalog: catalog, area: area, live: live, bandwidths: lanes.bandwidths, deliveries: webhooks,
+            catalog: catalog, area: area, live: live, bandwidths: limiters.bandwidths, deliveries: webhooks,
             makeSession: makeSession)
         let dispatcher = Dispatcher(
             configuration: settings.dispatcher,
             intake: intake,
             queue: PostgresWorkQueue(
-                client: database.client, plannedOnce: database.plannedOnce, keys: keys, presence: presence,
-                lease: settings.dispatcher.lease, maximumCrashes: settings.dispatcher.maximumCrashes, lanes: lanes,
-                quotas: quotas, neighbours: neighbours, finished: finished
+                client: database.client, genericPlan: database.genericPlan, keys: keys, presence: presence,
+                lease: settings.dispatcher.lease, maximumCrashes: settings.dispatcher.maximumCrashes,
+                limiters: limiters,
+                quotas: quotas, peers: peers, finished: finished
             ),
             runner: runner,
             courier: courier,
@@ -125,7 +126,7 @@ private struct RunningNode {
             node: id, runner: runner, defaults: settings.session, finished: finished, makeSession: makeSession)
         let schedules = PostgresScheduleStore(
             client: database.client, jobs: jobs, keys: keys, onChange: scheduleAlarm.wake)
-        let scheduleKeeper = ScheduleKeeper(
+        let scheduler = Scheduler(
             schedules: schedules,
             check: TemplateCheck(sessions: sessions, endpoints: webhooks, credentials: stores, catalog: catalog),
             alarm: scheduleAlarm, horizon: settings.dispatcher.lease, logger: logger)
@@ -151,8 +152,8 @@ private struct RunningNode {
                 live: live,
                 node: id,
                 nodes: PostgresNodeDirectory(client: database.client, node: id),
-                lanes: PostgresLaneStore(
-                    client: database.client, known: lanes, quotas: quotas, intake: intake,
+                limiters: PostgresLimiterStore(
+                    client: database.client, known: limiters, quotas: quotas, intake: intake,
                     announce: announce),
                 nodeClient: EngineNodeClient(
                     session: Session(configuration: EngineNodeClient.sessionConfiguration, transferLoop: loop)),
@@ -167,18 +168,18 @@ private struct RunningNode {
             onListening: { port in
                 presence.listens(at: settings.nodeURL(port: port))
                 // Others are to know it at once.
-                await dispatcher.pulse()
+                await dispatcher.heartbeat()
                 logger.notice("listening", metadata: ["url": "http://\(settings.server.host):\(port)"])
             }
         )
         // The first to start is the last to stop.
-        let janitor = Janitor(
-            leftovers: PostgresLeftoverStore(client: database.client), retention: settings.retention, blobs: blobs,
+        let pruner = Pruner(
+            expiredRows: PostgresExpiredRowStore(client: database.client), retention: settings.retention, blobs: blobs,
             catalog: catalog, area: area, uploads: uploads, metrics: metrics, logger: logger)
         let watch = DatabaseWatch(client: database.client, patience: settings.databasePatience)
         let others: [any Service] = [
-            watch, stores.cacheKeeper, stores.credentialUses, dispatcher, ephemeral, keeper, scheduleKeeper, courier,
-            notices, quotas, janitor, server,
+            watch, stores.cacheEvictor, stores.credentialUses, dispatcher, ephemeral, keeper, scheduler, courier,
+            notifications, quotas, pruner, server,
         ]
         services = database.clients + others
     }

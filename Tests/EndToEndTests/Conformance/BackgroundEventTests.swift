@@ -4,7 +4,8 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// What clients of background sessions find out when they are back: which sessions, what has happened, and that it is all.
+/// What clients of background sessions find out when they are back: which sessions, what has happened, and that it is
+/// all.
 @Suite(.timeLimit(.minutes(2))) struct BackgroundEventTests {
     private func makeSession(
         _ hook: String, _ service: ServiceProcess, kind: String = "background"

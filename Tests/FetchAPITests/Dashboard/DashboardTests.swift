@@ -193,12 +193,12 @@ import Testing
     {
         try await Self.test(try await TestServer()) { browser, server in
             let tenant = server.key.tenant
-            let host = Lane.Address(tenant: tenant, kind: .host, key: "a.example")
-            let flow = Lane.Address(tenant: tenant, kind: .flow, key: "<b>\u{202E}canary")
-            var limits = LaneLimits()
+            let host = Limiter.Address(tenant: tenant, kind: .host, key: "a.example")
+            let flow = Limiter.Address(tenant: tenant, kind: .flow, key: "<b>\u{202E}canary")
+            var limits = SharedLimits()
             limits.parallelism = 4
-            try await server.lanes.set(limits, of: host)
-            try await server.lanes.setPaused(true, flow)
+            try await server.limiters.set(limits, of: host)
+            try await server.limiters.setPaused(true, flow)
             var page = try await browser.get("/dashboard/hosts")
             #expect(page.text.contains("a.example") && page.text.contains("4 at once") && page.text.contains(">open<"))
             let token = try Browser.token(in: page)
@@ -208,25 +208,25 @@ import Testing
             }
             let paused = try await browser.post("/dashboard/hosts/pause", "token=\(token)&name=A.example")
             #expect(paused.status == .seeOther && paused.headers[.location] == "/dashboard/hosts")
-            #expect(try await server.lanes.lane(host)?.isPaused == true)
+            #expect(try await server.limiters.limiter(host)?.isPaused == true)
             #expect(try await browser.get("/dashboard/hosts").text.contains(">paused<"))
             #expect(try await browser.post("/dashboard/hosts/pause", "token=\(token)&name=a/b").status == .notFound)
 
             page = try await browser.get("/dashboard/flows")
             #expect(page.text.contains("&lt;b&gt;") && page.text.contains("canary</td>"))
             #expect(page.text.contains(">paused<"))
-            let id = LaneCursor(after: Lane(address: flow)).text
+            let id = LimiterCursor(after: Limiter(address: flow)).text
             #expect(page.text.contains(id))
             #expect(try await browser.post("/dashboard/flows/resume", "token=\(token)&id=\(id)").status == .seeOther)
-            #expect(try await server.lanes.lane(flow)?.isPaused == false)
+            #expect(try await server.limiters.limiter(flow)?.isPaused == false)
         }
     }
 
     @Test func `a long list of flows goes on`() async throws {
         try await Self.test(try await TestServer()) { browser, server in
             for number in 100..<160 {
-                try await server.lanes.setPaused(
-                    true, Lane.Address(tenant: server.key.tenant, kind: .flow, key: "flow-\(number)"))
+                try await server.limiters.setPaused(
+                    true, Limiter.Address(tenant: server.key.tenant, kind: .flow, key: "flow-\(number)"))
             }
             let first = try await browser.get("/dashboard/flows")
             #expect(first.text.contains("flow-149") && !first.text.contains("flow-150"))

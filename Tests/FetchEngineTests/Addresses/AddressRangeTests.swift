@@ -1,7 +1,7 @@
 import FetchEngine
 import Testing
 
-// SEC-6: the first and the last address of each range, and their neighbours.
+// SEC-6: the first and the last address of each range, and their peers.
 @Suite struct AddressRangeTests {
     @Test(arguments: [
         "0.0.0.0", "0.255.255.255", "10.0.0.0", "10.255.255.255", "100.64.0.0", "100.127.255.255", "127.0.0.0",
@@ -26,7 +26,7 @@ import Testing
         "192.167.255.255", "192.169.0.0", "198.17.255.255", "198.20.0.0", "198.51.99.255", "198.51.101.0",
         "203.0.112.255", "203.0.114.0", "223.255.255.255",
     ])
-    func `their public neighbours are allowed, but not as IPv6`(text: String) throws {
+    func `their public peers are allowed, but not as IPv6`(text: String) throws {
         #expect(try code(address: text) == nil)
         #expect(code("http://\(text)/") == nil)
         for form in ["::", "::ffff:", "::ffff:0:", "64:ff9b::"] {
@@ -54,7 +54,7 @@ import Testing
         "2001:db7:ffff:ffff:ffff:ffff:ffff:ffff", "2001:db9::", "2001:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "2003::",
         "3ffe:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "3fff:1000::", "3fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
     ])
-    func `their public neighbours are allowed`(text: String) throws {
+    func `their public peers are allowed`(text: String) throws {
         #expect(try code(address: text) == nil)
         #expect(code("http://[\(text)]/") == nil)
     }

@@ -36,7 +36,8 @@ import Testing
     private static func origin(ending frames: [UInt8]) throws -> WireOrigin {
         try WireOrigin { connection in
             try connection.receive(24)
-            // The cache may keep it: `:status: 200`, `cache-control: max-age=60` of RFC 7541's static table by a literal.
+            // The cache may keep it: `:status: 200`, `cache-control: max-age=60` of RFC 7541's static table by a
+            // literal.
             let head: [UInt8] = [0x88, 0x58, 10] + Array("max-age=60".utf8)
             try connection.send(frame(4, 0, 0) + frame(1, 4, 1, head) + frame(0, 0, 1, Array("part".utf8)))
             try connection.send(frames)

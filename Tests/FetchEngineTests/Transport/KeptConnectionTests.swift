@@ -152,8 +152,8 @@ struct TalkativeOrigin {
         if squid != nil { try await until { unreadBytes.map { $0 > before ?? 0 } ?? true } }
     }
 
-    /// How many bytes have come from the proxy that nobody has read, as the system says; nil when no connection to it is
-    /// open any more.
+    /// How many bytes have come from the proxy that nobody has read, as the system says; nil when no connection to it
+    /// is open any more.
     private var unreadBytes: Int? {
         let remote = ":" + String(squid?.port ?? 0, radix: 16, uppercase: true)
         var sum: Int?

@@ -219,7 +219,7 @@ import Testing
     }
 
     @Test func `what was used longest ago goes when there is too much`() async throws {
-        var configuration = CacheKeeper.Configuration()
+        var configuration = CacheEvictor.Configuration()
         configuration.capacity = 200_000
         configuration.memoryCapacity = 0
         try await SessionStoresFixture.with(cache: configuration) { fixture async throws in
@@ -242,7 +242,7 @@ import Testing
 
     // Memory is shared by the caches of a node, and what does not fit is read from the database.
     @Test func `a small memory loses nothing`() async throws {
-        var configuration = CacheKeeper.Configuration()
+        var configuration = CacheEvictor.Configuration()
         configuration.memoryCapacity = 100_000
         try await SessionStoresFixture.with(cache: configuration) { fixture async throws in
             let here = cache(fixture, 0)

@@ -49,12 +49,12 @@ import Testing
 
             // The node that settled the last one dies before it has looked.
             #expect(try await fixture.queue().settle(waiting[0], .make()))
-            #expect(try await fixture.queue(1).pulse().hasUnsettledEnds)
+            #expect(try await fixture.queue(1).heartbeat().hasUnsettledEnds)
             try await withThrowingDiscardingTaskGroup { tasks in
                 for _ in 0..<4 { tasks.addTask { try await store(fixture).settle() } }
             }
             #expect(try await state(group, fixture) == .finished)
-            #expect(try await fixture.queue(1).pulse().hasUnsettledEnds == false)
+            #expect(try await fixture.queue(1).heartbeat().hasUnsettledEnds == false)
             let told = try await fixture.webhooks().claimDeliveries(DeliveryRoom(places: 9))
             #expect(told.map(\.event) == [.groupFinished] && told.first?.subject == .group(group.id))
             #expect(

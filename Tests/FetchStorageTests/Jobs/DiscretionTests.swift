@@ -15,7 +15,7 @@ import Testing
             _ = try await fixture.store().enqueue(jobs)
             let (queue, store) = (fixture.queue(), fixture.store())
             #expect(try await queue.claim(limit: 9).map(\.id) == [jobs[2].id])
-            #expect(try await queue.pulse().hasDiscretionaryJobs)
+            #expect(try await queue.heartbeat().hasDiscretionaryJobs)
             let waiting = try #require(try await store.job(jobs[0].id, of: fixture.tenant))
             let wait = try #require(waiting.nextAttemptAt).microseconds - waiting.createdAt.microseconds
             #expect(waiting.state == .scheduled && wait == 3_600_000_000)
@@ -29,7 +29,7 @@ import Testing
             // Its next attempt has a time of its own.
             #expect(try await queue.retry(pulled[0], .make(.failed), after: .seconds(60)))
             #expect(try await queue.pullForward(limit: 9) == 0)
-            #expect(try await queue.pulse().hasDiscretionaryJobs == false)
+            #expect(try await queue.heartbeat().hasDiscretionaryJobs == false)
         }
     }
 
@@ -55,7 +55,7 @@ import Testing
             #expect(
                 try await fixture.store().change(
                     job.id, of: fixture.tenant, from: RawJSON(job.spec.json), to: spec, change))
-            #expect(try await fixture.queue().pulse().hasDiscretionaryJobs == false)
+            #expect(try await fixture.queue().heartbeat().hasDiscretionaryJobs == false)
             let changed = try #require(try await fixture.store().job(job.id, of: fixture.tenant))
             #expect(changed.nextAttemptAt == spec.runAt)
         }

@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `a job of higher priority is claimed next, though the walk has gone on behind it`() async throws {
+    @Test func `a job of higher priority is claimed next, though the scan has gone on behind it`() async throws {
         try await StoreFixture.with { fixture in
             let queue = fixture.queue()
             try await Self.enqueue(3, of: 1, fixture)

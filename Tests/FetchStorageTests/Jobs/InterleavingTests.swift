@@ -136,20 +136,20 @@ import Testing
                 await model.claim(claim.jobs, at: node)
             case 6..<11: try await goOn(at: node, &random)
             case 11..<16: try await control(&random)
-            case 16: _ = try await queues[node].pulse()
+            case 16: _ = try await queues[node].heartbeat()
             case 17: _ = try await queues[node].promote()
             case 18: try await lose(node)
             default: if let job = await model.takeLate() { try await settle(job, .succeeded, at: node) }
             }
         }
 
-        /// A node gives no sign of life any more, and another one notices.
+        /// A node gives no sign of life any more, and another one notifications.
         func lose(_ node: Int) async throws {
             await model.lose(node)
             try await fixture.database.client.query(
                 "UPDATE nodes SET lease_until = now() - interval '1 second' WHERE id = \(fixture.nodes[node])")
             _ = try await queues[1 - node].rescue()
-            _ = try await queues[node].pulse()
+            _ = try await queues[node].heartbeat()
         }
 
         /// Has nobody change anything any more, and nodes do what is left.
@@ -158,7 +158,7 @@ import Testing
             try await stores[0].setSuspended(await model.ids, of: fixture.tenant, false)
             for round in 0..<300 where try await fixture.count("queue") > 0 {
                 let queue = queues[round % 2]
-                _ = try await queue.pulse()
+                _ = try await queue.heartbeat()
                 _ = try await queue.promote()
                 var jobs = try await queue.claim(upTo: 100).jobs
                 if let count = try await queue.nextTrial() {
@@ -175,7 +175,7 @@ import Testing
     func `every job that was taken ends once, as whoever ended it was told`(seed: UInt64) async throws {
         try await StoreFixture.with { fixture in
             let world = World(fixture)
-            for queue in world.queues { _ = try await queue.pulse() }
+            for queue in world.queues { _ = try await queue.heartbeat() }
             try await fixture.database.connect().execute(script: Self.pauses)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for actor in 0..<6 {

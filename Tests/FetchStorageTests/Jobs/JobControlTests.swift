@@ -13,7 +13,7 @@ import Testing
             _ = try await fixture.store().enqueue(jobs)
             try await fixture.store().setSuspended([jobs[0].id], of: fixture.tenant, true)
             #expect(try await fixture.queue().claim(limit: 9).isEmpty)
-            #expect(try await fixture.queue().pulse().hasQueuedJobs == false)
+            #expect(try await fixture.queue().heartbeat().hasQueuedJobs == false)
             let list = try await fixture.store().jobs(of: fixture.tenant, state: .suspended, page: JobPage(limit: 9))
             #expect(Set(list.map(\.id)) == Set(jobs.map(\.id)))
             try await fixture.store().setSuspended(jobs.map(\.id), of: fixture.tenant, false)
@@ -27,10 +27,10 @@ import Testing
             _ = try await fixture.store().enqueue([try .make()])
             let job = try #require(try await fixture.queue(1).claim(limit: 1).first)
             try await fixture.store(0).setSuspended([job.id], of: Tenant.ID(rawValue: 2), true)
-            #expect(try await fixture.queue(1).pulse().suspended.isEmpty)
+            #expect(try await fixture.queue(1).heartbeat().suspended.isEmpty)
             try await fixture.store(0).setSuspended([job.id], of: fixture.tenant, true)
-            #expect(try await fixture.queue(0).pulse().suspended.isEmpty)
-            #expect(try await fixture.queue(1).pulse().suspended == [job.id])
+            #expect(try await fixture.queue(0).heartbeat().suspended.isEmpty)
+            #expect(try await fixture.queue(1).heartbeat().suspended == [job.id])
             try await fixture.queue(1).release([job])
             #expect(try await fixture.queue(0).claim(limit: 1).isEmpty)
             #expect(try await fixture.store().job(job.id, of: fixture.tenant)?.state == .suspended)
@@ -56,17 +56,17 @@ import Testing
             let slower = #"{"configuration": {"connections": {"maximumBytesPerSecond": 2048}}}"#
             #expect(try await change(jobs[0].id, slower, fixture))
             #expect(try await change(jobs[1].id, #"{"labels": {"a": "1"}}"#, fixture))
-            #expect(try await fixture.queue(0).pulse().paces.isEmpty)
+            #expect(try await fixture.queue(0).heartbeat().paces.isEmpty)
             let own = JobPace(priority: 0.5, maximumBytesPerSecond: 2048)
             let later = JobPace(priority: 0.25, maximumBytesPerSecond: nil)
             // Any change is told: this one changes nothing of its pace.
             let same = JobPace(priority: 0.5, maximumBytesPerSecond: nil)
-            let paces = try await fixture.queue(1).pulse().paces
+            let paces = try await fixture.queue(1).heartbeat().paces
             #expect(paces == [jobs[0].id: own, jobs[1].id: same, jobs[2].id: later])
             let inherited = #"{"priority": 1, "configuration": {"connections": {"maximumBytesPerSecond": null}}}"#
             #expect(try await change(jobs[0].id, inherited, fixture))
             let last = JobPace(priority: 1, maximumBytesPerSecond: nil)
-            #expect(try await fixture.queue(1).pulse().paces[jobs[0].id] == last)
+            #expect(try await fixture.queue(1).heartbeat().paces[jobs[0].id] == last)
         }
     }
 

@@ -13,21 +13,21 @@ struct StoreFixture {
     let tenant = Tenant.ID(rawValue: 1)
     let keys: TenantKeys
     /// What each node knows.
-    let lanes: [KnownLanes]
+    let limiters: [KnownLimiters]
 
     init(database: TestDatabase) throws {
         self.database = database
-        lanes = nodes.map { _ in KnownLanes(client: database.client) }
+        limiters = nodes.map { _ in KnownLimiters(client: database.client) }
         keys = TenantKeys(client: database.client, ring: try KeyRing(KeyRing.generate()))
     }
 
     func store(_ node: Int = 0, intake: (any Intake)? = nil) -> PostgresJobStore {
         PostgresJobStore(
             client: database.client,
-            plannedOnce: database.plannedOnce,
+            genericPlan: database.genericPlan,
             keys: keys,
             node: nodes[node],
-            lanes: lanes[node],
+            limiters: limiters[node],
             intake: intake,
             finished: finished,
             announce: {}
@@ -38,8 +38,8 @@ struct StoreFixture {
         let presence = NodePresence(id: nodes[node])
         presence.listens(at: url)
         return PostgresWorkQueue(
-            client: database.client, plannedOnce: database.plannedOnce, keys: keys, presence: presence,
-            lanes: lanes[node], finished: finished)
+            client: database.client, genericPlan: database.genericPlan, keys: keys, presence: presence,
+            limiters: limiters[node], finished: finished)
     }
 
     func count(_ table: Query) async throws -> Int64 {
@@ -60,7 +60,7 @@ extension PostgresWorkQueue {
         while true {
             let claim = try await claim(upTo: limit - jobs.count)
             jobs += claim.jobs
-            guard let wait = claim.nextLook else { return jobs }
+            guard let wait = claim.nextScan else { return jobs }
             try await Task.sleep(for: wait)
         }
     }
@@ -223,15 +223,15 @@ extension PostgresWorkQueue {
         }
     }
 
-    @Test func `a running job is told by its node's pulse`() async throws {
+    @Test func `a running job is told by its node's heartbeat`() async throws {
         try await StoreFixture.with { fixture in
             let job = try NewJob.make()
             _ = try await fixture.store().enqueue([job])
             let claimed = try #require(try await fixture.queue(1).claim(limit: 1).first)
             let asked = try #require(try await fixture.store(0).cancel(job.id, of: fixture.tenant, .plainly))
             #expect(asked.state == .running && asked.isCancelling)
-            #expect(try await fixture.queue(0).pulse().cancelled.isEmpty)
-            #expect(try await fixture.queue(1).pulse().cancelled == [job.id])
+            #expect(try await fixture.queue(0).heartbeat().cancelled.isEmpty)
+            #expect(try await fixture.queue(1).heartbeat().cancelled == [job.id])
             #expect(try await fixture.queue(1).settle(claimed, .make(.cancelled)))
         }
     }
@@ -300,7 +300,7 @@ private final class RoomFor: Intake {
     func wake(for tenants: Set<Tenant.ID>) { wake() }
     func wake() { state.withLock { $0.wakes += 1 } }
     func wake(after wait: Duration) {}
-    func admit(_ lanes: [Lane.Address]?) {}
+    func admit(_ limiters: [Limiter.Address]?) {}
     func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool) {}
     func setPace(_ pace: JobPace, of id: Job.ID) {}
     func cancel(_ id: Job.ID, _ manner: Cancellation) {}

@@ -6,9 +6,9 @@ import Testing
 
 extension PostgresWorkQueue {
     /// What a node does now and then.
-    func rescueAndPulse() async throws -> Pulse {
+    func heartbeatAndRescue() async throws -> Heartbeat {
         _ = try await rescue()
-        return try await pulse()
+        return try await heartbeat()
     }
 }
 
@@ -25,7 +25,7 @@ extension PostgresWorkQueue {
         var spec = job.spec
         spec.configuration.timeouts.timeoutIntervalForResource = limit
         _ = try await fixture.store().enqueue([NewJob(tenant: job.tenant, spec: spec)])
-        _ = try await fixture.queue(1).pulse()
+        _ = try await fixture.queue(1).heartbeat()
         let claimed = try #require(try await fixture.queue(1).claim(limit: 1).first)
         if begins { #expect(try await fixture.queue(1).begin(claimed)) }
         try await fixture.database.client.query(
@@ -37,7 +37,7 @@ extension PostgresWorkQueue {
     @Test func `a lost job is claimed again under the next number`() async throws {
         try await StoreFixture.with { fixture in
             let lost = try await lostJob(fixture)
-            #expect(try await fixture.queue(0).rescueAndPulse().hasQueuedJobs)
+            #expect(try await fixture.queue(0).heartbeatAndRescue().hasQueuedJobs)
             let claimed = try #require(try await fixture.queue(0).claim(limit: 1).first)
             #expect(claimed.id == lost.id)
             #expect(claimed.claim == 2)
@@ -51,7 +51,7 @@ extension PostgresWorkQueue {
         try await StoreFixture.with { fixture in
             let lost = try await lostJob(fixture, lasting: .seconds(1000))
             #expect(lost.expiresAt == nil)
-            _ = try await fixture.queue(0).rescueAndPulse()
+            _ = try await fixture.queue(0).heartbeatAndRescue()
             let claimed = try #require(try await fixture.queue(0).claim(limit: 1).first)
             let end = try #require(claimed.expiresAt)
             #expect(end > .now && end < Timestamp.now.advanced(by: .seconds(1000)))
@@ -65,7 +65,7 @@ extension PostgresWorkQueue {
             _ = try await fixture.store().enqueue([job])
             #expect(try await directory.owner(of: job.id, tenant: fixture.tenant) == nil)
             let queue = fixture.queue(1, listeningAt: "http://10.0.0.1:8080")
-            _ = try await queue.pulse()
+            _ = try await queue.heartbeat()
             _ = try await queue.claim(limit: 1)
             let owner = NodeAddress(id: fixture.nodes[1], url: "http://10.0.0.1:8080")
             #expect(try await directory.owner(of: job.id, tenant: fixture.tenant) == owner)
@@ -81,7 +81,7 @@ extension PostgresWorkQueue {
     @Test func `a node that comes back after its lease writes nothing`() async throws {
         try await StoreFixture.with { fixture in
             let lost = try await lostJob(fixture)
-            _ = try await fixture.queue(0).rescueAndPulse()
+            _ = try await fixture.queue(0).heartbeatAndRescue()
             #expect(try await fixture.queue(1).settle(lost, .make()) == false)
             #expect(try await fixture.queue(1).begin(lost) == false)
             let claimed = try #require(try await fixture.queue(0).claim(limit: 1).first)
@@ -89,14 +89,14 @@ extension PostgresWorkQueue {
             #expect(try await fixture.queue(0).settle(claimed, .make()))
             #expect(try await fixture.queue(1).settle(lost, .make(.failed)) == false)
             #expect(try await fixture.count("results") == 1)
-            #expect(try await fixture.queue(1).pulse().leaseWasLost)
+            #expect(try await fixture.queue(1).heartbeat().leaseWasLost)
         }
     }
 
     @Test func `a request that must not be repeated fails when it may have left`() async throws {
         try await StoreFixture.with { fixture in
             let lost = try await lostJob(fixture, method: "POST", begins: true)
-            _ = try await fixture.queue(0).rescueAndPulse()
+            _ = try await fixture.queue(0).heartbeatAndRescue()
             let job = try #require(try await fixture.store().job(lost.id, of: fixture.tenant))
             #expect(job.state == .failed)
             #expect(job.error?.text.contains("networkConnectionLost") == true)
@@ -107,7 +107,7 @@ extension PostgresWorkQueue {
     @Test func `a request that had not begun is repeated whatever its method`() async throws {
         try await StoreFixture.with { fixture in
             let lost = try await lostJob(fixture, method: "POST")
-            _ = try await fixture.queue(0).rescueAndPulse()
+            _ = try await fixture.queue(0).heartbeatAndRescue()
             #expect(try await fixture.queue(0).claim(limit: 1).map(\.id) == [lost.id])
         }
     }
@@ -116,7 +116,7 @@ extension PostgresWorkQueue {
         try await StoreFixture.with { fixture in
             let lost = try await lostJob(fixture)
             _ = try await fixture.store().cancel(lost.id, of: fixture.tenant, .plainly)
-            _ = try await fixture.queue(0).rescueAndPulse()
+            _ = try await fixture.queue(0).heartbeatAndRescue()
             #expect(try await fixture.store().job(lost.id, of: fixture.tenant)?.state == .cancelled)
         }
     }
@@ -139,9 +139,9 @@ extension PostgresWorkQueue {
             let jobs = try await fixture.queue(1).claim(limit: 3)
             let others = try await fixture.queue(0).claim(limit: 1)
             #expect(try await fixture.queue(1).begin(jobs[1]))
-            #expect(try await fixture.queue(1).rescueUnheld(except: [], unsent: []) == 0)
+            #expect(try await fixture.queue(1).reconcile(except: [], unsent: []) == 0)
             try await fixture.database.client.query("UPDATE queue SET claimed_at = now() - interval '3 seconds'")
-            #expect(try await fixture.queue(1).rescueUnheld(except: [jobs[2].id], unsent: []) == 2)
+            #expect(try await fixture.queue(1).reconcile(except: [jobs[2].id], unsent: []) == 2)
             #expect(try await fixture.store().job(jobs[1].id, of: fixture.tenant)?.state == .failed)
             #expect(try await fixture.queue(1).settle(jobs[0], .make()) == false)
             let again = try await fixture.queue(0).claim(limit: 3)
@@ -161,7 +161,7 @@ extension PostgresWorkQueue {
             let jobs = try await queue.claim(limit: 2)
             for job in jobs { #expect(try await queue.begin(job)) }
             try await fixture.database.client.query("UPDATE queue SET claimed_at = now() - interval '3 seconds'")
-            #expect(try await queue.rescueUnheld(except: [], unsent: [jobs[0]]) == 2)
+            #expect(try await queue.reconcile(except: [], unsent: [jobs[0]]) == 2)
             #expect(try await queue.claim(limit: 2).map(\.id) == [jobs[0].id])
             #expect(try await fixture.store().job(jobs[1].id, of: fixture.tenant)?.state == .failed)
         }
@@ -191,7 +191,7 @@ extension PostgresWorkQueue {
     /// Has node 1 claim all jobs and be lost; it tries suspects, at most as many as are given.
     private func loseNode(_ fixture: StoreFixture, trying count: Int? = nil, isAlone: Bool = false) async throws {
         let queue = fixture.queue(1)
-        _ = try await queue.pulse()
+        _ = try await queue.heartbeat()
         _ = try await queue.claim(limit: 100)
         if let count {
             #expect(try await queue.nextTrial() == count)
@@ -200,7 +200,7 @@ extension PostgresWorkQueue {
             #expect(try await queue.beginTrial(suspects, isAlone: isAlone) == Set(suspects.map(\.id)))
         }
         try await fixture.database.client.query("UPDATE nodes SET lease_until = now() - interval '1 second'")
-        _ = try await fixture.queue(0).rescueAndPulse()
+        _ = try await fixture.queue(0).heartbeatAndRescue()
     }
 
     // R3, REL-4, REL-5
@@ -209,7 +209,7 @@ extension PostgresWorkQueue {
             let (poison, innocent) = (try NewJob.make(more: #", "priority": 1"#), try NewJob.make())
             _ = try await fixture.store().enqueue([poison, innocent])
             for _ in 0..<2 { try await loseNode(fixture) }
-            #expect(try await fixture.queue().pulse().hasSuspects)
+            #expect(try await fixture.queue().heartbeat().hasSuspects)
             #expect(try await fixture.queue().claim(limit: 10).isEmpty)
             try await loseNode(fixture, trying: 16)
             for _ in 0..<2 { try await loseNode(fixture, trying: 1, isAlone: true) }
@@ -259,10 +259,10 @@ extension PostgresWorkQueue {
     @Test func `a node with a lease keeps its jobs`() async throws {
         try await StoreFixture.with { fixture in
             _ = try await fixture.store().enqueue([try .make()])
-            #expect(try await fixture.queue(1).pulse().leaseWasLost)
+            #expect(try await fixture.queue(1).heartbeat().leaseWasLost)
             _ = try await fixture.queue(1).claim(limit: 1)
-            #expect(try await fixture.queue(1).pulse().leaseWasLost == false)
-            #expect(try await fixture.queue(0).rescueAndPulse().hasQueuedJobs == false)
+            #expect(try await fixture.queue(1).heartbeat().leaseWasLost == false)
+            #expect(try await fixture.queue(0).heartbeatAndRescue().hasQueuedJobs == false)
         }
     }
 }

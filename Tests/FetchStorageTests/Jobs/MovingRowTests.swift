@@ -159,7 +159,7 @@ import Testing
     @Test(arguments: Change.allCases)
     func `a lost job that is changed while it is rescued is there once`(_ change: Change) async throws {
         try await StoreFixture.with { fixture in
-            _ = try await fixture.queue().pulse()
+            _ = try await fixture.queue().heartbeat()
             let job = try await Self.claimed(1, fixture)[0]
             try await fixture.database.client.query("UPDATE nodes SET lease_until = now() - interval '1 second'")
             let other = fixture.queue(1)

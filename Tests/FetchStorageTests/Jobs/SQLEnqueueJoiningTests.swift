@@ -25,20 +25,20 @@ import Testing
         #"{"request": {"url": "http://origin.example/", "method": "PUT", "body": {"blob": "\#(blob)"}}}"#
     }
 
-    private func limit(_ lane: Lane.Address, _ limits: LaneLimits, _ fixture: StoreFixture) async throws {
-        let lanes = PostgresLaneStore(
-            client: fixture.database.client, known: fixture.lanes[0], intake: nil, announce: {})
-        try await lanes.set(limits, of: lane)
+    private func limit(_ limiter: Limiter.Address, _ limits: SharedLimits, _ fixture: StoreFixture) async throws {
+        let limiters = PostgresLimiterStore(
+            client: fixture.database.client, known: fixture.limiters[0], intake: nil, announce: {})
+        try await limiters.set(limits, of: limiter)
     }
 
     @Test func `groups, gates and holds count as in the API`() async throws {
         try await StoreFixture.with { fixture in
             let (_, group) = try await group(fixture)
             let blobs = [try await blob(fixture), try await blob(fixture)].sorted()
-            var limits = LaneLimits()
+            var limits = SharedLimits()
             limits.parallelism = 1
-            for (kind, key) in [(Lane.Kind.flow, "orders"), (.host, "limited.example")] {
-                try await limit(Lane.Address(tenant: fixture.tenant, kind: kind, key: key), limits, fixture)
+            for (kind, key) in [(Limiter.Kind.flow, "orders"), (.host, "limited.example")] {
+                try await limit(Limiter.Address(tenant: fixture.tenant, kind: kind, key: key), limits, fixture)
             }
             let parts = blobs.map { #"{"name": "a", "blob": "\#($0)"}"# }.joined(separator: ",")
             let body = #""method": "POST", "body": {"multipart": [\#(parts)]}"#
@@ -74,17 +74,17 @@ import Testing
     // R37
     @Test func `the jobs of one transaction pass a flow in their order`() async throws {
         try await StoreFixture.with { fixture in
-            let lane = Lane.Address(tenant: fixture.tenant, kind: .flow, key: "orders")
-            var limits = LaneLimits()
+            let limiter = Limiter.Address(tenant: fixture.tenant, kind: .flow, key: "orders")
+            var limits = SharedLimits()
             limits.order = .fifo
-            try await limit(lane, limits, fixture)
+            try await limit(limiter, limits, fixture)
             let job = #"{"request": "http://origin.example/", "flow": {"key": "orders"}}"#
             let rows = try await fixture.database.client.query(
                 "SELECT fetchd.enqueue(\(job)::text::json) FROM generate_series(1, 20)")
             let ids = try rows.map { Job.ID(try $0.decode(String.self, at: 0)) }
             let queue = fixture.queue()
             for id in ids {
-                _ = try await queue.admit([lane])
+                _ = try await queue.admit([limiter])
                 let claimed = try await queue.claim(limit: 2)
                 #expect(claimed.map(\.id) == [id])
                 #expect(try await queue.settle(try #require(claimed.first), .make()))

@@ -36,7 +36,7 @@ import Testing
             #expect(try await fixture.queue().promote().next.map { $0 > .seconds(50) && $0 <= .seconds(60) } == true)
 
             try await letTimeCome(fixture)
-            #expect(try await fixture.queue(1).pulse().hasJobsToPromote)
+            #expect(try await fixture.queue(1).heartbeat().hasJobsToPromote)
             #expect(try await fixture.queue(1).promote().hasQueuedJobs)
             let second = try #require(try await fixture.queue(1).claim(limit: 1).first)
             #expect(second.claim == 2 && second.tries == 1)

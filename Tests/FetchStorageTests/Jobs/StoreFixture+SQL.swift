@@ -32,7 +32,7 @@ extension StoreFixture {
                 CASE WHEN q.discretionary THEN (q.run_at - j.created_at)::text WHEN q.scheduled THEN q.run_at::text END,
                 q.flow, q.gate, q.host, q.claim, q.tries,
                 ARRAY(
-                    SELECT h.blob_id FROM blob_holds h WHERE h.tenant_id = j.tenant_id AND h.job_id = j.id ORDER BY 1
+                    SELECT h.blob_id FROM blob_pins h WHERE h.tenant_id = j.tenant_id AND h.job_id = j.id ORDER BY 1
                 )
             )::text
             FROM jobs j

@@ -17,7 +17,7 @@ extension TestDatabase {
     }
 
     private func pages() async throws -> Int64 {
-        for client in [plannedOnce, client] { try await client.query("SELECT pg_stat_force_next_flush()") }
+        for client in [genericPlan, client] { try await client.query("SELECT pg_stat_force_next_flush()") }
         let rows = try await client.query(
             """
             SELECT sum(heap_blks_read + heap_blks_hit + idx_blks_read + idx_blks_hit)::bigint

@@ -9,7 +9,7 @@ import Testing
     /// Jobs that node 1 has, whose lease has run out.
     private static func lost(_ count: Int, _ fixture: StoreFixture, more: String = "") async throws -> [Job.ID] {
         _ = try await fixture.store().enqueue((0..<count).map { _ in try .make(more: more) })
-        _ = try await fixture.queue(1).pulse()
+        _ = try await fixture.queue(1).heartbeat()
         let jobs = try await fixture.queue(1).claim(limit: count)
         #expect(jobs.count == count)
         try await fixture.database.client.query(
@@ -29,13 +29,13 @@ import Testing
                 SELECT tenant_id, job_id, claim, node_id, now(), now(), 'failed' FROM queue WHERE job_id = \(jobs[4])
                 """)
             let queue = fixture.queue()
-            #expect(try await queue.pulse().failures.isEmpty)
+            #expect(try await queue.heartbeat().failures.isEmpty)
             let rescue = try await queue.rescue()
             #expect(rescue.count == 8)
             #expect(rescue.failures.map(\.step) == [.rescue] && rescue.failures.map(\.job) == [jobs[4]])
             #expect(try await Set(queue.claim(limit: 10).map(\.id)) == Set(jobs).subtracting([jobs[4]]))
             #expect(try await queue.rescue().failures.isEmpty)
-            #expect(try await queue.pulse().leaseWasLost == false)
+            #expect(try await queue.heartbeat().leaseWasLost == false)
         }
     }
 
@@ -68,9 +68,9 @@ import Testing
 
     @Test func `a node hears when the next lease runs out`() async throws {
         try await StoreFixture.with { fixture in
-            #expect(try await fixture.queue().pulse().nextLoss == nil)
-            _ = try await fixture.queue(1).pulse()
-            let wait = try #require(try await fixture.queue().pulse().nextLoss)
+            #expect(try await fixture.queue().heartbeat().nextLoss == nil)
+            _ = try await fixture.queue(1).heartbeat()
+            let wait = try #require(try await fixture.queue().heartbeat().nextLoss)
             #expect(wait > .seconds(10) && wait <= .seconds(15))
             let next = try #require(try await fixture.queue().rescue().next)
             #expect(next > .seconds(10) && next <= wait)
@@ -103,9 +103,9 @@ import Testing
                 WITH changed AS (UPDATE queue SET is_changed = true)
                 UPDATE jobs SET spec = '{"kind":"none"}' WHERE id = \(jobs[0].id)
                 """)
-            let pulse = try await fixture.queue().pulse()
-            #expect(pulse.paces.keys.map(\.self) == [jobs[1].id])
-            #expect(pulse.failures.map(\.job) == [jobs[0].id])
+            let heartbeat = try await fixture.queue().heartbeat()
+            #expect(heartbeat.paces.keys.map(\.self) == [jobs[1].id])
+            #expect(heartbeat.failures.map(\.job) == [jobs[0].id])
         }
     }
 

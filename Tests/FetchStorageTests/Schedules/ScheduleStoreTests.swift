@@ -66,7 +66,7 @@ import Testing
     @Test func `of nodes that look at the same time one makes the job`() async throws {
         try await StoreFixture.with { fixture in
             let schedule = try await due(fixture, try spec())
-            #expect(try await fixture.queue().pulse().hasSchedules)
+            #expect(try await fixture.queue().heartbeat().hasSchedules)
             let looks = [try await store(fixture, 0).due(limit: 9), try await store(fixture, 1).due(limit: 9)]
             let fired = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for (node, look) in looks.enumerated() {

@@ -23,7 +23,7 @@ import Testing
             let token = try await PostgresKeyStore(client: client, ring: before).create(name: "a", tenant: "default").1
             let stores = PostgresSessionStores(
                 client: client, keys: TenantKeys(client: client, ring: before), node: Node.ID(),
-                neighbours: Neighbours(), blobs: MemoryBlobStore(), logger: TestDatabase.logger)
+                peers: Peers(), blobs: MemoryBlobStore(), logger: TestDatabase.logger)
             await stores.credentialStorage(of: session).setDefault(credential, for: space)
             let endpoint = WebhookEndpoint(
                 tenant: session.tenant, url: try URLRecord("https://receiver.example/"), events: [.jobFinished])
@@ -41,7 +41,7 @@ import Testing
             #expect(try await PostgresKeyStore(client: client, ring: after).authenticate(token) != nil)
             let later = PostgresSessionStores(
                 client: client, keys: TenantKeys(client: client, ring: after), node: Node.ID(),
-                neighbours: Neighbours(), blobs: MemoryBlobStore(), logger: TestDatabase.logger)
+                peers: Peers(), blobs: MemoryBlobStore(), logger: TestDatabase.logger)
             #expect(await later.credentialStorage(of: session).defaultCredential(for: space) == credential)
             let webhooks = PostgresWebhookStore(client: client, ring: after)
             let read = try await webhooks.endpoint(endpoint.id, of: session.tenant)

@@ -16,7 +16,7 @@ struct SessionStoresFixture {
     let session = SessionAddress(tenant: Tenant.ID(rawValue: 1))
 
     static func with(
-        cache: CacheKeeper.Configuration = CacheKeeper.Configuration(),
+        cache: CacheEvictor.Configuration = CacheEvictor.Configuration(),
         _ body: (SessionStoresFixture) async throws -> Void
     ) async throws {
         try await TestDatabase.with(Schema.migrations) { database async throws in
@@ -26,11 +26,11 @@ struct SessionStoresFixture {
             let nodes = ids.map { id in
                 PostgresSessionStores(
                     client: database.client, keys: TenantKeys(client: database.client, ring: ring), node: id,
-                    neighbours: Neighbours(), blobs: blobs, cache: cache, logger: TestDatabase.logger)
+                    peers: Peers(), blobs: blobs, cache: cache, logger: TestDatabase.logger)
             }
             let fixture = SessionStoresFixture(database: database, ring: ring, blobs: blobs, ids: ids, nodes: nodes)
             try await withThrowingTaskGroup { group in
-                for node in nodes { group.addTask { try await node.cacheKeeper.run() } }
+                for node in nodes { group.addTask { try await node.cacheEvictor.run() } }
                 defer { group.cancelAll() }
                 try await body(fixture)
             }

@@ -118,8 +118,8 @@ import Testing
             await storage.setDefault(Credential(bearerToken: canary, persistence: .permanent), for: bearer)
             let keys = TenantKeys(client: fixture.database.client, ring: fixture.ring)
             let store = PostgresJobStore(
-                client: fixture.database.client, plannedOnce: fixture.database.plannedOnce, keys: keys, node: Node.ID(),
-                lanes: KnownLanes(client: fixture.database.client), intake: nil,
+                client: fixture.database.client, genericPlan: fixture.database.genericPlan, keys: keys, node: Node.ID(),
+                limiters: KnownLimiters(client: fixture.database.client), intake: nil,
                 finished: FinishedJobs(), announce: {})
             let spec = try JobSpec.make(url: "http://u:\(canary)@origin.example/")
             _ = try await store.enqueue([NewJob(tenant: fixture.session.tenant, spec: spec)])
@@ -135,9 +135,9 @@ import Testing
             }
             // And yet the job that is claimed has it.
             let queue = PostgresWorkQueue(
-                client: fixture.database.client, plannedOnce: fixture.database.plannedOnce, keys: keys,
+                client: fixture.database.client, genericPlan: fixture.database.genericPlan, keys: keys,
                 presence: NodePresence(),
-                lanes: KnownLanes(client: fixture.database.client), finished: FinishedJobs())
+                limiters: KnownLimiters(client: fixture.database.client), finished: FinishedJobs())
             let claimed = try #require(try await queue.claim(limit: 1).first)
             #expect(claimed.spec == spec)
             #expect(!String(describing: claimed.spec.request).contains(canary))

@@ -130,10 +130,10 @@ import Testing
             let claimed = try await fixture.queue().claim(limit: 10)
             #expect(claimed.count == 2)
             for job in claimed { #expect(try await fixture.queue().settle(job, .make())) }
-            #expect(try await fixture.queue().pulse().hasUnsettledEnds)
+            #expect(try await fixture.queue().heartbeat().hasUnsettledEnds)
             try await store(fixture).settle()
             #expect(try await store(fixture).session(session.id, of: fixture.tenant)?.state == .invalidated)
-            #expect(try await fixture.queue().pulse().hasUnsettledEnds == false)
+            #expect(try await fixture.queue().heartbeat().hasUnsettledEnds == false)
             #expect(try await store(fixture).remove(session.id, of: fixture.tenant))
             #expect(try await store(fixture).session(session.id, of: fixture.tenant) == nil)
         }
@@ -152,7 +152,7 @@ import Testing
             for job in jobs where job.id != running.id {
                 #expect(try await fixture.store().job(job.id, of: fixture.tenant)?.state == .cancelled)
             }
-            #expect(try await fixture.queue(1).pulse().cancelled == [running.id])
+            #expect(try await fixture.queue(1).heartbeat().cancelled == [running.id])
             #expect(try await fixture.queue(1).settle(running, .make(.cancelled)))
             try await store(fixture).settle()
             #expect(try await store(fixture).session(session.id, of: fixture.tenant)?.state == .invalidated)
@@ -217,7 +217,7 @@ import Testing
 
     @Test func `what was in the memory of a lost node is gone`() async throws {
         try await StoreFixture.with { fixture in
-            _ = try await fixture.queue(1).pulse()
+            _ = try await fixture.queue(1).heartbeat()
             let new = NewSession(tenant: fixture.tenant, spec: SessionSpec(kind: .ephemeral))
             guard case .created(let session) = try await store(fixture, 1).create(new) else { return }
             #expect(session.node == fixture.nodes[1])

@@ -11,8 +11,8 @@ import Testing
         _ fixture: StoreFixture, _ quotas: WaitingQuotas, node: Int = 0, intake: (any Intake)? = nil
     ) -> PostgresJobStore {
         PostgresJobStore(
-            client: fixture.database.client, plannedOnce: fixture.database.plannedOnce, keys: fixture.keys,
-            node: fixture.nodes[node], lanes: fixture.lanes[node],
+            client: fixture.database.client, genericPlan: fixture.database.genericPlan, keys: fixture.keys,
+            node: fixture.nodes[node], limiters: fixture.limiters[node],
             quotas: quotas, intake: intake, finished: fixture.finished, announce: {})
     }
 
@@ -91,22 +91,22 @@ import Testing
             let quotas = quotas(fixture)
             let store = store(fixture, quotas)
             let queue = PostgresWorkQueue(
-                client: fixture.database.client, plannedOnce: fixture.database.plannedOnce, keys: fixture.keys,
+                client: fixture.database.client, genericPlan: fixture.database.genericPlan, keys: fixture.keys,
                 presence: NodePresence(id: fixture.nodes[0]),
-                lanes: fixture.lanes[0], quotas: quotas, finished: fixture.finished)
-            _ = try await queue.pulse()
+                limiters: fixture.limiters[0], quotas: quotas, finished: fixture.finished)
+            _ = try await queue.heartbeat()
             #expect(try await takes(try jobs(3), store))
             let tenants = PostgresTenantStore(client: fixture.database.client)
             let changed = try await tenants.change(.init(maximumWaitingJobs: .own(3)), ofTenant: "default")
             #expect(changed?.maximumWaitingJobs == 3 && changed?.weight == 1)
-            _ = try await queue.pulse()
+            _ = try await queue.heartbeat()
             #expect(try await store.enqueue(try jobs(1)) == [.queueFull(quota: 3)])
-            let lanes = PostgresLaneStore(
-                client: fixture.database.client, known: fixture.lanes[0], quotas: quotas, intake: nil, announce: {})
-            let shown = try await lanes.queue(of: fixture.tenant)
+            let limiters = PostgresLimiterStore(
+                client: fixture.database.client, known: fixture.limiters[0], quotas: quotas, intake: nil, announce: {})
+            let shown = try await limiters.queue(of: fixture.tenant)
             #expect(shown.waiting == 3 && shown.maximumWaitingJobs == 3)
             _ = try await tenants.change(.init(maximumWaitingJobs: .standard), ofTenant: "default")
-            _ = try await queue.pulse()
+            _ = try await queue.heartbeat()
             #expect(try await takes(try jobs(10), store))
         }
     }
@@ -125,7 +125,7 @@ private final class AllAtOnce: Intake {
     func wake() {}
     func wake(for tenants: Set<Tenant.ID>) {}
     func wake(after wait: Duration) {}
-    func admit(_ lanes: [Lane.Address]?) {}
+    func admit(_ limiters: [Limiter.Address]?) {}
     func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool) {}
     func setPace(_ pace: JobPace, of id: Job.ID) {}
     func cancel(_ id: Job.ID, _ manner: Cancellation) {}

@@ -117,7 +117,7 @@ struct PrivateClusterTests {
         let killed = try place.postmaster
         kill(killed, SIGKILL)
         await connection.waitUntilClosed()
-        // A session of the killed server may answer until it notices, so the new server is waited for first.
+        // A session of the killed server may answer until it notifications, so the new server is waited for first.
         try await until { (try? place.startedPostmaster) ?? killed != killed }
         try await Self.retry { try await client.query("SELECT n FROM t") }
         await client.close()

@@ -20,8 +20,8 @@ extension LoopbackServer {
 
     private static func modulePath(_ name: String) -> String { "/usr/lib/apache2/modules/mod_\(name).so" }
 
-    /// Apache httpd with the directories `/basic/`, `/digest/` and `/kerberos/`, each kept by that scheme, and `/both/`,
-    /// kept by Basic and Digest of two realms.
+    /// Apache httpd with the directories `/basic/`, `/digest/` and `/kerberos/`, each kept by that scheme, and
+    /// `/both/`, kept by Basic and Digest of two realms.
     ///
     /// Each has a `page`, and takes files by PUT. `access.log` has method, path, status and user of each request.
     package static func apache(realm: KerberosRealm? = nil) async throws -> LoopbackServer {

@@ -7,7 +7,8 @@ package enum FTPServerKind: String, Sendable, CaseIterable {
     case proftpd
     case pyftpdlib
 
-    /// Whether the server is there; vsftpd is unpacked beside the checkout, for Debian's FTP servers exclude each other.
+    /// Whether the server is there; vsftpd is unpacked beside the checkout, for Debian's FTP servers exclude each
+    /// other.
     package var path: String? {
         switch self {
         case .vsftpd:

@@ -12,7 +12,7 @@ struct ScheduleRoutes: Sendable {
     let schedules: any ScheduleStore
     let sessions: KnownSessions
     let endpoints: KnownEndpoints
-    let holds: BlobHolds
+    let holds: BlobPins
 
     var routes: [Route] {
         [

@@ -1,0 +1,12 @@
+/// Allows for looks that may turn out long: a twentieth of the time.
+package struct FullScanBudget: Sendable {
+    private var nextAt: ContinuousClock.Instant?
+
+    package init() {}
+
+    /// How long until the next one; zero or less when it may be now.
+    package func wait(at now: ContinuousClock.Instant) -> Duration { nextAt.map { now.duration(to: $0) } ?? .zero }
+
+    /// - Parameter cost: How much longer than another one a look took that has ended at `end`.
+    package mutating func note(_ cost: Duration, at end: ContinuousClock.Instant) { nextAt = end + cost * 20 }
+}

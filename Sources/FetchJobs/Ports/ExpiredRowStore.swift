@@ -1,0 +1,52 @@
+/// Rows that have outlived their use.
+package enum ExpiredRow: String, Sendable, CaseIterable {
+    /// What clients have named their submissions with, a day ago.
+    case idempotencyKeys
+    /// Cookies that have expired and hide nothing beneath them.
+    case cookies
+    /// Cookies and credentials in layers that no session and no snapshot lies on any more.
+    case layers
+    /// Webhook deliveries that are over, with their attempts.
+    case deliveries
+    /// What stored credentials were used for.
+    case credentialUses
+    /// How many jobs ended in minutes long past.
+    case counts
+    /// Groups that have finished, where final jobs are not kept for good.
+    case groups
+    /// Turns to fetch for a cache that nodes have not given back.
+    case cacheTurns
+    /// Open circuits of hosts that nobody has asked for long.
+    case circuits
+    /// Limiters for which nothing is set any more.
+    case limiters
+    /// That jobs hold up their flow which have ended well since, or are gone.
+    case flowBlocks
+}
+
+/// How long is kept what nobody needs any more.
+package struct Retention: Sendable {
+    package var idempotencyKeys = Duration.seconds(86_400)
+    /// From a cookie's expiry on; clocks of nodes differ.
+    package var cookies = Duration.seconds(3600)
+    /// From a delivery's beginning on.
+    package var deliveries = Duration.seconds(30 * 86_400)
+    package var credentialUses = Duration.seconds(365 * 86_400)
+    package var counts = Duration.seconds(90 * 86_400)
+    /// After the time that a circuit was open until.
+    package var circuits = Duration.seconds(3600)
+    /// Long enough for every node to have learned that nothing is set for a limiter.
+    package var limiters = Duration.seconds(3600)
+    /// Jobs once they are final, and groups once they have finished; nil for good.
+    package var jobs: Duration?
+
+    package init() {}
+}
+
+/// Removes what has outlived its use.
+package protocol ExpiredRowStore: Sendable {
+    /// Removes some rows of a kind.
+    ///
+    /// - Returns: How many; there may be more when it is not 0.
+    func remove(_ expiredRow: ExpiredRow, keeping retention: Retention) async throws(StoreError) -> Int
+}

@@ -1,0 +1,260 @@
+package import FetchJobs
+package import Postgres
+import Synchronization
+
+/// What has outlived its use in PostgreSQL, removed some rows at a time.
+package struct PostgresExpiredRowStore: ExpiredRowStore {
+    private let client: Client
+    private let limit: Int
+    private let layers = UnusedLayers()
+
+    /// - Parameter limit: How many rows of a kind one statement removes; of each tenant, where that leads them.
+    package init(client: Client, limit: Int = 1000) {
+        self.client = client
+        self.limit = limit
+    }
+
+    package func remove(_ expiredRow: ExpiredRow, keeping retention: Retention) async throws(StoreError) -> Int {
+        try await StoreError.wrap {
+            switch expiredRow {
+            case .layers: return try await layers.remove(with: client)
+            case .idempotencyKeys: return try await delete(idempotencyKeys(retention.idempotencyKeys))
+            case .cookies: return try await delete(cookies(retention.cookies))
+            case .deliveries: return try await delete(deliveries(retention.deliveries))
+            case .credentialUses: return try await delete(credentialUses(retention.credentialUses))
+            case .counts: return try await delete(counts(retention.counts))
+            case .groups:
+                guard let age = retention.jobs else { return 0 }
+                return try await delete(groups(age))
+            case .cacheTurns: return try await delete(cacheTurns)
+            case .circuits: return try await delete(.circuits(retention.circuits, limit))
+            case .limiters: return try await delete(.limiters(retention.limiters, limit))
+            case .flowBlocks: return try await delete(.flowBlocks(limit))
+            }
+        }
+    }
+
+    private func delete(_ statement: Query) async throws -> Int { try await client.query(statement).count }
+
+    private func idempotencyKeys(_ age: Duration) -> Query {
+        """
+        -- expired.idempotencyKeys
+        DELETE FROM idempotency_keys k
+        USING (
+            SELECT tenant_id, key
+            FROM idempotency_keys
+            WHERE created_at < now() - \(age)
+            ORDER BY created_at
+            LIMIT \(limit)
+            FOR UPDATE SKIP LOCKED
+        ) AS old
+        WHERE k.tenant_id = old.tenant_id AND k.key = old.key
+        RETURNING 1
+        """
+    }
+
+    /// Those in a layer with others beneath it stay, for they may hide what is there: it must not come back.
+    private func cookies(_ age: Duration) -> Query {
+        """
+        -- expired.cookies
+        WITH upper AS MATERIALIZED (
+            SELECT tenant_id, unnest(layer_ids[:cardinality(layer_ids) - 1]) AS layer_id
+            FROM session_stores
+            WHERE cardinality(layer_ids) > 1
+            UNION
+            SELECT tenant_id, unnest(layer_ids[:cardinality(layer_ids) - 1])
+            FROM session_snapshots
+            WHERE cardinality(layer_ids) > 1
+        )
+        DELETE FROM cookies c
+        USING (
+            SELECT e.tenant_id, e.layer_id, e.key
+            FROM cookies e
+            WHERE e.expires_at < now() - \(age)
+                AND NOT EXISTS (
+                    SELECT FROM upper u WHERE u.tenant_id = e.tenant_id AND u.layer_id = e.layer_id
+                )
+            ORDER BY e.expires_at
+            LIMIT \(limit)
+            FOR UPDATE SKIP LOCKED
+        ) AS old
+        WHERE c.tenant_id = old.tenant_id AND c.layer_id = old.layer_id AND c.key = old.key
+        RETURNING 1
+        """
+    }
+
+    /// Ids tell when deliveries began: those of newer ones need not be looked at.
+    private func deliveries(_ age: Duration) -> Query {
+        """
+        -- expired.deliveries
+        WITH old AS MATERIALIZED (
+            SELECT over.tenant_id, over.id
+            FROM tenants t
+            CROSS JOIN LATERAL (
+                SELECT d.tenant_id, d.id
+                FROM webhook_deliveries d
+                WHERE d.tenant_id = t.id AND d.id < \(WebhookDelivery.ID(earliestAt: .now.advanced(by: .zero - age)))
+                    AND d.state <> 'pending' AND coalesce(d.last_attempt_at, d.created_at) < now() - \(age)
+                ORDER BY d.id
+                LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED
+            ) AS over
+        ), attempt AS (
+            DELETE FROM webhook_attempts a USING old WHERE a.tenant_id = old.tenant_id AND a.delivery_id = old.id
+        )
+        DELETE FROM webhook_deliveries d
+        USING old
+        WHERE d.tenant_id = old.tenant_id AND d.id = old.id
+        RETURNING 1
+        """
+    }
+
+    private func credentialUses(_ age: Duration) -> Query {
+        """
+        -- expired.credentialUses
+        DELETE FROM credential_uses u
+        USING tenants t, LATERAL (
+            SELECT o.id
+            FROM credential_uses o
+            WHERE o.tenant_id = t.id AND o.id < \(CredentialUse.ID(earliestAt: .now.advanced(by: .zero - age)))
+            ORDER BY o.id
+            LIMIT \(limit)
+            FOR UPDATE SKIP LOCKED
+        ) AS old
+        WHERE u.tenant_id = t.id AND u.id = old.id
+        RETURNING 1
+        """
+    }
+
+    private func counts(_ age: Duration) -> Query {
+        """
+        -- expired.counts
+        DELETE FROM job_counts c
+        USING tenants t, LATERAL (
+            SELECT o.minute, o.node_id, o.state
+            FROM job_counts o
+            WHERE o.tenant_id = t.id AND o.minute < now() - \(age)
+            ORDER BY o.minute
+            LIMIT \(limit)
+            FOR UPDATE SKIP LOCKED
+        ) AS old
+        WHERE c.tenant_id = t.id AND c.minute = old.minute AND c.node_id = old.node_id AND c.state = old.state
+        RETURNING 1
+        """
+    }
+
+    /// Those of which word is still owed stay.
+    private func groups(_ age: Duration) -> Query {
+        """
+        -- expired.groups
+        DELETE FROM groups g
+        USING tenants t, LATERAL (
+            SELECT o.id
+            FROM groups o
+            WHERE o.tenant_id = t.id AND o.id < \(JobGroup.ID(earliestAt: .now.advanced(by: .zero - age)))
+                AND o.finished_at < now() - \(age)
+                AND NOT EXISTS (
+                    SELECT
+                    FROM webhook_deliveries d
+                    WHERE d.tenant_id = o.tenant_id AND d.group_id = o.id AND d.state = 'pending'
+                )
+            ORDER BY o.id
+            LIMIT \(limit)
+            FOR UPDATE SKIP LOCKED
+        ) AS old
+        WHERE g.tenant_id = t.id AND g.id = old.id
+        RETURNING 1
+        """
+    }
+
+    private var cacheTurns: Query {
+        "-- expired.cacheTurns\nDELETE FROM cache_turns WHERE expires_at < now() - interval '1 minute' RETURNING 1"
+    }
+}
+
+/// Layers that nothing lies on.
+///
+/// One goes when it was found unused twice: a session that is being made from a snapshot may not be there yet when the
+/// snapshot is gone already.
+private final class UnusedLayers: Sendable {
+    private struct Layer: Hashable {
+        let tenant: Tenant.ID
+        let id: TenantSession.ID
+    }
+
+    private let found = Mutex<Set<Layer>>([])
+
+    func remove(with client: Client) async throws -> Int {
+        let unused = try await unused(client)
+        let again = found.withLock { found in
+            defer { found = unused }
+            return found.intersection(unused)
+        }
+        guard !again.isEmpty else { return 0 }
+        let layers = Array(again)
+        let rows = try await client.query(
+            """
+            -- expired.layers
+            WITH layer AS MATERIALIZED (
+                SELECT * FROM unnest(\(layers.map(\.tenant)), \(layers.map(\.id))) AS layer (tenant_id, layer_id)
+            ), cookie AS (
+                DELETE FROM cookies c USING layer l WHERE c.tenant_id = l.tenant_id AND c.layer_id = l.layer_id
+                RETURNING 1
+            ), credential AS (
+                DELETE FROM credentials c USING layer l WHERE c.tenant_id = l.tenant_id AND c.layer_id = l.layer_id
+                RETURNING 1
+            )
+            SELECT FROM cookie UNION ALL SELECT FROM credential
+            """
+        )
+        found.withLock { $0.subtract(again) }
+        return rows.count
+    }
+
+    /// Steps from layer to layer, and not from row to row.
+    private func unused(_ client: Client) async throws -> Set<Layer> {
+        let rows = try await client.query(
+            """
+            -- expired.findLayers
+            WITH RECURSIVE cookie AS (
+                (SELECT tenant_id, layer_id FROM cookies ORDER BY tenant_id, layer_id LIMIT 1)
+                UNION ALL
+                SELECT next.tenant_id, next.layer_id
+                FROM cookie c
+                CROSS JOIN LATERAL (
+                    SELECT n.tenant_id, n.layer_id
+                    FROM cookies n
+                    WHERE (n.tenant_id, n.layer_id) > (c.tenant_id, c.layer_id)
+                    ORDER BY n.tenant_id, n.layer_id
+                    LIMIT 1
+                ) AS next
+            ), credential AS (
+                (SELECT tenant_id, layer_id FROM credentials ORDER BY tenant_id, layer_id LIMIT 1)
+                UNION ALL
+                SELECT next.tenant_id, next.layer_id
+                FROM credential c
+                CROSS JOIN LATERAL (
+                    SELECT n.tenant_id, n.layer_id
+                    FROM credentials n
+                    WHERE (n.tenant_id, n.layer_id) > (c.tenant_id, c.layer_id)
+                    ORDER BY n.tenant_id, n.layer_id
+                    LIMIT 1
+                ) AS next
+            )
+            SELECT tenant_id, layer_id FROM cookie
+            UNION
+            SELECT tenant_id, layer_id FROM credential
+            EXCEPT
+            -- A session that has written credentials alone has its layer and no stores.
+            SELECT tenant_id, id FROM sessions
+            EXCEPT
+            SELECT id, \(TenantSession.ID.default) FROM tenants
+            EXCEPT
+            SELECT tenant_id, unnest(layer_ids) FROM session_stores
+            EXCEPT
+            SELECT tenant_id, unnest(layer_ids) FROM session_snapshots
+            """
+        )
+        return Set(try rows.map { Layer(tenant: try $0.decode(at: 0), id: try $0.decode(at: 1)) })
+    }
+}

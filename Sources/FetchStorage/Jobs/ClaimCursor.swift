@@ -1,0 +1,41 @@
+package import FetchJobs
+
+/// Where this node has taken jobs lately: of a tenant and rank, nothing waits up to such a place, but for jobs that
+/// came late, such as one that was given back.
+///
+/// The database keeps the index entries of jobs that are gone for as long as any old snapshot is open, and whoever
+/// starts at the head scans all of them (R41). Most scans skip these ranges; ``FullScanBudget`` says when one may not.
+package struct ClaimCursor: Sendable {
+    /// The last job that was taken.
+    package struct End: Sendable, Equatable {
+        package let tenant: Tenant.ID
+        package let rank: Int16
+        package let runAt: Timestamp
+        package let job: Job.ID
+
+        package init(tenant: Tenant.ID, rank: Int16, runAt: Timestamp, job: Job.ID) {
+            self.tenant = tenant
+            self.rank = rank
+            self.runAt = runAt
+            self.job = job
+        }
+    }
+
+    /// Each costs a look a step of its own.
+    package static let maximumCount = 32
+
+    /// What was used last comes last.
+    package private(set) var ends: [End] = []
+
+    package init() {}
+
+    package mutating func take(_ end: End) {
+        guard let index = ends.lastIndex(where: { $0.tenant == end.tenant && $0.rank == end.rank }) else {
+            if ends.count == Self.maximumCount { ends.removeFirst() }
+            return ends.append(end)
+        }
+        let known = ends.remove(at: index)
+        // One that came late is no end.
+        ends.append(known.runAt > end.runAt ? known : end)
+    }
+}

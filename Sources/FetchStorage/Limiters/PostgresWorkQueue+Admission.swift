@@ -1,0 +1,226 @@
+package import FetchJobs
+import Postgres
+
+extension PostgresWorkQueue {
+    /// How many jobs of one limiter one statement lets through.
+    private static let admissionLimit = 1000
+    /// How many limiters one look finds.
+    private static let limiterLimit = 10_000
+
+    package func limiters(of job: ClaimedJob) -> [Limiter.Address] { known.limiters(of: job.spec, tenant: job.tenant) }
+
+    package func admit(_ limiters: [Limiter.Address]?) async throws(StoreError) -> Admission {
+        try await StoreError.wrap {
+            let limiters = if let limiters { limiters } else { try await gatedLimiters() }
+            var (admission, failures) = (Admission(), [UpkeepFailure]())
+            var calm: [Limiter.Address] = []
+            _ = try await failures.goAround(limiters, blaming: .admission) { limiters in
+                let rows = try await client.transaction { connection in
+                    // Two statements: what the second sees is what others have let through before this one had the
+                    // limiters.
+                    try await connection.query(Self.lock(limiters))
+                    return try await connection.query(Self.admission(to: limiters))
+                }
+                for row in rows {
+                    if let limiter = try admission.note(row, limit: Self.admissionLimit) { calm.append(limiter) }
+                }
+                return rows.count
+            }
+            admission.failures = failures
+            if !calm.isEmpty { try await unsetCrowd(of: calm) }
+            return admission
+        }
+    }
+
+    /// The limiters at whose gates jobs wait.
+    private func gatedLimiters() async throws -> [Limiter.Address] {
+        try await client.query(
+            """
+            -- limiters.gated
+            WITH RECURSIVE \(Query.gates(of: "flow")), \(Query.gates(of: "host"))
+            (SELECT tenant_id, 'flow', flow FROM flows LIMIT \(Self.limiterLimit))
+            UNION ALL
+            (SELECT tenant_id, 'host', host FROM hosts LIMIT \(Self.limiterLimit))
+            """
+        ).map { row in
+            Limiter.Address(tenant: try row.decode(at: 0), kind: try row.decode(at: 1), key: try row.decode(at: 2))
+        }
+    }
+
+    private static func lock(_ limiters: [Limiter.Address]) -> Query {
+        """
+        -- limiters.lock
+        SELECT l.key
+        FROM limiters l
+        JOIN \(limiters.rows) ON l.tenant_id = asked.tenant_id AND l.kind = asked.kind AND l.key = asked.key
+        -- In one order, so that two nodes cannot wait for each other.
+        ORDER BY l.tenant_id, l.kind, l.key
+        FOR UPDATE OF l
+        """
+    }
+
+    private static func admission(to limiters: [Limiter.Address]) -> Query {
+        """
+        -- limiters.admit
+        WITH limiter AS MATERIALIZED (
+            SELECT asked.tenant_id, asked.kind, asked.key, coalesce(l.in_order, false) AS in_order,
+                l.rate_jobs, l.rate_period, l.circuit_open_until, started.count AS started, started.first AS first_at,
+                l.crowded_at,
+                CASE
+                    WHEN l.paused OR l.circuit_open_until > clock_timestamp() THEN 0
+                    WHEN l.blocks AND EXISTS (
+                        SELECT
+                        FROM flow_blocks b
+                        JOIN results r ON r.tenant_id = b.tenant_id AND r.job_id = b.job_id
+                        WHERE b.tenant_id = l.tenant_id AND b.flow = l.key AND r.state = 'failed'
+                    ) THEN 0
+                    ELSE greatest(0, least(
+                        \(Int64(admissionLimit)),
+                        least(
+                            CASE WHEN l.in_order THEN 1 ELSE l.parallelism END,
+                            -- What its client holds has its connection at most; nobody is to wait for that.
+                            l.crowd + taken.held,
+                            -- After a time of patience more are let through step by step.
+                            CASE WHEN l.circuit_open_until IS NOT NULL THEN 1 << l.doublings END
+                        ) - taken.places,
+                        l.rate_jobs - started.count
+                    ))
+                END AS room
+            FROM \(limiters.rows)
+            LEFT JOIN limiters l ON l.tenant_id = asked.tenant_id AND l.kind = asked.kind AND l.key = asked.key
+                AND l.removed_at IS NULL
+            CROSS JOIN LATERAL (
+                SELECT count(*) AS places, 0 AS held
+                FROM queue q
+                WHERE asked.kind = 'flow' AND q.tenant_id = asked.tenant_id AND q.flow = asked.key AND q.in_flow
+                HAVING asked.kind = 'flow'
+                UNION ALL
+                SELECT count(*), count(*) FILTER (WHERE q.suspended)
+                FROM queue q
+                WHERE asked.kind = 'host' AND q.tenant_id = asked.tenant_id AND q.host = asked.key AND q.in_host
+                HAVING asked.kind = 'host'
+            ) AS taken
+            CROSS JOIN LATERAL (
+                SELECT count(*) AS count, min(s.started_at) AS first
+                FROM limiter_starts s
+                WHERE s.tenant_id = asked.tenant_id AND s.kind = asked.kind AND s.key = asked.key
+                    AND s.started_at > clock_timestamp() - l.rate_period
+            ) AS started
+        ), in_order AS MATERIALIZED (
+            SELECT limiter.kind, limiter.key, limiter.rate_jobs, next.tenant_id, next.job_id
+            FROM limiter
+            CROSS JOIN LATERAL (
+                SELECT q.tenant_id, q.job_id
+                FROM queue q
+                WHERE limiter.kind = 'flow' AND limiter.in_order
+                    AND q.tenant_id = limiter.tenant_id AND q.gate = 'flow' AND q.flow = limiter.key AND NOT q.suspended
+                ORDER BY q.job_id
+                LIMIT limiter.room
+                -- One that somebody else looks at is waited for: it must not be overtaken.
+                FOR UPDATE
+            ) AS next
+        ), \(Query.admitted(to: "flow")), \(Query.admitted(to: "host")), next AS MATERIALIZED (
+            SELECT * FROM in_order UNION ALL SELECT * FROM of_flow UNION ALL SELECT * FROM of_host
+        ), admitted AS (
+            UPDATE queue q
+            SET gate = NULL, in_flow = q.in_flow OR next.kind = 'flow', in_host = q.in_host OR next.kind = 'host'
+            FROM next
+            WHERE q.tenant_id = next.tenant_id AND q.job_id = next.job_id
+        ), begun AS (
+            INSERT INTO limiter_starts (tenant_id, kind, key, started_at, job_id)
+            SELECT tenant_id, kind, key, clock_timestamp(), job_id
+            FROM next
+            WHERE rate_jobs IS NOT NULL
+        ), outdated AS (
+            DELETE FROM limiter_starts s
+            USING limiter
+            WHERE s.tenant_id = limiter.tenant_id AND s.kind = limiter.kind AND s.key = limiter.key
+                AND (limiter.rate_period IS NULL OR s.started_at <= clock_timestamp() - limiter.rate_period)
+        )
+        SELECT limiter.tenant_id, limiter.kind, limiter.key, let_in.count,
+            CASE
+                WHEN limiter.circuit_open_until > clock_timestamp() THEN limiter.circuit_open_until - clock_timestamp()
+                WHEN limiter.started + let_in.count >= limiter.rate_jobs
+                    THEN coalesce(limiter.first_at, clock_timestamp()) + limiter.rate_period - clock_timestamp()
+            END,
+            -- How long it has been crowded for which nothing waits any more.
+            CASE WHEN let_in.count < limiter.room THEN clock_timestamp() - limiter.crowded_at END
+        FROM limiter
+        CROSS JOIN LATERAL (
+            SELECT count(*) AS count
+            FROM next
+            WHERE next.tenant_id = limiter.tenant_id AND next.kind = limiter.kind AND next.key = limiter.key
+        ) AS let_in
+        """
+    }
+}
+
+extension Admission {
+    /// What became of one limiter.
+    ///
+    /// - Returns: The limiter, when it has been crowded for which nobody waits any more.
+    fileprivate mutating func note(_ row: Row, limit: Int) throws -> Limiter.Address? {
+        let count = try row.decode(Int64.self, at: 3)
+        if count > 0 { hasQueuedJobs = true }
+        let limiter = Limiter.Address(
+            tenant: try row.decode(at: 0), kind: try row.decode(at: 1), key: try row.decode(at: 2))
+        if count >= limit {
+            next[limiter] = .zero
+        } else if let wait = try row.decode(Duration?.self, at: 4) {
+            next[limiter] = max(wait, .zero)
+        } else if let time = try row.decode(Duration?.self, at: 5) {
+            if time > PostgresWorkQueue.calm { return limiter }
+            next[limiter] = PostgresWorkQueue.calm
+        }
+        return nil
+    }
+}
+
+extension [Limiter.Address] {
+    /// As rows named `asked`.
+    fileprivate var rows: Query {
+        "unnest(\(map(\.tenant)), \(map(\.kind)), \(map(\.key))) AS asked (tenant_id, kind, key)"
+    }
+}
+
+extension Query {
+    /// The limiters of a kind at whose gates jobs wait, one look into the index for each.
+    ///
+    /// - Parameter kind: `flow` or `host`, after which gates and columns are named.
+    fileprivate static func gates(of kind: Query) -> Query {
+        """
+        \(kind)s AS (
+            (SELECT tenant_id, \(kind) FROM queue WHERE gate = '\(kind)' ORDER BY tenant_id, \(kind) LIMIT 1)
+            UNION ALL
+            SELECT next.tenant_id, next.\(kind)
+            FROM \(kind)s
+            CROSS JOIN LATERAL (
+                SELECT q.tenant_id, q.\(kind)
+                FROM queue q
+                WHERE q.gate = '\(kind)' AND (q.tenant_id, q.\(kind)) > (\(kind)s.tenant_id, \(kind)s.\(kind))
+                ORDER BY q.tenant_id, q.\(kind)
+                LIMIT 1
+            ) AS next
+        )
+        """
+    }
+
+    /// Those at the gates of limiters of a kind that go next, where no order is kept.
+    fileprivate static func admitted(to kind: Query) -> Query {
+        """
+        of_\(kind) AS MATERIALIZED (
+            SELECT limiter.kind, limiter.key, limiter.rate_jobs, next.tenant_id, next.job_id
+            FROM limiter
+            CROSS JOIN LATERAL (
+                SELECT q.tenant_id, q.job_id
+                FROM queue q
+                WHERE limiter.kind = '\(kind)' AND NOT limiter.in_order
+                    AND q.tenant_id = limiter.tenant_id AND q.gate = '\(kind)' AND q.\(kind) = limiter.key AND NOT q.suspended
+                ORDER BY q.rank, q.run_at, q.job_id
+                LIMIT limiter.room
+                FOR UPDATE SKIP LOCKED
+            ) AS next
+        )
+        """
+    }
+}

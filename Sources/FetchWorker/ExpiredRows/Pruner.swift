@@ -1,0 +1,114 @@
+package import FetchJobs
+package import Logging
+import ServiceLifecycle
+
+/// Removes what has outlived its use: rows that nobody asks for any more, blobs that have expired, and what a crash
+/// left behind: bytes without a row, downloads without a job, and uploads that nobody goes on with.
+package struct Pruner: Service {
+    /// Bytes without a row are left alone for so long: their row may be on its way.
+    static let grace = Duration.seconds(24 * 3600)
+    /// Uploads, and blobs, that are not complete after so long are removed.
+    static let lifeOfUploads = Duration.seconds(7 * 86_400)
+    static let interval = Duration.seconds(600)
+    /// Every so many rounds the whole store is looked through, beginning with the first.
+    static let roundsPerInventory = 144
+
+    private let expiredRows: any ExpiredRowStore
+    private let retention: Retention
+    private let blobs: any BlobStore
+    private let catalog: any BlobCatalog
+    private let area: any DownloadArea
+    private let uploads: any UploadArea
+    private let failures: UpkeepMetrics
+    private let logger: Logger
+
+    /// - Parameter retention: How long rows are kept that nobody needs.
+    package init(
+        expiredRows: any ExpiredRowStore,
+        retention: Retention,
+        blobs: any BlobStore,
+        catalog: any BlobCatalog,
+        area: any DownloadArea,
+        uploads: any UploadArea,
+        metrics: MetricsRegistry,
+        logger: Logger
+    ) {
+        self.expiredRows = expiredRows
+        self.retention = retention
+        self.blobs = blobs
+        self.catalog = catalog
+        self.area = area
+        self.uploads = uploads
+        failures = UpkeepMetrics(metrics)
+        self.logger = logger
+    }
+
+    package func run() async throws {
+        await cancelWhenGracefulShutdown {
+            var round = 0
+            while !Task.isCancelled {
+                await tidy(all: round.isMultiple(of: Self.roundsPerInventory))
+                round += 1
+                try? await Task.sleep(for: Self.interval)
+            }
+        }
+    }
+
+    /// - Parameter isInventory: The whole store is looked through.
+    private func tidy(all isInventory: Bool) async {
+        let begun = Timestamp.now.advanced(by: .zero - Self.lifeOfUploads)
+        await removeExpiredRows()
+        await prune("blobs") { () async throws(StoreError) in try await removeExpired() }
+        await prune("downloads") { () async throws(StoreError) in try await removeAbandonedDownloads() }
+        await prune("uploads") { () async throws(StoreError) in try await uploads.remove(begunBefore: begun) }
+        guard isInventory else { return }
+        await prune("unfinished") { () async throws(StoreError) in
+            try await blobs.removeUnfinished(begunBefore: begun)
+        }
+        await prune("orphans") { () async throws(StoreError) in
+            try await removeOrphans(createdBefore: .now.advanced(by: .zero - Self.grace))
+        }
+    }
+
+    /// Each alone: what fails is tried again with the next round, and keeps nothing else from being done.
+    private func prune(_ what: String, _ body: () async throws(StoreError) -> Void) async {
+        do throws(StoreError) {
+            try await body()
+        } catch {
+            failures.count(.pruning)
+            logger.warning("tidying failed", metadata: ["expiredRow": "\(what)", "error": "\(error)"])
+        }
+    }
+
+    /// In small steps, so that no statement holds many rows for long.
+    package func removeExpiredRows() async {
+        for expiredRow in ExpiredRow.allCases {
+            await prune(expiredRow.rawValue) { () async throws(StoreError) in
+                while !Task.isCancelled, try await expiredRows.remove(expiredRow, keeping: retention) > 0 {}
+            }
+        }
+    }
+
+    package func removeExpired() async throws(StoreError) {
+        var ids: [Blob.ID]
+        repeat {
+            ids = try await catalog.removeExpired()
+            for id in ids { try await blobs.delete(id) }
+        } while !ids.isEmpty && !Task.isCancelled
+    }
+
+    /// Downloads whose job has ended elsewhere.
+    func removeAbandonedDownloads() async throws(StoreError) {
+        for job in try await catalog.ended(among: try await area.jobs()) { try await area.remove(job) }
+    }
+
+    package func removeOrphans(createdBefore time: Timestamp) async throws(StoreError) {
+        let limit = UUIDv7(earliestAt: time)
+        try await blobs.forEach { ids throws(StoreError) in
+            for id in try await catalog.orphans(among: ids.filter { $0.uuid < limit }) {
+                try await blobs.delete(id)
+                logger.notice("blob without a row removed", metadata: ["blob.id": "\(id)"])
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+package import FetchJobs
+package import Logging
+import ServiceLifecycle
+
+/// Makes the jobs of schedules when their times come.
+///
+/// It sleeps until the next time that it knows of; the heartbeats of the node look ahead for the others.
+package final class Scheduler: Service {
+    /// How many schedules one look finds, and how many of them are dealt with at once.
+    private static let (limit, width) = (200, 8)
+
+    private let schedules: any ScheduleQueue
+    private let check: TemplateCheck
+    private let alarm: Alarm
+    private let horizon: Duration
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - alarm: Is woken when a time is near.
+    ///   - horizon: What is farther away comes up with a later heartbeat, on whichever node lives then.
+    package init(
+        schedules: any ScheduleQueue, check: TemplateCheck, alarm: Alarm, horizon: Duration, logger: Logger
+    ) {
+        self.schedules = schedules
+        self.check = check
+        self.alarm = alarm
+        self.horizon = horizon
+        self.logger = logger
+    }
+
+    package func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await self.alarm.run { await self.fireDue() }
+        }
+    }
+
+    private func fireDue() async {
+        do throws(StoreError) {
+            let due = try await schedules.due(limit: Self.limit)
+            let look = Look(database: due.now, node: .now)
+            // In no order, so that nodes that look at the same time deal with different ones.
+            var items = due.items.shuffled()[...]
+            await withDiscardingTaskGroup { group in
+                for _ in 0..<Self.width {
+                    let share = items.prefix((due.items.count + Self.width - 1) / Self.width)
+                    items = items.dropFirst(share.count)
+                    group.addTask { for item in share { await self.fire(item, look) } }
+                }
+            }
+            if due.items.count == Self.limit { alarm.wake() }
+            if let wait = due.wait, wait < horizon { alarm.set(after: wait) }
+        } catch {
+            // The next heartbeat asks again.
+            logger.warning("schedules are not known", metadata: ["error": "\(error)"])
+        }
+    }
+
+    /// When the database was asked, by its clock and by ours.
+    private struct Look {
+        let database: Timestamp
+        let node: ContinuousClock.Instant
+
+        /// How long it is until the database's clock says this.
+        func wait(until time: Timestamp) -> Duration {
+            .microseconds(time.microseconds - database.microseconds) - (ContinuousClock.now - node)
+        }
+    }
+
+    private func fire(_ item: DueSchedules.Item, _ look: Look) async {
+        let schedule = item.schedule
+        let now = look.database
+        let runs = DueRuns(of: schedule, isBusy: item.isBusy, now: now)
+        var jobs = runs.times.map { schedule.job(at: $0) }
+        do throws(StoreError) {
+            var failure: Schedule.Failure?
+            for job in jobs {
+                guard let obstacle = try await check.obstacle(to: job) else { continue }
+                failure = Schedule.Failure(at: now, message: obstacle)
+                break
+            }
+            if failure != nil { jobs = [] }
+            guard try await schedules.fire(schedule, jobs, next: runs.next, failure: failure) else { return }
+            if let wait = runs.next.map(look.wait), wait < horizon { alarm.set(after: wait) }
+            logger.info(
+                "schedule fired",
+                metadata: [
+                    "schedule.id": "\(schedule.id)", "schedule.jobs": "\(jobs.count)",
+                    "schedule.error": "\(failure?.message ?? "-")",
+                ]
+            )
+        } catch {
+            // It is still due: the next heartbeat finds it again.
+            logger.warning(
+                "schedule postponed", metadata: ["schedule.id": "\(schedule.id)", "error": "\(error)"])
+        }
+    }
+}

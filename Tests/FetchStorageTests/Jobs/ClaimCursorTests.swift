@@ -1,0 +1,77 @@
+import FetchJobs
+import FetchStorage
+import Postgres
+import TestSupport
+import Testing
+
+/// R41: what an old snapshot keeps in the queue is stepped over.
+@Suite struct ClaimCursorTests {
+    private static func end(_ tenant: Int64, _ rank: Int16, at microseconds: Int64) -> ClaimCursor.End {
+        let time = Timestamp(microseconds: microseconds)
+        return .init(tenant: Tenant.ID(rawValue: tenant), rank: rank, runAt: time, job: Job.ID())
+    }
+
+    @Test func `each tenant and rank has an end, which only moves on`() {
+        var cursor = ClaimCursor()
+        let ends = [Self.end(1, 500, at: 5), Self.end(1, 500, at: 9), Self.end(1, 500, at: 7), Self.end(1, 0, at: 1)]
+        for end in ends { cursor.take(end) }
+        #expect(cursor.ends == [ends[1], ends[3]])
+    }
+
+    @Test func `those that were not used for the longest time are forgotten`() {
+        var cursor = ClaimCursor()
+        for tenant in 1...Int64(ClaimCursor.maximumCount) { cursor.take(Self.end(tenant, 500, at: 1)) }
+        cursor.take(Self.end(1, 500, at: 2))
+        cursor.take(Self.end(99, 500, at: 1))
+        #expect(cursor.ends.count == ClaimCursor.maximumCount)
+        #expect(cursor.ends.first?.tenant.rawValue == 3 && cursor.ends.last?.tenant.rawValue == 99)
+        #expect(cursor.ends.contains { $0.tenant.rawValue == 1 })
+    }
+
+    @Test func `jobs in front of those that were taken last are found, of any rank and tenant`() async throws {
+        try await StoreFixture.with { fixture in
+            let (store, queue) = (fixture.store(), fixture.queue())
+            func make(_ priority: Double) throws -> NewJob { try .make(more: #", "priority": \#(priority)"#) }
+            let jobs = try [0.5, 0.9, 0.1, 0.5, 0.9, 0.1].map(make)
+            _ = try await store.enqueue(jobs)
+            let taken = try await queue.claim(limit: 4)
+            #expect(taken.map(\.id) == [1, 4, 0, 3].map { jobs[$0].id })
+            // Behind where this node has been, between, and in front of it.
+            let later = try [0.9, 0.7, 1, 0].map(make)
+            _ = try await store.enqueue(later)
+            #expect(try await queue.claim(upTo: 3).jobs.map(\.id) == [later[2], later[0], later[1]].map(\.id))
+            // These came late: they go in front of what is left.
+            try await queue.release(Array(taken.prefix(2)))
+            let rest = try await queue.claim(limit: 9).map(\.id)
+            #expect(Set(rest) == Set([jobs[1], jobs[4], jobs[2], jobs[5], later[3]].map(\.id)))
+        }
+    }
+
+    @Test func `claims beside an open transaction do not walk over all that was taken since`() async throws {
+        try await TestDatabase.withCountedPages { database in
+            let fixture = try StoreFixture(database: database)
+            let (store, queue) = (fixture.store(), fixture.queue())
+            let holder = try await database.connect()
+            try await holder.query("BEGIN ISOLATION LEVEL REPEATABLE READ")
+            try await holder.query("SELECT count(*) FROM queue")
+            /// What most claims of a single job look at: now and then, one starts at the head.
+            func pages() async throws -> Int64 {
+                var counts: [Int64] = []
+                for _ in 0..<9 {
+                    _ = try await store.enqueue([try .make()])
+                    counts.append(try await database.pages { _ = try await queue.claim(upTo: 1) })
+                }
+                return counts.sorted()[4]
+            }
+            let few = try await pages()
+            for _ in 0..<20 {
+                _ = try await store.enqueue(try (0..<500).map { _ in try NewJob.make() })
+                #expect(try await queue.claim(limit: 500).count == 500)
+                try await database.client.query("DELETE FROM queue")
+            }
+            let many = try await pages()
+            #expect(many < 2 * few, "\(few) pages, then \(many)")
+            await holder.close()
+        }
+    }
+}

@@ -1,0 +1,51 @@
+package import FetchJobs
+import Synchronization
+
+/// The limiters of a test, in memory.
+package final class MemoryLimiterStore: LimiterStore {
+    private struct State {
+        var limiters: [Limiter.Address: Limiter] = [:]
+        var queues: [Tenant.ID: TenantQueue] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    package func limiters(
+        of tenant: Tenant.ID, _ kind: Limiter.Kind, after key: String, limit: Int
+    ) async throws(StoreError) -> [Limiter] {
+        let limiters = state.withLock { $0.limiters }
+        return Array(
+            limiters.values.filter { $0.address.tenant == tenant && $0.address.kind == kind && $0.address.key > key }
+                .sorted { $0.address.key < $1.address.key }.prefix(limit))
+    }
+
+    package func limiter(_ address: Limiter.Address) async throws(StoreError) -> Limiter? {
+        state.withLock { $0.limiters[address] }
+    }
+
+    package func set(_ limits: SharedLimits, of address: Limiter.Address) async throws(StoreError) {
+        state.withLock { $0.limiters[address, default: Limiter(address: address)].limits = limits }
+    }
+
+    package func setPaused(_ isPaused: Bool, _ address: Limiter.Address) async throws(StoreError) {
+        state.withLock { $0.limiters[address, default: Limiter(address: address)].isPaused = isPaused }
+    }
+
+    package func skip(_ address: Limiter.Address) async throws(StoreError) {
+        state.withLock { $0.limiters[address]?.blockedBy = nil }
+    }
+
+    package func queue(of tenant: Tenant.ID) async throws(StoreError) -> TenantQueue {
+        state.withLock { $0.queues[tenant] ?? TenantQueue() }
+    }
+
+    package func setPaused(_ isPaused: Bool, of tenant: Tenant.ID) async throws(StoreError) {
+        state.withLock { $0.queues[tenant, default: TenantQueue()].isPaused = isPaused }
+    }
+
+    package func remove(_ address: Limiter.Address) async throws(StoreError) -> Bool {
+        state.withLock { $0.limiters.removeValue(forKey: address) != nil }
+    }
+}
