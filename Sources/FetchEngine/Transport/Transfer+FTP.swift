@@ -27,6 +27,8 @@ extension Transfer {
             case .required: CURLUSESSL_ALL
             }
         ccurl_set_long(easy, CURLOPT_USE_SSL, Int(encryption.rawValue))
+        // On a connection that has done something else libcurl 7.88 does not get the data of a listing over TLS (425).
+        if request.url.path.hasSuffix("/"), request.method != .head { ccurl_set_long(easy, CURLOPT_FRESH_CONNECT, 1) }
         if let login = terms.login {
             ccurl_set_string(easy, CURLOPT_USERNAME, login.user)
             ccurl_set_string(easy, CURLOPT_PASSWORD, login.password ?? "")
