@@ -198,6 +198,15 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "FetchWorkerTests",
+            dependencies: [
+                "EventLoop", "FetchEngine", "FetchJobs", "FetchStorage", "FetchWorker", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "FetchAPITests",
             dependencies: [
                 "FetchAPI", "FetchEngine", "FetchJobs", "TestSupport",

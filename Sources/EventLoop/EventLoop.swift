@@ -26,16 +26,16 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
         let handler: any DescriptorHandler
     }
 
-    private struct Alarm: Comparable {
+    private struct TimerEntry: Comparable {
         let deadline: MonotonicTime
         let ticket: UInt64
         let timer: LoopTimer
 
-        static func < (left: Alarm, right: Alarm) -> Bool {
+        static func < (left: TimerEntry, right: TimerEntry) -> Bool {
             (left.deadline, left.ticket) < (right.deadline, right.ticket)
         }
 
-        static func == (left: Alarm, right: Alarm) -> Bool { left.ticket == right.ticket }
+        static func == (left: TimerEntry, right: TimerEntry) -> Bool { left.ticket == right.ticket }
     }
 
     /// What only the loop's thread touches.
@@ -47,7 +47,7 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
         var spareActions: [@Sendable () -> Void] = []
         var registrations: [Registration?] = []
         var generation: UInt32 = 0
-        var alarms = Heap<Alarm>()
+        var timers = Heap<TimerEntry>()
         var ticket: UInt64 = 0
         var clock = TurnClock()
     }
@@ -200,7 +200,7 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
         turn.ticket += 1
         timer.ticket = deadline == nil ? 0 : turn.ticket
         if let deadline {
-            turn.alarms.insert(Alarm(deadline: deadline, ticket: turn.ticket, timer: timer))
+            turn.timers.insert(TimerEntry(deadline: deadline, ticket: turn.ticket, timer: timer))
         }
     }
 
@@ -271,8 +271,8 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
             return inbox.isAsleep
         }
         guard mayWait else { return 0 }
-        dropClearedAlarms()
-        guard let next = turn.alarms.min else { return -1 }
+        dropClearedTimers()
+        guard let next = turn.timers.min else { return -1 }
         let nanoseconds = next.deadline.nanoseconds(since: .now)
         return nanoseconds <= 0 ? 0 : Int32(min(nanoseconds / 1_000_000 + 1, Int64(Int32.max)))
     }
@@ -293,20 +293,20 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
     }
 
     private func fireTimers() {
-        dropClearedAlarms()
-        guard let first = turn.alarms.min else { return }
+        dropClearedTimers()
+        guard let first = turn.timers.min else { return }
         let now = MonotonicTime.now
         guard first.deadline <= now else { return }
-        while let alarm = turn.alarms.min, alarm.deadline <= now {
-            turn.alarms.removeMin()
-            guard alarm.timer.ticket == alarm.ticket else { continue }
-            alarm.timer.ticket = 0
-            alarm.timer.action()
+        while let entry = turn.timers.min, entry.deadline <= now {
+            turn.timers.removeMin()
+            guard entry.timer.ticket == entry.ticket else { continue }
+            entry.timer.ticket = 0
+            entry.timer.action()
         }
     }
 
-    private func dropClearedAlarms() {
-        while let alarm = turn.alarms.min, alarm.timer.ticket != alarm.ticket { turn.alarms.removeMin() }
+    private func dropClearedTimers() {
+        while let entry = turn.timers.min, entry.timer.ticket != entry.ticket { turn.timers.removeMin() }
     }
 
     private func ring() {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A timer of an event loop: an action and, while it is set, the ticket of its alarm.
+/// A timer of an event loop: an action and, while it is set, the ticket of its entry.
 ///
 /// It is set and cleared with ``EventLoop/set(_:for:)`` and fires once, on the loop's thread.
 package final class LoopTimer {

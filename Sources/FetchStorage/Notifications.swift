@@ -13,7 +13,7 @@ package final class Notifications: Service {
 
     private let client: Client
     private let onNotification: @Sendable () async -> Void
-    private let due = Signal()
+    private let due = Condition()
 
     /// - Parameter onNotification: Called after notifications came, and when some may have been missed.
     package init(client: Client, onNotification: @escaping @Sendable () async -> Void) {
@@ -21,7 +21,7 @@ package final class Notifications: Service {
         self.onNotification = onNotification
     }
 
-    package func announce() { due.send() }
+    package func announce() { due.signal() }
 
     package func run() async throws {
         await cancelWhenGracefulShutdown {

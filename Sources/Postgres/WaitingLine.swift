@@ -19,9 +19,9 @@ final class WaitingLine<Value: Sendable> {
     private let patience: Duration
     private let loop: EventLoop
     private var waiters = Deque<Waiter>()
-    /// One alarm, for the first in line, since all wait equally long.
-    private var alarm: LoopTimer?
-    private var isAlarmSet = false
+    /// One timer, for the first in line, since all wait equally long.
+    private var timer: LoopTimer?
+    private var isTimerSet = false
 
     init(patience: Duration, loop: EventLoop) {
         self.patience = patience
@@ -32,7 +32,7 @@ final class WaitingLine<Value: Sendable> {
 
     func append(_ answer: @escaping (Outcome) -> Void) {
         waiters.append(Waiter(deadline: .now.advanced(by: patience), answer: answer))
-        setAlarm()
+        setTimer()
     }
 
     /// Gives the value to the first in line.
@@ -48,21 +48,21 @@ final class WaitingLine<Value: Sendable> {
         while let waiter = waiters.popFirst() { waiter.answer(.dismissed) }
     }
 
-    private func setAlarm() {
-        guard !isAlarmSet, let first = waiters.first else { return }
-        let alarm = alarm ?? LoopTimer { [weak self] in self?.expire() }
-        self.alarm = alarm
-        isAlarmSet = true
-        loop.set(alarm, for: first.deadline)
+    private func setTimer() {
+        guard !isTimerSet, let first = waiters.first else { return }
+        let timer = timer ?? LoopTimer { [weak self] in self?.expire() }
+        self.timer = timer
+        isTimerSet = true
+        loop.set(timer, for: first.deadline)
     }
 
     private func expire() {
-        isAlarmSet = false
+        isTimerSet = false
         let now = MonotonicTime.now
         while let first = waiters.first, first.deadline <= now {
             waiters.removeFirst()
             first.answer(.expired)
         }
-        setAlarm()
+        setTimer()
     }
 }

@@ -283,7 +283,7 @@ final class Wire: DescriptorHandler {
 
     // MARK: The time limit
 
-    /// One alarm per connection, whatever the number of queries: it looks at the oldest when it fires.
+    /// One timer per connection, whatever the number of queries: it looks at the oldest when it fires.
     private func watchForAnswer() {
         guard !isWatched, let watchdog, let oldest = inFlight.first else { return }
         isWatched = true

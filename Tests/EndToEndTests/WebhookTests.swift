@@ -44,7 +44,7 @@ import Testing
             let (endpoint, _) = try await receiver.endpoint(of: service)
             _ = try await service.fetch(origin.url("/a"), more: receiver.announcing(endpoint))
             _ = try await receiver.next()
-            // Nothing had to end first, and the dead one was given its places and no more.
+            // Nothing had to end first, and the dead one was given its slots and no more.
             #expect(dead.connections.count == 8)
             #expect(dead.connections.count { $0.isOver } == 0)
         }

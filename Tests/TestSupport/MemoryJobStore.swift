@@ -5,10 +5,16 @@ import Synchronization
 
 /// The jobs of a test, in memory: the second form of ``JobStore``.
 ///
-/// Nothing runs them; a test says how they end.
+/// A test says how they end, or runs them from a ``MemoryWorkQueue``.
 package final class MemoryJobStore: JobStore, StatisticsStore {
-    private struct State {
+    struct State {
         var jobs: [Job.ID: Job] = [:]
+        /// What the queue knows of those that are not final.
+        var rows: [Job.ID: MemoryWorkQueue.Row] = [:]
+        /// Whether nodes have their lease.
+        var leases: [Node.ID: Bool] = [:]
+        /// What the next calls of each kind fail with.
+        var faults: [MemoryWorkQueue.Call: [MemoryWorkQueue.Fault]] = [:]
         var specs: [Job.ID: JobSpec] = [:]
         var bodies: [Job.ID: StoredBody] = [:]
         var keys: [String: (fingerprint: SHA256Digest, id: Job.ID)] = [:]
@@ -18,7 +24,7 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
         var quota: Int?
     }
 
-    private let state = Mutex(State())
+    let state = Mutex(State())
     /// Told of jobs that end.
     package let finished = FinishedJobs()
     /// Ends jobs as they are stored, when set.
@@ -67,6 +73,7 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
                 job.body = Job.BodySummary(bytes: body.bytes, digest: body.digest)
             }
             state.jobs[id] = job
+            state.rows[id]?.end()
         }
         finished.finish([id])
     }
@@ -104,6 +111,7 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
             createdAt: .now
         )
         state.specs[new.id] = new.spec
+        state.rows[new.id] = MemoryWorkQueue.Row(dueAt: new.spec.runAt ?? .now, expiresAt: new.spec.expiresAt)
         return .accepted(new.id)
     }
 
@@ -133,10 +141,12 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
 
     package func cancel(_ ids: [Job.ID], of tenant: Tenant.ID, _ manner: Cancellation) async throws(StoreError) {
         for id in ids {
-            switch try await job(id, of: tenant)?.state {
-            case .scheduled, .queued, .suspended: finish(id, .cancelled)
-            case .running: change(id) { $0.isCancelling = true }
-            case .succeeded, .failed, .cancelled, nil: break
+            guard let job = try await job(id, of: tenant), !job.state.isFinal else { continue }
+            if job.isClaimed || job.state == .running {
+                change(id) { $0.isCancelling = true }
+                state.withLock { if manner == .keepingPartial { $0.rows[id]?.keepsPartial = true } }
+            } else {
+                finish(id, .cancelled)
             }
         }
     }
@@ -146,7 +156,7 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
         for id in ids {
             change(id) { job in
                 guard job.tenant == tenant, !job.state.isFinal else { return }
-                job.state = isSuspended ? .suspended : .queued
+                job.state = isSuspended ? .suspended : job.isClaimed ? .running : .queued
             }
         }
     }
@@ -186,7 +196,9 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
                 jobs.filter { new in
                     guard var job = state.jobs[new.id], job.state.isFinal, job.state != .succeeded else { return false }
                     job.state = .queued
+                    (job.startedAt, job.finishedAt, job.response, job.error) = (nil, nil, nil, nil)
                     state.jobs[new.id] = job
+                    state.rows[new.id]?.dueAt = .now
                     return true
                 }.map(\.id))
         }

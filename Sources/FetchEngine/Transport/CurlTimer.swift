@@ -8,10 +8,10 @@ final class CurlTimer {
     private let action: () -> Void
     private var deadline: MonotonicTime?
     /// Fires at once and often; apart from `later`, so that the far deadlines it displaces do not pile up.
-    private lazy var soon = Alarm(self)
-    private lazy var later = Alarm(self)
+    private lazy var soon = Entry(self)
+    private lazy var later = Entry(self)
 
-    private final class Alarm {
+    private final class Entry {
         var armed: MonotonicTime?
         var timer: LoopTimer?
 
@@ -39,10 +39,10 @@ final class CurlTimer {
         arm(milliseconds <= 10 ? soon : later, for: deadline)
     }
 
-    private func arm(_ alarm: Alarm, for deadline: MonotonicTime) {
-        if let armed = alarm.armed, armed <= deadline { return }
-        guard let timer = alarm.timer else { return }
-        alarm.armed = deadline
+    private func arm(_ entry: Entry, for deadline: MonotonicTime) {
+        if let armed = entry.armed, armed <= deadline { return }
+        guard let timer = entry.timer else { return }
+        entry.armed = deadline
         loop.set(timer, for: deadline)
     }
 

@@ -47,7 +47,7 @@ package struct HostLine: Sendable {
     private var endedBefore = 0
     private var since: ContinuousClock.Instant
 
-    package init(at now: ContinuousClock.Instant = .now) { since = now }
+    package init(at now: ContinuousClock.Instant) { since = now }
 
     /// How many loads may be under way here.
     package func limit(ofNodes nodes: Int) -> Int {

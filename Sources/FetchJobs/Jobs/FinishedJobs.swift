@@ -35,7 +35,7 @@ package final class FinishedJobs: Sendable {
 /// One caller's wait for the end of a job.
 package final class JobWait: Sendable {
     package let id: Job.ID
-    private let signal = Signal()
+    private let condition = Condition()
     private let job = Mutex<Job?>(nil)
 
     init(for id: Job.ID) { self.id = id }
@@ -49,8 +49,8 @@ package final class JobWait: Sendable {
     }
 
     /// Has the caller look into the store: now, or as soon as it waits.
-    package func wake() { signal.send() }
+    package func wake() { condition.signal() }
 
     /// Returns once it was woken, or when the caller is cancelled.
-    package func isWoken() async { for await _ in signal.values { return } }
+    package func isWoken() async { for await _ in condition.values { return } }
 }

@@ -58,7 +58,7 @@ package protocol DeliveryQueue: Sendable {
     /// Takes due deliveries for a minute; what is not settled by then is due again.
     ///
     /// However many wait for one endpoint, those for others are found at the same cost and go before them. Of the
-    /// places that are free a tenant may take as many as would leave others as many, by its weight, and an endpoint
+    /// slots that are free a tenant may take as many as would leave others as many, by its weight, and an endpoint
     /// fewer the more it has: there is always one left for whoever has none. The events of a job go one after the
     /// other.
     func claimDeliveries(_ room: DeliveryRoom) async throws(StoreError) -> [WebhookDelivery]
@@ -81,30 +81,30 @@ package protocol DeliveryQueue: Sendable {
     func nextDelivery() async throws(StoreError) -> Timestamp?
 }
 
-/// How many deliveries a node has places for.
+/// How many deliveries a node has slots for.
 package struct DeliveryRoom: Sendable, Equatable {
     /// In all.
-    package let places: Int
+    package let slots: Int
     /// Those of them that endpoints may have whose last attempt failed, or which are slow.
-    package let placesForFailing: Int
+    package let slotsForFailing: Int
     /// For each endpoint, with those under way; one that is failing or slow may have one.
-    package let placesPerEndpoint: Int
+    package let slotsPerEndpoint: Int
     package let underWay: [WebhookEndpoint.ID: Int]
     package let underWayOfTenants: [Tenant.ID: Int]
     /// Endpoints that take their messages, but late.
     package let slow: Set<WebhookEndpoint.ID>
 
     package init(
-        places: Int,
-        placesForFailing: Int? = nil,
-        placesPerEndpoint: Int = 8,
+        slots: Int,
+        slotsForFailing: Int? = nil,
+        slotsPerEndpoint: Int = 8,
         underWay: [WebhookEndpoint.ID: Int] = [:],
         underWayOfTenants: [Tenant.ID: Int] = [:],
         slow: Set<WebhookEndpoint.ID> = []
     ) {
-        self.places = places
-        self.placesForFailing = placesForFailing ?? places
-        self.placesPerEndpoint = placesPerEndpoint
+        self.slots = slots
+        self.slotsForFailing = slotsForFailing ?? slots
+        self.slotsPerEndpoint = slotsPerEndpoint
         self.underWay = underWay
         self.underWayOfTenants = underWayOfTenants
         self.slow = slow

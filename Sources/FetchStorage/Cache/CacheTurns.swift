@@ -72,7 +72,7 @@ struct CacheTurns: Sendable {
 
     /// Lets others have the turns that were given back, for as long as it is not cancelled.
     func endGiven(_ failed: (any Error) -> Void) async {
-        for await _ in given.signal.values {
+        for await _ in given.condition.values {
             do { try await end(given.takeAll()) } catch { failed(error) }
         }
     }
@@ -107,11 +107,11 @@ struct CacheTurns: Sendable {
     /// What was given back and is not over yet.
     private final class Given: Sendable {
         private let places = Mutex<[CacheTable.Place]>([])
-        let signal = Signal()
+        let condition = Condition()
 
         func add(_ place: CacheTable.Place) {
             places.withLock { $0.append(place) }
-            signal.send()
+            condition.signal()
         }
 
         func takeAll() -> [CacheTable.Place] {

@@ -18,7 +18,9 @@ extension PostgresWorkQueue {
                         \(Self.firstWaiting("(q.tenant_id, q.rank) > (first.tenant_id, first.rank)"))
                     ) AS next
                 )
-                SELECT greatest(max(now() - run_at), '0') FROM first WHERE tenant_id <> ALL (\(Array(known.pausedTenants)))
+                SELECT greatest(now() - min(run_at), CASE WHEN min(run_at) IS NOT NULL THEN interval '0' END)
+                FROM first
+                WHERE tenant_id <> ALL (\(Array(known.pausedTenants)))
                 """
             )
             return try rows.first?.decode(Duration?.self, at: 0)

@@ -23,7 +23,7 @@ package final class CredentialUses: Service {
     private let client: Client
     private let logger: Logger
     private let waiting = Mutex<[New]>([])
-    private let arrivals = Signal()
+    private let arrivals = Condition()
 
     init(client: Client, logger: Logger) {
         self.client = client
@@ -38,7 +38,7 @@ package final class CredentialUses: Service {
             waiting.append(use)
             return waiting.count == 1
         }
-        if isFirst { arrivals.send() }
+        if isFirst { arrivals.signal() }
     }
 
     package func run() async throws {

@@ -67,7 +67,7 @@ extension PostgresWebhookStore {
                             ))
                         ORDER BY d.next_attempt_at, d.id
                         LIMIT greatest(
-                            CASE WHEN r.is_failing THEN 1 ELSE \(Int32(clamping: room.placesPerEndpoint)) END - r.taken, 0
+                            CASE WHEN r.is_failing THEN 1 ELSE \(Int32(clamping: room.slotsPerEndpoint)) END - r.taken, 0
                         )
                     ) AS found
                 ), turn AS (
@@ -90,11 +90,11 @@ extension PostgresWebhookStore {
                     FROM (
                         SELECT tenant_id, id, is_failing
                         FROM place
-                        WHERE (number_of_kind <= \(Int64(room.placesForFailing)) OR NOT is_failing)
+                        WHERE (number_of_kind <= \(Int64(room.slotsForFailing)) OR NOT is_failing)
                             -- As many are left as the tenant has, and twice as many as the endpoint has beside: whoever
                             -- comes next finds some, however many hold theirs until they time out.
                             AND before_of_tenant + 2 * before_of_endpoint
-                                < weight * (\(Int64(room.places)) - number + 1) * CASE WHEN is_failing THEN 0.75 ELSE 1 END
+                                < weight * (\(Int64(room.slots)) - number + 1) * CASE WHEN is_failing THEN 0.75 ELSE 1 END
                         ORDER BY number
                     ) AS c
                     CROSS JOIN LATERAL (
@@ -105,7 +105,7 @@ extension PostgresWebhookStore {
                         LIMIT 1
                         FOR UPDATE SKIP LOCKED
                     ) AS free
-                    LIMIT \(room.places)
+                    LIMIT \(room.slots)
                 )
                 UPDATE webhook_deliveries d
                 SET next_attempt_at = now() + interval '60 seconds', last_attempt_at = now(), attempts = d.attempts + 1

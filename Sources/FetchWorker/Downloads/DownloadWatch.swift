@@ -6,7 +6,7 @@ import Synchronization
 final class DownloadWatch: DownloadDelegate {
     private static let bytesBetween: Int64 = 64 << 20
 
-    let checkpoints = Signal()
+    let checkpoints = Condition()
     private let live: LiveJob
     private let area: any DownloadArea
     private let answerer: JobChallengeAnswerer?
@@ -55,7 +55,7 @@ final class DownloadWatch: DownloadDelegate {
             next = totalBytesWritten + Self.bytesBetween
             return true
         }
-        if isDue { checkpoints.send() }
+        if isDue { checkpoints.signal() }
     }
 
     /// From here on the file can be read while it grows.

@@ -3,29 +3,29 @@ package import Logging
 import ServiceLifecycle
 
 /// Ends sessions and groups when their last job has ended, and lets their clients be told.
-package final class CompletionNotifier: Service, Wakeable {
+package final class CompletionNotifier: Service, Notifiable {
     /// Jobs that end together are looked at together.
     private static let pause = Duration.milliseconds(20)
 
     private let sessions: any SessionStore
     private let groups: any GroupStore
-    private let courier: any Wakeable
+    private let courier: any Notifiable
     private let logger: Logger
-    private let signal = Signal()
+    private let condition = Condition()
 
     /// - Parameter courier: Is woken when there may be an event to deliver.
-    package init(sessions: any SessionStore, groups: any GroupStore, courier: any Wakeable, logger: Logger) {
+    package init(sessions: any SessionStore, groups: any GroupStore, courier: any Notifiable, logger: Logger) {
         self.sessions = sessions
         self.groups = groups
         self.courier = courier
         self.logger = logger
     }
 
-    package func wake() { signal.send() }
+    package func notify() { condition.signal() }
 
     package func run() async throws {
         await cancelWhenGracefulShutdown {
-            for await _ in self.signal.values {
+            for await _ in self.condition.values {
                 await self.settle()
                 // Cancelled when the service stops, as the loop is then.
                 try? await Task.sleep(for: Self.pause)
@@ -37,7 +37,7 @@ package final class CompletionNotifier: Service, Wakeable {
         do throws(StoreError) {
             try await sessions.settle()
             try await groups.settle()
-            courier.wake()
+            courier.notify()
         } catch {
             // The next heartbeat of the node finds them again.
             logger.warning("sessions and groups were not settled", metadata: ["error": "\(error)"])

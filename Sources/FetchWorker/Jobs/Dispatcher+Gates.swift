@@ -24,7 +24,7 @@ extension Dispatcher {
 
     /// Lets jobs through as places are left and as time goes by.
     func keepGates() async {
-        await intake.gateAlarm.run {
+        await intake.gateTimer.run {
             guard let due = self.intake.gates.take() else { return }
             do throws(StoreError) {
                 let admission = try await self.queue.admit(due.limiters)
@@ -35,7 +35,7 @@ extension Dispatcher {
                 // The next heartbeat asks again.
                 self.report([UpkeepFailure(.admission, error)])
             }
-            if let wait = self.intake.gates.untilNext() { self.intake.gateAlarm.set(after: wait) }
+            if let wait = self.intake.gates.untilNext() { self.intake.gateTimer.set(after: wait) }
         }
     }
 }
@@ -52,19 +52,22 @@ final class Gates: Sendable {
         var looksAtAll = false
     }
 
+    private let clock: NodeClock
     private let state = Mutex(State())
+
+    init(clock: NodeClock = .continuous) { self.clock = clock }
 
     /// Nil for all.
     func note(_ limiters: [Limiter.Address]?) {
         state.withLock { state in
             guard let limiters else { return state.looksAtAll = true }
-            for limiter in limiters { state.times[limiter] = .now }
+            for limiter in limiters { state.times[limiter] = clock.now }
         }
     }
 
     func note(_ waits: [Limiter.Address: Duration]) {
         state.withLock { state in
-            let now = ContinuousClock.now
+            let now = clock.now
             for (limiter, wait) in waits { state.times[limiter] = min(state.times[limiter] ?? now + wait, now + wait) }
         }
     }
@@ -77,7 +80,7 @@ final class Gates: Sendable {
                 state.times = [:]
                 return Due(limiters: nil)
             }
-            let now = ContinuousClock.now
+            let now = clock.now
             let due = state.times.filter { $0.value <= now }.map(\.key)
             for limiter in due { state.times[limiter] = nil }
             return due.isEmpty ? nil : Due(limiters: due)
@@ -86,6 +89,6 @@ final class Gates: Sendable {
 
     /// How long nothing is due; nil when nothing will be.
     func untilNext() -> Duration? {
-        state.withLock { $0.looksAtAll ? .zero : $0.times.values.min().map { max(.zero, $0 - .now) } }
+        state.withLock { $0.looksAtAll ? .zero : $0.times.values.min().map { max(.zero, $0 - clock.now) } }
     }
 }

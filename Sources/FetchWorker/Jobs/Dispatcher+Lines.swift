@@ -24,16 +24,16 @@ extension Dispatcher {
             if given.contains(job.id) { return false }
         }
         return await slots.enter(job, stop, maximum: maximum, isCounted: crowd.map { $0 <= maximum } ?? false) {
-            lineAlarm.set(after: HostLine.window)
+            lineTimer.set(after: HostLine.window)
         }
     }
 
     /// Looks now and then, while jobs wait in lines, whether these are more than their hosts answer.
     func keepLines() async {
-        await lineAlarm.run {
+        await lineTimer.run {
             let (surplus, looksAgain) = self.slots.judge { self.intake.limits.crowd(of: $0) }
             for surplus in surplus { await self.giveBack(surplus) }
-            if looksAgain { self.lineAlarm.set(after: HostLine.window) }
+            if looksAgain { self.lineTimer.set(after: HostLine.window) }
         }
     }
 

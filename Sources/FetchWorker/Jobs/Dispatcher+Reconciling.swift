@@ -16,8 +16,8 @@ extension Dispatcher {
             guard count > 0 else { return }
             logger.warning("jobs rescued that were claimed unnoticed", metadata: ["jobs.count": "\(count)"])
             intake.wake()
-            courier?.wake()
-            keeper?.wake()
+            courier?.notify()
+            keeper?.notify()
         } catch {
             logger.warning("unnoticed claims were not looked for", metadata: ["error": "\(error)"])
         }

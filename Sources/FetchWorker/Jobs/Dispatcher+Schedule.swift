@@ -6,15 +6,15 @@ import Logging
 extension Dispatcher {
     /// Lets jobs be claimed whose time has come, and ends those that have waited for too long.
     func keepSchedule() async {
-        await intake.alarm.run {
+        await intake.promotionTimer.run {
             self.running.stopExpired()
             self.watchDeadlines()
             do throws(StoreError) {
                 let promotion = try await self.queue.promote()
                 if promotion.hasQueuedJobs { self.intake.wake() }
                 if promotion.hasEndedJobs {
-                    self.courier?.wake()
-                    self.keeper?.wake()
+                    self.courier?.notify()
+                    self.keeper?.notify()
                 }
                 if let next = promotion.next { self.intake.wake(after: next) }
                 self.report(promotion.failures)
@@ -36,7 +36,7 @@ extension Dispatcher {
         }
     }
 
-    /// Rings when the next of the jobs that run here is to be given up.
+    /// Fires when the next of the jobs that run here is to be given up.
     func watchDeadlines() {
         if let wait = running.untilDeadline() { intake.wake(after: wait) }
     }

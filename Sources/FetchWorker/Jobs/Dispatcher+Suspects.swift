@@ -45,13 +45,13 @@ extension Dispatcher {
 
     /// Tries one while nothing else runs here.
     private func tryAlone() async throws(StoreError) -> [ClaimedJob] {
-        let start = ContinuousClock.now
+        let start = clock.now
         slots.setQuiet(true)
         defer {
             slots.setQuiet(false)
             // However many suspects there are, half of the time is for others.
-            quarantine.rest(for: ContinuousClock.now - start)
-            intake.claims.send()
+            quarantine.rest(for: clock.now - start)
+            intake.claims.signal()
         }
         let isAlone = await areEmpty(within: Self.patience)
         let jobs = try await tryTogether(1, isAlone: isAlone)
@@ -63,11 +63,11 @@ extension Dispatcher {
 
     /// Whether nothing runs here any more, after this time at the latest.
     private func areEmpty(within patience: Duration) async -> Bool {
-        let deadline = ContinuousClock.now + patience
+        let deadline = clock.now + patience
         while !slots.areEmpty {
-            guard ContinuousClock.now < deadline, !Task.isCancelled else { return false }
+            guard clock.now < deadline, !Task.isCancelled else { return false }
             // Cancelled at shutdown: the loop ends then.
-            try? await Task.sleep(for: .milliseconds(20))
+            try? await clock.sleep(for: .milliseconds(20))
         }
         return true
     }

@@ -6,8 +6,13 @@ extension Dispatcher {
     /// Holds exactly these jobs, as the database has said.
     ///
     /// - Parameter time: When it was not yet asked.
-    func setSuspended(_ ids: [Job.ID], asOf time: ContinuousClock.Instant) async {
-        guard let lent = running.setSuspended(only: Set(ids), asOf: time) else { return await heartbeat() }
-        intake.use(lent)
+    func setSuspended(_ ids: [Job.ID], asOf time: ContinuousClock.Instant) {
+        if let lent = running.setSuspended(only: Set(ids), asOf: time) {
+            intake.use(lent)
+        } else {
+            // A client has said something meanwhile. The next look knows of it; nothing else waits for that, however
+            // often clients do so.
+            intake.look()
+        }
     }
 }

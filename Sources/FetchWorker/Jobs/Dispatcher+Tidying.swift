@@ -9,7 +9,7 @@ extension Dispatcher {
         while !Task.isCancelled {
             await tidy()
             // Cancelled at shutdown: nothing to tell anyone.
-            try? await Task.sleep(for: .seconds(3600))
+            try? await clock.sleep(for: .seconds(3600))
         }
     }
 

@@ -10,7 +10,7 @@ extension Dispatcher {
     /// Takes the jobs of other nodes when their lease has run out, as soon as that is (REL-2); beside the heartbeat,
     /// which does not wait for it.
     func keepRescuing() async {
-        await lossAlarm.run {
+        await leaseTimer.run {
             do throws(StoreError) {
                 let rescue = try await self.queue.rescue()
                 self.report(rescue.failures)
@@ -27,15 +27,15 @@ extension Dispatcher {
     private func startAgain(_ count: Int) {
         logger.warning("jobs of lost nodes rescued", metadata: ["jobs.count": "\(count)"])
         intake.wake()
-        trials.send()
+        trials.signal()
         intake.admit(nil)
-        courier?.wake()
-        keeper?.wake()
+        courier?.notify()
+        keeper?.notify()
     }
 
     /// Looks at the other nodes when the lease of one runs out, and now and then.
     func watchNodes(until nextLoss: Duration?) {
-        lossAlarm.set(after: min(max(nextLoss ?? .seconds(60), .zero) + Self.grace, configuration.lease))
+        leaseTimer.set(after: min(max(nextLoss ?? .seconds(60), .zero) + Self.grace, configuration.lease))
     }
 
     func report(_ failures: [UpkeepFailure]) {

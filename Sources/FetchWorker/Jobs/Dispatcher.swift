@@ -34,25 +34,26 @@ package final class Dispatcher: Service {
     let intake: NodeIntake
     let queue: any WorkQueue
     let runner: JobRunner
-    let courier: (any Wakeable)?
-    let keeper: (any Wakeable)?
-    let schedules: (any Wakeable)?
+    let courier: (any Notifiable)?
+    let keeper: (any Notifiable)?
+    let schedules: (any Notifiable)?
     let logger: Logger
     let metrics: WorkerMetrics
-    /// Rings when the lease of another node may have run out.
-    let lossAlarm = Alarm()
-    /// Rings when jobs that came late may be looked for.
-    private let lookAlarm = Alarm()
-    /// Rings when lines are to be looked at.
-    let lineAlarm = Alarm()
-    let quarantine = Quarantine()
-    let trials = Signal()
-    private let age = QueueAge()
+    /// Fires when the lease of another node may have run out.
+    let leaseTimer: Timer
+    /// Fires when jobs that came late may be looked for.
+    private let scanTimer: Timer
+    /// Fires when lines are to be looked at.
+    let lineTimer: Timer
+    let quarantine: Quarantine
+    let trials = Condition()
+    private let age: QueueAge
     /// Attempts that were given up before they sent anything.
     let unsent = Mutex<[ClaimedJob]>([])
 
     var slots: Slots { intake.slots }
     var running: RunningJobs { intake.running }
+    var clock: NodeClock { intake.clock }
 
     /// - Parameters:
     ///   - intake: What the stores hand jobs to.
@@ -66,9 +67,9 @@ package final class Dispatcher: Service {
         intake: NodeIntake,
         queue: any WorkQueue,
         runner: JobRunner,
-        courier: (any Wakeable)?,
-        keeper: (any Wakeable)? = nil,
-        schedules: (any Wakeable)? = nil,
+        courier: (any Notifiable)?,
+        keeper: (any Notifiable)? = nil,
+        schedules: (any Notifiable)? = nil,
         metrics registry: MetricsRegistry,
         logger: Logger
     ) {
@@ -80,6 +81,11 @@ package final class Dispatcher: Service {
         self.keeper = keeper
         self.schedules = schedules
         self.logger = logger
+        leaseTimer = Timer(clock: intake.clock)
+        scanTimer = Timer(clock: intake.clock)
+        lineTimer = Timer(clock: intake.clock)
+        quarantine = Quarantine(clock: intake.clock)
+        age = QueueAge(clock: intake.clock)
         metrics = WorkerMetrics(registry)
         let (slots, running) = (intake.slots, intake.running)
         registry.gauge("fetchd_jobs_running", "Jobs that run here.") { [running, slots] in
@@ -120,7 +126,7 @@ package final class Dispatcher: Service {
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepRescuing() } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepTrials() } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepLines() } }
-                group.addTask { await self.cancelWhenShuttingDown { await self.lookAlarm.run { self.intake.wake() } } }
+                group.addTask { await self.cancelWhenShuttingDown { await self.scanTimer.run { self.intake.wake() } } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepLooking() } }
                 group.addTask { await self.limitDrain() }
                 // Where jobs run they are awaited, too: they start without a turn between threads.
@@ -142,9 +148,9 @@ package final class Dispatcher: Service {
         try? await gracefulShutdown()
         await releaseWaiting()
         running.stopSuspended(.drained)
-        let deadline = ContinuousClock.now + configuration.drainTimeout
-        while running.count > 0, ContinuousClock.now < deadline {
-            try? await Task.sleep(for: .milliseconds(20))
+        let deadline = clock.now + configuration.drainTimeout
+        while running.count > 0, clock.now < deadline {
+            try? await clock.sleep(for: .milliseconds(20))
         }
         running.stopAll(.drained)
     }
@@ -160,7 +166,7 @@ package final class Dispatcher: Service {
             while let offer = slots.reserveForClaim(maximum: 200), !Task.isCancelled {
                 await claim(offer)
                 // A claim of one costs about as much as a claim of twenty, so while jobs leave one by one some gather.
-                if slots.areScarce { try? await Task.sleep(for: .milliseconds(10)) }
+                if slots.areScarce { try? await clock.sleep(for: .milliseconds(10)) }
             }
         }
     }
@@ -173,7 +179,7 @@ package final class Dispatcher: Service {
             if !claim.jobs.isEmpty { intake.run(claim.jobs) }
             noteDelays(of: claim.jobs)
             if !claim.gated.isEmpty { intake.admit(Array(claim.gated)) }
-            if let wait = claim.nextScan { lookAlarm.set(after: wait) }
+            if let wait = claim.nextScan { scanTimer.set(after: wait) }
         } catch {
             slots.assign([], of: offer.count)
             intake.noteUncertainCommit()
@@ -205,29 +211,29 @@ package final class Dispatcher: Service {
 
     /// A job leaves its slot.
     func leave(_ stop: StopSwitch) {
-        if slots.leave(stop) { intake.claims.send() }
+        if slots.leave(stop) { intake.claims.signal() }
     }
 
     /// The node does not answer for a job any more.
     func letGo(of job: ClaimedJob, _ stop: StopSwitch) {
         running.letGo(of: stop)
-        if job.mayHaveBeenLost, quarantine.leave(job.id) { trials.send() }
+        if job.mayHaveBeenLost, quarantine.leave(job.id) { trials.signal() }
     }
 
     // MARK: Lease
 
     private func keepHeartbeat() async {
         while !Task.isCancelled {
-            try? await Task.sleep(for: configuration.heartbeatInterval)
+            try? await clock.sleep(for: configuration.heartbeatInterval)
             guard !Task.isCancelled else { return }
             await heartbeat()
         }
     }
 
     private func noteAge(_ hasQueuedJobs: Bool) async {
-        if !hasQueuedJobs { return age.note(nil) }
+        if !hasQueuedJobs { return age.note(nil, since: clock.now) }
         guard age.isOlder(than: configuration.heartbeatInterval) else { return }
-        let start = ContinuousClock.now
+        let start = clock.now
         do throws(StoreError) { age.note(try await queue.oldestDueAge(), since: start) } catch {
             // It goes on growing, and the next heartbeat asks again.
             logger.debug("the oldest job was not found", metadata: ["error": "\(error)"])
@@ -240,7 +246,7 @@ package final class Dispatcher: Service {
     }
 
     package func heartbeat() async {
-        let start = ContinuousClock.now
+        let start = clock.now
         do throws(StoreError) {
             let heartbeat = try await queue.heartbeat()
             intake.noteLease()
@@ -254,17 +260,17 @@ package final class Dispatcher: Service {
             await reconcile()
             for id in heartbeat.keepingPartial { running.stop(id, .cancelled(.keepingPartial)) }
             for id in heartbeat.cancelled { running.stop(id, .cancelled(.plainly)) }
-            await setSuspended(heartbeat.suspended, asOf: start)
+            setSuspended(heartbeat.suspended, asOf: start)
             slots.setNodes(heartbeat.nodes)
             for (id, pace) in heartbeat.paces { running.setPace(pace, of: id) }
             watchDeadlines()
             if heartbeat.hasQueuedJobs { intake.wake() } else if heartbeat.hasDiscretionaryJobs { await useQuietTime() }
-            if heartbeat.hasSuspects { trials.send() }
+            if heartbeat.hasSuspects { trials.signal() }
             if heartbeat.hasGatedJobs { intake.admit(nil) }
-            if heartbeat.hasJobsToPromote { intake.alarm.set(after: .zero) }
-            if heartbeat.hasDueDeliveries { courier?.wake() }
-            if heartbeat.hasUnsettledEnds { keeper?.wake() }
-            if heartbeat.hasSchedules { schedules?.wake() }
+            if heartbeat.hasJobsToPromote { intake.promotionTimer.set(after: .zero) }
+            if heartbeat.hasDueDeliveries { courier?.notify() }
+            if heartbeat.hasUnsettledEnds { keeper?.notify() }
+            if heartbeat.hasSchedules { schedules?.notify() }
             await noteAge(heartbeat.hasQueuedJobs)
         } catch {
             logger.warning("the lease was not extended", metadata: ["error": "\(error)"])

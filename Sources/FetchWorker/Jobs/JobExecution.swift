@@ -74,7 +74,7 @@ struct JobExecution {
                 return dispatcher.leave(dispatcher.queue.limiters(of: job))
             } catch  where error.code == .unavailable {
                 logger.warning("settling waits for the database", metadata: ["job.id": "\(job.id)"])
-                try? await Task.sleep(for: backoff)
+                try? await dispatcher.clock.sleep(for: backoff)
                 backoff = min(backoff * 2, .seconds(5))
             } catch {
                 logger.error("settling failed", metadata: ["job.id": "\(job.id)", "error": "\(error)"])
@@ -125,8 +125,8 @@ struct JobExecution {
 
     /// Wakes whoever has something to do about the end of the job.
     private func tellEnd() {
-        if job.spec.mayHaveEvents { dispatcher.courier?.wake() }
-        if job.spec.session != nil || job.spec.group != nil { dispatcher.keeper?.wake() }
+        if job.spec.mayHaveEvents { dispatcher.courier?.notify() }
+        if job.spec.session != nil || job.spec.group != nil { dispatcher.keeper?.notify() }
     }
 
     private func log(_ outcome: JobOutcome, isOurs: Bool) {

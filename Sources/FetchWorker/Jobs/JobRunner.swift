@@ -14,6 +14,7 @@ package struct JobRunner: Sendable {
     private let live: LiveJobs
     private let bandwidths: any BandwidthSource
     private let subscriptions: EventSubscriptions
+    private let random: @Sendable () -> Double
 
     /// - Parameters:
     ///   - configuration: What sessions go by that set nothing.
@@ -22,6 +23,7 @@ package struct JobRunner: Sendable {
     ///   - live: Where those who follow jobs find them.
     ///   - bandwidths: What jobs share of the bandwidth.
     ///   - deliveries: Where the events of jobs are stored that endpoints want to be told of.
+    ///   - random: A number from 0 to 1, by which the waits between attempts vary.
     ///   - makeSession: Makes a session of the engine.
     package init(
         loop: TransferLoop,
@@ -34,6 +36,7 @@ package struct JobRunner: Sendable {
         live: LiveJobs,
         bandwidths: any BandwidthSource,
         deliveries: any DeliveryQueue,
+        random: @escaping @Sendable () -> Double = { .random(in: 0...1) },
         makeSession: @escaping @Sendable (SessionConfiguration) -> Session
     ) {
         self.loop = loop
@@ -43,6 +46,7 @@ package struct JobRunner: Sendable {
         self.area = area
         self.live = live
         self.bandwidths = bandwidths
+        self.random = random
         subscriptions = EventSubscriptions(queue: deliveries)
         self.sessions = EngineSessions(
             defaults: configuration, sessions: sessions, stores: stores, makeSession: makeSession)
@@ -145,11 +149,12 @@ package struct JobRunner: Sendable {
             return await run(
                 PreparedLoad(
                     job: job, session: session, request: request, configuration: configuration, settings: settings,
-                    answerer: answerer, live: live, retry: retry, bandwidths: bandwidths, deadline: deadline))
+                    answerer: answerer, live: live, retry: retry, bandwidths: bandwidths, deadline: deadline,
+                    random: random))
         } catch {
             var outcome = JobOutcome(failing: error, startedAt: start)
             outcome.retryAfter = retry.wait(
-                after: .init(code: error.code, wasSent: false), of: job, until: deadline)
+                after: .init(code: error.code, wasSent: false), of: job, until: deadline, random: random())
             outcome.deadline = deadline
             return outcome
         }
@@ -167,8 +172,10 @@ extension NamedCredentials.Opened {
 }
 
 extension RetryPolicy {
-    func wait(after failure: Failure, of job: ClaimedJob, until deadline: Timestamp?) -> Duration? {
-        wait(after: failure, of: job.spec.request, tries: job.tries, until: deadline, random: .random(in: 0...1))
+    func wait(
+        after failure: Failure, of job: ClaimedJob, until deadline: Timestamp?, random: Double
+    ) -> Duration? {
+        wait(after: failure, of: job.spec.request, tries: job.tries, until: deadline, random: random)
     }
 }
 

@@ -11,21 +11,22 @@ package final class NodeIntake: Intake {
 
     let slots: Slots
     let running: RunningJobs
-    let gates = Gates()
+    let gates: Gates
     /// Says that there may be jobs to claim.
-    let claims = Signal()
+    let claims = Condition()
     /// Says that another node has something to tell.
-    let looks = Signal()
-    /// Rings when a job's time has come.
-    let alarm = Alarm()
-    /// Rings when jobs may pass the gates of limiters.
-    let gateAlarm = Alarm()
+    let looks = Condition()
+    /// Fires when a job's time has come.
+    let promotionTimer: Timer
+    /// Fires when jobs may pass the gates of limiters.
+    let gateTimer: Timer
     /// The jobs that are to run.
     let started: AsyncStream<[ClaimedJob]>
     private let starts: AsyncStream<[ClaimedJob]>.Continuation
     /// How long the jobs that this node has claimed had waited.
     package let delays = QueueDelays()
 
+    let clock: NodeClock
     private let lease: Duration
     let limits: any KnownLimits
     private let lastHeartbeat = Mutex<ContinuousClock.Instant?>(nil)
@@ -35,28 +36,35 @@ package final class NodeIntake: Intake {
     ///   - concurrency: How many jobs one tenant alone may have here.
     ///   - lease: How long the node keeps its jobs without a sign of life.
     ///   - limits: What is known of the shares of tenants and of crowded hosts.
-    package init(concurrency: Int, lease: Duration, limits: any KnownLimits) {
+    ///   - clock: What the node waits by.
+    package init(
+        concurrency: Int, lease: Duration, limits: any KnownLimits, clock: NodeClock = .continuous
+    ) {
+        self.clock = clock
         self.lease = lease
         self.limits = limits
-        slots = Slots(count: concurrency) { limits.weight(of: $0) }
-        running = RunningJobs(slots)
+        slots = Slots(count: concurrency, clock: clock) { limits.weight(of: $0) }
+        running = RunningJobs(slots, clock: clock)
+        gates = Gates(clock: clock)
+        promotionTimer = Timer(clock: clock)
+        gateTimer = Timer(clock: clock)
         (started, starts) = AsyncStream.makeStream()
     }
 
     // MARK: The node
 
     /// The node has extended its lease lately: its jobs are its own.
-    package var isAlive: Bool { lastHeartbeat.withLock { $0.map { ContinuousClock.now - $0 < lease } ?? false } }
+    package var isAlive: Bool { lastHeartbeat.withLock { $0.map { clock.now - $0 < lease } ?? false } }
 
-    func noteLease() { lastHeartbeat.withLock { $0 = .now } }
+    func noteLease() { lastHeartbeat.withLock { $0 = clock.now } }
 
     /// Another node says that there is something to do.
-    package func look() { looks.send() }
+    package func look() { looks.signal() }
 
     /// The database may have given this node jobs, or left it some, that it does not know of.
-    func noteUncertainCommit() { uncertainUntil.withLock { $0 = .now + Self.uncertaintyLifetime } }
+    func noteUncertainCommit() { uncertainUntil.withLock { $0 = clock.now + Self.uncertaintyLifetime } }
 
-    var hasUncertainCommits: Bool { uncertainUntil.withLock { $0.map { $0 > .now } ?? false } }
+    var hasUncertainCommits: Bool { uncertainUntil.withLock { $0.map { $0 > clock.now } ?? false } }
 
     /// Takes no more jobs; those that were taken run.
     func close() {
@@ -92,21 +100,21 @@ package final class NodeIntake: Intake {
 
     package func wake() {
         slots.noteBacklog()
-        claims.send()
+        claims.signal()
     }
 
     package func wake(for tenants: Set<Tenant.ID>) {
-        if slots.noteBacklog(of: tenants) { claims.send() }
+        if slots.noteBacklog(of: tenants) { claims.signal() }
     }
 
     package func wake(after wait: Duration) {
         // What is farther away comes up with a later heartbeat, on whichever node lives then.
-        if wait < lease { alarm.set(after: wait) }
+        if wait < lease { promotionTimer.set(after: wait) }
     }
 
     package func admit(_ limiters: [Limiter.Address]?) {
         gates.note(limiters)
-        gateAlarm.set(after: .zero)
+        gateTimer.set(after: .zero)
     }
 
     // MARK: Jobs that run
@@ -115,7 +123,7 @@ package final class NodeIntake: Intake {
 
     /// Gives others what jobs leave that are held.
     func use(_ lent: Slots.Lent) {
-        if lent.hasWaiting { claims.send() }
+        if lent.hasWaiting { claims.signal() }
         let crowded = lent.limiters.filter { limits.crowd(of: $0) != nil }
         if !crowded.isEmpty { admit(Array(crowded)) }
     }

@@ -17,6 +17,8 @@ struct PreparedLoad: Sendable {
     let bandwidths: any BandwidthSource
     /// When the job is given up: by its own word, or because its attempts together take too long (SES-9).
     let deadline: Timestamp?
+    /// A number from 0 to 1, by which the wait for the next attempt varies.
+    let random: @Sendable () -> Double
 
     /// Makes a task go by what its job is: its name, how urgent, how fast, and stopped or held by whom.
     func prepare(_ task: SessionTask, _ stop: StopSwitch) {
@@ -30,7 +32,7 @@ struct PreparedLoad: Sendable {
     func wait(after failure: RetryPolicy.Failure) -> Duration? {
         // What the cache does not have is not put there by waiting (CCH-4).
         if failure.code == .resourceUnavailable, asksCacheAlone, retry.errors == nil { return nil }
-        return retry.wait(after: failure, of: job, until: deadline)
+        return retry.wait(after: failure, of: job, until: deadline, random: random())
     }
 
     private var asksCacheAlone: Bool {

@@ -8,17 +8,24 @@ import Synchronization
 final class Quarantine: Sendable {
     private struct State {
         var jobs: Set<Job.ID> = []
-        var since = ContinuousClock.now
-        var restsUntil = ContinuousClock.now
+        /// When the last ones came.
+        var since: ContinuousClock.Instant
+        var restsUntil: ContinuousClock.Instant
     }
 
-    private static let patience = Duration.seconds(60)
+    static let patience = Duration.seconds(60)
 
-    private let state = Mutex(State())
+    private let clock: NodeClock
+    private let state: Mutex<State>
+
+    init(clock: NodeClock = .continuous) {
+        self.clock = clock
+        state = Mutex(State(since: clock.now, restsUntil: clock.now))
+    }
 
     /// Whether suspects may come in.
     var isFree: Bool {
-        let now = ContinuousClock.now
+        let now = clock.now
         return state.withLock { state in
             now >= state.restsUntil && (state.jobs.isEmpty || now - state.since > Self.patience)
         }
@@ -27,7 +34,7 @@ final class Quarantine: Sendable {
     func enter(_ jobs: [ClaimedJob]) {
         state.withLock { state in
             state.jobs.formUnion(jobs.map(\.id))
-            state.since = .now
+            state.since = clock.now
         }
     }
 
@@ -37,5 +44,5 @@ final class Quarantine: Sendable {
     func leave(_ job: Job.ID) -> Bool { state.withLock { $0.jobs.remove(job) != nil && $0.jobs.isEmpty } }
 
     /// Lets nobody in for a while.
-    func rest(for time: Duration) { state.withLock { $0.restsUntil = .now + time } }
+    func rest(for time: Duration) { state.withLock { $0.restsUntil = clock.now + time } }
 }

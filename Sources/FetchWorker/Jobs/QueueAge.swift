@@ -10,23 +10,26 @@ final class QueueAge: Sendable {
         var budget = FullScanBudget()
     }
 
+    private let clock: NodeClock
     private let state = Mutex(State())
 
+    init(clock: NodeClock = .continuous) { self.clock = clock }
+
     /// Goes on growing while nobody can look.
-    var seconds: Double { state.withLock { $0.dueSince.map { (ContinuousClock.now - $0) / .seconds(1) } } ?? 0 }
+    var seconds: Double { state.withLock { $0.dueSince.map { (clock.now - $0) / .seconds(1) } } ?? 0 }
 
     /// Whether the last look is as old as this: nodes that are told of jobs all the time need not look each time, least
     /// of all when a look takes long.
     func isOlder(than age: Duration) -> Bool {
-        let now = ContinuousClock.now
+        let now = clock.now
         return state.withLock { state in
             state.budget.wait(at: now) <= .zero && state.lookedAt.map { now - $0 >= age } ?? true
         }
     }
 
     /// - Parameter start: When the look began.
-    func note(_ age: Duration?, since start: ContinuousClock.Instant = .now) {
-        let now = ContinuousClock.now
+    func note(_ age: Duration?, since start: ContinuousClock.Instant) {
+        let now = clock.now
         state.withLock { state in
             state.lookedAt = now
             state.budget.note(start.duration(to: now), at: now)

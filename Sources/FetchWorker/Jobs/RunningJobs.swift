@@ -11,13 +11,18 @@ final class RunningJobs: Sendable {
         /// When jobs are given up that do not go on for good.
         var deadlines: [Job.ID: Timestamp] = [:]
         /// When somebody last said which jobs are held.
-        var saidAt = ContinuousClock.now
+        var saidAt: ContinuousClock.Instant
     }
 
     private let slots: Slots
-    private let state = Mutex(State())
+    private let clock: NodeClock
+    private let state: Mutex<State>
 
-    init(_ slots: Slots) { self.slots = slots }
+    init(_ slots: Slots, clock: NodeClock = .continuous) {
+        self.slots = slots
+        self.clock = clock
+        state = Mutex(State(saidAt: clock.now))
+    }
 
     var count: Int { state.withLock { $0.switches.count } }
 
@@ -91,7 +96,7 @@ final class RunningJobs: Sendable {
     /// - Returns: What others may have now.
     func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool) -> Slots.Lent {
         state.withLock { state in
-            state.saidAt = .now
+            state.saidAt = clock.now
             return slots.lend(ids.compactMap { state.setSuspended($0, isSuspended) }, isSuspended)
         }
     }
@@ -102,7 +107,7 @@ final class RunningJobs: Sendable {
     /// - Returns: What others may have now; nil when it was asked for too early.
     func setSuspended(only ids: Set<Job.ID>, asOf time: ContinuousClock.Instant) -> Slots.Lent? {
         state.withLock { state in
-            guard state.saidAt < time else { return nil }
+            guard state.saidAt <= time else { return nil }
             state.saidAt = time
             // Who goes on takes a slot before others may have it.
             let resumed = state.suspended.subtracting(ids).compactMap { state.setSuspended($0, false) }

@@ -64,7 +64,7 @@ extension Slots {
     func exit(_ stop: StopSwitch, isMultiplexed: Bool) {
         guard stop.line != nil else { return }
         let next = state.withLock { state in
-            stop.place.withLock { $0.isLoading = false }
+            stop.position.withLock { $0.isLoading = false }
             guard let index = state.index(of: stop) else { return [Waiter]() }
             if isMultiplexed { state.lines[index].line.isMultiplexing = true }
             state.lines[index].line.end()
@@ -87,10 +87,9 @@ extension Slots {
     ///
     /// - Parameter crowds: How many run at once of a limiter whose jobs wait at a gate.
     /// - Returns: Those, and whether to look again.
-    func judge(
-        at now: ContinuousClock.Instant = .now, crowds: (Limiter.Address) -> Int?
-    ) -> (surplus: [Surplus], looksAgain: Bool) {
-        state.withLock { state in
+    func judge(crowds: (Limiter.Address) -> Int?) -> (surplus: [Surplus], looksAgain: Bool) {
+        let now = clock.now
+        return state.withLock { state in
             var (surplus, looksAgain) = ([Surplus](), false)
             for index in state.indices.values {
                 let crowd = crowds(state.lines[index].key.limiter)
@@ -132,10 +131,10 @@ extension Slots.State {
         shares.leave(stop.tenant)
         let index = index(of: stop)
         let waiter = remove(stop)
-        let wasLoading = stop.place.withLock { place in
-            place.isLent = true
-            place.index = nil
-            return place.isLoading
+        let wasLoading = stop.position.withLock { position in
+            position.isLent = true
+            position.index = nil
+            return position.isLoading
         }
         if waiter != nil { begin(stop) }
         guard let index else { return [] }
@@ -148,10 +147,10 @@ extension Slots.State {
     /// Puts a job back into its line, among those that load if it was to.
     mutating func comeBack(_ stop: StopSwitch) {
         let index = add(to: stop.line)
-        let isLoading = stop.place.withLock { place in
-            place.isLent = false
-            place.index = index
-            return place.isLoading
+        let isLoading = stop.position.withLock { position in
+            position.isLent = false
+            position.index = index
+            return position.isLoading
         }
         if isLoading, let index { lines[index].line.begin() }
     }
@@ -166,7 +165,7 @@ extension Slots.State {
 
     /// A job loads from now on.
     fileprivate mutating func begin(_ stop: StopSwitch) {
-        stop.place.withLock { $0.isLoading = true }
+        stop.position.withLock { $0.isLoading = true }
         if let index = index(of: stop) { lines[index].line.begin() }
     }
 

@@ -22,6 +22,7 @@ final class Slots: Sendable {
 
     struct State {
         var shares: SlotShares
+        let clock: NodeClock
         /// Those that have jobs, and some that had and are used for the next.
         var lines: [Line] = []
         var indices: [HostLine.Key: Int] = [:]
@@ -47,7 +48,7 @@ final class Slots: Sendable {
     /// A line, and who waits in it.
     struct Line {
         let key: HostLine.Key
-        var line = HostLine()
+        var line: HostLine
         /// The most urgent first, and of equals who came first.
         var waiting: Deque<Waiter> = []
     }
@@ -59,15 +60,18 @@ final class Slots: Sendable {
         let continuation: CheckedContinuation<Bool, Never>
     }
 
+    let clock: NodeClock
     let weight: @Sendable (Tenant.ID) -> Int
     let state: Mutex<State>
 
     /// - Parameters:
     ///   - count: How many one tenant alone may have.
+    ///   - clock: What lines are judged by.
     ///   - weight: That of a tenant.
-    init(count: Int, weight: @escaping @Sendable (Tenant.ID) -> Int) {
+    init(count: Int, clock: NodeClock = .continuous, weight: @escaping @Sendable (Tenant.ID) -> Int) {
+        self.clock = clock
         self.weight = weight
-        state = Mutex(State(shares: SlotShares(count: count)))
+        state = Mutex(State(shares: SlotShares(count: count), clock: clock))
     }
 
     /// Jobs wait, and there is room for few of them.
@@ -146,7 +150,7 @@ final class Slots: Sendable {
     /// - Returns: Whether jobs wait for its slot.
     func leave(_ stop: StopSwitch) -> Bool {
         state.withLock { state in
-            if !stop.place.withLock(\.isLent) {
+            if !stop.position.withLock(\.isLent) {
                 state.shares.leave(stop.tenant)
                 if let index = state.index(of: stop) { state.leave(index) }
             }
@@ -251,7 +255,8 @@ extension Slots.State {
 
     private mutating func makeLine(_ key: HostLine.Key) -> Int {
         let index = unused.popLast() ?? lines.endIndex
-        if index == lines.endIndex { lines.append(Slots.Line(key: key)) } else { lines[index] = Slots.Line(key: key) }
+        let line = Slots.Line(key: key, line: HostLine(at: clock.now))
+        if index == lines.endIndex { lines.append(line) } else { lines[index] = line }
         indices[key] = index
         return index
     }
@@ -271,9 +276,9 @@ extension Slots.State {
 
     /// Where the line of a job is; nil when it is in none.
     func index(of stop: StopSwitch) -> Int? {
-        stop.place.withLock { place in
-            if place.index == nil, !place.isLent { place.index = stop.line.flatMap { indices[$0] } }
-            return place.index
+        stop.position.withLock { position in
+            if position.index == nil, !position.isLent { position.index = stop.line.flatMap { indices[$0] } }
+            return position.index
         }
     }
 

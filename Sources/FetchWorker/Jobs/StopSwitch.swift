@@ -29,7 +29,7 @@ package final class StopSwitch: Sendable {
     }
 
     /// What the job has of its node, as ``Slots`` says, which alone looks and does so under its own lock.
-    struct Place {
+    struct Position {
         /// It is one of those of its line that load.
         var isLoading = false
         /// Its client holds it: others have its slot and its place in the line.
@@ -42,7 +42,7 @@ package final class StopSwitch: Sendable {
     let tenant: Tenant.ID
     /// In which it is one of those that load; nil for one that is in none.
     let line: HostLine.Key?
-    let place = Mutex(Place())
+    let position = Mutex(Position())
     private let state = Mutex(State())
 
     package init(tenant: Tenant.ID, line: HostLine.Key? = nil) {

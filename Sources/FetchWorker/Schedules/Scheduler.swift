@@ -11,26 +11,26 @@ package final class Scheduler: Service {
 
     private let schedules: any ScheduleQueue
     private let check: TemplateCheck
-    private let alarm: Alarm
+    private let timer: Timer
     private let horizon: Duration
     private let logger: Logger
 
     /// - Parameters:
-    ///   - alarm: Is woken when a time is near.
+    ///   - timer: Is woken when a time is near.
     ///   - horizon: What is farther away comes up with a later heartbeat, on whichever node lives then.
     package init(
-        schedules: any ScheduleQueue, check: TemplateCheck, alarm: Alarm, horizon: Duration, logger: Logger
+        schedules: any ScheduleQueue, check: TemplateCheck, timer: Timer, horizon: Duration, logger: Logger
     ) {
         self.schedules = schedules
         self.check = check
-        self.alarm = alarm
+        self.timer = timer
         self.horizon = horizon
         self.logger = logger
     }
 
     package func run() async throws {
         await cancelWhenGracefulShutdown {
-            await self.alarm.run { await self.fireDue() }
+            await self.timer.run { await self.fireDue() }
         }
     }
 
@@ -47,8 +47,8 @@ package final class Scheduler: Service {
                     group.addTask { for item in share { await self.fire(item, look) } }
                 }
             }
-            if due.items.count == Self.limit { alarm.wake() }
-            if let wait = due.wait, wait < horizon { alarm.set(after: wait) }
+            if due.items.count == Self.limit { timer.notify() }
+            if let wait = due.wait, wait < horizon { timer.set(after: wait) }
         } catch {
             // The next heartbeat asks again.
             logger.warning("schedules are not known", metadata: ["error": "\(error)"])
@@ -80,7 +80,7 @@ package final class Scheduler: Service {
             }
             if failure != nil { jobs = [] }
             guard try await schedules.fire(schedule, jobs, next: runs.next, failure: failure) else { return }
-            if let wait = runs.next.map(look.wait), wait < horizon { alarm.set(after: wait) }
+            if let wait = runs.next.map(look.wait), wait < horizon { timer.set(after: wait) }
             logger.info(
                 "schedule fired",
                 metadata: [

@@ -6,7 +6,7 @@ import ServiceLifecycle
 import Synchronization
 
 /// Delivers events to webhooks: signed, at least once, again later when a receiver does not take them.
-package final class WebhookCourier: Service, Wakeable {
+package final class WebhookCourier: Service, Notifiable {
     package struct Configuration: Sendable {
         /// How many deliveries are under way at once; one that waits for its receiver costs some 50 KB.
         package var concurrency = 256
@@ -23,8 +23,8 @@ package final class WebhookCourier: Service, Wakeable {
     private let contents: EventContents
     private let session: Session
     private let logger: Logger
-    private let signal = Signal()
-    private let places: Mutex<DeliveryPlaces>
+    private let condition = Condition()
+    private let slots: Mutex<DeliverySlots>
 
     /// - Parameter session: Loads nothing but webhooks; its guard is that of jobs.
     package init(
@@ -43,11 +43,11 @@ package final class WebhookCourier: Service, Wakeable {
         }
         self.session = session
         self.logger = logger
-        places = Mutex(
-            DeliveryPlaces(count: configuration.concurrency, perEndpoint: configuration.concurrencyPerEndpoint))
+        slots = Mutex(
+            DeliverySlots(count: configuration.concurrency, perEndpoint: configuration.concurrencyPerEndpoint))
     }
 
-    package func wake() { signal.send() }
+    package func notify() { condition.signal() }
 
     // MARK: Service
 
@@ -55,13 +55,13 @@ package final class WebhookCourier: Service, Wakeable {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.wakeWhenDue() }
-                for await _ in self.signal.values {
+                for await _ in self.condition.values {
                     for delivery in await self.claim() {
                         group.addTask {
                             await self.deliver(delivery)
-                            self.places.withLock { $0.leave(delivery, .now) }
-                            // What comes in its place; claims that fall together are one.
-                            self.wake()
+                            self.slots.withLock { $0.leave(delivery, .now) }
+                            // What comes next in its slot; claims that fall together are one.
+                            self.notify()
                         }
                     }
                 }
@@ -77,7 +77,7 @@ package final class WebhookCourier: Service, Wakeable {
             do throws(StoreError) {
                 if let next = try await queue.nextDelivery() {
                     let milliseconds = (next.microseconds - Timestamp.now.microseconds) / 1000
-                    if milliseconds <= 0 { wake() }
+                    if milliseconds <= 0 { notify() }
                     wait = .milliseconds(min(max(milliseconds, 1000), 60_000))
                 } else {
                     wait = .seconds(60)
@@ -91,10 +91,10 @@ package final class WebhookCourier: Service, Wakeable {
 
     /// Takes what is due and what there is room for, for one caller.
     private func claim() async -> [WebhookDelivery] {
-        guard let room = places.withLock({ $0.room(.now) }) else { return [] }
+        guard let room = slots.withLock({ $0.room(.now) }) else { return [] }
         do throws(StoreError) {
             let due = try await queue.claimDeliveries(room)
-            places.withLock { places in due.forEach { places.take($0, .now) } }
+            slots.withLock { slots in due.forEach { slots.take($0, .now) } }
             return due
         } catch {
             logger.warning("deliveries were not claimed", metadata: ["error": "\(error)"])
@@ -174,7 +174,7 @@ package final class WebhookCourier: Service, Wakeable {
         configuration.tls.clientIdentity = endpoint.clientIdentity
         configuration.redirects.policy = .return
         configuration.timeoutIntervalForResource = self.configuration.timeout
-        // The places decide how many are under way: endpoints at one host, of many tenants even, do not wait for
+        // The slots decide how many are under way: endpoints at one host, of many tenants even, do not wait for
         // others.
         configuration.httpMaximumConnectionsPerHost = self.configuration.concurrency
         do throws(LoadError) {

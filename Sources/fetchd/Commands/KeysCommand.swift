@@ -120,7 +120,7 @@ struct KeysCommand: AsyncParsableCommand {
             let settings = try options.settings()
             try await Database.with(settings, logger: .make(settings.logLevel)) { database in
                 if settings.migratesDatabase { _ = try await database.migrate() }
-                let ring = try MasterKeys.ring(settings)
+                let ring = try MasterKeys.fire(settings)
                 try await body(database.client, ring)
             }
         }

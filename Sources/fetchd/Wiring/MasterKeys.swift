@@ -6,7 +6,7 @@ enum MasterKeys {
     private static let fileName = "master.keys"
 
     /// - Throws: A configuration error that says what to do.
-    static func ring(_ settings: Settings) throws -> KeyRing {
+    static func fire(_ settings: Settings) throws -> KeyRing {
         do {
             return try KeyRing(try text(settings))
         } catch let error as KeyRing.Failure {

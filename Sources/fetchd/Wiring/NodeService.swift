@@ -19,7 +19,7 @@ struct NodeService: Service {
         if settings.migratesDatabase {
             for name in try await database.migrate() { logger.notice("migrated", metadata: ["migration": "\(name)"]) }
         }
-        let ring = try MasterKeys.ring(settings)
+        let ring = try MasterKeys.fire(settings)
         let keys = PostgresKeyStore(client: database.client, ring: ring)
         try await makeFirstKey(keys)
         try await refuseOpenDoor(keys)
@@ -100,7 +100,7 @@ private struct RunningNode {
             logger: logger
         )
         let keeper = CompletionNotifier(sessions: sessions, groups: groups, courier: courier, logger: logger)
-        let scheduleAlarm = Alarm()
+        let scheduleTimer = Timer()
         let makeSession = { @Sendable in Session(configuration: $0, transferLoop: loop) }
         let runner = JobRunner(
             loop: loop, configuration: settings.session, sessions: sessions, stores: stores, blobs: blobs,
@@ -118,18 +118,18 @@ private struct RunningNode {
             runner: runner,
             courier: courier,
             keeper: keeper,
-            schedules: scheduleAlarm,
+            schedules: scheduleTimer,
             metrics: metrics,
             logger: logger
         )
         let ephemeral = EphemeralSessions(
             node: id, runner: runner, defaults: settings.session, finished: finished, makeSession: makeSession)
         let schedules = PostgresScheduleStore(
-            client: database.client, jobs: jobs, keys: keys, onChange: scheduleAlarm.wake)
+            client: database.client, jobs: jobs, keys: keys, onChange: scheduleTimer.notify)
         let scheduler = Scheduler(
             schedules: schedules,
             check: TemplateCheck(sessions: sessions, endpoints: webhooks, credentials: stores, catalog: catalog),
-            alarm: scheduleAlarm, horizon: settings.dispatcher.lease, logger: logger)
+            timer: scheduleTimer, horizon: settings.dispatcher.lease, logger: logger)
         let server = Server(
             configuration: settings.server,
             ports: Server.Ports(
@@ -137,7 +137,7 @@ private struct RunningNode {
                 statistics: jobs,
                 sessions: EphemeralSessionStore(stored: sessions, ephemeral: ephemeral),
                 snapshots: PostgresSnapshotStore(client: database.client),
-                webhooks: PostgresWebhookStore(client: database.client, ring: ring, onDue: courier.wake),
+                webhooks: PostgresWebhookStore(client: database.client, ring: ring, onDue: courier.notify),
                 schedules: schedules,
                 groups: groups,
                 keys: PostgresKeyStore(client: database.client, ring: ring),

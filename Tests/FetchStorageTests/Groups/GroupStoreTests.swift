@@ -55,7 +55,7 @@ import Testing
             }
             #expect(try await state(group, fixture) == .finished)
             #expect(try await fixture.queue(1).heartbeat().hasUnsettledEnds == false)
-            let told = try await fixture.webhooks().claimDeliveries(DeliveryRoom(places: 9))
+            let told = try await fixture.webhooks().claimDeliveries(DeliveryRoom(slots: 9))
             #expect(told.map(\.event) == [.groupFinished] && told.first?.subject == .group(group.id))
             #expect(
                 try await store(fixture).counts(of: group.id, tenant: fixture.tenant) == [.succeeded: 2, .failed: 1])

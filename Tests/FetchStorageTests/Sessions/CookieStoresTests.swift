@@ -176,11 +176,11 @@ struct SessionStoresFixture {
             let space = ProtectionSpace(host: "h.example", port: 443, scheme: "https", method: .httpBasic)
             await fixture.nodes[0].credentialStorage(of: fixture.session).setDefault(
                 Credential(user: "u", password: "p", persistence: .permanent), for: space)
-            let due = try await webhooks.claimDeliveries(.init(places: 10))
+            let due = try await webhooks.claimDeliveries(.init(slots: 10))
             #expect(Set(due.map(\.event)) == [.cookiesChanged, .credentialsChanged] && due.count == 2)
             #expect(due.allSatisfy { $0.subject == .session(.default) })
             try await set("a=4", in: fixture.cookies(0))
-            #expect(try await webhooks.claimDeliveries(.init(places: 10)).map(\.event) == [.cookiesChanged])
+            #expect(try await webhooks.claimDeliveries(.init(slots: 10)).map(\.event) == [.cookiesChanged])
         }
     }
 

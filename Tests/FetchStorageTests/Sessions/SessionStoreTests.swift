@@ -208,7 +208,7 @@ import Testing
             let webhooks = PostgresWebhookStore(
                 client: fixture.database.client, ring: try KeyRing(KeyRing.generate()))
             for event in [WebhookEvent.jobFinished, .sessionEventsFinished, .sessionInvalidated] {
-                let due = try await webhooks.claimDeliveries(.init(places: 10))
+                let due = try await webhooks.claimDeliveries(.init(slots: 10))
                 #expect(due.map(\.event) == [event])
                 for delivery in due { _ = try await webhooks.settle(delivery, .delivered, .answered(204)) }
             }

@@ -12,11 +12,11 @@ import Testing
             for endpoint in [busy, quiet] { try await store.add(endpoint) }
             try await fixture.addDeliveries(200, to: busy)
             try await fixture.addDeliveries(1, to: quiet)
-            let first = try await store.claimDeliveries(.init(places: 32))
+            let first = try await store.claimDeliveries(.init(slots: 32))
             #expect(first.count { $0.endpoint == busy.id } == 8)
             #expect(first.count { $0.endpoint == quiet.id } == 1)
             try await fixture.addDeliveries(1, to: quiet)
-            let next = try await store.claimDeliveries(.init(places: 23, underWay: [busy.id: 8, quiet.id: 1]))
+            let next = try await store.claimDeliveries(.init(slots: 23, underWay: [busy.id: 8, quiet.id: 1]))
             #expect(next.map(\.endpoint) == [quiet.id])
         }
     }
@@ -37,12 +37,12 @@ import Testing
             // Word of it may be lost: what is stored is stored once.
             try await store.add(events)
             for round in 0..<3 {
-                let due = try await store.claimDeliveries(.init(places: 32))
+                let due = try await store.claimDeliveries(.init(slots: 32))
                 #expect(due.map(\.id) == [events[2 * round].id, events[2 * round + 1].id])
                 #expect(due.map(\.data) == [events[2 * round].data, events[2 * round + 1].data])
                 for delivery in due { _ = try await store.settle(delivery, .delivered, .answered(204)) }
             }
-            #expect(try await store.claimDeliveries(.init(places: 32)).isEmpty)
+            #expect(try await store.claimDeliveries(.init(slots: 32)).isEmpty)
         }
     }
 
@@ -51,14 +51,14 @@ import Testing
             let (store, endpoint) = (try fixture.webhooks(), try fixture.endpoint())
             try await store.add(endpoint)
             try await fixture.addDeliveries(20, to: endpoint)
-            let first = try #require(try await store.claimDeliveries(.init(places: 1)).first)
+            let first = try #require(try await store.claimDeliveries(.init(slots: 1)).first)
             #expect(try await !store.settle(first, .again(after: .seconds(60)), .unanswered))
-            let second = try await store.claimDeliveries(.init(places: 32))
+            let second = try await store.claimDeliveries(.init(slots: 32))
             #expect(second.count == 1 && second.allSatisfy(\.endpointIsFailing))
-            #expect(try await store.claimDeliveries(.init(places: 32, underWay: [endpoint.id: 1])).isEmpty)
-            #expect(try await store.claimDeliveries(.init(places: 32, placesForFailing: 0)).isEmpty)
+            #expect(try await store.claimDeliveries(.init(slots: 32, underWay: [endpoint.id: 1])).isEmpty)
+            #expect(try await store.claimDeliveries(.init(slots: 32, slotsForFailing: 0)).isEmpty)
             _ = try await store.settle(second[0], .delivered, .answered(204))
-            #expect(try await store.claimDeliveries(.init(places: 32)).count == 8)
+            #expect(try await store.claimDeliveries(.init(slots: 32)).count == 8)
         }
     }
 
@@ -71,13 +71,13 @@ import Testing
                 try await store.add(endpoint)
                 try await fixture.addDeliveries(20, to: endpoint)
             }
-            let held = try await store.claimDeliveries(.init(places: 256))
+            let held = try await store.claimDeliveries(.init(slots: 256))
             #expect((100...128).contains(held.count), "\(held.count)")
             let healthy = try fixture.endpoint()
             try await store.add(healthy)
             try await fixture.addDeliveries(5, to: healthy)
             let room = DeliveryRoom(
-                places: 256 - held.count, underWay: held.reduce(into: [:]) { $0[$1.endpoint, default: 0] += 1 },
+                slots: 256 - held.count, underWay: held.reduce(into: [:]) { $0[$1.endpoint, default: 0] += 1 },
                 underWayOfTenants: [fixture.tenant: held.count])
             #expect(try await store.claimDeliveries(room).contains { $0.endpoint == healthy.id })
         }
@@ -90,7 +90,7 @@ import Testing
                 try await store.add(endpoint)
                 try await fixture.addDeliveries(20, to: endpoint)
             }
-            let claimed = try await store.claimDeliveries(.init(places: 64, slow: [slow.id]))
+            let claimed = try await store.claimDeliveries(.init(slots: 64, slow: [slow.id]))
             #expect(claimed.count { $0.endpoint == slow.id } == 1)
             #expect(claimed.count { $0.endpoint == quick.id } == 8)
             #expect(claimed.first { $0.endpoint == slow.id }?.endpointIsFailing == true)
@@ -102,9 +102,9 @@ import Testing
             let (store, endpoint) = (try fixture.webhooks(), try fixture.endpoint())
             try await store.add(endpoint)
             try await fixture.addDeliveries(16, to: endpoint)
-            async let first = store.claimDeliveries(.init(places: 32))
-            async let second = store.claimDeliveries(.init(places: 32))
-            let claimed = try await first + second + store.claimDeliveries(.init(places: 64, placesPerEndpoint: 16))
+            async let first = store.claimDeliveries(.init(slots: 32))
+            async let second = store.claimDeliveries(.init(slots: 32))
+            let claimed = try await first + second + store.claimDeliveries(.init(slots: 64, slotsPerEndpoint: 16))
             #expect(Set(claimed.map(\.id)).count == 16 && claimed.count == 16)
         }
     }
@@ -116,9 +116,9 @@ import Testing
             let (store, endpoint) = (try fixture.webhooks(), try fixture.endpoint())
             try await store.add(endpoint)
             try await fixture.addDeliveries(1, to: endpoint)
-            let first = try #require(try await store.claimDeliveries(.init(places: 1)).first)
+            let first = try #require(try await store.claimDeliveries(.init(slots: 1)).first)
             _ = try await store.settle(first, .again(after: .zero), .unanswered)
-            let second = try #require(try await store.claimDeliveries(.init(places: 1)).first)
+            let second = try #require(try await store.claimDeliveries(.init(slots: 1)).first)
             let answered = DeliveryAttempt?.answered(204, number: 2, body: "thanks")
             _ = try await store.settle(second, .delivered, answered)
             let stored = try #require(try await store.delivery(first.id, of: fixture.tenant))
@@ -161,7 +161,7 @@ import Testing
             let (store, endpoint) = (try fixture.webhooks(), try fixture.endpoint())
             try await store.add(endpoint)
             try await fixture.addDeliveries(2, to: endpoint)
-            let claimed = try await store.claimDeliveries(.init(places: 8))
+            let claimed = try await store.claimDeliveries(.init(slots: 8))
             for delivery in claimed { _ = try await store.settle(delivery, .abandoned, .answered(500)) }
             #expect(try await fixture.deliveryStates() == ["abandoned": 2])
             let since = Timestamp.now.advanced(by: .seconds(-60))
@@ -170,7 +170,7 @@ import Testing
             #expect(try await store.replay(claimed[0].id, of: Tenant.ID(rawValue: 2)) == false)
             #expect(try await store.replay(claimed[0].id, of: fixture.tenant))
             #expect(try await store.replayFailed(of: endpoint.id, fixture.tenant, since: since) == 1)
-            let again = try #require(try await store.claimDeliveries(.init(places: 1)).first)
+            let again = try #require(try await store.claimDeliveries(.init(slots: 1)).first)
             #expect(claimed.map(\.id).contains(again.id) && again.attempts == 1 && again.failures == 0)
             var disabled = try #require(try await store.endpoint(endpoint.id, of: fixture.tenant))
             disabled.disabling = .init(at: .now, reason: .requested)
@@ -202,14 +202,14 @@ import Testing
                 """
             )
             try await fixture.addDeliveries(3, to: endpoint)
-            let delivery = try #require(try await store.claimDeliveries(.init(places: 1)).first)
+            let delivery = try #require(try await store.claimDeliveries(.init(slots: 1)).first)
             let verdict = DeliveryVerdict(status: status, failures: 0, jitter: 0)
             #expect(try await store.settle(delivery, verdict, .answered(status)) == (reason != nil))
             let now = try #require(try await store.endpoint(endpoint.id, of: fixture.tenant))
             #expect(now.disabling?.reason.rawValue == reason)
             #expect((now.failingSince == nil) == (status == 204))
             try await store.abandonDeliveries(to: endpoint.id, of: fixture.tenant)
-            let events = try await store.claimDeliveries(.init(places: 9)).filter { $0.event == .endpointDisabled }
+            let events = try await store.claimDeliveries(.init(slots: 9)).filter { $0.event == .endpointDisabled }
             #expect(events.map(\.endpoint) == (reason == nil ? [] : [told.id]))
             #expect(events.allSatisfy { $0.subject == .endpoint(endpoint.id) })
             guard reason != nil else { return }

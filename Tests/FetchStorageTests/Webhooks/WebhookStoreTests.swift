@@ -14,7 +14,7 @@ import Testing
         _ = try await fixture.store().enqueue([job])
         let claimed = try #require(try await fixture.queue().claim(limit: 1).first)
         #expect(try await fixture.queue().settle(claimed, .make()))
-        let deliveries = try await store.claimDeliveries(.init(places: 10))
+        let deliveries = try await store.claimDeliveries(.init(slots: 10))
         #expect(deliveries.map(\.subject) == [.job(job.id)])
         return try #require(deliveries.first)
     }
@@ -37,7 +37,7 @@ import Testing
             let store = try fixture.webhooks()
             let delivery = try await delivery(fixture, store)
             #expect(delivery.event == .jobFinished && delivery.attempts == 0)
-            #expect(try await store.claimDeliveries(.init(places: 10)).isEmpty)
+            #expect(try await store.claimDeliveries(.init(slots: 10)).isEmpty)
             _ = try await store.settle(delivery, .delivered, .answered(204))
             #expect(try await store.nextDelivery() == nil)
         }
@@ -48,10 +48,10 @@ import Testing
             let store = try fixture.webhooks()
             let delivery = try await delivery(fixture, store)
             _ = try await store.settle(delivery, .again(after: .zero), .answered(500))
-            let again = try #require(try await store.claimDeliveries(.init(places: 10)).first)
+            let again = try #require(try await store.claimDeliveries(.init(slots: 10)).first)
             #expect(again.id == delivery.id && again.attempts == 1)
             _ = try await store.settle(again, .again(after: .seconds(3600)), .unanswered)
-            #expect(try await store.claimDeliveries(.init(places: 10)).isEmpty)
+            #expect(try await store.claimDeliveries(.init(slots: 10)).isEmpty)
             #expect(try await store.nextDelivery() != nil)
         }
     }
@@ -61,7 +61,7 @@ import Testing
             let store = try fixture.webhooks()
             let first = try await delivery(fixture, store)
             _ = try await store.settle(first, .again(after: .zero), .answered(500))
-            let second = try #require(try await store.claimDeliveries(.init(places: 1)).first)
+            let second = try #require(try await store.claimDeliveries(.init(slots: 1)).first)
             _ = try await store.settle(first, .abandoned, .answered(410))
             _ = try await store.settle(second, .delivered, .answered(200))
             let rows = try await fixture.database.client.query("SELECT state FROM webhook_deliveries")

@@ -1,5 +1,5 @@
 /// Something to be done is signalled any number of times and seen at least once after the last.
-package final class Signal: Sendable {
+package final class Condition: Sendable {
     /// Ends when the signal is released or its consumer is cancelled; for one consumer.
     package let values: AsyncStream<Void>
     private let continuation: AsyncStream<Void>.Continuation
@@ -8,5 +8,5 @@ package final class Signal: Sendable {
         (values, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    package func send() { continuation.yield() }
+    package func signal() { continuation.yield() }
 }

@@ -2,24 +2,24 @@ import FetchJobs
 
 /// The room that a courier has, and who has taken it.
 ///
-/// A receiver that answers late holds its place until it does. Those that are known to are treated as failing ones are:
+/// A receiver that answers late holds its slot until it does. Those that are known to are treated as failing ones are:
 /// one message at a time.
-struct DeliveryPlaces {
+struct DeliverySlots {
     /// An answer that takes longer comes late.
     static let patience = Duration.seconds(5)
     /// For how long it is known that an endpoint answered late, unless it answers in time before.
     static let memory = Duration.seconds(600)
 
-    private struct Place {
+    private struct Slot {
         let delivery: WebhookDelivery
         let since: ContinuousClock.Instant
 
-        func isLate(_ now: ContinuousClock.Instant) -> Bool { now - since > DeliveryPlaces.patience }
+        func isLate(_ now: ContinuousClock.Instant) -> Bool { now - since > DeliverySlots.patience }
     }
 
     let count: Int
     let perEndpoint: Int
-    private var taken: [WebhookDelivery.ID: Place] = [:]
+    private var taken: [WebhookDelivery.ID: Slot] = [:]
     /// Endpoints that answered late, and when they did.
     private var late: [WebhookEndpoint.ID: ContinuousClock.Instant] = [:]
 
@@ -31,16 +31,16 @@ struct DeliveryPlaces {
     /// What there is room for; nil when there is none.
     ///
     /// A quarter is kept for endpoints that take what they are sent: however many others there are, each of which holds
-    /// its place until it has timed out, there is one free for those.
+    /// its slot until it has timed out, there is one free for those.
     mutating func room(_ now: ContinuousClock.Instant) -> DeliveryRoom? {
         late = late.filter { now - $0.value < Self.memory }
         guard taken.count < count else { return nil }
         let slow = taken.values.filter { $0.isLate(now) }.map(\.delivery.endpoint)
         let failing = taken.values.count { $0.delivery.endpointIsFailing || $0.isLate(now) }
         return DeliveryRoom(
-            places: count - taken.count,
-            placesForFailing: max(0, count - max(1, count / 4) - failing),
-            placesPerEndpoint: perEndpoint,
+            slots: count - taken.count,
+            slotsForFailing: max(0, count - max(1, count / 4) - failing),
+            slotsPerEndpoint: perEndpoint,
             underWay: taken.values.reduce(into: [:]) { $0[$1.delivery.endpoint, default: 0] += 1 },
             underWayOfTenants: taken.values.reduce(into: [:]) { $0[$1.delivery.tenant, default: 0] += 1 },
             slow: Set(late.keys).union(slow)
@@ -48,7 +48,7 @@ struct DeliveryPlaces {
     }
 
     mutating func take(_ delivery: WebhookDelivery, _ now: ContinuousClock.Instant) {
-        taken[delivery.id] = Place(delivery: delivery, since: now)
+        taken[delivery.id] = Slot(delivery: delivery, since: now)
     }
 
     mutating func leave(_ delivery: WebhookDelivery, _ now: ContinuousClock.Instant) {

@@ -1,0 +1,4 @@
+/// Can be told that there is something to do.
+package protocol Notifiable: Sendable {
+    func notify()
+}

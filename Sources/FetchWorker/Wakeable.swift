@@ -1,4 +1,0 @@
-/// Can be told that there is something to do.
-package protocol Wakeable: Sendable {
-    func wake()
-}
