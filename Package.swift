@@ -66,6 +66,15 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "PostgresCluster",
+            dependencies: [
+                "EventLoop", "Postgres",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
             ],
@@ -82,9 +91,16 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "FetchRuntime",
+            dependencies: [
+                "FetchJobs", "FetchEngine", .product(name: "DequeModule", package: "swift-collections"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "FetchStorage",
             dependencies: [
-                "FetchJobs", "FetchEngine", "Postgres",
+                "FetchJobs", "FetchEngine", "FetchRuntime", "Postgres",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -99,9 +115,8 @@ let package = Package(
         .target(
             name: "FetchWorker",
             dependencies: [
-                "FetchJobs", "FetchEngine",
+                "FetchJobs", "FetchEngine", "FetchRuntime",
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -111,7 +126,7 @@ let package = Package(
         .target(
             name: "FetchAPI",
             dependencies: [
-                "FetchJobs",
+                "FetchJobs", "FetchRuntime",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -131,7 +146,8 @@ let package = Package(
         .executableTarget(
             name: "fetchd",
             dependencies: [
-                "EventLoop", "FetchAPI", "FetchEngine", "FetchJobs", "FetchStorage", "FetchWorker", "Postgres",
+                "EventLoop", "FetchAPI", "FetchEngine", "FetchJobs", "FetchRuntime", "FetchStorage", "FetchWorker",
+                "Postgres", "PostgresCluster",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -150,7 +166,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "COpenSSL", "EventLoop", "FetchEngine", "FetchJobs", "Postgres",
+                "COpenSSL", "EventLoop", "FetchEngine", "FetchJobs", "FetchRuntime", "Postgres",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -177,9 +193,17 @@ let package = Package(
         .testTarget(
             name: "PostgresTests",
             dependencies: [
-                "EventLoop", "Postgres", "TestSupport", "fetchd",
+                "EventLoop", "Postgres", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "PostgresClusterTests",
+            dependencies: [
+                "EventLoop", "Postgres", "PostgresCluster", "TestSupport", "fetchd",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
         ),
@@ -190,9 +214,14 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "FetchRuntimeTests",
+            dependencies: ["FetchEngine", "FetchJobs", "FetchRuntime", "TestSupport"],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "FetchStorageTests",
             dependencies: [
-                "FetchEngine", "FetchJobs", "FetchStorage", "Postgres", "TestSupport",
+                "FetchEngine", "FetchJobs", "FetchRuntime", "FetchStorage", "Postgres", "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings
@@ -200,7 +229,7 @@ let package = Package(
         .testTarget(
             name: "FetchWorkerTests",
             dependencies: [
-                "EventLoop", "FetchEngine", "FetchJobs", "FetchStorage", "FetchWorker", "TestSupport",
+                "EventLoop", "FetchEngine", "FetchJobs", "FetchRuntime", "FetchStorage", "FetchWorker", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -209,7 +238,7 @@ let package = Package(
         .testTarget(
             name: "FetchAPITests",
             dependencies: [
-                "FetchAPI", "FetchEngine", "FetchJobs", "TestSupport",
+                "FetchAPI", "FetchEngine", "FetchJobs", "FetchRuntime", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Hummingbird", package: "hummingbird"),

@@ -1,4 +1,5 @@
 package import FetchJobs
+package import FetchRuntime
 import Hummingbird
 import HummingbirdCore
 package import Logging

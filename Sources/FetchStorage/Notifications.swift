@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 package import Postgres
 import ServiceLifecycle
 

@@ -1,11 +1,11 @@
 /// The pauses between attempts to reach a server: doubled each time, and each shortened by chance up to a half, so
 /// that many clients do not come back at the same instant.
-struct Backoff {
+package struct Backoff {
     private let initial: Duration
     private let maximum: Duration
     private var upcoming: Duration
 
-    init(initial: Duration, maximum: Duration) {
+    package init(initial: Duration, maximum: Duration) {
         self.initial = initial
         self.maximum = maximum
         upcoming = initial
@@ -15,7 +15,7 @@ struct Backoff {
         self.init(initial: configuration.initialBackoff, maximum: configuration.maximumBackoff)
     }
 
-    mutating func next() -> Duration {
+    package mutating func next() -> Duration {
         var generator = SystemRandomNumberGenerator()
         return next(using: &generator)
     }
@@ -25,5 +25,5 @@ struct Backoff {
         return upcoming * Double.random(in: 0.5...1, using: &generator)
     }
 
-    mutating func reset() { upcoming = initial }
+    package mutating func reset() { upcoming = initial }
 }

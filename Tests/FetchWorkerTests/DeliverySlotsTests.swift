@@ -1,4 +1,5 @@
 import FetchJobs
+import TestSupport
 import Testing
 
 @testable import FetchWorker

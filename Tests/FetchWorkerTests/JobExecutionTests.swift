@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 import TestSupport
 import Testing
 
@@ -85,7 +86,8 @@ import Testing
         }
         let fixture = try await WorkerFixture()
         try await fixture.run {
-            let job = try await fixture.submit(origin.url, more: #", "configuration": {"retry": {"maximumAttempts": 2}}"#)
+            let job = try await fixture.submit(
+                origin.url, more: #", "configuration": {"retry": {"maximumAttempts": 2}}"#)
             try await fixture.until(job, .scheduled)
             try await until { fixture.intake.slots.areEmpty }
             #expect(asked.value == 1)

@@ -1,6 +1,7 @@
 import EventLoop
 import FetchEngine
 import FetchJobs
+import FetchRuntime
 import FetchStorage
 import Logging
 import ServiceLifecycle

@@ -1,5 +1,6 @@
 import FetchEngine
 package import FetchJobs
+package import FetchRuntime
 import HTTPTypes
 import Synchronization
 

@@ -1,4 +1,5 @@
 package import FetchJobs
+import FetchRuntime
 import Synchronization
 
 /// The queue as one node of a test sees it, in memory: the second form of ``WorkQueue``.
@@ -291,7 +292,9 @@ package final class MemoryWorkQueue: WorkQueue {
     package func promote() async throws(StoreError) -> Promotion {
         try attempt(.promote) { state in
             let now = Timestamp.now
-            let due = state.jobs.values.filter { $0.state == .scheduled && state.rows[$0.id].map { $0.dueAt <= now } == true }
+            let due = state.jobs.values.filter {
+                $0.state == .scheduled && state.rows[$0.id].map { $0.dueAt <= now } == true
+            }
             for job in due { state.jobs[job.id]?.state = .queued }
             let expired = state.jobs.values.filter { job in
                 guard !job.state.isFinal, let row = state.rows[job.id], row.node == nil else { return false }

@@ -1,4 +1,4 @@
-import FetchEngine
+package import FetchEngine
 
 /// Something that happened to a job while it ran.
 package struct JobEvent: Sendable {
@@ -49,14 +49,14 @@ package struct JobEvent: Sendable {
 }
 
 extension LoadStep {
-    var eventName: JobEvent.Name {
+    package var eventName: JobEvent.Name {
         switch self {
         case .redirected: .redirected
         case .challenged: .challenged
         }
     }
 
-    func write(_ writer: inout JSONWriter, _ urls: URLForm) {
+    package func write(_ writer: inout JSONWriter, _ urls: URLForm) {
         switch self {
         case .redirected(let redirect): redirect.write(&writer, urls)
         case .challenged(let challenge): challenge.write(&writer)

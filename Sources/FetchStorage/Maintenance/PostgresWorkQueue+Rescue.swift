@@ -1,5 +1,6 @@
 import FetchEngine
 package import FetchJobs
+import FetchRuntime
 import Postgres
 import Synchronization
 

@@ -1,5 +1,6 @@
 import FetchEngine
 import FetchJobs
+import FetchRuntime
 import Postgres
 
 // Claimed jobs, as far as they can be read.

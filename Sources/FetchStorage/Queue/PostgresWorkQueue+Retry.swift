@@ -1,4 +1,5 @@
 package import FetchJobs
+import FetchRuntime
 import Postgres
 
 extension PostgresWorkQueue {

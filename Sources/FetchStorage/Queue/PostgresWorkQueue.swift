@@ -1,4 +1,5 @@
 package import FetchJobs
+package import FetchRuntime
 package import Postgres
 
 /// The work queue in PostgreSQL, as one node sees it.

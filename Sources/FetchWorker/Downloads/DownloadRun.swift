@@ -1,5 +1,6 @@
 import FetchEngine
 import FetchJobs
+import FetchRuntime
 
 /// One attempt of a download: from where an earlier one stopped, to a file in the blob store.
 struct DownloadRun: Sendable {

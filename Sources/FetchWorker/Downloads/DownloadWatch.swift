@@ -1,5 +1,6 @@
 import FetchEngine
 import FetchJobs
+import FetchRuntime
 import Synchronization
 
 /// Hears of a download's progress, and says when it is time for a checkpoint: at the first bytes, then every so many.

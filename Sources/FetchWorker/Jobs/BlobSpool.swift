@@ -1,5 +1,6 @@
 import FetchEngine
 import FetchJobs
+import FetchRuntime
 
 /// Writes a body that is too large for a row into the blob store while it arrives.
 struct BlobSpool {

@@ -1,5 +1,6 @@
 import FetchEngine
 import FetchJobs
+import FetchRuntime
 import HTTPTypes
 
 /// One attempt of a data or upload job: its body is kept, unless it becomes a download.

@@ -1,5 +1,6 @@
 package import FetchEngine
 package import FetchJobs
+package import FetchRuntime
 import Glibc
 
 /// Runs one job through the engine and says what came of it.

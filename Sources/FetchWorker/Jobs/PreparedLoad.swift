@@ -1,5 +1,6 @@
 import FetchEngine
 import FetchJobs
+import FetchRuntime
 
 /// What one load of a job needs.
 struct PreparedLoad: Sendable {

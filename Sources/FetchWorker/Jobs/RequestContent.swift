@@ -1,5 +1,6 @@
 import FetchEngine
 import FetchJobs
+import FetchRuntime
 
 /// Makes the engine's request of a job's: with the bytes that its body stands for.
 struct RequestContent: Sendable {

@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 import Logging
 
 // What has outlived its use among jobs.

@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 import Logging
 
 // What a node does beside running jobs: it fails alone, and says so.

@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 import Logging
 
 // Jobs that wait for a connection to their host: a few on the node, all others at the gate of the host's limiter.

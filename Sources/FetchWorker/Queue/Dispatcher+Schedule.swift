@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 import Logging
 
 // Jobs that wait for a time: theirs, or that of their next attempt.

@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 import Logging
 
 // Jobs that were lost with their nodes so often that they may have been the cause (REL-4, REL-5).

@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 
 // Jobs that their clients hold: they keep their connections, but neither their slots nor their places in lines.
 

@@ -1,5 +1,6 @@
 import FetchEngine
 package import FetchJobs
+package import FetchRuntime
 package import Logging
 import ServiceLifecycle
 import Synchronization

@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 import Synchronization
 
 /// The suspects that this node tries.

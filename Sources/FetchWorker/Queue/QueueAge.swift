@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 import Synchronization
 
 /// How long the job has been due that waits for the longest time, as this node last saw it.

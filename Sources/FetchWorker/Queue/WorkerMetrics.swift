@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 
 /// What a worker counts.
 struct WorkerMetrics: Sendable {

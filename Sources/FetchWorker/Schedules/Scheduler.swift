@@ -1,4 +1,5 @@
 package import FetchJobs
+package import FetchRuntime
 package import Logging
 import ServiceLifecycle
 

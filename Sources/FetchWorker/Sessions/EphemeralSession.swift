@@ -1,5 +1,6 @@
 import FetchEngine
 import FetchJobs
+import FetchRuntime
 
 /// An ephemeral session and its jobs, in memory and nowhere else (SES-3).
 struct EphemeralSession {

@@ -1,5 +1,6 @@
 package import FetchEngine
 package import FetchJobs
+package import FetchRuntime
 import ServiceLifecycle
 import Synchronization
 

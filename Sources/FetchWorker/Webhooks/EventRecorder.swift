@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 import Synchronization
 
 /// Stores what happens to a job during one attempt, for the endpoint that wants to be told of it.

@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 import Synchronization
 
 /// Which events of running jobs their endpoints want to be told of.

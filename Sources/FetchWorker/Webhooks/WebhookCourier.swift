@@ -1,5 +1,6 @@
 package import FetchEngine
 package import FetchJobs
+import FetchRuntime
 import HTTPTypes
 package import Logging
 import ServiceLifecycle

@@ -3,6 +3,7 @@ import EventLoop
 import Glibc
 import Logging
 import Postgres
+import PostgresCluster
 import ServiceLifecycle
 import UnixSignals
 

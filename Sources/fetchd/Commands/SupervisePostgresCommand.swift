@@ -1,5 +1,5 @@
 import ArgumentParser
-import Postgres
+import PostgresCluster
 
 /// The supervisor of the private database; the service starts it, nobody else needs to.
 struct SupervisePostgresCommand: ParsableCommand {

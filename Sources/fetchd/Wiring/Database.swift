@@ -3,6 +3,7 @@ import FetchStorage
 import Foundation
 import Logging
 import Postgres
+import PostgresCluster
 import ServiceLifecycle
 
 /// The database of this process: the private cluster, when it is ours, and the connections to it.

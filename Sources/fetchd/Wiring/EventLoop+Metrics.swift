@@ -1,5 +1,6 @@
 import EventLoop
 import FetchJobs
+import FetchRuntime
 
 extension EventLoop {
     /// Counts the turns that were so long that what else there was to do had to wait.

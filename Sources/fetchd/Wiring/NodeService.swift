@@ -2,6 +2,7 @@ import EventLoop
 import FetchAPI
 import FetchEngine
 import FetchJobs
+import FetchRuntime
 import FetchStorage
 import FetchWorker
 import Logging

@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 import ServiceLifecycle
 
 /// Submits jobs and waits for them to become final.

@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 import HTTPTypes
 import Hummingbird
 import NIOCore

@@ -1,0 +1,57 @@
+package import FetchJobs
+import Synchronization
+
+/// Tells those who wait in this process that a job has reached its final state.
+///
+/// A wait begins before the job is stored, so that a job that finishes at once is not missed. Jobs that finish on
+/// another node are not heard of here: a waiter looks into the store now and then as well.
+package final class FinishedJobs: Sendable {
+    private let waits = Mutex<[Job.ID: [JobWait]]>([:])
+
+    package init() {}
+
+    /// Begins to listen for a job's end; ``end(_:)`` is to follow.
+    package func wait(for id: Job.ID) -> JobWait {
+        let wait = JobWait(for: id)
+        waits.withLock { $0[id, default: []].append(wait) }
+        return wait
+    }
+
+    package func end(_ wait: JobWait) {
+        waits.withLock { waits in
+            waits[wait.id]?.removeAll { $0 === wait }
+            if waits[wait.id]?.isEmpty == true { waits[wait.id] = nil }
+        }
+    }
+
+    /// - Parameter job: A job as it is stored now; nil when that is to be looked up.
+    package func finish(_ ids: some Sequence<Job.ID>, as job: (Job.ID) -> Job? = { _ in nil }) {
+        let ended = waits.withLock { waits in
+            waits.isEmpty ? [] : ids.flatMap { waits[$0] ?? [] }
+        }
+        for wait in ended { wait.end(with: job(wait.id)) }
+    }
+}
+
+/// One caller's wait for the end of a job.
+package final class JobWait: Sendable {
+    package let id: Job.ID
+    private let condition = Condition()
+    private let job = Mutex<Job?>(nil)
+
+    init(for id: Job.ID) { self.id = id }
+
+    /// The job in its final state, when that need not be looked up.
+    package var finalJob: Job? { job.withLock(\.self) }
+
+    fileprivate func end(with final: Job?) {
+        job.withLock { $0 = final }
+        wake()
+    }
+
+    /// Has the caller look into the store: now, or as soon as it waits.
+    package func wake() { condition.signal() }
+
+    /// Returns once it was woken, or when the caller is cancelled.
+    package func isWoken() async { for await _ in condition.values { return } }
+}

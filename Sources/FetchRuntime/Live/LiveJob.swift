@@ -1,0 +1,226 @@
+package import FetchEngine
+package import FetchJobs
+import Synchronization
+
+/// One attempt of a job while it runs here: how far it is, what has happened, and the bytes so far.
+package final class LiveJob: Sendable {
+    /// Events beyond it push out the oldest.
+    static let maximumEvents = 256
+
+    fileprivate struct State {
+        var events: [JobEvent] = []
+        var count = 0
+        var body: LiveBody?
+        var bodyCount: Int64 = 0
+        var isBodyComplete = false
+        var isOver = false
+        var isFollowed = false
+        var hasResponse = false
+        /// What the load has met so far.
+        var steps: (@Sendable () -> [LoadStep])?
+        var notedSteps = 0
+        /// Writes the response, once it is there.
+        var response: (@Sendable () -> RawJSON?)?
+        var progress: (@Sendable () -> JobProgress)?
+        var followers: [Int: AsyncStream<Void>.Continuation] = [:]
+        var nextFollower = 0
+    }
+
+    package let tenant: Tenant.ID
+    package let job: Job.ID
+    /// The body that a client sends while the job runs.
+    package let upload: LiveUpload
+    /// What of the URLs that it meets is told.
+    package let urls: URLForm
+    private let attempt: Int
+    private let state = Mutex(State())
+
+    init(_ job: Job.ID, of tenant: Tenant.ID, attempt: Int, urls: URLForm = .whole) {
+        self.job = job
+        self.tenant = tenant
+        self.urls = urls
+        self.attempt = attempt
+        upload = LiveUpload()
+        upload.onWanted { [weak self] in self?.note(.bodyWanted) { _ in } }
+    }
+
+    // MARK: The worker
+
+    /// Names what knows how far the transfer is.
+    ///
+    /// - Parameters:
+    ///   - steps: What the load has met so far; is asked for those who follow the job, and written for nobody else.
+    ///   - response: The response as soon as it is there, where nobody notes it; likewise.
+    package func attach(
+        progress: @escaping @Sendable () -> JobProgress,
+        steps: (@Sendable () -> [LoadStep])? = nil,
+        response: (@Sendable () -> RawJSON?)? = nil
+    ) {
+        state.withLock { state in
+            state.steps = steps
+            state.response = response
+            state.progress = progress
+        }
+    }
+
+    package func note(_ name: JobEvent.Name, _ members: (inout JSONWriter) -> Void) {
+        // What came before it is told before it.
+        if state.withLock({ $0.isFollowed }) { noteResponse() }
+        let data = RawJSON(JSONWriter.object(members))
+        state.withLock { $0.append(name, data, of: attempt) }
+    }
+
+    /// Notes how far the transfer is.
+    package func noteProgress() {
+        guard let progress else { return }
+        note(.progress, progress.write)
+    }
+
+    /// Notes what the load has met since the last look.
+    private func noteSteps() {
+        guard let steps = state.withLock({ $0.steps })?() else { return }
+        state.withLock { state in
+            for step in steps.dropFirst(state.notedSteps) {
+                state.append(step.eventName, RawJSON(JSONWriter.object { step.write(&$0, urls) }), of: attempt)
+            }
+            state.notedSteps = max(state.notedSteps, steps.count)
+        }
+    }
+
+    /// Notes the response, if it is there and nobody has noted it, behind what came before it.
+    package func noteResponse() {
+        noteSteps()
+        let response = state.withLock { $0.hasResponse ? nil : $0.response }
+        guard let data = response?() else { return }
+        state.withLock { state in
+            if !state.hasResponse { state.append(.response, data, of: attempt) }
+        }
+    }
+
+    /// The response's body begins to arrive.
+    package func begin(_ body: LiveBody) {
+        state.withLock { state in
+            state.body = body
+            state.tell()
+        }
+    }
+
+    /// So many bytes of the body can be read.
+    package func grow(to count: Int64) {
+        state.withLock { state in
+            state.bodyCount = count
+            state.tell()
+        }
+    }
+
+    /// The body is whole.
+    package func completeBody() {
+        state.withLock { state in
+            state.isBodyComplete = true
+            state.tell()
+        }
+    }
+
+    func end() {
+        upload.end()
+        if state.withLock({ $0.isFollowed }) { noteResponse() }
+        let followers = state.withLock { state in
+            if state.isFollowed { state.begin(attempt) }
+            state.isOver = true
+            state.progress = nil
+            state.steps = nil
+            state.response = nil
+            state.tell()
+            defer { state.followers = [:] }
+            return Array(state.followers.values)
+        }
+        // Outside of the lock: a stream that ends leaves.
+        for follower in followers { follower.finish() }
+    }
+
+    // MARK: Followers
+
+    package var progress: JobProgress? { state.withLock { $0.progress }?() }
+
+    /// Somebody will ask for its events, after its end too.
+    func noteFollower() { state.withLock { $0.isFollowed = true } }
+
+    package func events(after position: JobEvent.Position?) -> [JobEvent] {
+        noteResponse()
+        return state.withLock { state in
+            state.begin(attempt)
+            guard let position else { return state.events }
+            return state.events.filter { $0.position > position }
+        }
+    }
+
+    /// What is there of the response's body; nil before it begins.
+    package var body: LiveBody? { state.withLock { $0.body } }
+
+    /// How many bytes of the body can be read, whether they are all, and whether more may come.
+    package var bodyState: (count: Int64, isComplete: Bool, isOver: Bool) {
+        state.withLock { ($0.bodyCount, $0.isBodyComplete, $0.isOver) }
+    }
+
+    /// Says something at each change, several at once as one, and ends with the job; looks first for what was before.
+    package func changes() -> AsyncStream<Void> {
+        let (changes, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        state.withLock { state in
+            continuation.yield()
+            guard !state.isOver else { return continuation.finish() }
+            let number = state.nextFollower
+            state.nextFollower += 1
+            state.followers[number] = continuation
+            continuation.onTermination = { [weak self] _ in self?.leave(number) }
+        }
+        return changes
+    }
+
+    private func leave(_ number: Int) {
+        // Outside of the lock: letting a continuation go may end its stream.
+        let left = state.withLock { $0.followers.removeValue(forKey: number) }
+        _ = left
+    }
+}
+
+extension LiveJob.State {
+    /// Every attempt's first event is that it has begun; it is written when another one is, or somebody looks.
+    fileprivate mutating func begin(_ attempt: Int) {
+        guard count == 0 else { return }
+        push(.started, RawJSON(JSONWriter.object { $0.member("attempt", attempt) }), of: attempt)
+    }
+
+    fileprivate mutating func append(_ name: JobEvent.Name, _ data: RawJSON, of attempt: Int) {
+        begin(attempt)
+        push(name, data, of: attempt)
+    }
+
+    private mutating func push(_ name: JobEvent.Name, _ data: RawJSON, of attempt: Int) {
+        count += 1
+        hasResponse = hasResponse || name == .response
+        let position = JobEvent.Position(attempt: attempt, number: count)
+        if events.count >= LiveJob.maximumEvents { events.removeFirst() }
+        events.append(JobEvent(position: position, name: name, data: data))
+        tell()
+    }
+
+    fileprivate func tell() { for follower in followers.values { follower.yield() } }
+}
+
+/// The body of a response that is still arriving.
+package struct LiveBody: Sendable {
+    package let contentType: String?
+    package let filename: String?
+    /// Opens what is there, to be read as far as ``LiveJob/bodyState`` says.
+    package let open: @Sendable () async throws(StoreError) -> any GrowingBody
+
+    package init(
+        contentType: String?,
+        filename: String?,
+        open: @escaping @Sendable () async throws(StoreError) -> any GrowingBody
+    ) {
+        self.contentType = contentType
+        self.filename = filename
+        self.open = open
+    }
+}

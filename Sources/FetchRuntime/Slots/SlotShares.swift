@@ -1,0 +1,85 @@
+package import FetchJobs
+
+/// Who may take the slots of a node: tenants, each up to its weighted share while others come, and more while nobody
+/// does.
+///
+/// Beyond what all may have there is a reserve of an eighth. The more of its share a tenant has, the more of the
+/// reserve it leaves: so one that has nothing finds a slot however many others have more than enough, and whatever
+/// these wait for.
+package struct SlotShares: Sendable {
+    private struct Holding {
+        var count: Int
+        let weight: Int
+    }
+
+    /// How many slots one tenant alone may have.
+    package let count: Int
+    package let reserve: Int
+    /// Below zero while jobs that were held have come back.
+    package private(set) var free: Int
+    private var holdings: [Tenant.ID: Holding] = [:]
+    /// Of those that hold any.
+    private var weights = 0
+
+    package init(count: Int) {
+        self.count = count
+        reserve = count / 8
+        free = count + count / 8
+    }
+
+    package var tenants: some Collection<Tenant.ID> { holdings.keys }
+
+    /// Nobody holds any.
+    package var areFree: Bool { free >= count + reserve }
+
+    /// How many more slots a tenant may take now.
+    ///
+    /// - Parameter weight: Of a tenant that holds none.
+    package func room(of tenant: Tenant.ID, weight: @autoclosure () -> Int) -> Int {
+        room(of: holdings[tenant] ?? Holding(count: 0, weight: weight()))
+    }
+
+    /// How many slots a tenant may take that holds none.
+    package func room(ofWeight weight: Int) -> Int { room(of: Holding(count: 0, weight: weight)) }
+
+    private func room(of holding: Holding) -> Int {
+        let all = weights + (holding.count == 0 ? holding.weight : 0)
+        let (free, reserve, held) = (Double(free), Double(reserve), Double(holding.count))
+        let share = Double(count) * Double(holding.weight) / Double(max(1, all))
+        // The next one needs more free slots than the part of the reserve that is as large as what it has of its share.
+        let ofReserve = min((free - reserve * held / share) / (1 + reserve / share), share - held)
+        return max(0, Int(max(ofReserve, free - reserve).rounded(.up)))
+    }
+
+    // MARK: Taking
+
+    /// Sets slots aside before it is known for whom.
+    package mutating func setAside(_ count: Int) { free -= count }
+
+    package mutating func putBack(_ count: Int) { free += count }
+
+    /// Gives a tenant one of those that were set aside.
+    package mutating func assign(to tenant: Tenant.ID, weight: @autoclosure () -> Int) {
+        if let count = holdings[tenant]?.count {
+            holdings[tenant]?.count = count + 1
+        } else {
+            let holding = Holding(count: 1, weight: max(1, weight()))
+            holdings[tenant] = holding
+            weights += holding.weight
+        }
+    }
+
+    package mutating func take(for tenant: Tenant.ID, weight: @autoclosure () -> Int) {
+        free -= 1
+        assign(to: tenant, weight: weight())
+    }
+
+    package mutating func leave(_ tenant: Tenant.ID) {
+        free += 1
+        guard let holding = holdings[tenant] else { return }
+        holdings[tenant]?.count -= 1
+        guard holding.count == 1 else { return }
+        holdings[tenant] = nil
+        weights -= holding.weight
+    }
+}

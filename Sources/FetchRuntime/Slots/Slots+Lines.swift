@@ -1,0 +1,227 @@
+import DequeModule
+package import FetchJobs
+import Synchronization
+
+// Where jobs wait on the node until their origin has a connection for them.
+
+extension Slots {
+    /// Jobs that are more than their host answers in a while.
+    package struct Surplus {
+        package let limiter: Limiter.Address
+        /// How many are to run at once on all nodes while others wait.
+        package let limit: Int
+        /// They are this caller's to let go on or not.
+        package let waiters: [Waiter]
+    }
+
+    /// How many jobs wait here for a connection.
+    package var waitingCount: Int {
+        state.withLock { state in state.indices.values.reduce(0) { $0 + state.lines[$1].waiting.count } }
+    }
+
+    /// Jobs run on so many nodes, this one among them.
+    package func setNodes(_ count: Int) { state.withLock { $0.nodes = count } }
+
+    /// Whether a job has to pass the gate of its host: with other nodes, when it is crowded or each node cannot have a
+    /// part of its connections.
+    package func isToBeCounted(ofMaximum maximum: Int, isCrowded: Bool) -> Bool {
+        state.withLock { $0.nodes > 1 && (isCrowded || $0.nodes > maximum) }
+    }
+
+    /// Waits until a job may load.
+    ///
+    /// - Parameters:
+    ///   - maximum: How many connections it may be one of.
+    ///   - isCounted: Whether its host's limit is kept for all nodes by a gate.
+    ///   - onWait: Called when lines have to be watched from now on.
+    /// - Returns: false when it is not to load here.
+    package nonisolated(nonsending) func enter(
+        _ job: ClaimedJob, _ stop: StopSwitch, maximum: Int, isCounted: Bool, onWait: () -> Void
+    ) async -> Bool {
+        guard job.line != nil else { return true }
+        let begins = state.withLock { state in
+            if let index = state.index(of: stop) {
+                state.lines[index].line.maximum = maximum
+                state.lines[index].line.isCounted = isCounted
+            }
+            return state.beginIfFree(stop)
+        }
+        if begins { return true }
+        return await withCheckedContinuation { continuation in
+            let (isOver, watches) = state.withLock { $0.wait(job, stop, continuation) }
+            if watches { onWait() }
+            guard !isOver else { return continuation.resume(returning: true) }
+            stop.whenThrown { [weak self, weak stop] in if let stop { self?.letGo(stop) } }
+        }
+    }
+
+    /// A job loads without waiting, be there a connection for it or not.
+    package func enterAhead(_ stop: StopSwitch) {
+        state.withLock { $0.begin(stop) }
+    }
+
+    /// A job has loaded.
+    package func exit(_ stop: StopSwitch, isMultiplexed: Bool) {
+        guard stop.line != nil else { return }
+        let next = state.withLock { state in
+            stop.position.withLock { $0.isLoading = false }
+            guard let index = state.index(of: stop) else { return [Waiter]() }
+            if isMultiplexed { state.lines[index].line.isMultiplexing = true }
+            state.lines[index].line.end()
+            return state.next(in: index)
+        }
+        for waiter in next { waiter.continuation.resume(returning: true) }
+    }
+
+    /// Has a job go on that is to stop: it ends by its switch.
+    private func letGo(_ stop: StopSwitch) {
+        let waiter = state.withLock { state in
+            let waiter = state.remove(stop)
+            if waiter != nil { state.begin(stop) }
+            return waiter
+        }
+        waiter?.continuation.resume(returning: true)
+    }
+
+    /// Takes the jobs out of their lines that are more than their hosts answer.
+    ///
+    /// - Parameter crowds: How many run at once of a limiter whose jobs wait at a gate.
+    /// - Returns: Those, and whether to look again.
+    package func judge(crowds: (Limiter.Address) -> Int?) -> (surplus: [Surplus], looksAgain: Bool) {
+        let now = clock.now
+        return state.withLock { state in
+            var (surplus, looksAgain) = ([Surplus](), false)
+            for index in state.indices.values {
+                let crowd = crowds(state.lines[index].key.limiter)
+                if crowd != nil || !state.lines[index].waiting.isEmpty { looksAgain = true }
+                if let found = state.surplus(of: index, crowd, at: now) { surplus.append(found) }
+            }
+            state.isWatched = looksAgain
+            return (surplus, looksAgain)
+        }
+    }
+
+    /// Lets jobs that were taken out of their line go on.
+    package func goOn(_ waiters: [Waiter]) {
+        state.withLock { state in
+            for waiter in waiters { state.begin(waiter.stop) }
+        }
+        for waiter in waiters { waiter.continuation.resume(returning: true) }
+    }
+
+    /// All that wait, when the node stops: they are this caller's.
+    package func takeWaiters() -> [Waiter] {
+        state.withLock { state in
+            state.indices.values.flatMap { index in
+                defer { state.lines[index].waiting = [] }
+                return Array(state.lines[index].waiting)
+            }
+        }
+    }
+}
+
+extension Slots.State {
+    // MARK: Jobs that are held
+
+    /// Takes a job out of its line.
+    ///
+    /// - Returns: Those that go on: whose turn it is now, and the job itself if it waits, to be held where it would
+    ///   load.
+    mutating func lend(_ stop: StopSwitch) -> [Slots.Waiter] {
+        shares.leave(stop.tenant)
+        let index = index(of: stop)
+        let waiter = remove(stop)
+        let wasLoading = stop.position.withLock { position in
+            position.isLent = true
+            position.index = nil
+            return position.isLoading
+        }
+        if waiter != nil { begin(stop) }
+        guard let index else { return [] }
+        if wasLoading { lines[index].line.yield() }
+        let next = wasLoading ? self.next(in: index) : []
+        leave(index)
+        return next + (waiter.map { [$0] } ?? [])
+    }
+
+    /// Puts a job back into its line, among those that load if it was to.
+    mutating func comeBack(_ stop: StopSwitch) {
+        let index = add(to: stop.line)
+        let isLoading = stop.position.withLock { position in
+            position.isLent = false
+            position.index = index
+            return position.isLoading
+        }
+        if isLoading, let index { lines[index].line.begin() }
+    }
+
+    fileprivate mutating func remove(_ stop: StopSwitch) -> Slots.Waiter? {
+        guard let index = index(of: stop), let place = lines[index].waiting.firstIndex(where: { $0.stop === stop })
+        else { return nil }
+        return lines[index].waiting.remove(at: place)
+    }
+
+    // MARK: Jobs that load
+
+    /// A job loads from now on.
+    fileprivate mutating func begin(_ stop: StopSwitch) {
+        stop.position.withLock { $0.isLoading = true }
+        if let index = index(of: stop) { lines[index].line.begin() }
+    }
+
+    /// Begins a load where a connection is free and nobody waits for it, or it takes none because it is held.
+    fileprivate mutating func beginIfFree(_ stop: StopSwitch) -> Bool {
+        if let index = index(of: stop) {
+            guard lines[index].waiting.isEmpty, lines[index].line.loading < lines[index].line.limit(ofNodes: nodes)
+            else { return false }
+        }
+        begin(stop)
+        return true
+    }
+
+    /// - Returns: Whether it need not wait any more, and whether nobody has watched the lines before.
+    fileprivate mutating func wait(
+        _ job: ClaimedJob, _ stop: StopSwitch, _ continuation: CheckedContinuation<Bool, Never>
+    ) -> (isOver: Bool, watches: Bool) {
+        // A connection may have become free meanwhile.
+        if beginIfFree(stop) { return (true, false) }
+        guard stop.reason == nil, !isClosed, let index = index(of: stop) else {
+            begin(stop)
+            return (true, false)
+        }
+        let waiter = Slots.Waiter(job: job, stop: stop, continuation: continuation)
+        var place = lines[index].waiting.endIndex
+        while place > 0, lines[index].waiting[place - 1].job.spec.priority < job.spec.priority { place -= 1 }
+        lines[index].waiting.insert(waiter, at: place)
+        defer { isWatched = true }
+        return (false, !isWatched)
+    }
+
+    /// Those whose turn it is.
+    fileprivate mutating func next(in index: Int) -> [Slots.Waiter] {
+        guard !lines[index].waiting.isEmpty else { return [] }
+        var next: [Slots.Waiter] = []
+        let limit = lines[index].line.limit(ofNodes: nodes)
+        while lines[index].line.loading < limit, let waiter = lines[index].waiting.popFirst() {
+            begin(waiter.stop)
+            next.append(waiter)
+        }
+        return next
+    }
+
+    /// What a line has more than its host answers, or how its limiter is to be limited otherwise than now.
+    fileprivate mutating func surplus(
+        of index: Int, _ crowd: Int?, at now: ContinuousClock.Instant
+    ) -> Slots.Surplus? {
+        guard let drained = lines[index].line.drain(at: now) else { return nil }
+        let limit = lines[index].line.crowd(drained: drained, nodes: nodes)
+        let surplus = lines[index].waiting.count - drained
+        if surplus > 0 {
+            let waiters = Array(lines[index].waiting.suffix(surplus))
+            lines[index].waiting.removeLast(surplus)
+            return Slots.Surplus(limiter: lines[index].key.limiter, limit: limit, waiters: waiters)
+        }
+        guard let crowd, limit >= 2 * crowd || limit <= crowd / 2 else { return nil }
+        return Slots.Surplus(limiter: lines[index].key.limiter, limit: limit, waiters: [])
+    }
+}

@@ -1,0 +1,298 @@
+import DequeModule
+package import FetchJobs
+import Synchronization
+
+/// The room a node has for jobs, by tenants and by hosts, and whether jobs wait that should have it first.
+package final class Slots: Sendable {
+    /// What a claim may take.
+    package struct Offer {
+        package let count: Int
+        package let room: ClaimRoom
+        /// What to tell ``noteEmpty(since:full:)`` when nothing was left.
+        package let backlog: Int
+    }
+
+    /// What jobs leave to others while they are held.
+    package struct Lent {
+        /// Jobs wait for a slot that is free now.
+        package let hasWaiting: Bool
+        /// Those in which fewer load than before.
+        package let limiters: Set<Limiter.Address>
+    }
+
+    struct State {
+        var shares: SlotShares
+        let clock: NodeClock
+        /// Those that have jobs, and some that had and are used for the next.
+        var lines: [Line] = []
+        var indices: [HostLine.Key: Int] = [:]
+        var unused: [Int] = []
+        /// How many lines of tenants are full.
+        var full: [Tenant.ID: Int] = [:]
+        /// Tenants that may have jobs waiting and may take no more for now.
+        var heldBack: Set<Tenant.ID> = []
+        /// Jobs wait in the queue, as far as this node knows: new ones must not overtake them.
+        var hasBacklog = false
+        /// How often that was said.
+        var backlogs = 0
+        /// Lines whose jobs wait in the queue too.
+        var behind: Set<HostLine.Key> = []
+        var isClosed = false
+        /// Something runs alone here.
+        var isQuiet = false
+        /// How many nodes run jobs, this one among them.
+        var nodes = 1
+        var isWatched = false
+    }
+
+    /// A line, and who waits in it.
+    struct Line {
+        let key: HostLine.Key
+        var line: HostLine
+        /// The most urgent first, and of equals who came first.
+        var waiting: Deque<Waiter> = []
+    }
+
+    package struct Waiter {
+        package let job: ClaimedJob
+        package let stop: StopSwitch
+        /// Goes on with whether the job is to load.
+        package let continuation: CheckedContinuation<Bool, Never>
+    }
+
+    let clock: NodeClock
+    let weight: @Sendable (Tenant.ID) -> Int
+    let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - count: How many one tenant alone may have.
+    ///   - clock: What lines are judged by.
+    ///   - weight: That of a tenant.
+    init(count: Int, clock: NodeClock = .continuous, weight: @escaping @Sendable (Tenant.ID) -> Int) {
+        self.clock = clock
+        self.weight = weight
+        state = Mutex(State(shares: SlotShares(count: count), clock: clock))
+    }
+
+    /// Jobs wait, and there is room for few of them.
+    package var areScarce: Bool {
+        state.withLock { state in
+            state.hasBacklog && (state.shares.free < 2 * state.shares.reserve || !state.heldBack.isEmpty)
+        }
+    }
+
+    // MARK: Jobs that are being stored
+
+    /// Takes slots for jobs that are being stored; not where others wait that go first.
+    ///
+    /// - Returns: For which.
+    package func reserve(_ jobs: [NewJob]) -> [Bool] {
+        state.withLock { state in
+            guard !state.isClosed, !state.isQuiet else { return jobs.map { _ in false } }
+            return jobs.map { job in
+                let line = HostLine.Key(job.spec, of: job.tenant)
+                guard state.mayStart(line, of: job.tenant, weight) else { return false }
+                state.shares.take(for: job.tenant, weight: weight(job.tenant))
+                state.add(to: line)
+                return true
+            }
+        }
+    }
+
+    /// Gives slots back of jobs that are not started.
+    package func release(_ jobs: [NewJob]) {
+        state.withLock { state in
+            for job in jobs {
+                state.shares.leave(job.tenant)
+                let key = HostLine.Key(job.spec, of: job.tenant)
+                if let index = key.flatMap({ state.indices[$0] }) { state.leave(index) }
+            }
+        }
+    }
+
+    // MARK: Jobs that are claimed
+
+    /// Sets slots aside for jobs to be claimed; nil when none is free or none waits.
+    package func reserveForClaim(maximum: Int) -> Offer? {
+        state.withLock { state in
+            guard state.hasBacklog, !state.isClosed, !state.isQuiet, state.shares.free > 0 else { return nil }
+            let count = min(maximum, state.shares.free)
+            var room = ClaimRoom(ofOthers: min(count, max(1, state.shares.room(ofWeight: 1))))
+            for tenant in state.shares.tenants { room.ofTenants[tenant] = state.room(of: tenant, weight) }
+            state.shares.setAside(count)
+            return Offer(count: count, room: room, backlog: state.backlogs)
+        }
+    }
+
+    /// The jobs have got slots of those that were set aside; the others are free again.
+    package func assign(_ jobs: [ClaimedJob], of count: Int) {
+        state.withLock { state in
+            state.shares.putBack(count - jobs.count)
+            for job in jobs {
+                state.shares.assign(to: job.tenant, weight: weight(job.tenant))
+                state.add(to: job.line)
+            }
+        }
+    }
+
+    /// Takes slots for jobs that run in any case.
+    package func admit(_ jobs: [ClaimedJob]) {
+        state.withLock { state in
+            for job in jobs {
+                state.shares.take(for: job.tenant, weight: weight(job.tenant))
+                state.add(to: job.line)
+            }
+        }
+    }
+
+    /// A job does not run any more.
+    ///
+    /// - Returns: Whether jobs wait for its slot.
+    package func leave(_ stop: StopSwitch) -> Bool {
+        state.withLock { state in
+            if !stop.position.withLock(\.isLent) {
+                state.shares.leave(stop.tenant)
+                if let index = state.index(of: stop) { state.leave(index) }
+            }
+            return state.callHeldBack(weight)
+        }
+    }
+
+    /// Gives others the slots of jobs and their places in lines, or takes them back, even if none is free.
+    package func lend(_ stops: [StopSwitch], _ isLent: Bool) -> Lent {
+        let (next, hasWaiting) = state.withLock { state in
+            var next: [Waiter] = []
+            for stop in stops {
+                if isLent {
+                    next += state.lend(stop)
+                } else {
+                    state.shares.take(for: stop.tenant, weight: weight(stop.tenant))
+                    state.comeBack(stop)
+                }
+            }
+            return (next, state.callHeldBack(weight))
+        }
+        for waiter in next { waiter.continuation.resume(returning: true) }
+        return Lent(hasWaiting: hasWaiting, limiters: isLent ? Set(stops.compactMap(\.line?.limiter)) : [])
+    }
+
+    // MARK: The backlog
+
+    package func noteBacklog() { state.withLock { $0.noteBacklog() } }
+
+    /// Jobs of these tenants were stored that wait.
+    ///
+    /// - Returns: Whether some of them may be claimed.
+    package func noteBacklog(of tenants: Set<Tenant.ID>) -> Bool {
+        state.withLock { state in
+            let blocked = tenants.filter { state.room(of: $0, weight) == 0 }
+            state.heldBack.formUnion(blocked)
+            guard blocked.count < tenants.count else { return false }
+            state.noteBacklog()
+            return true
+        }
+    }
+
+    /// Nothing waited; jobs that were put in while somebody looked may have been missed.
+    ///
+    /// - Parameter full: Tenants that may have jobs waiting and had no room for them.
+    package func noteEmpty(since backlog: Int, full: Set<Tenant.ID>) {
+        state.withLock { state in
+            guard state.backlogs == backlog else { return }
+            state.heldBack = full.filter { state.room(of: $0, weight) == 0 }
+            state.behind = state.behind.filter { state.heldBack.contains($0.tenant) }
+            // For others there is room again.
+            state.hasBacklog = state.heldBack.count < full.count
+        }
+    }
+
+    /// Nobody can say what waits.
+    package func noteFailure() { state.withLock { $0.hasBacklog = false } }
+
+    /// Gives no slot out while it is quiet.
+    package func setQuiet(_ isQuiet: Bool) { state.withLock { $0.isQuiet = isQuiet } }
+
+    /// Nobody has a slot.
+    package var areEmpty: Bool { state.withLock { $0.shares.areFree } }
+
+    /// Gives no slot out any more.
+    package func close() { state.withLock { $0.isClosed = true } }
+}
+
+extension Slots.State {
+    /// Whether whoever comes takes the room of those that wait.
+    private var isScarce: Bool { shares.free <= shares.reserve + max(1, shares.count / 8) }
+
+    /// How many more jobs of a tenant may come.
+    func room(of tenant: Tenant.ID, _ weight: (Tenant.ID) -> Int) -> Int {
+        full[tenant] == nil ? shares.room(of: tenant, weight: weight(tenant)) : 0
+    }
+
+    /// Whether a new job may start before those that wait.
+    ///
+    /// What waits for another host or for its tenant's share is not overtaken: it could not start.
+    fileprivate mutating func mayStart(
+        _ key: HostLine.Key?, of tenant: Tenant.ID, _ weight: (Tenant.ID) -> Int
+    ) -> Bool {
+        let isFull = key.flatMap { indices[$0] }.map { lines[$0].line.isFull } ?? false
+        let isOpen = !isFull && (behind.isEmpty || key.map { !behind.contains($0) } ?? true)
+        let overtakes = hasBacklog && isScarce
+        if isOpen, !overtakes, shares.room(of: tenant, weight: weight(tenant)) > 0 { return true }
+        if let key { behind.insert(key) }
+        return false
+    }
+
+    /// - Returns: Where its line is.
+    @discardableResult
+    mutating func add(to key: HostLine.Key?) -> Int? {
+        guard let key else { return nil }
+        let index = indices[key] ?? makeLine(key)
+        let wasFull = lines[index].line.isFull
+        lines[index].line.add()
+        if !wasFull, lines[index].line.isFull { full[key.tenant, default: 0] += 1 }
+        return index
+    }
+
+    private mutating func makeLine(_ key: HostLine.Key) -> Int {
+        let index = unused.popLast() ?? lines.endIndex
+        let line = Slots.Line(key: key, line: HostLine(at: clock.now))
+        if index == lines.endIndex { lines.append(line) } else { lines[index] = line }
+        indices[key] = index
+        return index
+    }
+
+    mutating func leave(_ index: Int) {
+        let wasFull = lines[index].line.isFull
+        lines[index].line.remove()
+        let key = lines[index].key
+        if wasFull, !lines[index].line.isFull {
+            full[key.tenant, default: 1] -= 1
+            if full[key.tenant] == 0 { full[key.tenant] = nil }
+        }
+        guard lines[index].line.count == 0 else { return }
+        indices[key] = nil
+        unused.append(index)
+    }
+
+    /// Where the line of a job is; nil when it is in none.
+    func index(of stop: StopSwitch) -> Int? {
+        stop.position.withLock { position in
+            if position.index == nil, !position.isLent { position.index = stop.line.flatMap { indices[$0] } }
+            return position.index
+        }
+    }
+
+    fileprivate mutating func noteBacklog() {
+        hasBacklog = true
+        backlogs += 1
+    }
+
+    /// Whether there is something to claim, be it of tenants that had to wait.
+    fileprivate mutating func callHeldBack(_ weight: (Tenant.ID) -> Int) -> Bool {
+        let called = heldBack.filter { room(of: $0, weight) > 0 }
+        guard !called.isEmpty else { return hasBacklog }
+        heldBack.subtract(called)
+        noteBacklog()
+        return true
+    }
+}

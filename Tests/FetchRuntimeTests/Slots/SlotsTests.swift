@@ -1,0 +1,126 @@
+import FetchJobs
+import TestSupport
+import Testing
+
+@testable import FetchRuntime
+
+/// The room of a node, and who may have it.
+@Suite struct SlotsTests {
+    private func slots(_ count: Int = 16, weights: [Tenant.ID: Int] = [:]) -> Slots {
+        Slots(count: count) { weights[$0] ?? 1 }
+    }
+
+    private func new(_ count: Int, of tenant: Tenant.ID = .first, host: String = "a.example") throws -> [NewJob] {
+        try (0..<count).map { _ in try .make(of: tenant, host: host) }
+    }
+
+    @Test func `one tenant alone may have all slots, and what it gives back is free again`() throws {
+        let slots = slots()
+        let jobs = try new(20)
+        let taken = slots.reserve(jobs)
+        #expect(taken.count(where: \.self) == 16)
+        slots.release(Array(jobs.prefix(16)))
+        #expect(slots.areEmpty)
+    }
+
+    @Test func `a tenant that comes later finds a slot of the reserve`() throws {
+        let slots = slots()
+        _ = slots.reserve(try new(16))
+        #expect(slots.reserve(try new(4, of: .second)).contains(true))
+    }
+
+    @Test func `a tenant of more weight may have more of what is left`() throws {
+        let room = try [1, 8].map { weight in
+            let slots = slots(64, weights: [.second: weight])
+            _ = slots.reserve(try new(64))
+            return slots.reserve(try new(64, of: .second)).count(where: \.self)
+        }
+        #expect(room[0] < room[1])
+    }
+
+    @Test func `nothing is claimed while nothing waits`() {
+        let slots = slots()
+        #expect(slots.reserveForClaim(maximum: 8) == nil)
+        slots.noteBacklog()
+        #expect(slots.reserveForClaim(maximum: 8)?.count == 8)
+    }
+
+    @Test func `what a claim set aside and did not get is free again`() throws {
+        let slots = slots()
+        slots.noteBacklog()
+        let offer = try #require(slots.reserveForClaim(maximum: 8))
+        let jobs = try (0..<3).map { _ in try ClaimedJob.make() }
+        slots.assign(jobs, of: offer.count)
+        for job in jobs { _ = slots.leave(StopSwitch(tenant: job.tenant, line: job.line)) }
+        #expect(slots.areEmpty)
+    }
+
+    @Test func `a look that found nothing ends the backlog, unless more came meanwhile`() throws {
+        let slots = slots()
+        slots.noteBacklog()
+        let first = try #require(slots.reserveForClaim(maximum: 1))
+        slots.noteBacklog()
+        slots.noteEmpty(since: first.backlog, full: [])
+        let second = try #require(slots.reserveForClaim(maximum: 1))
+        slots.noteEmpty(since: second.backlog, full: [])
+        #expect(slots.reserveForClaim(maximum: 1) == nil)
+    }
+
+    @Test func `a tenant that has no room is called when it has some again`() throws {
+        let slots = slots(8)
+        let jobs = try (0..<8).map { _ in try ClaimedJob.make() }
+        slots.admit(jobs)
+        #expect(!slots.noteBacklog(of: [.first]))
+        #expect(slots.reserveForClaim(maximum: 1) == nil)
+        #expect(slots.leave(StopSwitch(tenant: .first, line: jobs[0].line)))
+        #expect(slots.reserveForClaim(maximum: 1)?.room.of(.first) == 1)
+    }
+
+    @Test func `new jobs do not overtake those that wait where room is scarce`() throws {
+        let slots = slots(64)
+        slots.admit(try (0..<40).map { _ in try ClaimedJob.make() })
+        slots.noteBacklog()
+        #expect(slots.reserve(try new(1, host: "b.example")) == [true])
+        #expect(!slots.areScarce)
+        slots.admit(try (0..<20).map { _ in try ClaimedJob.make() })
+        #expect(slots.reserve(try new(1, host: "b.example")) == [false])
+        #expect(slots.areScarce)
+    }
+
+    @Test func `no slot is given out while something runs alone, or after the node closes`() throws {
+        let slots = slots()
+        slots.noteBacklog()
+        slots.setQuiet(true)
+        #expect(slots.reserve(try new(1)) == [false])
+        #expect(slots.reserveForClaim(maximum: 1) == nil)
+        slots.setQuiet(false)
+        #expect(slots.reserve(try new(1)) == [true])
+        slots.close()
+        #expect(slots.reserve(try new(1)) == [false])
+        #expect(slots.reserveForClaim(maximum: 1) == nil)
+    }
+
+    @Test func `a job that is held leaves its slot to others and takes one when it goes on`() throws {
+        let slots = slots(8)
+        let job = try ClaimedJob.make()
+        slots.admit([job])
+        let stop = StopSwitch(tenant: job.tenant, line: job.line)
+        let lent = slots.lend([stop], true)
+        #expect(slots.areEmpty)
+        #expect(lent.limiters == [try #require(job.line?.limiter)])
+        #expect(slots.lend([stop], false).limiters.isEmpty)
+        #expect(!slots.areEmpty)
+        _ = slots.leave(stop)
+        #expect(slots.areEmpty)
+    }
+
+    @Test func `a job that ends while it is held gives nothing back twice`() throws {
+        let slots = slots(8)
+        let job = try ClaimedJob.make()
+        slots.admit([job])
+        let stop = StopSwitch(tenant: job.tenant, line: job.line)
+        _ = slots.lend([stop], true)
+        _ = slots.leave(stop)
+        #expect(slots.reserve(try new(20)).count(where: \.self) == 8)
+    }
+}
