@@ -59,7 +59,7 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
     private let doorbell: Int32
     private let inbox = Mutex(Inbox())
     private var turn = Turn()
-    /// Hears of turns that were long.
+    /// Is told of turns that were long.
     private let stallObserver = Mutex<(@Sendable (LoopStall) -> Void)?>(nil)
     private let thread = Mutex<pthread_t?>(nil)
     /// The thread's id, for the check made at each enqueue; 0 until the thread runs.

@@ -48,13 +48,13 @@ package struct Server: Service {
         package let groups: any GroupStore
         package let keys: any KeyStore
         package let tenants: any TenantStore
-        package let cookies: any CookieStore
+        package let cookies: any CookieCatalog
         package let cache: any CacheStore
-        package let credentials: any CredentialStore
+        package let credentials: any CredentialCatalog
         package let blobs: any BlobStore
         package let catalog: any BlobCatalog
         package let uploads: any UploadArea
-        package let finished: FinishedJobs
+        package let waiters: CompletionWaiters
         package let live: LiveJobs
         /// This node.
         package let node: Node.ID
@@ -78,13 +78,13 @@ package struct Server: Service {
             groups: any GroupStore,
             keys: any KeyStore,
             tenants: any TenantStore,
-            cookies: any CookieStore,
+            cookies: any CookieCatalog,
             cache: any CacheStore,
-            credentials: any CredentialStore,
+            credentials: any CredentialCatalog,
             blobs: any BlobStore,
             catalog: any BlobCatalog,
             uploads: any UploadArea,
-            finished: FinishedJobs,
+            waiters: CompletionWaiters,
             live: LiveJobs,
             node: Node.ID,
             nodes: any NodeDirectory,
@@ -110,7 +110,7 @@ package struct Server: Service {
             self.blobs = blobs
             self.catalog = catalog
             self.uploads = uploads
-            self.finished = finished
+            self.waiters = waiters
             self.live = live
             self.node = node
             self.nodes = nodes
@@ -165,7 +165,7 @@ package struct Server: Service {
         let credentials = KnownCredentials(store: ports.credentials)
         let sessions = KnownSessions(
             store: ports.sessions, schemes: configuration.schemes, credentials: credentials)
-        let waiting = FinalJobs(jobs: ports.jobs, finished: ports.finished)
+        let submitter = JobSubmitter(jobs: ports.jobs, waiters: ports.waiters)
         let holds = BlobPins(catalog: ports.catalog)
         let warnings = Warnings(readiness: ports.readiness)
         let forwarding = Forwarding(node: ports.node, directory: ports.nodes, client: ports.nodeClient)
@@ -173,7 +173,7 @@ package struct Server: Service {
             maximumBytes: configuration.maximumBlobBytes, blobs: ports.blobs, catalog: ports.catalog)
         let uploads = UploadRoutes(blobs: blobs, area: ports.uploads)
         let jobs = JobRoutes(
-            jobs: ports.jobs, endpoints: known, groups: groups, holds: holds, waiting: waiting, sessions: sessions,
+            jobs: ports.jobs, endpoints: known, groups: groups, holds: holds, submitter: submitter, sessions: sessions,
             defaults: ports.defaults, live: ports.live, forwarding: forwarding, warnings: warnings,
             submitted: submitted)
         let batch = BatchRoute(

@@ -3,7 +3,7 @@ import FetchRuntime
 package import Postgres
 import ServiceLifecycle
 
-/// Tells other nodes that there is something to do, and hears it from them.
+/// Tells other nodes that there is something to do, and is told by them.
 ///
 /// A notice says nothing but "look": it makes waiting shorter and nothing depends on it. Notifications are sent on
 /// their own, at most one in ten milliseconds, because a NOTIFY inside the storing statements would line up their

@@ -321,7 +321,7 @@ import Testing
         }
     }
 
-    // Without a wish to keep it, nothing is left.
+    // Without being asked to keep it, nothing is left.
     // Proves: DLD-10.
     @Test func `a cancelled download leaves nothing by itself`() async throws {
         let gate = Gate()

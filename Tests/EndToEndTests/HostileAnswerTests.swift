@@ -90,7 +90,7 @@ import Testing
                 try await place.run("keys", "create"), try await place.run("keys", "create", "--tenant", "other")
             )
             let service = try await ServiceProcess.start(place, key: key)
-            let neighbour: HTTPFields = [.prefer: "wait=30", .authorization: "Bearer \(other)"]
+            let otherTenant: HTTPFields = [.prefer: "wait=30", .authorization: "Bearer \(other)"]
             let job =
                 #"{"request": {"url": "\#(hostile.url(answer.path))"}\#(answer.job), "#
                 + #""configuration": {"retry": {"maximumAttempts": 1}\#(answer.configuration)}}"#
@@ -99,7 +99,7 @@ import Testing
             var jobs = 0
             repeat {
                 let done = try await service.request(
-                    .post, "/v1/jobs", body: #"{"request": {"url": "\#(plain.url())"}}"#, headers: neighbour)
+                    .post, "/v1/jobs", body: #"{"request": {"url": "\#(plain.url())"}}"#, headers: otherTenant)
                 #expect(member(done.json, "state") == "succeeded", "\(done.text)")
                 jobs += 1
                 try await Task.sleep(for: .milliseconds(50))

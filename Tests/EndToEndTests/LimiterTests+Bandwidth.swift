@@ -38,7 +38,7 @@ extension LimiterTests {
             let key = try await place.run("keys", "create")
             let service = try await ServiceProcess.start(place, key: key)
             try await bounded.set("1024", origin, place, service)
-            // The node hears of what an operator sets.
+            // The node is told of what an operator sets.
             var slow = ""
             try await until {
                 slow = try await Self.submit(origin.url(), more: #", "flow": {"key": "films"}"#, to: service)

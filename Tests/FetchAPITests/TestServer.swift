@@ -20,9 +20,9 @@ struct TestServer {
     let webhooks = MemoryWebhookStore()
     let schedules: MemoryScheduleStore
     let groups: MemoryGroupStore
-    let cookies = MemoryCookieStore()
+    let cookies = MemoryCookieCatalog()
     let cache = MemoryCacheStore()
-    let credentials = MemoryCredentialStore()
+    let credentials = MemoryCredentialCatalog()
     let blobs = MemoryBlobStore()
     let catalog = MemoryBlobCatalog()
     let live = LiveJobs()
@@ -69,7 +69,7 @@ struct TestServer {
             blobs: blobs,
             catalog: catalog,
             uploads: uploads,
-            finished: jobs.finished,
+            waiters: jobs.waiters,
             live: live,
             node: Node.ID(),
             nodes: nodes,

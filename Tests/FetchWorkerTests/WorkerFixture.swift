@@ -35,7 +35,7 @@ struct WorkerFixture {
         let loop = TransferLoop(TaskLoop(name: "worker-tests"))
         let runner = JobRunner(
             loop: loop, configuration: SessionConfiguration(), sessions: MemorySessionStore(),
-            stores: MemorySessionStores(), blobs: MemoryBlobStore(), catalog: MemoryBlobCatalog(),
+            stores: MemorySessionResources(), blobs: MemoryBlobStore(), catalog: MemoryBlobCatalog(),
             area: try await FileDownloadArea(directory: directory.path), live: LiveJobs(), bandwidths: NoBandwidths(),
             deliveries: NoDeliveries(), random: { 1 },
             makeSession: { Session(configuration: $0, transferLoop: loop) })

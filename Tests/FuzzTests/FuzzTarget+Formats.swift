@@ -38,12 +38,12 @@ extension FuzzTarget {
 
     /// A host that is to be reached by https is that for a time that can be counted.
     static func strictTransport(_ text: String) {
-        guard let wish = StrictTransport(field: text) else { return }
-        precondition((.zero ... .seconds(CacheControl.maximumSeconds)).contains(wish.maximumAge))
+        guard let policy = StrictTransport(field: text) else { return }
+        precondition((.zero ... .seconds(CacheControl.maximumSeconds)).contains(policy.maximumAge))
         let store = StrictTransportStore()
-        store.insert("h.example", for: wish.maximumAge, includesSubdomains: wish.includesSubdomains)
-        precondition(store.includes("h.example") == (wish.maximumAge > .zero))
-        precondition(store.includes("a.h.example") == (wish.maximumAge > .zero && wish.includesSubdomains))
+        store.insert("h.example", for: policy.maximumAge, includesSubdomains: policy.includesSubdomains)
+        precondition(store.includes("h.example") == (policy.maximumAge > .zero))
+        precondition(store.includes("a.h.example") == (policy.maximumAge > .zero && policy.includesSubdomains))
     }
 
     /// Bytes with a checksum that fits, for nothing gets past it otherwise.

@@ -27,7 +27,7 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
 
     let state = Mutex(State())
     /// Told of jobs that end.
-    package let finished = FinishedJobs()
+    package let waiters = CompletionWaiters()
     /// Ends jobs as they are stored, when set.
     private let ending: (@Sendable (NewJob) -> JobState?)?
 
@@ -76,7 +76,7 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
             state.jobs[id] = job
             state.rows[id]?.end()
         }
-        finished.finish([id])
+        waiters.finish([id])
     }
 
     // MARK: JobStore

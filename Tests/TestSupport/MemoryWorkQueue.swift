@@ -189,7 +189,7 @@ package final class MemoryWorkQueue: WorkQueue {
             self.end(job.id, outcome.state, outcome.body, in: &state)
             return true
         }
-        if isOurs { store.finished.finish([job.id]) }
+        if isOurs { store.waiters.finish([job.id]) }
         return isOurs
     }
 

@@ -127,7 +127,7 @@ struct Forwarding: Sendable {
         guard call.request.method != .head else { return ResponseBody() }
         let body = call.request.body
         return ResponseBody { writer in
-            // When the caller leaves, or this node stops, the owner hears of it.
+            // When the caller leaves, or this node stops, the owner is told of it.
             try await body.consumeWithCancellationOnInboundClose { _ in
                 for try await bytes in answer.chunks { try await writer.write(ByteBuffer(bytes: bytes)) }
                 if Task.isShuttingDownGracefully { throw CancellationError() }

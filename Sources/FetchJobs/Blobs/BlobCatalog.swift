@@ -54,7 +54,7 @@ package protocol BlobCatalog: Sendable {
     func orphans(among ids: [Blob.ID]) async throws(StoreError) -> [Blob.ID]
 }
 
-/// What became of a wish to remove a blob.
+/// What became of a request to remove a blob.
 package enum BlobRemoval: Sendable, Equatable {
     case removed
     /// A job that is not final needs it.

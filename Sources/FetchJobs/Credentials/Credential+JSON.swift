@@ -13,7 +13,7 @@ extension Credential {
     /// Those that commas, slashes and the like would end.
     private static let words = ["accessKeyID", "region", "service"]
 
-    /// Reads the members of one kind; the check hears of anything else.
+    /// Reads the members of one kind; the check is told of anything else.
     init?(members object: JSONObjectReader, of reader: JSONReader, persistence: Persistence) {
         let kinds = [
             ("password", ["user", "password"]), ("bearerToken", ["bearerToken"]),

@@ -88,7 +88,7 @@ extension ProtectionSpace {
 
     package var json: RawJSON { RawJSON(JSONWriter.object(write)) }
 
-    /// Reads a space; the check hears what is wrong with it.
+    /// Reads a space; the check is told what is wrong with it.
     init?(reader: JSONReader) {
         let names: Set = ["host", "port", "protocol", "realm", "authenticationMethod", "isProxy"]
         guard let object = reader.object(of: names) else { return nil }

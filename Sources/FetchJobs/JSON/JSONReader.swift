@@ -41,7 +41,7 @@ package final class InputCheck {
     }
 }
 
-/// A JSON value, the place it stands at, and the check that hears what is wrong with it.
+/// A JSON value, the place it stands at, and the check that is told what is wrong with it.
 ///
 /// Every reading method answers nil after it has told the check why, so that reading can go on to the next member.
 package struct JSONReader {
@@ -176,7 +176,7 @@ package struct JSONObjectReader {
         return JSONReader(member.value, pointer: "\(reader.pointer)/\(name)", check: reader.check)
     }
 
-    /// The member of this name; the check hears when it is missing.
+    /// The member of this name; the check is told when it is missing.
     package func required(_ name: String) -> JSONReader? {
         let member = self[name]
         if member == nil { reader.check.refuse("\(reader.pointer)/\(name)", "is required") }

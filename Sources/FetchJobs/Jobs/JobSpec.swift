@@ -73,7 +73,7 @@ package struct JobSpec: Sendable, Equatable {
 
     package init(request: JobRequest) { self.request = request }
 
-    /// Somebody may want to hear of the job: its endpoint, or that of its session.
+    /// Somebody may want to be told of the job: its endpoint, or that of its session.
     package var mayHaveEvents: Bool { webhook != nil || session != nil }
 
     /// What it is as soon as it is stored.

@@ -71,7 +71,7 @@ package final class ClaimedJob: Sendable {
     /// gate.
     package let waited: Duration?
     /// Whose connections it shares; nil when its URL has no host.
-    package let line: HostLine.Key?
+    package let originQueue: OriginQueue.Key?
 
     package init(
         id: Job.ID,
@@ -95,7 +95,7 @@ package final class ClaimedJob: Sendable {
         self.storedAt = storedAt
         self.isCounted = isCounted
         self.waited = waited
-        line = HostLine.Key(spec, of: tenant)
+        originQueue = OriginQueue.Key(spec, of: tenant)
     }
 
     /// It was claimed before and nothing is known of what came of that: it may have been lost with its node.

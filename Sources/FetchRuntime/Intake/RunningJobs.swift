@@ -32,7 +32,7 @@ package final class RunningJobs: Sendable {
     package var suspendedCount: Int { state.withLock { $0.suspended.count } }
 
     package func add(_ job: ClaimedJob) -> StopSwitch {
-        let stop = StopSwitch(tenant: job.tenant, line: job.line)
+        let stop = StopSwitch(tenant: job.tenant, originQueue: job.originQueue)
         state.withLock { state in
             state.switches[job.id] = stop
             state.deadlines[job.id] = job.expiresAt

@@ -30,24 +30,24 @@ package final class StopSwitch: Sendable {
 
     /// What the job has of its node, as ``Slots`` says, which alone looks and does so under its own lock.
     struct Position {
-        /// It is one of those of its line that load.
+        /// It is one of those of its origin queue that load.
         var isLoading = false
-        /// Its client holds it: others have its slot and its place in the line.
+        /// Its client holds it: others have its slot and its place in the origin queue.
         var isLent = false
-        /// Where its line is; nil until that was looked up, and while it is not in it.
+        /// Where its origin queue is; nil until that was looked up, and while it is not in it.
         var index: Int?
     }
 
     /// Whose job it is.
     package let tenant: Tenant.ID
     /// In which it is one of those that load; nil for one that is in none.
-    package let line: HostLine.Key?
+    package let originQueue: OriginQueue.Key?
     let position = Mutex(Position())
     private let state = Mutex(State())
 
-    package init(tenant: Tenant.ID, line: HostLine.Key? = nil) {
+    package init(tenant: Tenant.ID, originQueue: OriginQueue.Key? = nil) {
         self.tenant = tenant
-        self.line = line
+        self.originQueue = originQueue
     }
 
     /// What ended a load, when it was this switch: a job that expires has not been cancelled by its client.

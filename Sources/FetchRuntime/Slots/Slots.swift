@@ -24,10 +24,10 @@ package final class Slots: Sendable {
         var shares: SlotShares
         let clock: NodeClock
         /// Those that have jobs, and some that had and are used for the next.
-        var lines: [Line] = []
-        var indices: [HostLine.Key: Int] = [:]
+        var origins: [Origin] = []
+        var indices: [OriginQueue.Key: Int] = [:]
         var unused: [Int] = []
-        /// How many lines of tenants are full.
+        /// How many origin queues of tenants are full.
         var full: [Tenant.ID: Int] = [:]
         /// Tenants that may have jobs waiting and may take no more for now.
         var heldBack: Set<Tenant.ID> = []
@@ -35,8 +35,8 @@ package final class Slots: Sendable {
         var hasBacklog = false
         /// How often that was said.
         var backlogs = 0
-        /// Lines whose jobs wait in the queue too.
-        var behind: Set<HostLine.Key> = []
+        /// Origin queues whose jobs wait in the queue too.
+        var behind: Set<OriginQueue.Key> = []
         var isClosed = false
         /// Something runs alone here.
         var isQuiet = false
@@ -45,10 +45,10 @@ package final class Slots: Sendable {
         var isWatched = false
     }
 
-    /// A line, and who waits in it.
-    struct Line {
-        let key: HostLine.Key
-        var line: HostLine
+    /// An origin of a session, its queue, and who waits in it.
+    struct Origin {
+        let key: OriginQueue.Key
+        var queue: OriginQueue
         /// The most urgent first, and of equals who came first.
         var waiting: Deque<Waiter> = []
     }
@@ -66,7 +66,7 @@ package final class Slots: Sendable {
 
     /// - Parameters:
     ///   - count: How many one tenant alone may have.
-    ///   - clock: What lines are judged by.
+    ///   - clock: What origin queues are judged by.
     ///   - weight: That of a tenant.
     init(count: Int, clock: NodeClock = .continuous, weight: @escaping @Sendable (Tenant.ID) -> Int) {
         self.clock = clock
@@ -90,10 +90,10 @@ package final class Slots: Sendable {
         state.withLock { state in
             guard !state.isClosed, !state.isQuiet else { return jobs.map { _ in false } }
             return jobs.map { job in
-                let line = HostLine.Key(job.spec, of: job.tenant)
-                guard state.mayStart(line, of: job.tenant, weight) else { return false }
+                let key = OriginQueue.Key(job.spec, of: job.tenant)
+                guard state.mayStart(key, of: job.tenant, weight) else { return false }
                 state.shares.take(for: job.tenant, weight: weight(job.tenant))
-                state.add(to: line)
+                state.add(to: key)
                 return true
             }
         }
@@ -104,7 +104,7 @@ package final class Slots: Sendable {
         state.withLock { state in
             for job in jobs {
                 state.shares.leave(job.tenant)
-                let key = HostLine.Key(job.spec, of: job.tenant)
+                let key = OriginQueue.Key(job.spec, of: job.tenant)
                 if let index = key.flatMap({ state.indices[$0] }) { state.leave(index) }
             }
         }
@@ -130,7 +130,7 @@ package final class Slots: Sendable {
             state.shares.putBack(count - jobs.count)
             for job in jobs {
                 state.shares.assign(to: job.tenant, weight: weight(job.tenant))
-                state.add(to: job.line)
+                state.add(to: job.originQueue)
             }
         }
     }
@@ -140,7 +140,7 @@ package final class Slots: Sendable {
         state.withLock { state in
             for job in jobs {
                 state.shares.take(for: job.tenant, weight: weight(job.tenant))
-                state.add(to: job.line)
+                state.add(to: job.originQueue)
             }
         }
     }
@@ -158,7 +158,7 @@ package final class Slots: Sendable {
         }
     }
 
-    /// Gives others the slots of jobs and their places in lines, or takes them back, even if none is free.
+    /// Gives others the slots of jobs and their places in origin queues, or takes them back, even if none is free.
     package func lend(_ stops: [StopSwitch], _ isLent: Bool) -> Lent {
         let (next, hasWaiting) = state.withLock { state in
             var next: [Waiter] = []
@@ -173,7 +173,7 @@ package final class Slots: Sendable {
             return (next, state.callHeldBack(weight))
         }
         for waiter in next { waiter.continuation.resume(returning: true) }
-        return Lent(hasWaiting: hasWaiting, limiters: isLent ? Set(stops.compactMap(\.line?.limiter)) : [])
+        return Lent(hasWaiting: hasWaiting, limiters: isLent ? Set(stops.compactMap(\.originQueue?.limiter)) : [])
     }
 
     // MARK: The backlog
@@ -232,9 +232,9 @@ extension Slots.State {
     ///
     /// What waits for another host or for its tenant's share is not overtaken: it could not start.
     fileprivate mutating func mayStart(
-        _ key: HostLine.Key?, of tenant: Tenant.ID, _ weight: (Tenant.ID) -> Int
+        _ key: OriginQueue.Key?, of tenant: Tenant.ID, _ weight: (Tenant.ID) -> Int
     ) -> Bool {
-        let isFull = key.flatMap { indices[$0] }.map { lines[$0].line.isFull } ?? false
+        let isFull = key.flatMap { indices[$0] }.map { origins[$0].queue.isFull } ?? false
         let isOpen = !isFull && (behind.isEmpty || key.map { !behind.contains($0) } ?? true)
         let overtakes = hasBacklog && isScarce
         if isOpen, !overtakes, shares.room(of: tenant, weight: weight(tenant)) > 0 { return true }
@@ -242,42 +242,42 @@ extension Slots.State {
         return false
     }
 
-    /// - Returns: Where its line is.
+    /// - Returns: Where its origin queue is.
     @discardableResult
-    mutating func add(to key: HostLine.Key?) -> Int? {
+    mutating func add(to key: OriginQueue.Key?) -> Int? {
         guard let key else { return nil }
-        let index = indices[key] ?? makeLine(key)
-        let wasFull = lines[index].line.isFull
-        lines[index].line.add()
-        if !wasFull, lines[index].line.isFull { full[key.tenant, default: 0] += 1 }
+        let index = indices[key] ?? makeOrigin(key)
+        let wasFull = origins[index].queue.isFull
+        origins[index].queue.add()
+        if !wasFull, origins[index].queue.isFull { full[key.tenant, default: 0] += 1 }
         return index
     }
 
-    private mutating func makeLine(_ key: HostLine.Key) -> Int {
-        let index = unused.popLast() ?? lines.endIndex
-        let line = Slots.Line(key: key, line: HostLine(at: clock.now))
-        if index == lines.endIndex { lines.append(line) } else { lines[index] = line }
+    private mutating func makeOrigin(_ key: OriginQueue.Key) -> Int {
+        let index = unused.popLast() ?? origins.endIndex
+        let origin = Slots.Origin(key: key, queue: OriginQueue(at: clock.now))
+        if index == origins.endIndex { origins.append(origin) } else { origins[index] = origin }
         indices[key] = index
         return index
     }
 
     mutating func leave(_ index: Int) {
-        let wasFull = lines[index].line.isFull
-        lines[index].line.remove()
-        let key = lines[index].key
-        if wasFull, !lines[index].line.isFull {
+        let wasFull = origins[index].queue.isFull
+        origins[index].queue.remove()
+        let key = origins[index].key
+        if wasFull, !origins[index].queue.isFull {
             full[key.tenant, default: 1] -= 1
             if full[key.tenant] == 0 { full[key.tenant] = nil }
         }
-        guard lines[index].line.count == 0 else { return }
+        guard origins[index].queue.count == 0 else { return }
         indices[key] = nil
         unused.append(index)
     }
 
-    /// Where the line of a job is; nil when it is in none.
+    /// Where the origin queue of a job is; nil when it is in none.
     func index(of stop: StopSwitch) -> Int? {
         stop.position.withLock { position in
-            if position.index == nil, !position.isLent { position.index = stop.line.flatMap { indices[$0] } }
+            if position.index == nil, !position.isLent { position.index = stop.originQueue.flatMap { indices[$0] } }
             return position.index
         }
     }

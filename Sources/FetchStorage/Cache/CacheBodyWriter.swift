@@ -16,7 +16,7 @@ final class CacheBodyWriter: CacheWriter {
 
     private let limit: Int64
     private let memoryLimit: Int
-    private let keeper: CacheEvictor
+    private let evictor: CacheEvictor
     private let store: @Sendable (CacheEntry, CacheTable.Body) async -> Void
     private let state = Mutex(State())
 
@@ -27,12 +27,12 @@ final class CacheBodyWriter: CacheWriter {
     init(
         limit: Int64,
         policy: CachedResponse.StoragePolicy,
-        keeper: CacheEvictor,
+        evictor: CacheEvictor,
         store: @escaping @Sendable (CacheEntry, CacheTable.Body) async -> Void
     ) {
         self.limit = limit
         memoryLimit = policy == .allowedInMemoryOnly ? .max : Blob.inlineLimit
-        self.keeper = keeper
+        self.evictor = evictor
         self.store = store
     }
 
@@ -64,21 +64,21 @@ final class CacheBodyWriter: CacheWriter {
         var entry = entry
         entry.bodyLength = count
         guard let blob else { return await store(entry, .bytes(bytes)) }
-        let isWhole: Void? = await keeper.reaching { try await blob.finish() }
-        guard isWhole != nil else { return keeper.send(.abandon(blob)) }
+        let isWhole: Void? = await evictor.reaching { try await blob.finish() }
+        guard isWhole != nil else { return evictor.send(.abandon(blob)) }
         await store(entry, .blob(blob.id))
     }
 
     /// Nothing is stored when that fails; the load goes on.
     private nonisolated(nonsending) func write(_ bytes: [UInt8]) async -> Bool {
-        let isWritten: Void? = await keeper.reaching { try await self.blob().write(bytes) }
+        let isWritten: Void? = await evictor.reaching { try await self.blob().write(bytes) }
         if isWritten == nil { abandon() }
         return isWritten != nil
     }
 
     private nonisolated(nonsending) func blob() async throws -> any BlobWriter {
         if let blob = state.withLock({ $0.blob }) { return blob }
-        let blob = try await keeper.blobs.create()
+        let blob = try await evictor.blobs.create()
         state.withLock { $0.blob = blob }
         return blob
     }
@@ -88,6 +88,6 @@ final class CacheBodyWriter: CacheWriter {
             state.isOver = true
             return state.blob.take()
         }
-        if let blob { keeper.send(.abandon(blob)) }
+        if let blob { evictor.send(.abandon(blob)) }
     }
 }

@@ -19,7 +19,7 @@ package final class CacheEvictor: Service {
     }
 
     /// What no load waits for.
-    enum Errand: Sendable {
+    enum Cleanup: Sendable {
         /// Nobody needs these any more.
         case delete([Blob.ID])
         /// The load ended before the body was whole.
@@ -35,8 +35,8 @@ package final class CacheEvictor: Service {
     private let table: CacheTable
     private let peers: Peers
     private let logger: Logger
-    private let errands: AsyncStream<Errand>
-    private let sending: AsyncStream<Errand>.Continuation
+    private let cleanups: AsyncStream<Cleanup>
+    private let sending: AsyncStream<Cleanup>.Continuation
     /// What was stored of each tenant since it was last looked through for too much.
     private let stored = Mutex<[Tenant.ID: Int64]>([:])
 
@@ -55,25 +55,25 @@ package final class CacheEvictor: Service {
         self.logger = logger
         room = CacheRoom(capacity: configuration.memoryCapacity)
         // What is left undone costs room or a wait, and only until the pruner comes or the turn runs out.
-        (errands, sending) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(10_000))
+        (cleanups, sending) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(10_000))
         turns = CacheTurns(client: table.client, node: node)
     }
 
     var hasOtherNodes: Bool { peers.exist }
 
-    func send(_ errand: Errand) { sending.yield(errand) }
+    func send(_ cleanup: Cleanup) { sending.yield(cleanup) }
 
     package func run() async throws {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
-                group.addTask { for await errand in self.errands { await self.perform(errand) } }
+                group.addTask { for await cleanup in self.cleanups { await self.perform(cleanup) } }
                 group.addTask { await self.turns.endGiven { self.note($0) } }
             }
         }
     }
 
-    private func perform(_ errand: Errand) async {
-        switch errand {
+    private func perform(_ cleanup: Cleanup) async {
+        switch cleanup {
         case .delete(let ids):
             for id in ids { await reaching { try await self.blobs.delete(id) } }
         case .abandon(let blob): await blob.abandon()

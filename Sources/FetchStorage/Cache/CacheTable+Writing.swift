@@ -31,7 +31,7 @@ extension CacheTable {
 
     /// What a write has changed for others.
     struct Change: Sendable {
-        /// The version that a session's cache has with it; nil when nobody has to hear of it.
+        /// The version that a session's cache has with it; nil when nobody has to be told of it.
         var version: Int64?
         /// What nobody needs any more.
         var blobs: [Blob.ID] = []

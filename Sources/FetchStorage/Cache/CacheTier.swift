@@ -50,7 +50,7 @@ struct CacheTier {
         writes += 1
     }
 
-    /// A write of this node has made this version, or has changed nothing that others would have to hear of.
+    /// A write of this node has made this version, or has changed nothing that others would have to be told of.
     mutating func committed(_ version: Int64?) {
         writes += 1
         guard let version else {

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// A turn is over when it is given back, when its node is gone, or when its time is up.
 struct CacheTurns: Sendable {
-    private struct Wish: Sendable {
+    private struct TurnRequest: Sendable {
         let place: CacheTable.Place
         let limit: Duration
     }
@@ -19,7 +19,7 @@ struct CacheTurns: Sendable {
     private let client: Client
     private let node: Node.ID
     private let given = Given()
-    private let taking: Batcher<Wish, Bool>
+    private let taking: Batcher<TurnRequest, Bool>
 
     init(client: Client, node: Node.ID) {
         self.client = client
@@ -32,7 +32,7 @@ struct CacheTurns: Sendable {
         let deadline = ContinuousClock.now + limit
         var pause = Self.firstPause
         while !Task.isCancelled, ContinuousClock.now < deadline {
-            if try await taking.submit([Wish(place: place, limit: limit)]).first == true {
+            if try await taking.submit([TurnRequest(place: place, limit: limit)]).first == true {
                 return Turn(place, given)
             }
             guard (try? await Task.sleep(for: pause)) != nil else { return nil }
@@ -41,9 +41,9 @@ struct CacheTurns: Sendable {
         return nil
     }
 
-    private static func take(_ wishes: [Wish], client: Client, node: Node.ID) async throws -> [Bool] {
+    private static func take(_ requests: [TurnRequest], client: Client, node: Node.ID) async throws -> [Bool] {
         // A node asks for a key once at a time; what it asks for twice is its own turn already.
-        let places = Dictionary(wishes.map { ($0.place, $0.limit) }, uniquingKeysWith: max)
+        let places = Dictionary(requests.map { ($0.place, $0.limit) }, uniquingKeysWith: max)
         let rows = try await client.query(
             """
             -- cache.takeTurn
@@ -68,7 +68,7 @@ struct CacheTurns: Sendable {
                     session: SessionAddress(tenant: try row.decode(at: 0), session: try row.decode(at: 1)),
                     key: try row.decode(at: 2))
             })
-        return wishes.map { taken.contains($0.place) }
+        return requests.map { taken.contains($0.place) }
     }
 
     /// Lets others have the turns that were given back, for as long as it is not cancelled.

@@ -9,17 +9,17 @@ import Synchronization
 final class PostgresResponseCache: SharedResponseCache {
     private let session: SessionAddress
     private let table: CacheTable
-    private let keeper: CacheEvictor
+    private let evictor: CacheEvictor
     private let tier: Mutex<CacheTier>
 
     let selectionKey: [UInt8]?
 
-    init(of session: SessionAddress, in table: CacheTable, keeper: CacheEvictor, selectionKey: [UInt8]) {
+    init(of session: SessionAddress, in table: CacheTable, evictor: CacheEvictor, selectionKey: [UInt8]) {
         self.session = session
         self.selectionKey = selectionKey
         self.table = table
-        self.keeper = keeper
-        tier = Mutex(CacheTier(room: keeper.room))
+        self.evictor = evictor
+        tier = Mutex(CacheTier(room: evictor.room))
     }
 
     deinit { tier.withLock { $0.removeAll() } }
@@ -32,22 +32,22 @@ final class PostgresResponseCache: SharedResponseCache {
     nonisolated(nonsending) func entries(for key: CacheKey, selectedBy request: Request) async -> [CacheEntry] {
         let (near, ticket) = tier.withLock { $0.entries(for: key, selectedBy: request) }
         guard let ticket else { return near }
-        let found = await keeper.reaching { [table, session] in try await table.entries(for: key, of: session) }
+        let found = await evictor.reaching { [table, session] in try await table.entries(for: key, of: session) }
         guard let found else { return ticket.isConfirmed ? near : [] }
         return tier.withLock { $0.take(found, for: key, ticket) }
     }
 
     nonisolated(nonsending) func body(of entry: CacheEntry) async -> CachedBody? {
         if let bytes = tier.withLock({ $0.body(of: entry) }) { return .bytes(bytes) }
-        let found = await keeper.reaching { [table, session] in
+        let found = await evictor.reaching { [table, session] in
             try await table.entries(for: entry.key, of: session).first { $0.entry.id == entry.id }
         }
         switch found??.body {
         case nil: return nil
         case .bytes(let bytes): return .bytes(bytes)
         case .blob(let id):
-            let reader = await keeper.reaching { [keeper] in
-                try await keeper.blobs.open(id, range: 0..<entry.bodyLength)
+            let reader = await evictor.reaching { [evictor] in
+                try await evictor.blobs.open(id, range: 0..<entry.bodyLength)
             }
             return reader.map { .stream(BlobBody($0)) }
         }
@@ -55,12 +55,12 @@ final class PostgresResponseCache: SharedResponseCache {
 
     // MARK: Writing
 
-    var maximumEntryBytes: Int64 { keeper.maximumBytes(for: .allowed) }
+    var maximumEntryBytes: Int64 { evictor.maximumBytes(for: .allowed) }
 
     nonisolated(nonsending) func writer(for entry: CacheEntry) async -> (any CacheWriter)? {
-        let limit = keeper.maximumBytes(for: entry.storagePolicy)
+        let limit = evictor.maximumBytes(for: entry.storagePolicy)
         guard limit > 0, entry.bodyLength <= limit else { return nil }
-        return CacheBodyWriter(limit: limit, policy: entry.storagePolicy, keeper: keeper) { [self] in
+        return CacheBodyWriter(limit: limit, policy: entry.storagePolicy, evictor: evictor) { [self] in
             await store($0, $1)
         }
     }
@@ -70,16 +70,16 @@ final class PostgresResponseCache: SharedResponseCache {
         switch (entry.storagePolicy, body) {
         case (.notAllowed, .bytes): return
         case (.allowedInMemoryOnly, .bytes(let bytes)): tier.withLock { $0.keep(entry, bytes) }
-        case (.notAllowed, .blob(let id)), (.allowedInMemoryOnly, .blob(let id)): keeper.send(.delete([id]))
+        case (.notAllowed, .blob(let id)), (.allowedInMemoryOnly, .blob(let id)): evictor.send(.delete([id]))
         case (.allowed, _):
-            let change = await keeper.reaching { [table, session] in
+            let change = await evictor.reaching { [table, session] in
                 try await table.storing.submit([CacheTable.Storing(entry, body, in: session)]).first
             }
             guard case .some(.some(let change)) = change else { return }
             committed(change) { tier in
                 if case .bytes(let bytes) = body, !change.isRefused { tier.keep(entry, bytes) }
             }
-            keeper.noteStored(entry.cost, of: session.tenant)
+            evictor.noteStored(entry.cost, of: session.tenant)
         }
     }
 
@@ -90,7 +90,7 @@ final class PostgresResponseCache: SharedResponseCache {
         }
         let item = CacheTable.Refreshing(
             place: CacheTable.Place(entry.key, of: session), entry: entry.withoutCookies, old: id)
-        let change = await keeper.reaching { [table] in try await table.refreshing.submit([item]).first }
+        let change = await evictor.reaching { [table] in try await table.refreshing.submit([item]).first }
         guard case .some(.some(let change)) = change else { return }
         committed(change) { tier in tier.change { _ = $0.refresh(entry, replacing: id) } }
     }
@@ -101,7 +101,7 @@ final class PostgresResponseCache: SharedResponseCache {
             apply(&tier)
             tier.committed(change.version)
         }
-        if !change.blobs.isEmpty { keeper.send(.delete(change.blobs)) }
+        if !change.blobs.isEmpty { evictor.send(.delete(change.blobs)) }
     }
 
     // MARK: Forgetting
@@ -136,17 +136,17 @@ final class PostgresResponseCache: SharedResponseCache {
         }
         // Nothing of the session was ever stored: what changes nothing costs nothing.
         guard !isEmpty else { return }
-        let change = await keeper.reaching(elsewhere)
+        let change = await evictor.reaching(elsewhere)
         if let change { committed(change) { _ in } }
     }
 
     // MARK: Turns
 
-    var isShared: Bool { keeper.hasOtherNodes }
+    var isShared: Bool { evictor.hasOtherNodes }
 
     nonisolated func turn(for key: CacheKey, within limit: Duration) async -> (any CacheTurn)? {
         let place = CacheTable.Place(key, of: session)
-        let turn = await keeper.reaching { [keeper] in try await keeper.turns.take(place, within: limit) }
+        let turn = await evictor.reaching { [evictor] in try await evictor.turns.take(place, within: limit) }
         // Another node may have stored it since this one knew of nothing.
         tier.withLock { $0.expect(key) }
         return turn ?? nil

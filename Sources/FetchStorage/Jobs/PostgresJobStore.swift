@@ -8,7 +8,7 @@ package struct PostgresJobStore: JobStore {
     private let genericPlan: Client
     private let enqueuing: Enqueuing
     let intake: (any Intake)?
-    private let finished: FinishedJobs
+    private let waiters: CompletionWaiters
     let announce: @Sendable () -> Void
     let node: Node.ID
     private let limiters: KnownLimiters
@@ -21,7 +21,7 @@ package struct PostgresJobStore: JobStore {
     ///   - limiters: What this node knows of them.
     ///   - quotas: How many jobs may wait; nil for as many as come.
     ///   - intake: The worker in this process, when there is one.
-    ///   - finished: Hears of jobs that were cancelled before they ran.
+    ///   - waiters: Are told of jobs that were cancelled before they ran.
     ///   - announce: Tells other nodes that there is something to do.
     package init(
         client: Client,
@@ -31,7 +31,7 @@ package struct PostgresJobStore: JobStore {
         limiters: KnownLimiters,
         quotas: WaitingQuotas? = nil,
         intake: (any Intake)?,
-        finished: FinishedJobs,
+        waiters: CompletionWaiters,
         announce: @escaping @Sendable () -> Void
     ) {
         self.client = client
@@ -40,7 +40,7 @@ package struct PostgresJobStore: JobStore {
         self.limiters = limiters
         self.keys = keys
         self.intake = intake
-        self.finished = finished
+        self.waiters = waiters
         self.announce = announce
         enqueuing = Enqueuing(
             client: client, genericPlan: genericPlan, keys: keys, node: node, limiters: limiters, quotas: quotas,
@@ -117,7 +117,7 @@ package struct PostgresJobStore: JobStore {
         }
         for id in running { intake?.cancel(id, manner) }
         if !running.isEmpty { announce() }
-        finished.finish(ended)
+        waiters.finish(ended)
         if !ended.isEmpty {
             intake?.wake()
             openGates()

@@ -4,7 +4,7 @@ import Synchronization
 
 /// What a node knows of limiters and pauses, so that storing and claiming jobs need not ask.
 ///
-/// It is read again when its version has been raised, which a node hears of at once and sees with its next heartbeat at
+/// It is read again when its version has been raised, which a node is told of at once and sees with its next heartbeat at
 /// the latest. A job that was stored as if its limiter had no limits meanwhile is held back where it would be claimed.
 package final class KnownLimiters: KnownLimits {
     fileprivate struct State {

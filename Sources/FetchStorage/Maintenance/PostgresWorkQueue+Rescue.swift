@@ -60,7 +60,7 @@ extension PostgresWorkQueue {
             """
         )
         let ended = try rows.filter { try $0.decode(Bool.self, at: 1) }
-        finished.finish(try ended.map { try $0.decode(Job.ID.self, at: 0) })
+        waiters.finish(try ended.map { try $0.decode(Job.ID.self, at: 0) })
         return rows.count
     }
 

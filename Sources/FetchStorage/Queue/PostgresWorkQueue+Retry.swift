@@ -156,7 +156,7 @@ extension PostgresWorkQueue {
             SELECT job_id FROM ended
             """
         )
-        finished.finish(try rows.map { try $0.decode(Job.ID.self, at: 0) })
+        waiters.finish(try rows.map { try $0.decode(Job.ID.self, at: 0) })
         return rows.count
     }
 }

@@ -14,7 +14,7 @@ package struct PostgresWorkQueue: WorkQueue {
     private let settling: Batcher<Settlement, Bool>
     private let beginning: Batcher<ClaimedJob, Bool>
     private let retrying: Batcher<Retry, Bool>
-    let finished: FinishedJobs
+    let waiters: CompletionWaiters
     let scan = ClaimScan()
     let known: KnownLimiters
     let quotas: WaitingQuotas?
@@ -41,9 +41,9 @@ package struct PostgresWorkQueue: WorkQueue {
     ///   - lease: How long a node keeps its jobs without a sign of life (REL-2).
     ///   - maximumCrashes: How many nodes a job may take down that could not have been another's fault (REL-5).
     ///   - limiters: What this node knows of them.
-    ///   - quotas: Hear when they may have been changed.
-    ///   - peers: Hears whether there are other nodes.
-    ///   - finished: Hears of every job that has reached its final state here.
+    ///   - quotas: Are told when they may have been changed.
+    ///   - peers: Is told whether there are other nodes.
+    ///   - waiters: Are told of every job that has reached its final state here.
     package init(
         client: Client,
         genericPlan: Client,
@@ -54,7 +54,7 @@ package struct PostgresWorkQueue: WorkQueue {
         limiters: KnownLimiters,
         quotas: WaitingQuotas? = nil,
         peers: Peers = Peers(),
-        finished: FinishedJobs
+        waiters: CompletionWaiters
     ) {
         known = limiters
         self.quotas = quotas
@@ -66,10 +66,10 @@ package struct PostgresWorkQueue: WorkQueue {
         let node = presence.id
         self.lease = lease
         self.maximumCrashes = Int16(clamping: max(1, maximumCrashes))
-        self.finished = finished
+        self.waiters = waiters
         settling = Batcher(maximumItems: 500) { settlements in
             let settled = try await Self.settle(settlements, client: genericPlan, node: node)
-            finished.finish(settled.keys.map(\.id)) { id in
+            waiters.finish(settled.keys.map(\.id)) { id in
                 let last = settlements.first { $0.job.id == id && settled[$0.job.key] == false }
                 return last.flatMap { Job($0.job, ending: $0.outcome, body: $0.body) }
             }

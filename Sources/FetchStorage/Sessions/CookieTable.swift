@@ -25,7 +25,7 @@ struct CookieTable: Sendable {
     let keys: TenantKeys
     private let writing: Batcher<Write, Void>
 
-    /// - Parameter committed: Hears of every write of this node, in the order of their versions.
+    /// - Parameter committed: Is told of every write of this node, in the order of their versions.
     init(
         client: Client,
         keys: TenantKeys,

@@ -3,7 +3,7 @@ import FetchJobs
 import FetchRuntime
 import Synchronization
 
-/// Hears of a download's progress, and says when it is time for a checkpoint: at the first bytes, then every so many.
+/// Is told of a download's progress, and says when it is time for a checkpoint: at the first bytes, then every so many.
 final class DownloadWatch: DownloadDelegate {
     private static let bytesBetween: Int64 = 64 << 20
 

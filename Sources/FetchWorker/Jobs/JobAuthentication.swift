@@ -23,7 +23,7 @@ struct JobChallengeAnswerer: TaskDelegate {
         _ job: ClaimedJob,
         _ rules: FetchJobs.Configuration.Authentication,
         in session: Session,
-        stores: any SessionStores,
+        stores: any SessionResources,
         credential named: NamedCredentials.Opened?,
         configuration: inout SessionConfiguration?
     ) async -> JobChallengeAnswerer? {

@@ -30,7 +30,9 @@ struct JobExecution {
     private nonisolated(nonsending) func outcome() async -> JobOutcome? {
         do throws(StoreError) {
             guard let terms = try await dispatcher.runner.terms(of: job) else { return .sessionIsGone }
-            guard try await dispatcher.enterLine(job, stop, maximum: terms.maximumConnections) else { return nil }
+            guard try await dispatcher.waitForConnection(job, stop, maximum: terms.maximumConnections) else {
+                return nil
+            }
             var isMultiplexed = false
             defer { dispatcher.slots.exit(stop, isMultiplexed: isMultiplexed) }
             if !terms.mayRepeat {
@@ -127,7 +129,7 @@ struct JobExecution {
     /// Wakes whoever has something to do about the end of the job.
     private func tellEnd() {
         if job.spec.mayHaveEvents { dispatcher.courier?.notify() }
-        if job.spec.session != nil || job.spec.group != nil { dispatcher.keeper?.notify() }
+        if job.spec.session != nil || job.spec.group != nil { dispatcher.completionNotifier?.notify() }
     }
 
     private func log(_ outcome: JobOutcome, isOurs: Bool) {

@@ -8,7 +8,7 @@ package struct JobRunner: Sendable {
     /// Where the transfers run, and the steps between their callbacks too, so that nothing has to hop.
     package let loop: TransferLoop
     private let sessions: EngineSessions
-    private let stores: any SessionStores
+    private let stores: any SessionResources
     private let blobs: any BlobStore
     private let catalog: any BlobCatalog
     private let area: any DownloadArea
@@ -30,7 +30,7 @@ package struct JobRunner: Sendable {
         loop: TransferLoop,
         configuration: SessionConfiguration,
         sessions: any SessionStore,
-        stores: any SessionStores,
+        stores: any SessionResources,
         blobs: any BlobStore,
         catalog: any BlobCatalog,
         area: any DownloadArea,

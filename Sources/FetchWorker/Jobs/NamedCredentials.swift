@@ -13,7 +13,7 @@ struct NamedCredentials: Sendable {
         func covers(_ asked: ProtectionSpace) -> Bool { space?.covers(asked) ?? true }
     }
 
-    let stores: any SessionStores
+    let stores: any SessionResources
     let job: ClaimedJob
     /// The session that it belongs to.
     let session: Session

@@ -17,7 +17,7 @@ struct PartSpool {
     private let live: LiveJob
     private let progress: PartProgress
     private var parser: MultipartParser
-    private var keeper: BodyWriter
+    private var writer: BodyWriter
     private var parts: [ReplacedParts.Part] = []
     private var count = 0
 
@@ -35,7 +35,7 @@ struct PartSpool {
         self.live = live
         self.progress = progress
         parser = MultipartParser(boundary)
-        keeper = BodyWriter(in: blobs)
+        writer = BodyWriter(in: blobs)
     }
 
     nonisolated(nonsending) mutating func append(_ bytes: [UInt8]) async throws(LoadError) {
@@ -49,17 +49,17 @@ struct PartSpool {
     /// What is kept.
     nonisolated(nonsending) mutating func finish() async throws(LoadError) -> ReplacedParts {
         for event in parser.finish() { try await take(event) }
-        let body = try await keeper.finish()
+        let body = try await writer.finish()
         return ReplacedParts(whole: whole, keeping: keeping, parts: parts, body: body)
     }
 
-    nonisolated(nonsending) func abandon() async { await keeper.abandon() }
+    nonisolated(nonsending) func abandon() async { await writer.abandon() }
 
     private nonisolated(nonsending) mutating func take(_ event: MultipartParser.Event) async throws(LoadError) {
         switch event {
         case .head(let fields): try await begin(whole.part(fields))
         case .data(let bytes):
-            try await keeper.append(bytes)
+            try await writer.append(bytes)
             parts[parts.count - 1].bytes += Int64(bytes.count)
             progress.add(bytes.count)
         case .end: break
@@ -69,14 +69,14 @@ struct PartSpool {
     private nonisolated(nonsending) mutating func begin(_ part: Response) async throws(LoadError) {
         count += 1
         if keeping == .last {
-            await keeper.abandon()
-            keeper = BodyWriter(in: blobs)
+            await writer.abandon()
+            writer = BodyWriter(in: blobs)
             parts = []
         }
         guard parts.count < Self.maximumParts else {
             throw LoadError(.dataLengthExceedsMaximum, "The answer has more than \(Self.maximumParts) parts.")
         }
-        parts.append(ReplacedParts.Part(number: count, response: part, offset: keeper.count))
+        parts.append(ReplacedParts.Part(number: count, response: part, offset: writer.count))
         let number = count
         live.note(.response) { [urls = live.urls] writer in
             part.writeWithoutSecrets(&writer, urls)

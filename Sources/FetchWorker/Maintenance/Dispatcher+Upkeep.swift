@@ -31,7 +31,7 @@ extension Dispatcher {
         trials.signal()
         intake.admit(nil)
         courier?.notify()
-        keeper?.notify()
+        completionNotifier?.notify()
     }
 
     /// Looks at the other nodes when the lease of one runs out, and now and then.

@@ -18,7 +18,7 @@ extension Dispatcher {
             logger.warning("jobs rescued that were claimed unnoticed", metadata: ["jobs.count": "\(count)"])
             intake.wake()
             courier?.notify()
-            keeper?.notify()
+            completionNotifier?.notify()
         } catch {
             logger.warning("unnoticed claims were not looked for", metadata: ["error": "\(error)"])
         }

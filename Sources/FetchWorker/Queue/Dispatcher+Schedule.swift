@@ -15,7 +15,7 @@ extension Dispatcher {
                 if promotion.hasQueuedJobs { self.intake.wake() }
                 if promotion.hasEndedJobs {
                     self.courier?.notify()
-                    self.keeper?.notify()
+                    self.completionNotifier?.notify()
                 }
                 if let next = promotion.next { self.intake.wake(after: next) }
                 self.report(promotion.failures)

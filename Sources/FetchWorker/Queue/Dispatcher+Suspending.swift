@@ -1,7 +1,7 @@
 import FetchJobs
 import FetchRuntime
 
-// Jobs that their clients hold: they keep their connections, but neither their slots nor their places in lines.
+// Jobs that their clients hold: they keep their connections, but neither their slots nor their places in origin queues.
 
 extension Dispatcher {
     /// Holds exactly these jobs, as the database has said.

@@ -36,7 +36,7 @@ package final class Dispatcher: Service {
     let queue: any WorkQueue
     let runner: JobRunner
     let courier: (any Notifiable)?
-    let keeper: (any Notifiable)?
+    let completionNotifier: (any Notifiable)?
     let schedules: (any Notifiable)?
     let logger: Logger
     let metrics: WorkerMetrics
@@ -44,8 +44,8 @@ package final class Dispatcher: Service {
     let leaseTimer: Timer
     /// Fires when jobs that came late may be looked for.
     private let scanTimer: Timer
-    /// Fires when lines are to be looked at.
-    let lineTimer: Timer
+    /// Fires when origin queues are to be looked at.
+    let originQueueTimer: Timer
     let quarantine: Quarantine
     let trials = Condition()
     private let age: QueueAge
@@ -60,7 +60,7 @@ package final class Dispatcher: Service {
     ///   - intake: What the stores hand jobs to.
     ///   - runner: Runs one job, on the executor it names.
     ///   - courier: Is woken when there is an event to deliver.
-    ///   - keeper: Is woken when a session or a group may have lost its last job.
+    ///   - completionNotifier: Is woken when a session or a group may have lost its last job.
     ///   - schedules: Is woken when the time of a schedule is near.
     ///   - metrics: Where the worker's counts are kept.
     package init(
@@ -69,7 +69,7 @@ package final class Dispatcher: Service {
         queue: any WorkQueue,
         runner: JobRunner,
         courier: (any Notifiable)?,
-        keeper: (any Notifiable)? = nil,
+        completionNotifier: (any Notifiable)? = nil,
         schedules: (any Notifiable)? = nil,
         metrics registry: MetricsRegistry,
         logger: Logger
@@ -79,12 +79,12 @@ package final class Dispatcher: Service {
         self.queue = queue
         self.runner = runner
         self.courier = courier
-        self.keeper = keeper
+        self.completionNotifier = completionNotifier
         self.schedules = schedules
         self.logger = logger
         leaseTimer = Timer(clock: intake.clock)
         scanTimer = Timer(clock: intake.clock)
-        lineTimer = Timer(clock: intake.clock)
+        originQueueTimer = Timer(clock: intake.clock)
         quarantine = Quarantine(clock: intake.clock)
         age = QueueAge(clock: intake.clock)
         metrics = WorkerMetrics(registry)
@@ -126,7 +126,7 @@ package final class Dispatcher: Service {
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepGates() } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepRescuing() } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepTrials() } }
-                group.addTask { await self.cancelWhenShuttingDown { await self.keepLines() } }
+                group.addTask { await self.cancelWhenShuttingDown { await self.keepOriginQueues() } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.scanTimer.run { self.intake.wake() } } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepLooking() } }
                 group.addTask { await self.limitDrain() }
@@ -270,7 +270,7 @@ package final class Dispatcher: Service {
             if heartbeat.hasGatedJobs { intake.admit(nil) }
             if heartbeat.hasJobsToPromote { intake.promotionTimer.set(after: .zero) }
             if heartbeat.hasDueDeliveries { courier?.notify() }
-            if heartbeat.hasUnsettledEnds { keeper?.notify() }
+            if heartbeat.hasUnsettledEnds { completionNotifier?.notify() }
             if heartbeat.hasSchedules { schedules?.notify() }
             await noteAge(heartbeat.hasQueuedJobs)
         } catch {

@@ -4,13 +4,13 @@ package import FetchJobs
 package struct TemplateCheck: Sendable {
     private let sessions: any SessionStore
     private let endpoints: any DeliveryQueue
-    private let credentials: any CredentialStore
+    private let credentials: any CredentialCatalog
     private let catalog: any BlobCatalog
 
     package init(
         sessions: any SessionStore,
         endpoints: any DeliveryQueue,
-        credentials: any CredentialStore,
+        credentials: any CredentialCatalog,
         catalog: any BlobCatalog
     ) {
         self.sessions = sessions

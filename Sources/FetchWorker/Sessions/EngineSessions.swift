@@ -38,7 +38,7 @@ final class EngineSessions: Sendable {
 
     let defaults: SessionConfiguration
     private let sessions: any SessionStore
-    private let stores: any SessionStores
+    private let stores: any SessionResources
     private let makeSession: @Sendable (SessionConfiguration) -> Session
     private let entries = Mutex(Entries())
 
@@ -49,7 +49,7 @@ final class EngineSessions: Sendable {
     init(
         defaults: SessionConfiguration,
         sessions: any SessionStore,
-        stores: any SessionStores,
+        stores: any SessionResources,
         makeSession: @escaping @Sendable (SessionConfiguration) -> Session
     ) {
         self.defaults = defaults

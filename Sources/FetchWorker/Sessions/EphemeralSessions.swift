@@ -18,7 +18,7 @@ package final class EphemeralSessions: Service {
     private let runner: JobRunner
     private let defaults: SessionConfiguration
     private let makeSession: @Sendable (SessionConfiguration) -> Session
-    private let finished: FinishedJobs
+    private let waiters: CompletionWaiters
     private let state = Mutex(State())
     private let started: AsyncStream<Job.ID>
     private let starts: AsyncStream<Job.ID>.Continuation
@@ -26,19 +26,19 @@ package final class EphemeralSessions: Service {
     /// - Parameters:
     ///   - node: This process.
     ///   - defaults: What sessions go by that set nothing.
-    ///   - finished: Hears of every job that has reached its final state.
+    ///   - waiters: Are told of every job that has reached its final state.
     ///   - makeSession: Makes a session of the engine.
     package init(
         node: Node.ID,
         runner: JobRunner,
         defaults: SessionConfiguration,
-        finished: FinishedJobs,
+        waiters: CompletionWaiters,
         makeSession: @escaping @Sendable (SessionConfiguration) -> Session
     ) {
         self.node = node
         self.runner = runner
         self.defaults = defaults
-        self.finished = finished
+        self.waiters = waiters
         self.makeSession = makeSession
         (started, starts) = AsyncStream.makeStream()
     }
@@ -92,7 +92,7 @@ package final class EphemeralSessions: Service {
             await pause(id, entry.stop, until: next)
         }
         endSessions()
-        finished.finish([id])
+        waiters.finish([id])
     }
 
     /// Waits for a job's time; not for long when it is stopped.

@@ -105,11 +105,11 @@ struct Database: Sendable {
     static func with(_ settings: Settings, logger: Logger, _ body: (Database) async throws -> Void) async throws {
         let database = try await Database(settings, logger: logger)
         guard let cluster = database.cluster else { return try await database.run(body) }
-        let keeper = ServiceGroup(services: [cluster], logger: logger)
+        let services = ServiceGroup(services: [cluster], logger: logger)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await keeper.run() }
+            group.addTask { try await services.run() }
             let result = await Result { try await database.run(body) }
-            await keeper.triggerGracefulShutdown()
+            await services.triggerGracefulShutdown()
             try await group.waitForAll()
             try result.get()
         }

@@ -62,7 +62,7 @@ private struct RunningNode {
         self.logger = logger
         let presence = NodePresence()
         let id = presence.id
-        let finished = FinishedJobs()
+        let waiters = CompletionWaiters()
         let live = LiveJobs()
         let metrics = MetricsRegistry()
         let area = try await FileDownloadArea(directory: "\(settings.dataDirectory)/downloads")
@@ -78,7 +78,7 @@ private struct RunningNode {
         let limiters = KnownLimiters(client: database.client)
         try await limiters.refresh()
         let quotas = WaitingQuotas(client: database.client, standard: settings.maximumWaitingJobs)
-        let stores = PostgresSessionStores(
+        let stores = PostgresSessionResources(
             client: database.client, keys: keys, node: id, peers: peers, blobs: blobs, cache: settings.cache,
             logger: logger)
 
@@ -88,7 +88,7 @@ private struct RunningNode {
         let announce = { @Sendable in if peers.exist { notifications.announce() } }
         let jobs = PostgresJobStore(
             client: database.client, genericPlan: database.genericPlan, keys: keys, node: id, limiters: limiters,
-            quotas: quotas, intake: intake, finished: finished, announce: announce)
+            quotas: quotas, intake: intake, waiters: waiters, announce: announce)
         let sessions = PostgresSessionStore(client: database.client, jobs: jobs)
         let groups = PostgresGroupStore(client: database.client)
         let courier = WebhookCourier(
@@ -100,7 +100,8 @@ private struct RunningNode {
             session: Session(configuration: settings.session, transferLoop: loop),
             logger: logger
         )
-        let keeper = CompletionNotifier(sessions: sessions, groups: groups, courier: courier, logger: logger)
+        let completionNotifier = CompletionNotifier(
+            sessions: sessions, groups: groups, courier: courier, logger: logger)
         let scheduleTimer = Timer()
         let makeSession = { @Sendable in Session(configuration: $0, transferLoop: loop) }
         let runner = JobRunner(
@@ -114,17 +115,17 @@ private struct RunningNode {
                 client: database.client, genericPlan: database.genericPlan, keys: keys, presence: presence,
                 lease: settings.dispatcher.lease, maximumCrashes: settings.dispatcher.maximumCrashes,
                 limiters: limiters,
-                quotas: quotas, peers: peers, finished: finished
+                quotas: quotas, peers: peers, waiters: waiters
             ),
             runner: runner,
             courier: courier,
-            keeper: keeper,
+            completionNotifier: completionNotifier,
             schedules: scheduleTimer,
             metrics: metrics,
             logger: logger
         )
         let ephemeral = EphemeralSessions(
-            node: id, runner: runner, defaults: settings.session, finished: finished, makeSession: makeSession)
+            node: id, runner: runner, defaults: settings.session, waiters: waiters, makeSession: makeSession)
         let schedules = PostgresScheduleStore(
             client: database.client, jobs: jobs, keys: keys, onChange: scheduleTimer.notify)
         let scheduler = Scheduler(
@@ -149,7 +150,7 @@ private struct RunningNode {
                 blobs: blobs,
                 catalog: catalog,
                 uploads: uploads,
-                finished: finished,
+                waiters: waiters,
                 live: live,
                 node: id,
                 nodes: PostgresNodeDirectory(client: database.client, node: id),
@@ -179,7 +180,8 @@ private struct RunningNode {
             catalog: catalog, area: area, uploads: uploads, metrics: metrics, logger: logger)
         let watch = DatabaseWatch(client: database.client, patience: settings.databasePatience)
         let others: [any Service] = [
-            watch, stores.cacheEvictor, stores.credentialUses, dispatcher, ephemeral, keeper, scheduler, courier,
+            watch, stores.cacheEvictor, stores.credentialUses, dispatcher, ephemeral, completionNotifier, scheduler,
+            courier,
             notifications, quotas, pruner, server,
         ]
         services = database.clients + others
@@ -247,7 +249,7 @@ private struct NodeReadiness: FetchJobs.Readiness {
         resources.overload ?? (intake.delays.areTooLong(for: tenant) ? .queueOld : nil)
     }
 
-    /// One that gives no sign of life does not hear of others either.
+    /// One that gives no sign of life is not told of others either.
     var hasLiveWorker: Bool { intake.isAlive }
 
     func obstacles() async -> [String] {

@@ -78,7 +78,7 @@ import Testing
         _ = running.setSuspended([jobs[0].id], true)
         clock.advance(by: .seconds(1))
         let lent = running.setSuspended(only: [jobs[1].id], asOf: clock.now)
-        #expect(lent?.limiters == [try #require(jobs[1].line?.limiter)])
+        #expect(lent?.limiters == [try #require(jobs[1].originQueue?.limiter)])
         #expect(stops.map(\.isSuspended) == [false, true])
         #expect(running.suspendedCount == 1)
     }

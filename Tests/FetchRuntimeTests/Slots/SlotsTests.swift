@@ -51,7 +51,7 @@ import Testing
         let offer = try #require(slots.reserveForClaim(maximum: 8))
         let jobs = try (0..<3).map { _ in try ClaimedJob.make() }
         slots.assign(jobs, of: offer.count)
-        for job in jobs { _ = slots.leave(StopSwitch(tenant: job.tenant, line: job.line)) }
+        for job in jobs { _ = slots.leave(StopSwitch(tenant: job.tenant, originQueue: job.originQueue)) }
         #expect(slots.areEmpty)
     }
 
@@ -72,7 +72,7 @@ import Testing
         slots.admit(jobs)
         #expect(!slots.noteBacklog(of: [.first]))
         #expect(slots.reserveForClaim(maximum: 1) == nil)
-        #expect(slots.leave(StopSwitch(tenant: .first, line: jobs[0].line)))
+        #expect(slots.leave(StopSwitch(tenant: .first, originQueue: jobs[0].originQueue)))
         #expect(slots.reserveForClaim(maximum: 1)?.room.of(.first) == 1)
     }
 
@@ -104,10 +104,10 @@ import Testing
         let slots = slots(8)
         let job = try ClaimedJob.make()
         slots.admit([job])
-        let stop = StopSwitch(tenant: job.tenant, line: job.line)
+        let stop = StopSwitch(tenant: job.tenant, originQueue: job.originQueue)
         let lent = slots.lend([stop], true)
         #expect(slots.areEmpty)
-        #expect(lent.limiters == [try #require(job.line?.limiter)])
+        #expect(lent.limiters == [try #require(job.originQueue?.limiter)])
         #expect(slots.lend([stop], false).limiters.isEmpty)
         #expect(!slots.areEmpty)
         _ = slots.leave(stop)
@@ -118,7 +118,7 @@ import Testing
         let slots = slots(8)
         let job = try ClaimedJob.make()
         slots.admit([job])
-        let stop = StopSwitch(tenant: job.tenant, line: job.line)
+        let stop = StopSwitch(tenant: job.tenant, originQueue: job.originQueue)
         _ = slots.lend([stop], true)
         _ = slots.leave(stop)
         #expect(slots.reserve(try new(20)).count(where: \.self) == 8)

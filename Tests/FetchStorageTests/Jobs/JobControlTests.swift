@@ -21,7 +21,8 @@ import Testing
         }
     }
 
-    @Test func `the node that runs a held job hears of it, and it stays held when the node gives it back`() async throws
+    @Test func `the node that runs a held job is told of it, and it stays held when the node gives it back`()
+        async throws
     {
         try await StoreFixture.with { fixture in
             _ = try await fixture.store().enqueue([try .make()])

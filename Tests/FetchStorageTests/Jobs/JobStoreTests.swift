@@ -9,7 +9,7 @@ import Testing
 /// Two nodes over one database.
 struct StoreFixture {
     let database: TestDatabase
-    let finished = FinishedJobs()
+    let waiters = CompletionWaiters()
     let nodes = [Node.ID(), Node.ID()]
     let tenant = Tenant.ID(rawValue: 1)
     let keys: TenantKeys
@@ -30,7 +30,7 @@ struct StoreFixture {
             node: nodes[node],
             limiters: limiters[node],
             intake: intake,
-            finished: finished,
+            waiters: waiters,
             announce: {}
         )
     }
@@ -40,7 +40,7 @@ struct StoreFixture {
         presence.listens(at: url)
         return PostgresWorkQueue(
             client: database.client, genericPlan: database.genericPlan, keys: keys, presence: presence,
-            limiters: limiters[node], finished: finished)
+            limiters: limiters[node], waiters: waiters)
     }
 
     func count(_ table: Query) async throws -> Int64 {

@@ -39,7 +39,7 @@ import Testing
             let early = try await fixture.queue(1).claim(limit: 1)
             #expect(early.count == 1)
             try await Self.store(fixture).set(try Self.limits(#"{"parallelism": 3}"#), of: Self.host)
-            // Another node has yet to hear of it: what it stores is found by the next claim.
+            // Another node has yet to be told of it: what it stores is found by the next claim.
             _ = try await Self.enqueue(6, fixture, 1)
             #expect(try await fixture.queue(0).claim(limit: 100).isEmpty)
             let first = try await Self.next(fixture)

@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `a node hears when the next lease runs out`() async throws {
+    @Test func `a node is told when the next lease runs out`() async throws {
         try await StoreFixture.with { fixture in
             #expect(try await fixture.queue().heartbeat().nextLoss == nil)
             _ = try await fixture.queue(1).heartbeat()

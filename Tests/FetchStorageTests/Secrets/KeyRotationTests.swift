@@ -21,7 +21,7 @@ import Testing
             let session = SessionAddress(tenant: Tenant.ID(rawValue: 1))
             let before = try KeyRing(old)
             let token = try await PostgresKeyStore(client: client, ring: before).create(name: "a", tenant: "default").1
-            let stores = PostgresSessionStores(
+            let stores = PostgresSessionResources(
                 client: client, keys: TenantKeys(client: client, ring: before), node: Node.ID(),
                 peers: Peers(), blobs: MemoryBlobStore(), logger: TestDatabase.logger)
             await stores.credentialStorage(of: session).setDefault(credential, for: space)
@@ -39,7 +39,7 @@ import Testing
 
             let after = try KeyRing(new)
             #expect(try await PostgresKeyStore(client: client, ring: after).authenticate(token) != nil)
-            let later = PostgresSessionStores(
+            let later = PostgresSessionResources(
                 client: client, keys: TenantKeys(client: client, ring: after), node: Node.ID(),
                 peers: Peers(), blobs: MemoryBlobStore(), logger: TestDatabase.logger)
             #expect(await later.credentialStorage(of: session).defaultCredential(for: space) == credential)

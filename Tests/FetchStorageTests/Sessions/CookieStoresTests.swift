@@ -12,7 +12,7 @@ struct SessionStoresFixture {
     let ring: KeyRing
     let blobs: MemoryBlobStore
     let ids: [Node.ID]
-    let nodes: [PostgresSessionStores]
+    let nodes: [PostgresSessionResources]
     let session = SessionAddress(tenant: Tenant.ID(rawValue: 1))
 
     static func with(
@@ -24,7 +24,7 @@ struct SessionStoresFixture {
             let blobs = MemoryBlobStore()
             let ids = [Node.ID(), Node.ID()]
             let nodes = ids.map { id in
-                PostgresSessionStores(
+                PostgresSessionResources(
                     client: database.client, keys: TenantKeys(client: database.client, ring: ring), node: id,
                     peers: Peers(), blobs: blobs, cache: cache, logger: TestDatabase.logger)
             }

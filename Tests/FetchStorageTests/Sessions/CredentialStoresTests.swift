@@ -121,7 +121,7 @@ import Testing
             let store = PostgresJobStore(
                 client: fixture.database.client, genericPlan: fixture.database.genericPlan, keys: keys, node: Node.ID(),
                 limiters: KnownLimiters(client: fixture.database.client), intake: nil,
-                finished: FinishedJobs(), announce: {})
+                waiters: CompletionWaiters(), announce: {})
             let spec = try JobSpec.make(url: "http://u:\(canary)@origin.example/")
             _ = try await store.enqueue([NewJob(tenant: fixture.session.tenant, spec: spec)])
             let dump = try await onThread { [text = fixture.database.connectionString] in
@@ -138,7 +138,7 @@ import Testing
             let queue = PostgresWorkQueue(
                 client: fixture.database.client, genericPlan: fixture.database.genericPlan, keys: keys,
                 presence: NodePresence(),
-                limiters: KnownLimiters(client: fixture.database.client), finished: FinishedJobs())
+                limiters: KnownLimiters(client: fixture.database.client), waiters: CompletionWaiters())
             let claimed = try #require(try await queue.claim(limit: 1).first)
             #expect(claimed.spec == spec)
             #expect(!String(describing: claimed.spec.request).contains(canary))

@@ -13,7 +13,7 @@ import Testing
         PostgresJobStore(
             client: fixture.database.client, genericPlan: fixture.database.genericPlan, keys: fixture.keys,
             node: fixture.nodes[node], limiters: fixture.limiters[node],
-            quotas: quotas, intake: intake, finished: fixture.finished, announce: {})
+            quotas: quotas, intake: intake, waiters: fixture.waiters, announce: {})
     }
 
     private func quotas(_ fixture: StoreFixture, _ standard: Int? = nil) -> WaitingQuotas {
@@ -93,7 +93,7 @@ import Testing
             let queue = PostgresWorkQueue(
                 client: fixture.database.client, genericPlan: fixture.database.genericPlan, keys: fixture.keys,
                 presence: NodePresence(id: fixture.nodes[0]),
-                limiters: fixture.limiters[0], quotas: quotas, finished: fixture.finished)
+                limiters: fixture.limiters[0], quotas: quotas, waiters: fixture.waiters)
             _ = try await queue.heartbeat()
             #expect(try await takes(try jobs(3), store))
             let tenants = PostgresTenantStore(client: fixture.database.client)

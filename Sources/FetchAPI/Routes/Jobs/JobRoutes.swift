@@ -12,7 +12,7 @@ struct JobRoutes: Sendable {
     let endpoints: KnownEndpoints
     let groups: KnownGroups
     let holds: BlobPins
-    let waiting: FinalJobs
+    let submitter: JobSubmitter
     let sessions: KnownSessions
     let defaults: @Sendable (SessionSpec.Kind) -> Configuration
     let live: LiveJobs
@@ -40,7 +40,7 @@ struct JobRoutes: Sendable {
         let job = try await sessions.job(spec, of: tenant, idempotency: key?.idempotency(for: spec))
         try await holds.hold(for: job)
         let preferences = Preferences(of: call.headers)
-        let result = try await waiting.submit(job, waiting: preferences.wait, for: call.connection)
+        let result = try await submitter.submit(job, waiting: preferences.wait, for: call.connection)
         if case .sessionInvalidated = result.enqueued, let session = spec.session {
             sessions.forget(session, of: tenant)
         }
@@ -54,7 +54,7 @@ struct JobRoutes: Sendable {
     }
 
     private func response(
-        to result: FinalJobs.Submission, of spec: JobSpec, preferences: Preferences
+        to result: JobSubmitter.Submission, of spec: JobSpec, preferences: Preferences
     ) throws -> Response {
         let id: Job.ID
         switch result.enqueued {

@@ -7,7 +7,7 @@ import NIOCore
 struct CookieRoutes: Sendable {
     static let fileType = "text/plain"
 
-    let cookies: any CookieStore
+    let cookies: any CookieCatalog
     let sessions: KnownSessions
 
     var routes: [Route] {

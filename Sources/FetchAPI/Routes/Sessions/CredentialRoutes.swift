@@ -5,7 +5,7 @@ import NIOCore
 
 /// Storing, listing and removing the credentials of sessions; a secret goes in and never comes out.
 struct CredentialRoutes: Sendable {
-    let credentials: any CredentialStore
+    let credentials: any CredentialCatalog
     let known: KnownCredentials
     let sessions: KnownSessions
 

@@ -13,10 +13,10 @@ final class KnownCredentials: Sendable {
     private static let lifetime = Duration.seconds(5)
     private static let maximumEntries = 10_000
 
-    private let store: any CredentialStore
+    private let store: any CredentialCatalog
     private let known = Mutex<[Key: (credential: StoredCredential, seenAt: ContinuousClock.Instant)]>([:])
 
-    init(store: any CredentialStore) { self.store = store }
+    init(store: any CredentialCatalog) { self.store = store }
 
     /// Refuses a job that names a credential which is none of the tenant's, or is for another server or proxy.
     func check(_ job: JobSpec, of tenant: Tenant.ID) async throws {

@@ -4,9 +4,9 @@ import Hummingbird
 
 /// Empties what a session keeps from one job to the next.
 struct SessionResetRoute: Sendable {
-    let cookies: any CookieStore
+    let cookies: any CookieCatalog
     let cache: any CacheStore
-    let credentials: any CredentialStore
+    let credentials: any CredentialCatalog
     let known: KnownCredentials
     let sessions: KnownSessions
 

@@ -5,36 +5,36 @@ import Synchronization
 ///
 /// A wait begins before the job is stored, so that a job that finishes at once is not missed. Jobs that finish on
 /// another node are not heard of here: a waiter looks into the store now and then as well.
-package final class FinishedJobs: Sendable {
-    private let waits = Mutex<[Job.ID: [JobWait]]>([:])
+package final class CompletionWaiters: Sendable {
+    private let waiters = Mutex<[Job.ID: [CompletionWaiter]]>([:])
 
     package init() {}
 
     /// Begins to listen for a job's end; ``end(_:)`` is to follow.
-    package func wait(for id: Job.ID) -> JobWait {
-        let wait = JobWait(for: id)
-        waits.withLock { $0[id, default: []].append(wait) }
+    package func wait(for id: Job.ID) -> CompletionWaiter {
+        let wait = CompletionWaiter(for: id)
+        waiters.withLock { $0[id, default: []].append(wait) }
         return wait
     }
 
-    package func end(_ wait: JobWait) {
-        waits.withLock { waits in
-            waits[wait.id]?.removeAll { $0 === wait }
-            if waits[wait.id]?.isEmpty == true { waits[wait.id] = nil }
+    package func end(_ wait: CompletionWaiter) {
+        waiters.withLock { waiters in
+            waiters[wait.id]?.removeAll { $0 === wait }
+            if waiters[wait.id]?.isEmpty == true { waiters[wait.id] = nil }
         }
     }
 
     /// - Parameter job: A job as it is stored now; nil when that is to be looked up.
     package func finish(_ ids: some Sequence<Job.ID>, as job: (Job.ID) -> Job? = { _ in nil }) {
-        let ended = waits.withLock { waits in
-            waits.isEmpty ? [] : ids.flatMap { waits[$0] ?? [] }
+        let ended = waiters.withLock { waiters in
+            waiters.isEmpty ? [] : ids.flatMap { waiters[$0] ?? [] }
         }
         for wait in ended { wait.end(with: job(wait.id)) }
     }
 }
 
 /// One caller's wait for the end of a job.
-package final class JobWait: Sendable {
+package final class CompletionWaiter: Sendable {
     package let id: Job.ID
     private let condition = Condition()
     private let job = Mutex<Job?>(nil)
@@ -49,7 +49,7 @@ package final class JobWait: Sendable {
         wake()
     }
 
-    /// Has the caller look into the store: now, or as soon as it waits.
+    /// Has the caller look into the store: now, or as soon as it waiters.
     package func wake() { condition.signal() }
 
     /// Returns once it was woken, or when the caller is cancelled.

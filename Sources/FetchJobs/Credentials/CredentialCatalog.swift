@@ -1,5 +1,5 @@
 /// The credentials of sessions, as those see them who query and change them.
-package protocol CredentialStore: Sendable {
+package protocol CredentialCatalog: Sendable {
     /// The credentials that jobs of a session use: its own and those that are kept for all, the oldest first.
     func credentials(of session: SessionAddress) async throws(StoreError) -> [StoredCredential]
 

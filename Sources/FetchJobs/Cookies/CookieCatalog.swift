@@ -1,7 +1,7 @@
 package import FetchEngine
 
 /// The cookies of sessions, as those see them who query and change them.
-package protocol CookieStore: Sendable {
+package protocol CookieCatalog: Sendable {
     /// All cookies of a session that have not expired, in the order they were first set.
     func cookies(of session: SessionAddress) async throws(StoreError) -> [Cookie]
 

@@ -2,8 +2,8 @@ package import FetchEngine
 package import FetchJobs
 import Synchronization
 
-/// The cookies of a test's sessions, in memory: the second form of ``CookieStore``.
-package final class MemoryCookieStore: CookieStore {
+/// The cookies of a test's sessions, in memory: the second form of ``CookieCatalog``.
+package final class MemoryCookieCatalog: CookieCatalog {
     private let jars = Mutex<[SessionAddress: CookieJar]>([:])
 
     package init() {}

@@ -2,30 +2,30 @@ import FetchJobs
 import FetchRuntime
 import Testing
 
-@Suite struct FinishedJobsTests {
-    private let finished = FinishedJobs()
+@Suite struct CompletionWaitersTests {
+    private let waiters = CompletionWaiters()
     private let id = Job.ID()
 
     @Test func `each wait ends when its job finishes`() async {
-        let waits = [finished.wait(for: id), finished.wait(for: id)]
+        let waits = [waiters.wait(for: id), waiters.wait(for: id)]
         await withDiscardingTaskGroup { group in
             for wait in waits { group.addTask { await wait.isWoken() } }
-            group.addTask { finished.finish([Job.ID(), id]) }
+            group.addTask { waiters.finish([Job.ID(), id]) }
         }
     }
 
     @Test func `a job that finished before the caller waits is not missed`() async {
-        let wait = finished.wait(for: id)
-        finished.finish([id])
+        let wait = waiters.wait(for: id)
+        waiters.finish([id])
         await wait.isWoken()
     }
 
     @Test func `a wait is given the job as it ended, if that is known`() async {
         let other = Job.ID()
-        let (known, unknown) = (finished.wait(for: id), finished.wait(for: other))
+        let (known, unknown) = (waiters.wait(for: id), waiters.wait(for: other))
         let spec = RawJSON(Array("{}".utf8))
         let job = Job(id: id, tenant: Tenant.ID(rawValue: 1), state: .succeeded, spec: spec, createdAt: .now)
-        finished.finish([id, other]) { $0 == id ? job : nil }
+        waiters.finish([id, other]) { $0 == id ? job : nil }
         await known.isWoken()
         await unknown.isWoken()
         #expect(known.finalJob?.id == id)
@@ -33,17 +33,17 @@ import Testing
     }
 
     @Test func `a cancelled wait ends`() async {
-        let wait = finished.wait(for: id)
+        let wait = waiters.wait(for: id)
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await wait.isWoken() }
             group.cancelAll()
         }
     }
 
-    @Test func `a wait that has ended hears no more, and another of the same job does`() async {
-        let (ended, other) = (finished.wait(for: id), finished.wait(for: id))
-        finished.end(ended)
-        finished.finish([id])
+    @Test func `a wait that has ended is told no more, and another of the same job does`() async {
+        let (ended, other) = (waiters.wait(for: id), waiters.wait(for: id))
+        waiters.end(ended)
+        waiters.finish([id])
         await other.isWoken()
         let waiting = Task { await ended.isWoken() }
         waiting.cancel()

@@ -1,7 +1,7 @@
 package import FetchEngine
 
 /// The stores that the jobs of a session share, as the worker sees them.
-package protocol SessionStores: Sendable {
+package protocol SessionResources: Sendable {
     /// The cookies of a session; the same object for as long as anyone has it.
     func cookieStorage(of session: SessionAddress) -> any CookieStorage
 

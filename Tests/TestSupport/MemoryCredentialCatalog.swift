@@ -2,8 +2,8 @@ import FetchEngine
 package import FetchJobs
 import Synchronization
 
-/// The credentials of a test's sessions, in memory: the second form of ``CredentialStore``.
-package final class MemoryCredentialStore: CredentialStore {
+/// The credentials of a test's sessions, in memory: the second form of ``CredentialCatalog``.
+package final class MemoryCredentialCatalog: CredentialCatalog {
     private struct Kept {
         let session: SessionAddress
         let stored: StoredCredential

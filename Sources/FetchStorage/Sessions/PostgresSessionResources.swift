@@ -5,7 +5,7 @@ package import Postgres
 import Synchronization
 
 /// The stores of all sessions, in PostgreSQL; a node has those in memory that its jobs use.
-package final class PostgresSessionStores: SessionStores {
+package final class PostgresSessionResources: SessionResources {
     private let cookieStorages: Present<PostgresCookieStorage>
     private let credentialStorages = Present<PostgresCredentialStorage>()
     private let caches = Present<PostgresResponseCache>()
@@ -72,7 +72,7 @@ package final class PostgresSessionStores: SessionStores {
     package func cache(of session: SessionAddress) -> any ResponseCache {
         caches.find(session) {
             PostgresResponseCache(
-                of: session, in: cacheTable, keeper: cacheEvictor, selectionKey: keys.selectionKey(of: session.tenant))
+                of: session, in: cacheTable, evictor: cacheEvictor, selectionKey: keys.selectionKey(of: session.tenant))
         }
     }
 
@@ -114,7 +114,7 @@ private final class Present<Storage: AnyObject & Sendable>: Sendable {
     }
 }
 
-extension PostgresSessionStores: CookieStore {
+extension PostgresSessionResources: CookieCatalog {
     package func cookies(of session: SessionAddress) async throws(StoreError) -> [Cookie] {
         try await StoreError.wrap {
             let storage = sharedCookies(of: session)
@@ -143,7 +143,7 @@ extension PostgresSessionStores: CookieStore {
     }
 }
 
-extension PostgresSessionStores: CredentialStore {
+extension PostgresSessionResources: CredentialCatalog {
     package func credentials(of session: SessionAddress) async throws(StoreError) -> [StoredCredential] {
         try await StoreError.wrap { try await credentialTable.read(session).entries.map(\.stored) }
     }
@@ -190,7 +190,7 @@ extension PostgresSessionStores: CredentialStore {
     }
 }
 
-extension PostgresSessionStores: CacheStore {
+extension PostgresSessionResources: CacheStore {
     package func answers(
         _ filter: CacheFilter,
         of tenant: Tenant.ID,

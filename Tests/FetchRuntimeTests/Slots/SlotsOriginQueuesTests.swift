@@ -5,11 +5,11 @@ import Testing
 @testable import FetchRuntime
 
 /// Where jobs wait on the node until their origin has a connection for them.
-@Suite struct HostLineTests {
+@Suite struct SlotsOriginQueuesTests {
     private let clock = ManualClock()
 
-    /// A node with one line, and jobs of it that have slots.
-    private func line(
+    /// A node with one origin queue, and jobs of it that have slots.
+    private func queue(
         _ count: Int, priorities: [Double] = []
     ) throws -> (slots: Slots, jobs: [(job: ClaimedJob, stop: StopSwitch)]) {
         let slots = Slots(count: 4096, clock: clock.clock) { _ in 1 }
@@ -17,7 +17,7 @@ import Testing
             try ClaimedJob.make(priority: number < priorities.count ? priorities[number] : 0.5)
         }
         slots.admit(jobs)
-        return (slots, jobs.map { ($0, StopSwitch(tenant: $0.tenant, line: $0.line)) })
+        return (slots, jobs.map { ($0, StopSwitch(tenant: $0.tenant, originQueue: $0.line)) })
     }
 
     private func enter(_ slots: Slots, _ job: (job: ClaimedJob, stop: StopSwitch), maximum: Int = 1) async -> Bool {
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func `as many load as there are connections, and the next when one of them has`() async throws {
-        let (slots, jobs) = try line(3)
+        let (slots, jobs) = try queue(3)
         #expect(await enter(slots, jobs[0], maximum: 2))
         #expect(await enter(slots, jobs[1], maximum: 2))
         async let third = enter(slots, jobs[2], maximum: 2)
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func `the most urgent goes first, and of equals who came first`() async throws {
-        let (slots, jobs) = try line(4, priorities: [0.5, 0.5, 0.9, 0.5])
+        let (slots, jobs) = try queue(4, priorities: [0.5, 0.5, 0.9, 0.5])
         #expect(await enter(slots, jobs[0]))
         let order = try await withThrowingTaskGroup(of: Int.self) { group in
             for number in 1...3 {
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test func `a job that is to stop waits no longer`() async throws {
-        let (slots, jobs) = try line(2)
+        let (slots, jobs) = try queue(2)
         #expect(await enter(slots, jobs[0]))
         async let second = enter(slots, jobs[1])
         try await until { slots.waitingCount == 1 }
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test func `a connection that carries many loads lets all go on`() async throws {
-        let (slots, jobs) = try line(3)
+        let (slots, jobs) = try queue(3)
         #expect(await enter(slots, jobs[0]))
         async let second = enter(slots, jobs[1])
         async let third = enter(slots, jobs[2])
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test func `who loads and is held leaves the connection to the next`() async throws {
-        let (slots, jobs) = try line(2)
+        let (slots, jobs) = try queue(2)
         #expect(await enter(slots, jobs[0]))
         async let second = enter(slots, jobs[1])
         try await until { slots.waitingCount == 1 }
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test func `who waits and is held goes on, to be held where it loads`() async throws {
-        let (slots, jobs) = try line(2)
+        let (slots, jobs) = try queue(2)
         #expect(await enter(slots, jobs[0]))
         async let second = enter(slots, jobs[1])
         try await until { slots.waitingCount == 1 }
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test func `among nodes each has its part of the connections, one at least`() async throws {
-        let (slots, jobs) = try line(3)
+        let (slots, jobs) = try queue(3)
         slots.setNodes(3)
         #expect(await enter(slots, jobs[0], maximum: 6))
         #expect(await enter(slots, jobs[1], maximum: 6))
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test func `what a host does not answer within half a second goes back, the last first`() async throws {
-        let (slots, jobs) = try line(5)
+        let (slots, jobs) = try queue(5)
         #expect(await enter(slots, jobs[0]))
         await withTaskGroup(of: Bool.self) { group in
             for number in 1..<5 {
@@ -123,7 +123,7 @@ import Testing
             }
             // One has ended within the window: another may wait.
             slots.exit(jobs[0].stop, isMultiplexed: false)
-            clock.advance(by: HostLine.window)
+            clock.advance(by: OriginQueue.window)
             let (surplus, looksAgain) = slots.judge { _ in nil }
             #expect(looksAgain)
             #expect(surplus.flatMap(\.waiters).map(\.job.id) == [jobs[3], jobs[4]].map(\.job.id))
@@ -136,19 +136,19 @@ import Testing
         }
     }
 
-    @Test func `a line is not judged before its window is over`() async throws {
-        let (slots, jobs) = try line(2)
+    @Test func `an origin queue is not judged before its window is over`() async throws {
+        let (slots, jobs) = try queue(2)
         #expect(await enter(slots, jobs[0]))
         async let second = enter(slots, jobs[1])
         try await until { slots.waitingCount == 1 }
-        clock.advance(by: HostLine.window / 2)
+        clock.advance(by: OriginQueue.window / 2)
         #expect(slots.judge { _ in nil }.surplus.isEmpty)
         for waiter in slots.takeWaiters() { waiter.continuation.resume(returning: false) }
         #expect(await second == false)
     }
 
-    @Test func `the room of a tenant is none while one of its lines is full`() throws {
-        let (slots, _) = try line(HostLine.capacity)
+    @Test func `the room of a tenant is none while one of its origin queues is full`() throws {
+        let (slots, _) = try queue(OriginQueue.capacity)
         slots.noteBacklog()
         let offer = try #require(slots.reserveForClaim(maximum: 8))
         #expect(offer.room.of(.first) == 0)

@@ -3,7 +3,7 @@ import FetchJobs
 import Synchronization
 
 /// What the sessions of a test keep, in memory.
-final class MemorySessionStores: SessionStores {
+final class MemorySessionResources: SessionResources {
     private let cookies = MemoryCookieStorage()
     private let credentials = MemoryCredentialStorage()
     private let responses = MemoryResponseCache()

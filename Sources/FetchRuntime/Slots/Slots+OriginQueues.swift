@@ -16,7 +16,7 @@ extension Slots {
 
     /// How many jobs wait here for a connection.
     package var waitingCount: Int {
-        state.withLock { state in state.indices.values.reduce(0) { $0 + state.lines[$1].waiting.count } }
+        state.withLock { state in state.indices.values.reduce(0) { $0 + state.origins[$1].waiting.count } }
     }
 
     /// Jobs run on so many nodes, this one among them.
@@ -33,16 +33,16 @@ extension Slots {
     /// - Parameters:
     ///   - maximum: How many connections it may be one of.
     ///   - isCounted: Whether its host's limit is kept for all nodes by a gate.
-    ///   - onWait: Called when lines have to be watched from now on.
+    ///   - onWait: Called when origin queues have to be watched from now on.
     /// - Returns: false when it is not to load here.
     package nonisolated(nonsending) func enter(
         _ job: ClaimedJob, _ stop: StopSwitch, maximum: Int, isCounted: Bool, onWait: () -> Void
     ) async -> Bool {
-        guard job.line != nil else { return true }
+        guard job.originQueue != nil else { return true }
         let begins = state.withLock { state in
             if let index = state.index(of: stop) {
-                state.lines[index].line.maximum = maximum
-                state.lines[index].line.isCounted = isCounted
+                state.origins[index].queue.maximum = maximum
+                state.origins[index].queue.isCounted = isCounted
             }
             return state.beginIfFree(stop)
         }
@@ -62,12 +62,12 @@ extension Slots {
 
     /// A job has loaded.
     package func exit(_ stop: StopSwitch, isMultiplexed: Bool) {
-        guard stop.line != nil else { return }
+        guard stop.originQueue != nil else { return }
         let next = state.withLock { state in
             stop.position.withLock { $0.isLoading = false }
             guard let index = state.index(of: stop) else { return [Waiter]() }
-            if isMultiplexed { state.lines[index].line.isMultiplexing = true }
-            state.lines[index].line.end()
+            if isMultiplexed { state.origins[index].queue.isMultiplexing = true }
+            state.origins[index].queue.end()
             return state.next(in: index)
         }
         for waiter in next { waiter.continuation.resume(returning: true) }
@@ -83,7 +83,7 @@ extension Slots {
         waiter?.continuation.resume(returning: true)
     }
 
-    /// Takes the jobs out of their lines that are more than their hosts answer.
+    /// Takes the jobs out of their origin queues that are more than their hosts answer.
     ///
     /// - Parameter crowds: How many run at once of a limiter whose jobs wait at a gate.
     /// - Returns: Those, and whether to look again.
@@ -92,8 +92,8 @@ extension Slots {
         return state.withLock { state in
             var (surplus, looksAgain) = ([Surplus](), false)
             for index in state.indices.values {
-                let crowd = crowds(state.lines[index].key.limiter)
-                if crowd != nil || !state.lines[index].waiting.isEmpty { looksAgain = true }
+                let crowd = crowds(state.origins[index].key.limiter)
+                if crowd != nil || !state.origins[index].waiting.isEmpty { looksAgain = true }
                 if let found = state.surplus(of: index, crowd, at: now) { surplus.append(found) }
             }
             state.isWatched = looksAgain
@@ -101,7 +101,7 @@ extension Slots {
         }
     }
 
-    /// Lets jobs that were taken out of their line go on.
+    /// Lets jobs that were taken out of their origin queue go on.
     package func goOn(_ waiters: [Waiter]) {
         state.withLock { state in
             for waiter in waiters { state.begin(waiter.stop) }
@@ -113,8 +113,8 @@ extension Slots {
     package func takeWaiters() -> [Waiter] {
         state.withLock { state in
             state.indices.values.flatMap { index in
-                defer { state.lines[index].waiting = [] }
-                return Array(state.lines[index].waiting)
+                defer { state.origins[index].waiting = [] }
+                return Array(state.origins[index].waiting)
             }
         }
     }
@@ -123,7 +123,7 @@ extension Slots {
 extension Slots.State {
     // MARK: Jobs that are held
 
-    /// Takes a job out of its line.
+    /// Takes a job out of its origin queue.
     ///
     /// - Returns: Those that go on: whose turn it is now, and the job itself if it waits, to be held where it would
     ///   load.
@@ -138,27 +138,27 @@ extension Slots.State {
         }
         if waiter != nil { begin(stop) }
         guard let index else { return [] }
-        if wasLoading { lines[index].line.yield() }
+        if wasLoading { origins[index].queue.yield() }
         let next = wasLoading ? self.next(in: index) : []
         leave(index)
         return next + (waiter.map { [$0] } ?? [])
     }
 
-    /// Puts a job back into its line, among those that load if it was to.
+    /// Puts a job back into its origin queue, among those that load if it was to.
     mutating func comeBack(_ stop: StopSwitch) {
-        let index = add(to: stop.line)
+        let index = add(to: stop.originQueue)
         let isLoading = stop.position.withLock { position in
             position.isLent = false
             position.index = index
             return position.isLoading
         }
-        if isLoading, let index { lines[index].line.begin() }
+        if isLoading, let index { origins[index].queue.begin() }
     }
 
     fileprivate mutating func remove(_ stop: StopSwitch) -> Slots.Waiter? {
-        guard let index = index(of: stop), let place = lines[index].waiting.firstIndex(where: { $0.stop === stop })
+        guard let index = index(of: stop), let place = origins[index].waiting.firstIndex(where: { $0.stop === stop })
         else { return nil }
-        return lines[index].waiting.remove(at: place)
+        return origins[index].waiting.remove(at: place)
     }
 
     // MARK: Jobs that load
@@ -166,20 +166,21 @@ extension Slots.State {
     /// A job loads from now on.
     fileprivate mutating func begin(_ stop: StopSwitch) {
         stop.position.withLock { $0.isLoading = true }
-        if let index = index(of: stop) { lines[index].line.begin() }
+        if let index = index(of: stop) { origins[index].queue.begin() }
     }
 
     /// Begins a load where a connection is free and nobody waits for it, or it takes none because it is held.
     fileprivate mutating func beginIfFree(_ stop: StopSwitch) -> Bool {
         if let index = index(of: stop) {
-            guard lines[index].waiting.isEmpty, lines[index].line.loading < lines[index].line.limit(ofNodes: nodes)
+            guard origins[index].waiting.isEmpty,
+                origins[index].queue.loading < origins[index].queue.limit(ofNodes: nodes)
             else { return false }
         }
         begin(stop)
         return true
     }
 
-    /// - Returns: Whether it need not wait any more, and whether nobody has watched the lines before.
+    /// - Returns: Whether it need not wait any more, and whether nobody has watched the origin queues before.
     fileprivate mutating func wait(
         _ job: ClaimedJob, _ stop: StopSwitch, _ continuation: CheckedContinuation<Bool, Never>
     ) -> (isOver: Bool, watches: Bool) {
@@ -190,38 +191,38 @@ extension Slots.State {
             return (true, false)
         }
         let waiter = Slots.Waiter(job: job, stop: stop, continuation: continuation)
-        var place = lines[index].waiting.endIndex
-        while place > 0, lines[index].waiting[place - 1].job.spec.priority < job.spec.priority { place -= 1 }
-        lines[index].waiting.insert(waiter, at: place)
+        var place = origins[index].waiting.endIndex
+        while place > 0, origins[index].waiting[place - 1].job.spec.priority < job.spec.priority { place -= 1 }
+        origins[index].waiting.insert(waiter, at: place)
         defer { isWatched = true }
         return (false, !isWatched)
     }
 
     /// Those whose turn it is.
     fileprivate mutating func next(in index: Int) -> [Slots.Waiter] {
-        guard !lines[index].waiting.isEmpty else { return [] }
+        guard !origins[index].waiting.isEmpty else { return [] }
         var next: [Slots.Waiter] = []
-        let limit = lines[index].line.limit(ofNodes: nodes)
-        while lines[index].line.loading < limit, let waiter = lines[index].waiting.popFirst() {
+        let limit = origins[index].queue.limit(ofNodes: nodes)
+        while origins[index].queue.loading < limit, let waiter = origins[index].waiting.popFirst() {
             begin(waiter.stop)
             next.append(waiter)
         }
         return next
     }
 
-    /// What a line has more than its host answers, or how its limiter is to be limited otherwise than now.
+    /// What an origin queue has more than its host answers, or how its limiter is to be limited otherwise than now.
     fileprivate mutating func surplus(
         of index: Int, _ crowd: Int?, at now: ContinuousClock.Instant
     ) -> Slots.Surplus? {
-        guard let drained = lines[index].line.drain(at: now) else { return nil }
-        let limit = lines[index].line.crowd(drained: drained, nodes: nodes)
-        let surplus = lines[index].waiting.count - drained
+        guard let drained = origins[index].queue.drain(at: now) else { return nil }
+        let limit = origins[index].queue.crowd(drained: drained, nodes: nodes)
+        let surplus = origins[index].waiting.count - drained
         if surplus > 0 {
-            let waiters = Array(lines[index].waiting.suffix(surplus))
-            lines[index].waiting.removeLast(surplus)
-            return Slots.Surplus(limiter: lines[index].key.limiter, limit: limit, waiters: waiters)
+            let waiters = Array(origins[index].waiting.suffix(surplus))
+            origins[index].waiting.removeLast(surplus)
+            return Slots.Surplus(limiter: origins[index].key.limiter, limit: limit, waiters: waiters)
         }
         guard let crowd, limit >= 2 * crowd || limit <= crowd / 2 else { return nil }
-        return Slots.Surplus(limiter: lines[index].key.limiter, limit: limit, waiters: [])
+        return Slots.Surplus(limiter: origins[index].key.limiter, limit: limit, waiters: [])
     }
 }

@@ -9,32 +9,32 @@ extension Dispatcher {
     ///
     /// - Parameter maximum: How many connections to its host it may be one of.
     /// - Returns: false when it waits in the queue again.
-    nonisolated(nonsending) func enterLine(
+    nonisolated(nonsending) func waitForConnection(
         _ job: ClaimedJob, _ stop: StopSwitch, maximum: Int
     ) async throws(StoreError) -> Bool {
-        guard let line = job.line else { return true }
+        guard let origin = job.originQueue else { return true }
         if quarantine.has(job.id) {
             slots.enterAhead(stop)
             return true
         }
-        let crowd = intake.limits.crowd(of: line.limiter)
+        let crowd = intake.limits.crowd(of: origin.limiter)
         // What runs without being counted would be more than all nodes together may have.
         if !job.isCounted, slots.isToBeCounted(ofMaximum: maximum, isCrowded: crowd != nil) {
-            let given = try await queue.setCrowd(crowd ?? maximum, of: line.limiter, givingBack: [job])
-            intake.admit([line.limiter])
+            let given = try await queue.setCrowd(crowd ?? maximum, of: origin.limiter, givingBack: [job])
+            intake.admit([origin.limiter])
             if given.contains(job.id) { return false }
         }
         return await slots.enter(job, stop, maximum: maximum, isCounted: crowd.map { $0 <= maximum } ?? false) {
-            lineTimer.set(after: HostLine.window)
+            originQueueTimer.set(after: OriginQueue.window)
         }
     }
 
-    /// Looks now and then, while jobs wait in lines, whether these are more than their hosts answer.
-    func keepLines() async {
-        await lineTimer.run {
+    /// Looks now and then, while jobs wait in origin queues, whether these are more than their hosts answer.
+    func keepOriginQueues() async {
+        await originQueueTimer.run {
             let (surplus, looksAgain) = self.slots.judge { self.intake.limits.crowd(of: $0) }
             for surplus in surplus { await self.giveBack(surplus) }
-            if looksAgain { self.lineTimer.set(after: HostLine.window) }
+            if looksAgain { self.originQueueTimer.set(after: OriginQueue.window) }
         }
     }
 

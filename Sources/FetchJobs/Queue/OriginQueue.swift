@@ -4,7 +4,7 @@ import FetchEngine
 ///
 /// A node takes more of them than there are connections, so that none of these waits for the database: what the origin
 /// answers within the half second, and no more.
-package struct HostLine: Sendable {
+package struct OriginQueue: Sendable {
     package struct Key: Sendable, Hashable {
         package let tenant: Tenant.ID
         let session: TenantSession.ID
@@ -26,7 +26,7 @@ package struct HostLine: Sendable {
 
     /// How many jobs a node takes at first, before it is known how many are answered.
     package static let capacity = 512
-    /// How long a node looks at a line before it judges it.
+    /// How long a node looks at an origin queue before it judges it.
     package static let window = Duration.milliseconds(500)
     /// How many more than there are connections are under way to an origin that answers many a second.
     private static let ahead = 6

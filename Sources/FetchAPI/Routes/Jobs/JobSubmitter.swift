@@ -3,7 +3,7 @@ import FetchRuntime
 import ServiceLifecycle
 
 /// Submits jobs and waits for them to become final.
-struct FinalJobs: Sendable {
+struct JobSubmitter: Sendable {
     struct Submission: Sendable {
         let enqueued: Enqueued
         /// The job as it stands, when it was looked at.
@@ -14,7 +14,7 @@ struct FinalJobs: Sendable {
     static let pollInterval = Duration.seconds(1)
 
     let jobs: any JobStore
-    let finished: FinishedJobs
+    let waiters: CompletionWaiters
 
     /// - Parameters:
     ///   - seconds: How long to wait for the job to become final; nil not to wait.
@@ -22,8 +22,8 @@ struct FinalJobs: Sendable {
     func submit(_ job: NewJob, waiting seconds: Int?, for client: Connection? = nil) async throws -> Submission {
         let deadline = seconds.map { ContinuousClock.now + .seconds($0) }
         // Before it is stored, so that an end that comes at once is not missed.
-        let wait = deadline.map { _ in finished.wait(for: job.id) }
-        defer { if let wait { finished.end(wait) } }
+        let wait = deadline.map { _ in waiters.wait(for: job.id) }
+        defer { if let wait { waiters.end(wait) } }
         guard let enqueued = try await jobs.enqueue([job]).first else {
             throw StoreError(.failed, "the store said nothing about a job")
         }
@@ -35,8 +35,8 @@ struct FinalJobs: Sendable {
             let final = try await end(wait, of: job.tenant, until: deadline, for: client)
             return Submission(enqueued: enqueued, job: final)
         case .replayed(let id):
-            let first = finished.wait(for: id)
-            defer { finished.end(first) }
+            let first = waiters.wait(for: id)
+            defer { waiters.end(first) }
             var known = try await jobs.job(id, of: job.tenant)
             if let deadline, known?.state.isFinal == false {
                 known = try await end(first, of: job.tenant, until: deadline, for: client) ?? known
@@ -47,7 +47,7 @@ struct FinalJobs: Sendable {
 
     /// The job when it is final or time is up; nil when it was not looked at.
     private func end(
-        _ wait: JobWait, of tenant: Tenant.ID, until deadline: ContinuousClock.Instant, for client: Connection?
+        _ wait: CompletionWaiter, of tenant: Tenant.ID, until deadline: ContinuousClock.Instant, for client: Connection?
     ) async throws -> Job? {
         let leaving = client?.onLeave { wait.wake() }
         defer { if let leaving { client?.forget(leaving) } }
@@ -62,7 +62,7 @@ struct FinalJobs: Sendable {
     }
 
     /// Returns when the job has finished in this process, the client has left, the time is up, or the service stops.
-    private func pause(_ wait: JobWait, for time: Duration) async {
+    private func pause(_ wait: CompletionWaiter, for time: Duration) async {
         await withDiscardingTaskGroup { group in
             group.addTask { if (try? await Task.sleep(for: time)) != nil { wait.wake() } }
             await withGracefulShutdownHandler {
