@@ -173,10 +173,10 @@ package actor Connection: QueryRunner {
     }
 
     private func send(_ query: Query, _ answer: @escaping @Sendable (Answer) -> Void) {
-        let request = Exchange.Request.query(query, opensTransaction: opensTransaction)
+        let request = PipelineEntry.Request.query(query, opensTransaction: opensTransaction)
         opensTransaction = false
         wire.ask(
-            Exchange(request) { outcome in
+            PipelineEntry(request) { outcome in
                 answer(
                     outcome.flatMap { rows in
                         rows.map { .success($0) }
@@ -191,7 +191,7 @@ package actor Connection: QueryRunner {
     package func execute(script: String) async throws(PostgresError) {
         try await openPendingTransaction()
         let answer = await withCheckedContinuation { continuation in
-            wire.ask(Exchange(.script(script)) { continuation.resume(returning: $0) })
+            wire.ask(PipelineEntry(.script(script)) { continuation.resume(returning: $0) })
         }
         _ = try answer.get()
     }

@@ -30,9 +30,9 @@ final class Wire: DescriptorHandler {
     private var descriptor: Int32 = -1
     private var interest: Readiness = []
     /// Sent, not answered.
-    private var inFlight = Deque<Exchange>()
+    private var inFlight = Deque<PipelineEntry>()
     /// Waiting for a script to end, or for its turn as one.
-    private var backlog = Deque<Exchange>()
+    private var backlog = Deque<PipelineEntry>()
     private var isRunningScript = false
     private var statements = PreparedStatements()
     private var watchdog: LoopTimer?
@@ -169,7 +169,7 @@ final class Wire: DescriptorHandler {
 
     // MARK: Asking
 
-    func ask(_ exchange: Exchange) {
+    func ask(_ exchange: PipelineEntry) {
         if case .closed(let error) = phase {
             let code: PostgresError.Code = error.code == .closed ? .closed : .unavailable
             return exchange.answer(.failure(PostgresError(code, error.message)))
@@ -195,7 +195,7 @@ final class Wire: DescriptorHandler {
         }
     }
 
-    private func send(_ exchange: Exchange, _ query: Query, opensTransaction: Bool) {
+    private func send(_ exchange: PipelineEntry, _ query: Query, opensTransaction: Bool) {
         var exchange = exchange
         exchange.sent = .now
         var isSent = !opensTransaction || PQsendQueryParams(handle, "BEGIN", 0, nil, nil, nil, nil, 1) == 1
@@ -230,7 +230,7 @@ final class Wire: DescriptorHandler {
         } == 1
     }
 
-    private func send(_ exchange: Exchange, _ script: String) {
+    private func send(_ exchange: PipelineEntry, _ script: String) {
         isRunningScript = true
         inFlight.append(exchange)
         guard PQexitPipelineMode(handle) == 1, PQsendQuery(handle, script) == 1 else { return lose() }

@@ -1,8 +1,8 @@
 import CLibPQ
 import EventLoop
 
-/// What a connection is asked and how the asker is answered.
-struct Exchange {
+/// One request in the pipeline of a connection, with what has come of its result.
+struct PipelineEntry {
     typealias Answer = Result<Rows?, PostgresError>
 
     enum Request {
