@@ -177,7 +177,7 @@ let package = Package(
         .testTarget(
             name: "FetchEngineTests",
             dependencies: [
-                "CCurl", "EventLoop", "FetchEngine", "TestSupport",
+                "CCurl", "COpenSSL", "EventLoop", "FetchEngine", "TestSupport",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             resources: [.copy("Resources")],

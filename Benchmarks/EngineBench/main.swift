@@ -19,6 +19,8 @@ let usage = """
                         | upload URL FILE | cached URL TOTAL
     """
 
+FreedPages.keep()
+
 do {
     switch arguments.first {
     case "fetch" where arguments.count == 4:

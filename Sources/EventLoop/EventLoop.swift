@@ -121,6 +121,11 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
         threadID.load(ordering: .relaxed) == UInt(pthread_self())
     }
 
+    /// Traps in debug builds when the caller is not on this loop's thread.
+    ///
+    /// For classes whose state belongs to the thread.
+    package final func assertOnLoop() { assert(isOnLoop, "\(name): state of the loop was used on another thread") }
+
     package final func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         guard !isOnLoop else {

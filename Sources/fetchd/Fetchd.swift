@@ -1,4 +1,5 @@
 import ArgumentParser
+import EventLoop
 
 @main
 struct Fetchd: AsyncParsableCommand {
@@ -25,6 +26,7 @@ struct Fetchd: AsyncParsableCommand {
 
     /// Wrong usage of `get` exits with 2, as with other tools that fetch; the other commands keep to `sysexits.h`.
     static func main() async {
+        FreedPages.keep()
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {

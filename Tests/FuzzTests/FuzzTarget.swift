@@ -156,7 +156,7 @@ enum FuzzTarget: String, CaseIterable {
         for policy in CachePolicy.allCases {
             var machine = CacheMachine(
                 request: request, policy: policy, configuration: CachingConfiguration(), now: now)
-            _ = machine.found([entry], now: now.advanced(by: .seconds(60)))
+            _ = machine.lookedUp([entry], now: now.advanced(by: .seconds(60)))
             _ = machine.received(response, now: now.advanced(by: .seconds(61)))
         }
     }

@@ -9,9 +9,7 @@ static inline CURLcode ccurl_set_long(CURL *handle, CURLoption option, long valu
 }
 
 // The schemes of authentication, whose macros are casts, which Swift does not import.
-static const long ccurl_auth_basic = CURLAUTH_BASIC;
 static const long ccurl_auth_ntlm = CURLAUTH_NTLM;
-static const long ccurl_auth_bearer = CURLAUTH_BEARER;
 
 static inline CURLcode ccurl_set_offset(CURL *handle, CURLoption option, curl_off_t value) {
     return curl_easy_setopt(handle, option, value);

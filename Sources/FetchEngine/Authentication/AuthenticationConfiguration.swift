@@ -14,6 +14,17 @@ public struct AuthenticationConfiguration: Sendable, Hashable {
     /// Where the target policy restricts loads, nil is none: key distribution centres are dialled past the policy.
     package var kerberosRealms: KerberosRealms?
 
+    /// Schemes of the program's own; none by default.
+    ///
+    /// They are preferred to the built-in ones, the first one most; one with the name of a built-in scheme replaces it.
+    public var schemes: [any AuthenticationScheme] {
+        get { schemeList.own }
+        set { schemeList = SchemeList(newValue) }
+    }
+
+    /// All that answer with one field.
+    var schemeList = SchemeList()
+
     /// Makes the defaults.
     public init() {}
 }

@@ -79,16 +79,3 @@ struct AuthenticationFieldParser {
         return nil
     }
 }
-
-extension UInt8 {
-    /// Whether it may be in a `token` (RFC 9110 §5.6.2).
-    var isToken: Bool {
-        switch self {
-        case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
-            UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "|"):
-            true
-        case UInt8(ascii: "/"): false
-        default: isToken68
-        }
-    }
-}

@@ -3,9 +3,9 @@
 /// Owns no connection, no store and no delegate. The order is: the user name and password of the URL, what the store
 /// holds, the delegate.
 struct AuthenticationMachine {
-    /// What is to be done next.
+    /// What to do next.
     enum Action: Equatable {
-        /// Look for the default credential of a space; ``found(_:)`` takes it.
+        /// Look for the default credential of a space; ``lookedUp(_:)`` takes it.
         case lookUp(ProtectionSpace)
         /// Ask the delegates; ``answered(_:)`` takes the answer.
         case ask(Question)
@@ -37,8 +37,8 @@ struct AuthenticationMachine {
         var space: ProtectionSpace
         var credential: Credential
         var source: Source
-        /// Whether nobody had asked for it.
-        var isUnasked = false
+        /// Whether it is sent without a challenge.
+        var isPreemptive = false
 
         /// Whether the store is to have it once it has convinced.
         var isToBeKept: Bool { source == .delegate && credential.persistence != .none }
@@ -46,6 +46,8 @@ struct AuthenticationMachine {
 
     /// A server that calls each new nonce stale is taken to refuse, at the latest after so many.
     private static let maximumStaleAnswers = 4
+
+    private let schemes: SchemeList
 
     private(set) var failureCount = 0
     /// A stored credential that has failed with the last response.
@@ -63,6 +65,8 @@ struct AuthenticationMachine {
     private var offers: [AuthenticationOffer] = []
     private var toLookUp: [AuthenticationOffer] = []
 
+    init(schemes: SchemeList = SchemeList()) { self.schemes = schemes }
+
     /// Uses the user name and password of a URL, from now on and for its server alone.
     mutating func use(userinfoOf url: URLRecord) {
         ofURL = Credential(userinfoOf: url).map { (AuthenticationOffer.Party(server: url), $0) }
@@ -74,13 +78,14 @@ struct AuthenticationMachine {
     func known(for space: ProtectionSpace) -> Credential? {
         if let credential = accepted[space] { return credential }
         guard let ofURL, ofURL.server == .init(space) else { return nil }
-        return ofURL.credential.fits(space.method) ? ofURL.credential : nil
+        return schemes.accepts(ofURL.credential, for: space.method) ? ofURL.credential : nil
     }
 
     /// Sends a credential before anyone asks for it, inside a space that is known.
-    mutating func volunteer(_ credential: Credential, from source: Attempt.Source, for space: ProtectionSpace) {
-        guard credential.fits(space.method), !rejected.contains(space), failed[space] != credential else { return }
-        note(Attempt(space: space, credential: credential, source: source, isUnasked: true))
+    mutating func sendPreemptively(_ credential: Credential, from source: Attempt.Source, for space: ProtectionSpace) {
+        guard schemes.accepts(credential, for: space.method), !rejected.contains(space), failed[space] != credential
+        else { return }
+        note(Attempt(space: space, credential: credential, source: source, isPreemptive: true))
     }
 
     // MARK: After a response
@@ -93,8 +98,8 @@ struct AuthenticationMachine {
         if let attempt = attempts.first(where: { $0.space.isProxy == isProxy }) {
             if let again = staleAttempt(attempt, offers) { return again }
             attempts.removeAll { $0.space.isProxy == isProxy }
-            // Beside the space it was meant for, an unasked credential has proved nothing.
-            if !attempt.isUnasked || offers.contains(where: { $0.space == attempt.space }) { fail(attempt) }
+            // Beside the space it was meant for, a preemptive credential has proved nothing.
+            if !attempt.isPreemptive || offers.contains(where: { $0.space == attempt.space }) { fail(attempt) }
         }
         self.offers = offers.filter { !rejected.contains($0.space) }
         toLookUp = self.offers
@@ -102,9 +107,10 @@ struct AuthenticationMachine {
     }
 
     /// The default credential of the space that ``Action/lookUp(_:)`` named.
-    mutating func found(_ credential: Credential?) -> Action {
+    mutating func lookedUp(_ credential: Credential?) -> Action {
         let offer = toLookUp.removeFirst()
-        guard let credential, credential.fits(offer.space.method), credential != failed[offer.space] else {
+        guard let credential, schemes.accepts(credential, for: offer.space.method), credential != failed[offer.space]
+        else {
             return next()
         }
         return retry(Attempt(space: offer.space, credential: credential, source: .store))
@@ -116,7 +122,7 @@ struct AuthenticationMachine {
     mutating func answered(_ disposition: Challenge.Disposition) -> Action {
         guard let offer = offers.first else { return .deliver }
         switch disposition {
-        case .useCredential(let credential) where credential.fits(offer.space.method):
+        case .useCredential(let credential) where schemes.accepts(credential, for: offer.space.method):
             return retry(Attempt(space: offer.space, credential: credential, source: .delegate))
         case .useCredential, .rejectProtectionSpace:
             rejected.insert(offer.space)
@@ -135,7 +141,7 @@ struct AuthenticationMachine {
     /// The hop has its result without a request: nothing has convinced, and the next hop carries nothing of it.
     mutating func withdraw() { attempts = [] }
 
-    /// What was sent unasked could not be made after all.
+    /// The preemptive credential could not be expressed after all.
     mutating func takeBack(_ attempt: Attempt) { attempts.removeAll { $0 == attempt } }
 
     /// The attempt could not even be made, for lack of a ticket for example.
@@ -145,7 +151,9 @@ struct AuthenticationMachine {
     /// another scheme that the credential can be said in, or it gives the same once more.
     mutating func couldNotBegin(_ attempt: Attempt) -> Action {
         takeBack(attempt)
-        let hasOther = offers.contains { $0.space != attempt.space && attempt.credential.fits($0.space.method) }
+        let hasOther = offers.contains {
+            $0.space != attempt.space && schemes.accepts(attempt.credential, for: $0.space.method)
+        }
         let isRefused = attempt.source == .delegate && attempt.space.method == .negotiate && !hasOther
         if isRefused { failureCount += 1 }
         guard attempt.source == .delegate, !isRefused || failed[attempt.space] == attempt.credential else {
@@ -192,11 +200,11 @@ struct AuthenticationMachine {
         guard let offer = offers.first(where: { $0.space == attempt.space }), let digest = offer.digest else {
             return nil
         }
-        // An unasked answer used a nonce of an earlier task; not every server says that it is stale.
-        guard digest.isStale || attempt.isUnasked, staleAnswers < Self.maximumStaleAnswers else { return nil }
+        // A preemptive answer used a nonce of an earlier task; not every server says that it is stale.
+        guard digest.isStale || attempt.isPreemptive, staleAnswers < Self.maximumStaleAnswers else { return nil }
         staleAnswers += 1
         var again = attempt
-        again.isUnasked = false
+        again.isPreemptive = false
         return retry(again)
     }
 
@@ -214,7 +222,7 @@ struct AuthenticationMachine {
         let offer = offers.first { offer in
             // Tickets for a password of a URL would have to be fetched from a realm that nobody named.
             offer.space.method != .negotiate && ofURL.server == .init(offer.space)
-                && ofURL.credential.fits(offer.space.method)
+                && schemes.accepts(ofURL.credential, for: offer.space.method)
         }
         guard let offer else { return nil }
         return retry(Attempt(space: offer.space, credential: ofURL.credential, source: .url))

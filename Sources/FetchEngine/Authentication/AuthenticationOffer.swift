@@ -5,20 +5,25 @@ struct AuthenticationOffer: Equatable {
     typealias Party = ProtectionSpace.Party
 
     var space: ProtectionSpace
+    /// What the server sent.
+    var challenge: OfferedChallenge
     /// What HTTP Digest asks; nil for the other schemes.
     var digest: DigestChallenge?
+    /// How hard the answer is to abuse, and how the program prefers its own schemes.
+    private var strength = 0
 
     /// The offers of a response, strongest first; none when it is an ordinary response.
     ///
     /// A 401 speaks for the server and a 407 for the proxy; without the field that belongs to it, neither asks for
     /// anything. Unknown schemes are passed over (RFC 9110 §11.6).
     static func all(
-        in fields: HTTPFields, status: Int, server: @autoclosure () -> Party, proxy: @autoclosure () -> Party?
+        in fields: HTTPFields, status: Int, schemes: SchemeList = SchemeList(), server: @autoclosure () -> Party,
+        proxy: @autoclosure () -> Party?
     ) -> [AuthenticationOffer] {
         switch status {
-        case 401: all(OfferedChallenge.all(of: .wwwAuthenticate, in: fields), from: server())
+        case 401: all(OfferedChallenge.all(of: .wwwAuthenticate, in: fields), schemes, from: server())
         case 407:
-            proxy().map { all(OfferedChallenge.all(of: .proxyAuthenticate, in: fields), from: $0) } ?? []
+            proxy().map { all(OfferedChallenge.all(of: .proxyAuthenticate, in: fields), schemes, from: $0) } ?? []
         default: []
         }
     }
@@ -26,8 +31,10 @@ struct AuthenticationOffer: Equatable {
     /// More spaces than this are not looked at.
     private static let maximum = 16
 
-    private static func all(_ challenges: [OfferedChallenge], from party: Party) -> [AuthenticationOffer] {
-        let offers = challenges.compactMap { AuthenticationOffer($0, from: party) }
+    private static func all(
+        _ challenges: [OfferedChallenge], _ schemes: SchemeList, from party: Party
+    ) -> [AuthenticationOffer] {
+        let offers = challenges.compactMap { AuthenticationOffer($0, schemes, from: party) }
         // A stable order: of equal ones the first named goes first.
         let sorted = offers.enumerated().sorted { left, right in
             (right.element.strength, left.offset) < (left.element.strength, right.offset)
@@ -39,38 +46,40 @@ struct AuthenticationOffer: Equatable {
         return found
     }
 
-    private init?(_ challenge: OfferedChallenge, from party: Party) {
+    private init?(_ challenge: OfferedChallenge, _ schemes: SchemeList, from party: Party) {
         let method: ProtectionSpace.Method
-        switch challenge.scheme {
-        case "negotiate": method = .negotiate
-        case "digest": method = .httpDigest
-        case "ntlm": method = .ntlm
-        case "bearer": method = .httpBearer
-        case "basic": method = .httpBasic
-        default: return nil
+        if let scheme = schemes.named(challenge.scheme) {
+            method = scheme.method
+        } else {
+            switch challenge.scheme {
+            case "negotiate": method = .negotiate
+            case "digest": method = .httpDigest
+            case "ntlm": method = .ntlm
+            default: return nil
+            }
         }
-        let named = method == .httpBasic || method == .httpDigest || method == .httpBearer
-        if method == .httpDigest {
+        if method == .httpDigest, schemes[method] == nil {
             guard let digest = DigestChallenge(challenge) else { return nil }
             self.digest = digest
         }
+        let hasRealm = method != .negotiate && method != .ntlm
+        self.challenge = challenge
         space = ProtectionSpace(
-            host: party.host, port: party.port, scheme: party.scheme, realm: named ? challenge.text("realm") : nil,
+            host: party.host, port: party.port, scheme: party.scheme, realm: hasRealm ? challenge.text("realm") : nil,
             method: method, isProxy: party.isProxy)
+        strength = schemes.preference(of: method) ?? Self.strength(of: method, digest)
     }
 
-    /// How hard the answer is to abuse.
-    ///
     /// Kerberos tickets and Digest answers are made for one server or one request. An NTLM answer can be passed on
     /// by whoever gets it. A bearer token and a Basic password are the secret itself, and the token is the lesser one.
-    private var strength: Int {
-        switch space.method {
+    private static func strength(of method: ProtectionSpace.Method, _ digest: DigestChallenge?) -> Int {
+        switch method {
         case .negotiate: 20
         case .httpDigest: 10 + (digest?.algorithm.strength ?? 0)
         case .ntlm: 5
         case .httpBearer: 4
         case .httpBasic: 3
-        case .default, .awsSigV4, .htmlForm, .clientCertificate, .serverTrust: 0
+        default: 0
         }
     }
 }

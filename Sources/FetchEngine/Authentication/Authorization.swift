@@ -8,8 +8,6 @@ struct ConnectionCredential: Hashable {
 
 /// What a request carries to its server to say who makes it.
 enum Authorization: Equatable, CustomStringConvertible {
-    case basic(user: String, password: String)
-    case bearer(token: String)
     /// A handshake that libcurl plays on one connection.
     case ntlm(user: String, password: String)
     /// The finished value of the field.

@@ -37,7 +37,7 @@ final class BlockingThreads: Sendable {
         in group: String, patience: Duration, _ body: @escaping @Sendable () -> Value
     ) async -> Value? {
         let answer = Answer<Value>()
-        let item = Item(group: group) { if answer.isAwaited { answer.give(body()) } }
+        let item = Item(group: group) { if answer.isAwaited { answer.deliver(body()) } }
         guard enqueue(item) else { return nil }
         return await withTaskGroup(of: Value?.self) { tasks in
             tasks.addTask { await answer.value() }
@@ -96,27 +96,27 @@ private final class Answer<Value: Sendable>: Sendable {
     private enum State {
         case pending
         case awaited(CheckedContinuation<Value?, Never>)
-        case given(Value)
+        case delivered(Value)
         case abandoned
     }
 
     private let state = Mutex(State.pending)
 
-    /// Whether anybody is going to hear it.
+    /// Whether a caller still waits for the result.
     var isAwaited: Bool {
         state.withLock { if case .abandoned = $0 { false } else { true } }
     }
 
-    func give(_ value: Value) {
+    func deliver(_ value: Value) {
         let waiter = state.withLock { state -> CheckedContinuation<Value?, Never>? in
             switch state {
             case .awaited(let waiter):
-                state = .given(value)
+                state = .delivered(value)
                 return waiter
             case .pending:
-                state = .given(value)
+                state = .delivered(value)
                 return nil
-            case .given, .abandoned: return nil
+            case .delivered, .abandoned: return nil
             }
         }
         waiter?.resume(returning: value)
@@ -131,7 +131,7 @@ private final class Answer<Value: Sendable>: Sendable {
                     case .pending:
                         state = .awaited(continuation)
                         return nil
-                    case .given(let value): return .some(value)
+                    case .delivered(let value): return .some(value)
                     case .awaited, .abandoned: return .some(nil)
                     }
                 }
@@ -151,7 +151,7 @@ private final class Answer<Value: Sendable>: Sendable {
             case .pending:
                 state = .abandoned
                 return nil
-            case .given, .abandoned: return nil
+            case .delivered, .abandoned: return nil
             }
         }
         waiter?.resume(returning: nil)

@@ -1,37 +1,48 @@
 /// What a credential answers for: compared by value.
 public struct ProtectionSpace: Sendable, Hashable {
     /// How the server wants to be convinced, or to convince.
-    public enum Method: String, Sendable, Hashable, Codable, CaseIterable {
+    ///
+    /// An ``AuthenticationScheme`` of the program's own has a method of its own name.
+    public struct Method: RawRepresentable, Sendable, Hashable, Codable, CaseIterable {
+        /// The methods that the library itself knows.
+        public static let allCases: [Method] = [
+            .default, .httpBasic, .httpDigest, .httpBearer, .ntlm, .negotiate, .awsSigV4, .htmlForm,
+            .clientCertificate, .serverTrust,
+        ]
+
+        /// The name of the method.
+        public let rawValue: String
+
+        /// Makes a method; methods of one name are the same.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
         /// User name and password of a protocol that knows no schemes, such as FTP.
-        case `default`
+        public static let `default` = Self(rawValue: "default")
         /// RFC 7617.
-        case httpBasic
+        public static let httpBasic = Self(rawValue: "httpBasic")
         /// RFC 7616.
-        case httpDigest
+        public static let httpDigest = Self(rawValue: "httpDigest")
         /// RFC 6750.
-        case httpBearer
+        public static let httpBearer = Self(rawValue: "httpBearer")
         /// NTLM.
-        case ntlm
+        public static let ntlm = Self(rawValue: "ntlm")
         /// SPNEGO, Kerberos beneath it.
-        case negotiate
+        public static let negotiate = Self(rawValue: "negotiate")
         /// AWS Signature Version 4; never asked for by the engine, and signed by who makes the request.
-        case awsSigV4
+        public static let awsSigV4 = Self(rawValue: "awsSigV4")
         /// A form in a page; never asked for by the engine.
-        case htmlForm
+        public static let htmlForm = Self(rawValue: "htmlForm")
         /// The server wants a certificate.
-        case clientCertificate
-        /// The server's certificate is to be judged.
-        case serverTrust
+        public static let clientCertificate = Self(rawValue: "clientCertificate")
+        /// A judgement of the server's certificate.
+        public static let serverTrust = Self(rawValue: "serverTrust")
 
         /// Whether it is about the connection rather than about a request.
         var isOfConnection: Bool { self == .clientCertificate || self == .serverTrust }
 
         /// Whether the session is asked before the task.
         public var isSessionLevel: Bool {
-            switch self {
-            case .ntlm, .negotiate, .clientCertificate, .serverTrust: true
-            case .default, .httpBasic, .httpDigest, .httpBearer, .awsSigV4, .htmlForm: false
-            }
+            [.ntlm, .negotiate, .clientCertificate, .serverTrust].contains(self)
         }
     }
 

@@ -147,7 +147,10 @@ extension Credential {
         if case .kerberosKeys(let keys) = secret { keys } else { nil }
     }
 
-    package var password: String? {
+    /// The password; nil for a credential of another kind.
+    ///
+    /// For an ``AuthenticationScheme``; it belongs in no log.
+    public var password: String? {
         if case .password(let password) = secret { password } else { nil }
     }
 
@@ -160,7 +163,8 @@ extension Credential {
         if case .trust(let trust) = secret { trust.chainFingerprint == shown.chainFingerprint } else { false }
     }
 
-    package var bearerToken: String? {
+    /// The bearer token; nil for a credential of another kind.
+    public var bearerToken: String? {
         if case .bearerToken(let token) = secret { token } else { nil }
     }
 
@@ -194,17 +198,5 @@ extension Credential {
     private static func isToken68(_ text: String) -> Bool {
         let body = text.utf8.reversed().drop { $0 == UInt8(ascii: "=") }
         return !body.isEmpty && body.allSatisfy(\.isToken68)
-    }
-}
-
-extension UInt8 {
-    /// Whether it may be in a `token68` (RFC 9110 §11.2), the padding at its end aside.
-    var isToken68: Bool {
-        switch self {
-        case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"), UInt8(ascii: "+"),
-            UInt8(ascii: "/"):
-            true
-        default: isASCIILetter || isASCIIDigit
-        }
     }
 }

@@ -13,10 +13,17 @@ public protocol CredentialStorage: AnyObject, Sendable {
     /// The credential that loads use without asking.
     nonisolated(nonsending) func defaultCredential(for space: ProtectionSpace) async -> Credential?
 
-    /// The same for a task, which loads ask with: a form may answer by whose it is, or note who was answered.
+    /// The default credential of a space, for the task with this description; loads call this form.
     ///
-    /// Without it every task is answered alike.
-    nonisolated(nonsending) func defaultCredential(for space: ProtectionSpace, task: SessionTask) async -> Credential?
+    /// A storage may choose by the task, or record which task used a credential. The default implementation gives all
+    /// tasks the same credential.
+    ///
+    /// - Parameters:
+    ///   - space: What the credential is for.
+    ///   - taskDescription: The task's ``SessionTask/taskDescription``; nil when it has none.
+    nonisolated(nonsending) func defaultCredential(
+        for space: ProtectionSpace, taskDescription: String?
+    ) async -> Credential?
 
     /// Keeps a credential, in place of one of the same user.
     ///
@@ -46,7 +53,7 @@ public protocol CredentialStorage: AnyObject, Sendable {
 extension CredentialStorage {
     /// The same for every task.
     public nonisolated(nonsending) func defaultCredential(
-        for space: ProtectionSpace, task: SessionTask
+        for space: ProtectionSpace, taskDescription: String?
     ) async -> Credential? {
         await defaultCredential(for: space)
     }

@@ -2,13 +2,14 @@ import Synchronization
 
 /// Keeps credentials in memory, as long as it lives itself.
 public final class MemoryCredentialStorage: CredentialStorage {
-    private struct Shelf {
+    /// The credentials of one space.
+    private struct Entry {
         var credentials: [String: Credential] = [:]
         var defaultUser: String?
     }
 
     private struct State {
-        var shelves: [ProtectionSpace: Shelf] = [:]
+        var entries: [ProtectionSpace: Entry] = [:]
         var readers: [UInt64: AsyncStream<ProtectionSpace>.Continuation] = [:]
         var readerCount: UInt64 = 0
     }
@@ -26,19 +27,19 @@ public final class MemoryCredentialStorage: CredentialStorage {
 
     /// The credentials of a space, by user name.
     public func credentials(for space: ProtectionSpace) -> [String: Credential] {
-        state.withLock { $0.shelves[space]?.credentials ?? [:] }
+        state.withLock { $0.entries[space]?.credentials ?? [:] }
     }
 
     /// All credentials.
     public func allCredentials() -> [ProtectionSpace: [String: Credential]] {
-        state.withLock { $0.shelves.mapValues(\.credentials) }
+        state.withLock { $0.entries.mapValues(\.credentials) }
     }
 
     /// The credential that loads use without asking.
     public func defaultCredential(for space: ProtectionSpace) -> Credential? {
         state.withLock { state in
-            guard let shelf = state.shelves[space], let user = shelf.defaultUser else { return nil }
-            return shelf.credentials[user]
+            guard let entry = state.entries[space], let user = entry.defaultUser else { return nil }
+            return entry.credentials[user]
         }
     }
 
@@ -52,17 +53,17 @@ public final class MemoryCredentialStorage: CredentialStorage {
         keep(credential, for: space) { _ in true }
     }
 
-    private func keep(_ credential: Credential, for space: ProtectionSpace, asDefault: (Shelf) -> Bool) {
+    private func keep(_ credential: Credential, for space: ProtectionSpace, asDefault: (Entry) -> Bool) {
         guard credential.persistence != .none else { return }
         let readers = state.withLock { state in
-            var shelf = state.shelves[space] ?? Shelf()
-            let user = asDefault(shelf) ? credential.user : shelf.defaultUser
-            guard shelf.credentials[credential.user] != credential || shelf.defaultUser != user else {
+            var entry = state.entries[space] ?? Entry()
+            let user = asDefault(entry) ? credential.user : entry.defaultUser
+            guard entry.credentials[credential.user] != credential || entry.defaultUser != user else {
                 return Array(state.readers.values.prefix(0))
             }
-            shelf.credentials[credential.user] = credential
-            shelf.defaultUser = user
-            state.shelves[space] = shelf
+            entry.credentials[credential.user] = credential
+            entry.defaultUser = user
+            state.entries[space] = entry
             return Array(state.readers.values)
         }
         for reader in readers { reader.yield(space) }
@@ -71,11 +72,11 @@ public final class MemoryCredentialStorage: CredentialStorage {
     /// Removes the credential of this user.
     public func remove(_ credential: Credential, for space: ProtectionSpace) {
         let readers = state.withLock { state in
-            guard state.shelves[space]?.credentials.removeValue(forKey: credential.user) != nil else {
+            guard state.entries[space]?.credentials.removeValue(forKey: credential.user) != nil else {
                 return Array(state.readers.values.prefix(0))
             }
-            if state.shelves[space]?.defaultUser == credential.user { state.shelves[space]?.defaultUser = nil }
-            if state.shelves[space]?.credentials.isEmpty == true { state.shelves[space] = nil }
+            if state.entries[space]?.defaultUser == credential.user { state.entries[space]?.defaultUser = nil }
+            if state.entries[space]?.credentials.isEmpty == true { state.entries[space] = nil }
             return Array(state.readers.values)
         }
         for reader in readers { reader.yield(space) }
@@ -84,8 +85,8 @@ public final class MemoryCredentialStorage: CredentialStorage {
     /// Removes everything.
     public func removeAll() {
         let (spaces, readers) = state.withLock { state in
-            defer { state.shelves = [:] }
-            return (Array(state.shelves.keys), Array(state.readers.values))
+            defer { state.entries = [:] }
+            return (Array(state.entries.keys), Array(state.readers.values))
         }
         for reader in readers { spaces.forEach { reader.yield($0) } }
     }

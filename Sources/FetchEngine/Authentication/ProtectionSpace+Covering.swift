@@ -18,11 +18,6 @@ extension ProtectionSpace {
             self.init(host: space.host, port: space.port, scheme: space.scheme, isProxy: space.isProxy)
         }
 
-        /// A proxy.
-        package init(_ proxy: Proxy) {
-            self.init(host: proxy.host, port: proxy.port, scheme: proxy.kind.rawValue, isProxy: true)
-        }
-
         /// The server of a URL.
         package init(server url: URLRecord) {
             self.init(host: url.host ?? "", port: url.effectivePort ?? 0, scheme: url.scheme)
@@ -33,9 +28,9 @@ extension ProtectionSpace {
     ///
     /// It is the same server or proxy that asks, and for the same realm where this space has one. Basic sends the
     /// password itself, so what is kept for a method that does not is never sent that way.
-    package func covers(_ asked: ProtectionSpace) -> Bool {
-        Party(self) == Party(asked) && (realm == nil || realm == asked.realm)
-            && (asked.method != .httpBasic || method == .httpBasic)
+    package func covers(_ other: ProtectionSpace) -> Bool {
+        Party(self) == Party(other) && (realm == nil || realm == other.realm)
+            && (other.method != .httpBasic || method == .httpBasic)
     }
 }
 

@@ -7,6 +7,8 @@ struct SpaceMemory {
         /// The directories, or the whole paths where Digest named them, that belong to the space.
         var prefixes: Set<String> = []
         var digest: DigestSession?
+        /// What the server offered last, for the schemes of the program's own.
+        var challenge: OfferedChallenge?
     }
 
     /// When there are more, all are forgotten: then servers ask again.
@@ -35,10 +37,15 @@ struct SpaceMemory {
         return best?.space
     }
 
-    /// A server has asked for Digest: its nonce is the one to use from now on.
-    mutating func asked(_ offer: AuthenticationOffer, at url: URLRecord) {
-        guard let digest = offer.digest else { return }
-        change(offer.space, at: url) { $0.digest = DigestSession(digest) }
+    /// A server has asked for authentication: the nonce of Digest is used from now on.
+    ///
+    /// - Parameter isOfProgram: Whether a scheme of the program's own answers, which is given the challenge.
+    mutating func challenged(by offer: AuthenticationOffer, at url: URLRecord, isOfProgram: Bool = false) {
+        if let digest = offer.digest {
+            change(offer.space, at: url) { $0.digest = DigestSession(digest) }
+        } else if isOfProgram {
+            change(offer.space, at: url) { $0.challenge = offer.challenge }
+        }
     }
 
     /// A credential has convinced a server at a URL.
@@ -46,11 +53,13 @@ struct SpaceMemory {
     /// With Basic, all paths at or below the directory of the URL belong to the space (RFC 7617 §2.2). With Digest it
     /// is what `domain` names, or the whole server (RFC 7616 §3.3); other servers that it names are not believed.
     /// A bearer token says nothing of the kind and is treated as Basic. The others are for connections, not paths.
-    mutating func convinced(_ space: ProtectionSpace, at url: URLRecord) {
+    ///
+    /// - Parameter isPreemptive: Whether the scheme sends a credential without a challenge.
+    mutating func convinced(_ space: ProtectionSpace, at url: URLRecord, isPreemptive: Bool) {
         switch space.method {
-        case .httpBasic where space.isProxy, .httpBearer where space.isProxy, .httpDigest where space.isProxy:
-            change(space, at: url) { $0.prefixes = ["/"] }
-        case .httpBasic, .httpBearer:
+        case .httpDigest where space.isProxy: change(space, at: url) { $0.prefixes = ["/"] }
+        case _ where isPreemptive && space.isProxy: change(space, at: url) { $0.prefixes = ["/"] }
+        case _ where isPreemptive:
             // Most requests tell nothing new.
             guard self.space(for: url) != space else { return }
             let path = url.path
@@ -59,7 +68,7 @@ struct SpaceMemory {
             change(space, at: url) { entry in
                 entry.prefixes.formUnion(Self.prefixes(of: entry.digest?.challenge.domain ?? [], at: url))
             }
-        case .default, .awsSigV4, .ntlm, .negotiate, .htmlForm, .clientCertificate, .serverTrust: break
+        default: break
         }
     }
 
@@ -80,6 +89,11 @@ struct SpaceMemory {
     /// What the server asks for in Digest.
     func digest(of space: ProtectionSpace, at url: URLRecord) -> DigestChallenge? {
         entries[url.origin]?.first { $0.space == space }?.digest?.challenge
+    }
+
+    /// What the server offered, for a scheme of the program's own.
+    func challenge(of space: ProtectionSpace, at url: URLRecord) -> OfferedChallenge? {
+        entries[url.origin]?.first { $0.space == space }?.challenge
     }
 
     /// Goes on with the nonce of an `Authentication-Info` field (RFC 7616 §3.5).

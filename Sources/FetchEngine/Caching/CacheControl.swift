@@ -82,7 +82,7 @@ private struct DirectiveReader {
 
     /// A name with white space before the equals sign has no argument that could be trusted.
     private func directive(_ name: ArraySlice<UInt8>, _ argument: ArraySlice<UInt8>?) -> CacheControl.Directive? {
-        let trimmed = Self.trimmed(name)
+        let trimmed = name.trimmed
         guard !trimmed.isEmpty else { return nil }
         let isLoose = argument != nil && trimmed.endIndex != name.endIndex
         return CacheControl.Directive(
@@ -108,10 +108,6 @@ private struct DirectiveReader {
             }
         }
         return content[...]
-    }
-
-    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        trimmedEnd(bytes.drop(while: isSpace))
     }
 
     private static func trimmedEnd(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

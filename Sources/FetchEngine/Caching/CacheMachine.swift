@@ -108,7 +108,7 @@ struct CacheMachine {
     }
 
     /// What to do when these entries are stored for the key.
-    mutating func found(_ entries: [CacheEntry], now: UnixTime) -> Answer {
+    mutating func lookedUp(_ entries: [CacheEntry], now: UnixTime) -> Answer {
         requestTime = now
         let selected = entries.lazy.filter { [request] in $0.selection.matches(request.headerFields) }
         guard let entry = selected.max(by: { ($0.date, $0.responseTime) < ($1.date, $1.responseTime) }) else {
@@ -127,8 +127,9 @@ struct CacheMachine {
     mutating func carries(_ fields: HTTPFields) { request.headerFields = fields }
 
     /// What to do when the load has waited for another one, and these entries are stored now.
-    mutating func found(_ entries: [CacheEntry], afterWaiting reason: CacheStatus.Forward?, now: UnixTime) -> Answer {
-        let answer = found(entries, now: now)
+    mutating func lookedUp(_ entries: [CacheEntry], afterWaiting reason: CacheStatus.Forward?, now: UnixTime) -> Answer
+    {
+        let answer = lookedUp(entries, now: now)
         status.isCollapsed = true
         // It was not the cache alone that answered.
         if case .serve = answer { status.forward = reason }

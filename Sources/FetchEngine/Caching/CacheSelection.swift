@@ -58,11 +58,3 @@ public struct CacheSelection: Sendable, Hashable {
         return ContentDigest.sha256.digest(of: chosen.bytes)
     }
 }
-
-extension Substring {
-    /// Without the spaces and tabs around it.
-    var trimmed: Substring {
-        let start = drop { $0 == " " || $0 == "\t" }
-        return start.lastIndex { $0 != " " && $0 != "\t" }.map { start[...$0] } ?? ""
-    }
-}

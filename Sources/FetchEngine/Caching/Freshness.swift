@@ -73,11 +73,11 @@ struct Freshness: Sendable {
     ) -> Duration {
         let apparent = max(.zero, responseTime.duration(since: date))
         let delay = max(.zero, responseTime.duration(since: requestTime))
-        return max(apparent, told(fields) + delay)
+        return max(apparent, stated(fields) + delay)
     }
 
     /// The first `Age`; what is no number is ignored (§5.1).
-    private static func told(_ fields: HTTPFields) -> Duration {
+    private static func stated(_ fields: HTTPFields) -> Duration {
         guard let first = fields[values: .age].first?.split(separator: ",").first?.trimmed, !first.isEmpty,
             first.utf8.allSatisfy({ (0x30...0x39).contains($0) })
         else { return .zero }

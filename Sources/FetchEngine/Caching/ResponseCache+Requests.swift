@@ -44,16 +44,6 @@ extension ResponseCache {
         await removeEntries(since: time)
     }
 
-    /// The latest answer stored for a task's request.
-    public nonisolated(nonsending) func cachedResponse(for task: SessionTask) async -> CachedResponse? {
-        await cachedResponse(for: task.currentRequest)
-    }
-
-    /// Stores an answer for a task's request.
-    public nonisolated(nonsending) func store(_ cached: CachedResponse, for task: SessionTask) async {
-        await store(cached, for: task.currentRequest)
-    }
-
     /// Stores what a delegate made of an entry.
     @discardableResult
     nonisolated(nonsending) func store(_ cached: CachedResponse, as proposed: CacheEntry) async -> CacheEntry? {

@@ -138,7 +138,7 @@ extension Cookie {
         guard name.count + value.count <= SetCookie.maximumLength else { throw .tooLong }
         let isWhole =
             !name.contains(UInt8(ascii: "=")) && !all.contains { $0.contains(UInt8(ascii: ";")) }
-            && SetCookie.trimmed(name[...]).count == name.count && SetCookie.trimmed(value[...]).count == value.count
+            && name[...].trimmed.count == name.count && value[...].trimmed.count == value.count
             && path.utf8.first == UInt8(ascii: "/") && path.utf8.count <= SetCookie.maximumAttributeLength
         guard isWhole else { throw .malformed }
     }

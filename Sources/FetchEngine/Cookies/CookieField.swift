@@ -16,7 +16,7 @@ struct CookieField {
     init(_ fields: [HTTPField]) {
         for field in fields {
             let bytes = field.withUnsafeBytesOfValue { Array($0) }
-            guard !SetCookie.trimmed(bytes[...]).isEmpty else { continue }
+            guard !bytes[...].trimmed.isEmpty else { continue }
             separate()
             value += bytes
             for pair in bytes.split(separator: UInt8(ascii: ";")) { names.insert(Self.name(of: pair)) }
@@ -39,6 +39,6 @@ struct CookieField {
 
     private static func name(of pair: ArraySlice<UInt8>) -> [UInt8] {
         guard let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { return [] }
-        return Array(SetCookie.trimmed(pair[..<equals]))
+        return Array(pair[..<equals].trimmed)
     }
 }

@@ -31,7 +31,7 @@ public final class FileCookieStorage: CookieStorage {
         await memory.cookies(for: context, at: now)
     }
 
-    /// Takes the cookies of one answer, in order; tells for each why it was not taken.
+    /// Takes the cookies of one answer, in order; returns for each why it was not taken.
     public nonisolated(nonsending) func store(
         _ cookies: [Cookie], from context: CookieContext, at now: UnixTime
     ) async throws(LoadError) -> [CookieRejection?] {

@@ -26,7 +26,7 @@ public final class MemoryCookieStorage: CookieStorage {
         jar.withLock { $0.cookies(for: context, at: now) }
     }
 
-    /// Takes the cookies of one answer, in order; tells for each why it was not taken.
+    /// Takes the cookies of one answer, in order; returns for each why it was not taken.
     public nonisolated(nonsending) func store(
         _ cookies: [Cookie], from context: CookieContext, at now: UnixTime
     ) async -> [CookieRejection?] {

@@ -61,7 +61,7 @@ public struct NetscapeCookieFile: Sendable {
         var line = line.last == 0x0D ? line.dropLast() : line
         let isHTTPOnly = line.starts(with: httpOnlyMark.utf8)
         if isHTTPOnly { line = line.dropFirst(httpOnlyMark.utf8.count) }
-        guard !SetCookie.trimmed(line).isEmpty, line.first != UInt8(ascii: "#") else { return nil }
+        guard !line.trimmed.isEmpty, line.first != UInt8(ascii: "#") else { return nil }
         // What follows the name is the value, tabs included.
         return (line.split(separator: 0x09, maxSplits: 6, omittingEmptySubsequences: false), isHTTPOnly)
     }

@@ -45,23 +45,16 @@ struct SetCookie {
     private static func nameAndValue(
         of pair: ArraySlice<UInt8>
     ) -> (name: ArraySlice<UInt8>, value: ArraySlice<UInt8>) {
-        guard let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { return ([], trimmed(pair)) }
-        return (trimmed(pair[..<equals]), trimmed(pair[(equals + 1)...]))
-    }
-
-    /// The bytes without spaces and tabs around them.
-    static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        let start = bytes.drop { $0 == 0x20 || $0 == 0x09 }
-        let end = start.lastIndex { $0 != 0x20 && $0 != 0x09 }
-        return end.map { start[...$0] } ?? []
+        guard let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { return ([], pair.trimmed) }
+        return (pair[..<equals].trimmed, pair[(equals + 1)...].trimmed)
     }
 
     // MARK: Attributes
 
     private mutating func readAttribute(_ text: ArraySlice<UInt8>) {
         let equals = text.firstIndex(of: UInt8(ascii: "="))
-        let name = Self.trimmed(text[..<(equals ?? text.endIndex)])
-        let value = equals.map { Self.trimmed(text[($0 + 1)...]) } ?? []
+        let name = text[..<(equals ?? text.endIndex)].trimmed
+        let value = equals.map { text[($0 + 1)...].trimmed } ?? []
         guard name.count <= 16, value.count <= Self.maximumAttributeLength else { return }
         switch String(decoding: name.map(\.asciiLowercased), as: UTF8.self) {
         case "expires": if let time = CookieDate.parse(value) { expires = time }

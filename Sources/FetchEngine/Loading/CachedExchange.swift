@@ -1,30 +1,39 @@
 import EventLoop
 import Synchronization
 
-/// An answer from the cache whose body is read piece by piece.
+/// A response from the cache whose body is read piece by piece.
+// @unchecked: everything here is touched on the loop's thread alone.
 final class CachedExchange: Exchange, @unchecked Sendable {
+    let request: Request
+    let shared: SharedConfiguration
+    let state: LoadState
+    var delivery: Delivery
     private let reader: any CachedBodyReader
     private var isReading = false
 
     init(
         _ response: Response, reader: any CachedBodyReader, for request: Request,
-        configuration: SharedConfiguration, load: Load
+        configuration: SharedConfiguration, state: LoadState
     ) {
+        self.request = request
+        shared = configuration
+        self.state = state
         self.reader = reader
-        super.init(request: request, configuration: configuration, load: load)
-        self.response = response
+        delivery = Delivery(for: request)
+        delivery.response = response
     }
 
-    override func resumeReceiving() {
+    func resumeReceiving() {
         isReceivingPaused = false
         read()
     }
 
-    override func suspensionChanged() { read() }
+    func suspensionChanged() { read() }
 
     /// Reads the next piece, unless the reader of the body has enough.
     func read() {
-        guard !isReading, outcome == nil, !load.isSuspended else { return }
+        state.assertOnLoop()
+        guard !isReading, outcome == nil, !state.isSuspended else { return }
         guard body.count < capacity else {
             isReceivingPaused = true
             return
@@ -37,7 +46,7 @@ final class CachedExchange: Exchange, @unchecked Sendable {
             } catch {
                 piece = .failure(error)
             }
-            load.loop.perform { self.took(piece) }
+            state.loop.perform { self.took(piece) }
         }
     }
 
@@ -48,7 +57,7 @@ final class CachedExchange: Exchange, @unchecked Sendable {
         case .success(let bytes?):
             body += bytes
             bodyBytes += Int64(bytes.count)
-            load.countOfBytesReceived.add(Int64(bytes.count), ordering: .relaxed)
+            state.countOfBytesReceived.add(Int64(bytes.count), ordering: .relaxed)
             read()
         case .success(nil): outcome = .some(nil)
         case .failure(let error): outcome = .some(error.at(request.url))

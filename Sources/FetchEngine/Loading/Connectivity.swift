@@ -9,9 +9,9 @@ struct Connectivity {
     init(_ configuration: SessionConfiguration) { waits = configuration.waitsForConnectivity }
 
     /// How long to wait before the next attempt; nil when the exchange went otherwise.
-    mutating func delay(after exchange: Exchange) -> Duration? {
+    mutating func delay(after exchange: any Exchange) -> Duration? {
         guard waits, exchange.response == nil, case .some(.some(let error)) = exchange.outcome,
-            exchange.load.cancellation == nil, Self.codes.contains(error.code)
+            exchange.state.cancellation == nil, Self.codes.contains(error.code)
         else { return nil }
         attempts += 1
         return min(.milliseconds(250) * (1 << min(attempts - 1, 10)), .seconds(30))
@@ -22,15 +22,15 @@ struct Connectivity {
     ]
 }
 
-extension TransferLoop {
-    /// Waits before another attempt; tells so the first time.
-    func awaitConnectivity(for delay: Duration, isFirst: Bool, of task: SessionTask) async throws(LoadError) {
-        if isFirst { await task.teller?.taskIsWaitingForConnectivity(task) }
+extension Load {
+    /// Waits before another attempt; the first time the delegate is notified.
+    func awaitConnectivity(for delay: Duration, isFirst: Bool, on loop: isolated TransferLoop) async throws(LoadError) {
+        if isFirst { await client?.waitsForConnectivity() }
         var moment = MonotonicTime.now.advanced(by: delay)
-        if let deadline = task.load.deadline { moment = min(moment, deadline) }
-        await task.load.pause(until: moment, isolation: self)
-        if let cancellation = task.load.cancellation { throw cancellation }
-        if let deadline = task.load.deadline, deadline <= .now {
+        if let deadline { moment = min(moment, deadline) }
+        await pause(until: moment, on: loop)
+        try checkCancellation()
+        if let deadline, deadline <= .now {
             throw LoadError(.timedOut, "There was no connection for as long as the resource may take.")
         }
     }

@@ -29,7 +29,7 @@ final class HandlerClient: ProtocolClient {
     func received(_ data: [UInt8]) async throws(LoadError) {
         guard !data.isEmpty else { return }
         let failure = await withCheckedContinuation { continuation in
-            exchange.load.loop.perform { [exchange] in exchange.received(body: data, continuation) }
+            exchange.state.loop.perform { [exchange] in exchange.received(body: data, continuation) }
         }
         if let failure { throw failure }
     }
@@ -42,10 +42,10 @@ final class HandlerClient: ProtocolClient {
         throw LoadError(.userCancelledAuthentication, "The challenge was answered with cancel.")
     }
 
-    /// Tells the exchange something, on the loop's thread.
+    /// Passes an event to the exchange, on the loop's thread.
     private func report(_ event: @escaping @Sendable (HandlerExchange) -> LoadError?) async throws(LoadError) {
         let failure = await withCheckedContinuation { continuation in
-            exchange.load.loop.perform { [exchange] in continuation.resume(returning: event(exchange)) }
+            exchange.state.loop.perform { [exchange] in continuation.resume(returning: event(exchange)) }
         }
         if let failure { throw failure }
     }

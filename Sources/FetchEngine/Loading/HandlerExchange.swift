@@ -8,6 +8,10 @@ import Synchronization
 /// reports.
 // @unchecked: everything here is touched on the loop's thread alone.
 final class HandlerExchange: Exchange, @unchecked Sendable {
+    let request: Request
+    let shared: SharedConfiguration
+    let state: LoadState
+    var delivery: Delivery
     /// The request that the handler leads to.
     private(set) var proposedRequest: Request?
     /// Where the handler allows the answer to be kept.
@@ -26,12 +30,15 @@ final class HandlerExchange: Exchange, @unchecked Sendable {
     private var timer: LoopTimer?
 
     init(
-        request: Request, configuration: SharedConfiguration, load: Load, handler: any ProtocolHandler,
+        request: Request, configuration: SharedConfiguration, state: LoadState, handler: any ProtocolHandler,
         cachedResponse: CachedResponse? = nil
     ) {
         self.handler = handler
         self.cachedResponse = cachedResponse
-        super.init(request: request, configuration: configuration, load: load)
+        self.request = request
+        shared = configuration
+        self.state = state
+        delivery = Delivery(for: request)
     }
 
     /// Starts the handler; `ask` puts its challenges to whoever answers them.
@@ -40,8 +47,8 @@ final class HandlerExchange: Exchange, @unchecked Sendable {
         noteActivity()
         let timer = LoopTimer { [weak self] in self?.timePassed() }
         self.timer = timer
-        load.loop.set(timer, for: nextDeadline())
-        metrics.fetchStart = .nanoseconds(started.nanoseconds(since: load.record.withLock { $0.start } ?? started))
+        state.loop.set(timer, for: nextDeadline())
+        metrics.fetchStart = .nanoseconds(started.nanoseconds(since: state.values.withLock { $0.start } ?? started))
         let client = HandlerClient(self, asking: ask)
         running = startApart { [self, handler, request] in
             var failure: LoadError?
@@ -50,7 +57,7 @@ final class HandlerExchange: Exchange, @unchecked Sendable {
             } catch {
                 failure = error
             }
-            load.loop.perform { [failure] in self.finish(failure) }
+            state.loop.perform { [failure] in self.finish(failure) }
         }
     }
 
@@ -80,6 +87,7 @@ final class HandlerExchange: Exchange, @unchecked Sendable {
 
     /// Takes bytes, and lets the handler go on when there is room for more.
     func received(body bytes: [UInt8], _ continuation: CheckedContinuation<LoadError?, Never>) {
+        state.assertOnLoop()
         if let over { return continuation.resume(returning: over) }
         noteActivity()
         guard response != nil else {
@@ -91,7 +99,7 @@ final class HandlerExchange: Exchange, @unchecked Sendable {
             let error = LoadError(.dataLengthExceedsMaximum, "The body is larger than it may be.")
             return continuation.resume(returning: end(error))
         }
-        load.countOfBytesReceived.add(Int64(bytes.count), ordering: .relaxed)
+        state.countOfBytesReceived.add(Int64(bytes.count), ordering: .relaxed)
         body.append(contentsOf: bytes)
         writer = continuation
         isReceivingPaused = true
@@ -108,7 +116,7 @@ final class HandlerExchange: Exchange, @unchecked Sendable {
         response?.source = .revalidated
         body = cachedResponse.data
         bodyBytes = Int64(body.count)
-        load.countOfBytesReceived.add(bodyBytes, ordering: .relaxed)
+        state.countOfBytesReceived.add(bodyBytes, ordering: .relaxed)
         finish(nil)
         return nil
     }
@@ -149,57 +157,59 @@ final class HandlerExchange: Exchange, @unchecked Sendable {
 
     // MARK: Back-pressure and time
 
-    override func resumeReceiving() {
-        guard !load.isSuspended, outcome == nil else { return }
+    func resumeReceiving() {
+        state.assertOnLoop()
+        guard !state.isSuspended, outcome == nil else { return }
         isReceivingPaused = false
         noteActivity()
         writer.take()?.resume(returning: nil)
     }
 
-    override func suspensionChanged() {
+    func suspensionChanged() {
         noteActivity()
-        if !load.isSuspended, body.count < capacity { resumeReceiving() }
+        if !state.isSuspended, body.count < capacity { resumeReceiving() }
     }
 
     private func noteActivity() { lastActivity = .now }
 
     private func nextDeadline() -> MonotonicTime {
         let idle = lastActivity.advanced(by: request.timeoutInterval ?? shared.value.timeoutIntervalForRequest)
-        return load.deadline.map { min($0, idle) } ?? idle
+        return state.deadline.map { min($0, idle) } ?? idle
     }
 
     /// Ends what takes too long; a handler that waits for its reader, or is suspended, is not idle.
     private func timePassed() {
         guard outcome == nil, let timer else { return }
-        if let deadline = load.deadline, deadline <= .now {
+        if let deadline = state.deadline, deadline <= .now {
             return abort(LoadError(.timedOut, "The resource took longer than it may."))
         }
-        if isReceivingPaused || isAsking || load.isSuspended { lastActivity = .now }
+        if isReceivingPaused || isAsking || state.isSuspended { lastActivity = .now }
         let deadline = nextDeadline()
-        guard deadline <= .now else { return load.loop.set(timer, for: deadline) }
+        guard deadline <= .now else { return state.loop.set(timer, for: deadline) }
         abort(LoadError(.timedOut, "The protocol gave nothing for the idle interval."))
     }
 
     // MARK: The end
 
-    override func abort(_ error: LoadError) {
+    func abort(_ error: LoadError) {
         guard outcome == nil else { return }
         failure = error
         conclude(error)
     }
 
     private func conclude(_ error: LoadError?) {
+        state.assertOnLoop()
         outcome = .some(error?.at(request.url))
         running?.cancel()
         running = nil
-        if let timer { load.loop.set(timer, for: nil) }
+        if let timer { state.loop.set(timer, for: nil) }
         timer = nil
         writer.take()?.resume(returning: over)
         metrics.status = response?.status.code
         metrics.networkProtocolName = response?.httpVersion
         metrics.countOfResponseBodyBytesReceived = bodyBytes
         metrics.responseEnd = .nanoseconds(MonotonicTime.now.nanoseconds(since: started))
-        load.record.withLock { $0.transactions.append(metrics) }
+        state.values.withLock { $0.transactions.append(metrics) }
         wakeIfMet()
     }
 }

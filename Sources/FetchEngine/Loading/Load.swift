@@ -2,79 +2,105 @@ import EventLoop
 import HTTPTypes
 import Synchronization
 
-/// The running side of a task: its exchange of the moment and what it has learned.
+/// One load: what it has learned so far, and the steps that it consists of.
 ///
-/// Its exchanges come and go with the hops; it stays.
-// @unchecked: the `var`s are touched on the loop's thread alone; other threads use `record` and the counters.
+/// ``response(bufferingUpTo:on:)`` names the steps in order; those of one subject are in an extension of their own.
+/// A load outlives its exchanges, one for each hop.
+// @unchecked: the `var`s are touched on the loop's thread alone; other threads use `record` and `state.values`.
 final class Load: @unchecked Sendable {
     /// What any thread may read.
     struct Record {
-        var state = SessionTask.State.suspended
+        var phase = Phase.suspended
         var hasStarted = false
         /// How often it was suspended more than resumed.
         var suspensions = 0
-        var priority: Float = SessionTask.defaultPriority
-        var taskDescription: String?
-        /// What it shares with other tasks, asked for before each piece of a body.
-        var bandwidths: (@Sendable () -> [Bandwidth])?
-        /// What was set for it alone; nil while its configuration says it.
-        var maximumBytesPerSecond: Int64??
         var currentRequest: Request?
         var response: Response?
-        var trailers = HTTPFields()
         var completeBody: [UInt8]?
         var error: LoadError?
         var steps: [LoadStep] = []
         var cookieVerdicts: [CookieVerdict] = []
-        var transactions: [TransactionMetrics] = []
-        var start: MonotonicTime?
         var end: MonotonicTime?
+        var taskDescription: String?
         /// Runs the load when nobody awaits it.
         var driver: Task<Void, Never>?
-        /// Where the server keeps what it has of the body.
-        var uploadURL: URLRecord?
         /// Those who wait for the end.
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    let loop: EventLoop
+    /// Where a load is in its life.
+    enum Phase { case suspended, running, canceling, completed }
+
+    /// The request that the task was made with.
+    let originalRequest: Request
+    let state: LoadState
+    let shared: SharedConfiguration
+    let session: SessionState
     let record = Mutex(Record())
-    let countOfBytesReceived = Atomic<Int64>(0)
-    let countOfBytesSent = Atomic<Int64>(0)
+    /// The task; nil once nobody holds it. A data task is replaced by the download task that it becomes.
+    weak var client: (any LoadClient)?
 
     /// The hop at hand.
     ///
     /// The two hold each other until the load is complete or abandoned.
-    var exchange: Exchange?
+    var exchange: (any Exchange)?
     /// What goes into the cache while it is delivered.
-    var storing: AnswerStoring?
+    var storing: ResponseStoring?
     /// What the redirects so far allow next.
     var redirects: RedirectMachine
     /// How connections are made, as far as the load has learned.
-    var connections = ConnectionAnswers()
+    var connections = ConnectionDecisions()
     /// What the challenges so far have come to.
-    var authentication = AuthenticationMachine()
+    var authentication: AuthenticationMachine
     /// The HTTP proxy that the exchange at hand goes through.
     var proxy: Proxy?
     /// What the next request carries to its server and to the proxy, when a challenge has decided it.
     var authorization: Authorization?
     var proxyAuthorization: Authorization?
-    /// When the addresses of the hop's host were asked for, and when they were there; nil when they were known.
+    /// When the look-up of the hop's host began and ended; nil when its addresses were known.
     var lookUp: (start: MonotonicTime, end: MonotonicTime)?
     /// The conversation with a server that offers Negotiate.
     var negotiation: Negotiation?
-    /// Whether a delegate wants to hear of informational answers and of progress.
-    var isTold = false
-    /// Set once by whoever ends the load from outside; every step looks at it.
-    var cancellation: LoadError?
-    var deadline: MonotonicTime?
-    var isSuspended = false
     /// What the load waits for outside of its exchange: an answer, a moment, or to be resumed.
     private var pause: CheckedContinuation<Void, Never>?
 
-    init(loop: EventLoop, redirects: RedirectConfiguration) {
-        self.loop = loop
-        self.redirects = RedirectMachine(configuration: redirects)
+    init(
+        _ request: Request, _ shared: SharedConfiguration, in session: SessionState, on loop: EventLoop, priority: Float
+    ) {
+        originalRequest = request
+        self.shared = shared
+        self.session = session
+        state = LoadState(loop: loop, priority: priority)
+        authentication = AuthenticationMachine(schemes: shared.value.authentication.schemeList)
+        redirects = RedirectMachine(configuration: shared.value.redirects)
+    }
+
+    /// How it behaves.
+    var configuration: SessionConfiguration { shared.value }
+
+    /// Set once by whoever ends the load from outside; every step checks it.
+    var cancellation: LoadError? {
+        get { state.cancellation }
+        set { state.cancellation = newValue }
+    }
+
+    var deadline: MonotonicTime? {
+        get { state.deadline }
+        set { state.deadline = newValue }
+    }
+
+    var isSuspended: Bool {
+        get { state.isSuspended }
+        set { state.isSuspended = newValue }
+    }
+
+    /// The request of the hop at hand.
+    var currentRequest: Request { record.withLock { $0.currentRequest } ?? originalRequest }
+
+    /// Throws the reason to stop, when there is one.
+    func checkCancellation() throws(LoadError) {
+        state.assertOnLoop()
+        if let cancellation { throw cancellation }
     }
 
     /// Forgets what was chosen and prepared for a request to a server that is not made.
@@ -84,20 +110,21 @@ final class Load: @unchecked Sendable {
     }
 
     /// Makes an exchange the hop at hand; what is sent is counted anew.
-    func take(_ exchange: Exchange, for request: Request) {
+    func take(_ exchange: any Exchange, for request: Request) {
+        state.assertOnLoop()
         self.exchange = exchange
-        countOfBytesSent.store(0, ordering: .relaxed)
+        state.countOfBytesSent.store(0, ordering: .relaxed)
         record.withLock { $0.currentRequest = request }
     }
 
     /// Ends the load with an error, at any instant and from any thread; the first call counts.
     func end(with error: LoadError) {
         let isOver = record.withLock { record in
-            if record.state != .completed { record.state = .canceling }
-            return record.state == .completed
+            if record.phase != .completed { record.phase = .canceling }
+            return record.phase == .completed
         }
         guard !isOver else { return }
-        loop.perform { [self] in
+        state.loop.perform { [self] in
             guard cancellation == nil else { return }
             cancellation = error
             exchange?.abort(error)
@@ -105,10 +132,10 @@ final class Load: @unchecked Sendable {
         }
     }
 
-    /// Ends the load because nobody holds its task any more.
+    /// Ends the load because its task was released.
     func abandon() {
         end(with: LoadError(.cancelled, "The task was dropped."))
-        loop.perform { [self] in
+        state.loop.perform { [self] in
             exchange = nil
             storing = nil
         }
@@ -116,27 +143,27 @@ final class Load: @unchecked Sendable {
 
     /// Brings the exchange in line with the task's count of suspensions.
     func suspensionChanged() {
-        loop.perform { [self] in
+        state.loop.perform { [self] in
             isSuspended = record.withLock { $0.suspensions > 0 }
             exchange?.suspensionChanged()
             if !isSuspended { endPause() }
         }
     }
 
-    /// Moves the exchange to its new place among those that wait.
+    /// Moves the exchange to its new position in the queue.
     func priorityChanged() {
-        loop.perform { [self] in exchange?.priorityChanged() }
+        state.loop.perform { [self] in exchange?.priorityChanged() }
     }
 
-    /// Has the exchange go by how fast the task may be now.
+    /// Applies the task's new limit of bytes per second.
     func speedChanged() {
-        loop.perform { [self] in exchange?.speedChanged() }
+        state.loop.perform { [self] in exchange?.speedChanged() }
     }
 
     // MARK: Waiting outside of an exchange
 
     /// Suspends until ``endPause()``, unless `condition` is false already; cancellation ends it too.
-    func pause(isolation: isolated TransferLoop, while condition: () -> Bool) async {
+    func pause(on loop: isolated TransferLoop, while condition: () -> Bool) async {
         while cancellation == nil, condition() {
             await withCheckedContinuation { continuation in
                 // The loop may have turned on the way here.
@@ -145,31 +172,34 @@ final class Load: @unchecked Sendable {
         }
     }
 
-    func endPause() { pause.take()?.resume() }
+    func endPause() {
+        state.assertOnLoop()
+        pause.take()?.resume()
+    }
 
     /// Suspends until a moment, or until the load is cancelled.
-    func pause(until moment: MonotonicTime, isolation: isolated TransferLoop) async {
+    func pause(until moment: MonotonicTime, on loop: isolated TransferLoop) async {
         let timer = LoopTimer { [weak self] in self?.endPause() }
-        loop.set(timer, for: moment)
-        await pause(isolation: isolation) { MonotonicTime.now < moment }
-        loop.set(timer, for: nil)
+        state.loop.set(timer, for: moment)
+        await pause(on: loop) { MonotonicTime.now < moment }
+        state.loop.set(timer, for: nil)
     }
 
     /// Asks a delegate, and gives up when the load is cancelled before the answer.
     ///
-    /// The question's task is cancelled then, but not waited for: a delegate that never answers holds up nobody.
+    /// The question's task is cancelled then, but not waited for: a delegate that never answers delays nothing.
     func answer<Answer: Sendable>(
-        isolation: isolated TransferLoop, to question: @escaping @Sendable () async -> Answer
+        on loop: isolated TransferLoop, to question: @escaping @Sendable () async -> Answer
     ) async throws(LoadError) -> Answer {
         let box = AnswerBox<Answer>()
         let asking = startApart { [self] in
             let answer = await question()
-            loop.perform { [self] in
+            state.loop.perform { [self] in
                 box.answer = answer
                 endPause()
             }
         }
-        await pause(isolation: isolation) { box.answer == nil }
+        await pause(on: loop) { box.answer == nil }
         if let cancellation {
             asking.cancel()
             throw cancellation

@@ -1,5 +1,5 @@
-// What nobody awaits: a load that drives itself, a question that may be given up, a last word to a delegate. The one
-// place where the engine makes tasks; one keeps what it works on alive until its end.
+// Work that no caller awaits: a load that drives itself, a question to a delegate that may be abandoned, a last
+// notification. The one place where the engine makes tasks; a task keeps what it works on alive until its end.
 
 extension TransferLoop {
     /// Starts something that runs on the loop, except where it goes elsewhere itself.

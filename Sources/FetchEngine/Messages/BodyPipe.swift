@@ -14,7 +14,7 @@ public final class BodyPipe: Sendable, BodyStreamProvider {
     /// What the transfer finds when it reads.
     enum Reading: Equatable {
         case bytes(Int)
-        /// Nothing yet; the reader is told when to look again.
+        /// Nothing yet; the reader is notified when to look again.
         case later
         case end
         case failed

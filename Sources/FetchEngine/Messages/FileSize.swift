@@ -43,3 +43,21 @@ struct FileVersion: Equatable {
         self.init(status)
     }
 }
+
+extension Request {
+    /// The length of the body as far as it is known before it is sent.
+    var expectedBodyLength: Int64? {
+        guard bodyCoding == nil else { return body == nil ? 0 : nil }
+        return wholeBodyLength.map { $0 - bodyOffset }
+    }
+
+    private var wholeBodyLength: Int64? {
+        switch body {
+        case nil: 0
+        case .bytes(let bytes): Int64(bytes.count)
+        case .file(let path): FileSize.of(path)
+        case .segments(let segments): FileSize.of(segments)
+        case .stream(let length, _): length
+        }
+    }
+}

@@ -131,7 +131,7 @@ public struct Request: Sendable {
 
     /// Makes a request for a URL as somebody wrote it.
     ///
-    /// When its standard form is another text, delegates hear of that before the first byte is sent.
+    /// When its standard form is another text, delegates are asked about it before the first byte is sent.
     ///
     /// - Throws: `URLRecord.Failure` naming the broken rule.
     public init(_ url: String) throws(URLRecord.Failure) {

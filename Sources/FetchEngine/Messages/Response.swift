@@ -30,10 +30,10 @@ public struct Response: Sendable {
     /// Protocols without a status of their own answer 200 when they have the resource.
     public var httpVersion: String { values.value.httpVersion }
 
-    /// The length of the body in bytes, or `nil` when the server did not tell.
+    /// The length of the body in bytes, or `nil` when the server did not state it.
     public var expectedContentLength: Int64? { values.value.expectedContentLength }
 
-    /// What a protocol of the program's own tells besides.
+    /// Further properties from a protocol of the program's own.
     public var properties: Properties { values.value.properties }
 
     /// Where it came from.

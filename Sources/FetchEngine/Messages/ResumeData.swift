@@ -5,7 +5,7 @@ public import HTTPTypes
 /// An opaque, versioned piece of data: keep ``bytes`` and make it again from them. It names the partial file, so it
 /// is of use on the same machine only, and whoever stores it where others can write must sign it.
 public struct ResumeData: Sendable, Hashable {
-    /// What tells whether the resource is still the same one.
+    /// What identifies the state of the resource.
     public enum Validator: Sendable, Hashable {
         /// A strong entity tag, with its quotes.
         case entityTag(String)

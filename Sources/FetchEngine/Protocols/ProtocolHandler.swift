@@ -33,7 +33,7 @@ public protocol ProtocolHandler: Sendable {
     /// what is found there.
     func isEquivalent(_ first: Request, _ second: Request) -> Bool
 
-    /// Loads the request: tells the client the response and then the data, and returns when the load is complete.
+    /// Loads the request: passes the response and then the data to the client, and returns when the load is complete.
     ///
     /// The load fails with what this throws, and with `badServerResponse` when this returns without a response. When
     /// the load ends early the task is cancelled and the client's methods throw `cancelled`.

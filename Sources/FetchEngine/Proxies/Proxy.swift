@@ -110,3 +110,10 @@ public struct Proxy: Sendable, Hashable, CustomStringConvertible {
             user: decoded(record.username), password: decoded(record.password), persistence: .forSession)
     }
 }
+
+extension ProtectionSpace.Party {
+    /// A proxy.
+    package init(_ proxy: Proxy) {
+        self.init(host: proxy.host, port: proxy.port, scheme: proxy.kind.rawValue, isProxy: true)
+    }
+}

@@ -1,22 +1,3 @@
-extension LoadError.Code {
-    /// The configuration names a proxy that cannot be one.
-    public static let proxyInvalid = Self("proxyInvalid", -1000)
-    /// The target policy does not allow the proxy, or not for this target.
-    public static let proxyForbidden = Self("proxyForbidden", -1004)
-    /// The name of the proxy did not resolve.
-    public static let cannotFindProxy = Self("cannotFindProxy", -1003)
-    /// No connection to the proxy could be made, TLS with it included.
-    public static let cannotConnectToProxy = Self("cannotConnectToProxy", -1004)
-    /// The proxy does not connect to the target.
-    public static let proxyRefusedConnection = Self("proxyRefusedConnection", -1004)
-    /// The proxy could not connect to the target, which it may later (a status of 500 to 599 but 504).
-    public static let proxyCouldNotConnect = Self("proxyCouldNotConnect", -1004)
-    /// The proxy wants a credential, or another than the one it was shown.
-    public static let proxyAuthenticationRequired = Self("proxyAuthenticationRequired", -1013)
-    /// The proxy does not speak its protocol.
-    public static let badProxyResponse = Self("badProxyResponse", -1011)
-}
-
 /// What went wrong between us, a proxy and the target it was to reach.
 enum ProxyFailure: Equatable {
     /// The proxy's name did not resolve.

@@ -6,7 +6,7 @@ public struct Redirect: Sendable {
     public enum Cause: String, Sendable {
         /// The response of a server.
         case response
-        /// The session itself, to https, since the host is to be reached by that alone (RFC 6797 §8.3).
+        /// The session itself, to https, because the host is reached by that alone (RFC 6797 §8.3).
         case strictTransport
     }
 

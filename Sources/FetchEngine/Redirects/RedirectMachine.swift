@@ -7,7 +7,7 @@ struct RedirectMachine {
     enum Action {
         /// The response is the result of the load.
         case deliver
-        /// This request is to be made next, unless the delegate says otherwise.
+        /// Make this request next, unless the delegate decides otherwise.
         case propose(Request, Redirect)
         case fail(LoadError)
     }
@@ -171,7 +171,7 @@ extension RedirectConfiguration {
 }
 
 extension LoadError {
-    /// The server leads to what the guard refuses; the rule is told.
+    /// The server leads to a target that the guard refuses; the message names the rule.
     init(redirectTo refusal: TargetRefusal) {
         self.init(
             .redirectTargetForbidden,

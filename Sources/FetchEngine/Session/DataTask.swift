@@ -3,7 +3,7 @@ import Synchronization
 
 /// A load whose body is delivered as it comes, or whole at the end.
 public class DataTask: SessionTask, @unchecked Sendable {
-    /// Is told the result in place of the delegate's response and data calls.
+    /// Gets the result in place of the delegate's response and data calls.
     typealias Completion = @Sendable (Result<([UInt8], Response), LoadError>) async -> Void
 
     let completion: Completion?
@@ -21,8 +21,8 @@ public class DataTask: SessionTask, @unchecked Sendable {
 
     override func becomesDownload() { isBecomingDownload.withLock { $0 = true } }
 
-    /// The completion handler hears of them in the delegate's place (TSK-11).
-    override var hearsResponses: Bool { completion == nil }
+    /// They are reported to the completion handler in the delegate's place (TSK-11).
+    override var reportsResponses: Bool { completion == nil }
 
     /// The whole body, when ``response(bufferingUpTo:)`` waited for it.
     public var completeBody: [UInt8]? { load.record.withLock { $0.completeBody } }
@@ -35,8 +35,8 @@ public class DataTask: SessionTask, @unchecked Sendable {
     ///
     /// - Parameter limit: How much of the body to wait for and keep in memory.
     public nonisolated(nonsending) func response(bufferingUpTo limit: Int = 0) async throws(LoadError) -> Response {
-        try await session.transferLoop.serve(self) { loop throws(LoadError) in
-            try await loop.response(of: self, bufferingUpTo: max(0, limit))
+        try await serve { loop throws(LoadError) in
+            try await load.response(bufferingUpTo: max(0, limit), on: loop)
         }
     }
 
@@ -60,7 +60,7 @@ public class DataTask: SessionTask, @unchecked Sendable {
     ///
     /// Cancelling the calling task cancels the load. May be called once.
     public nonisolated(nonsending) func data() async throws(LoadError) -> ([UInt8], Response) {
-        let response = try await response(bufferingUpTo: Exchange.highWater)
+        let response = try await response(bufferingUpTo: ExchangeLimits.highWater)
         if let body = completeBody { return (body, response) }
         var body: [UInt8] = []
         for try await chunk in self.body { body.append(contentsOf: chunk) }
@@ -69,7 +69,7 @@ public class DataTask: SessionTask, @unchecked Sendable {
 
     /// Starts the task and drives it to its end, telling the completion handler, or the delegates everything.
     ///
-    /// Failures are told, not thrown.
+    /// Failures are reported, not thrown.
     public override nonisolated(nonsending) func run() async {
         if let completion {
             do throws(LoadError) {
@@ -83,9 +83,9 @@ public class DataTask: SessionTask, @unchecked Sendable {
                 // A task that became a download, or has parts, is driven otherwise.
                 if endsItself { return await goOnAsDownload() }
                 if let boundary = response?.boundary {
-                    return await session.transferLoop.tellParts(of: self, separatedBy: boundary)
+                    return await deliverParts(separatedBy: boundary)
                 }
-                for try await chunk in body { await teller?.task(self, didReceive: chunk) }
+                for try await chunk in body { await notifiedDelegate?.task(self, didReceive: chunk) }
             } catch {
                 // The delegate has it from `didCompleteWith`.
             }
@@ -94,7 +94,7 @@ public class DataTask: SessionTask, @unchecked Sendable {
 
     private nonisolated(nonsending) func goOnAsDownload() async {
         let download = becomeDownload()
-        await teller?.task(self, didBecome: download)
+        await notifiedDelegate?.task(self, didBecome: download)
         await download.run()
     }
 }

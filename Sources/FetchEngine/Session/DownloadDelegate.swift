@@ -1,4 +1,4 @@
-/// Is asked and told about downloads, beside what ``TaskDelegate`` says of every task.
+/// Decides about downloads and is notified of them, beside what ``TaskDelegate`` says of every task.
 ///
 /// Calls of one download come in this order: response, decoding, choice of the destination, resumption, the
 /// destination's path, progress, the file, metrics, completion.

@@ -5,7 +5,7 @@ import Synchronization
 /// The file is written under a temporary name and gets its own in one step when it is complete. What a network failure
 /// left of it can be continued: see ``LoadError/resumeData``.
 public final class DownloadTask: SessionTask, @unchecked Sendable {
-    /// Is told the result in place of the delegate's response and progress calls.
+    /// Gets the result in place of the delegate's response and progress calls.
     typealias Completion = @Sendable (Result<DownloadedFile, LoadError>) async -> Void
 
     struct State {
@@ -50,11 +50,13 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
     }
 
     override var drivesItself: Bool { completion != nil || super.drivesItself }
-    override var hearsResponses: Bool { completion == nil }
+    override var reportsResponses: Bool { completion == nil }
     override var endsItself: Bool { true }
 
-    /// Who is asked and told about the file.
-    var fileTeller: (any DownloadDelegate)? { teller as? any DownloadDelegate }
+    /// The delegate that is notified of the file; nil with a completion handler.
+    var fileDelegate: (any DownloadDelegate)? {
+        completion == nil ? notifiedDelegate as? any DownloadDelegate : nil
+    }
 
     /// Whether a download can go on in the middle when its file is decoded from this media type.
     ///
@@ -73,12 +75,12 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
     ///
     /// Cancelling the calling task cancels the load. May be called once.
     public nonisolated(nonsending) func result() async throws(LoadError) -> DownloadedFile {
-        try await session.transferLoop.serve(self) { loop throws(LoadError) in try await loop.download(self) }
+        try await serve { loop throws(LoadError) in try await receiveFile(on: loop) }
     }
 
     /// Starts the task and drives it to its end, telling the completion handler, or the delegates everything.
     ///
-    /// Failures are told, not thrown.
+    /// Failures are reported, not thrown.
     public override nonisolated(nonsending) func run() async {
         do throws(LoadError) {
             let file = try await result()
@@ -108,7 +110,7 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
     /// How many bytes the file has.
     package var countOfBytesWritten: Int64 { downloadState.withLock { $0.written } }
 
-    /// What another task can go on with should this one never tell its end, because its process was killed.
+    /// What another task can resume from should this one never reach its end, because its process was killed.
     ///
     /// Nil while the file is empty and when the download cannot be continued. The bytes are written but not synced.
     package var checkpoint: ResumeData? {
@@ -133,10 +135,10 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
         return !(options.deletesFileUponFailure ?? (options.destination != nil))
     }
 
-    /// The answer where nothing is missing of what is to be gone on with: nobody has to be asked for the rest.
+    /// Nothing is missing of the earlier download: the server is not asked for the rest.
     ///
-    /// Not for who wants to know whether there is a newer one: that is another download.
-    func takeWhole() -> Response? {
+    /// To learn whether there is a newer version is another download.
+    override func completeOnDisk() -> Response? {
         downloadState.withLock { state in
             guard state.action == nil, let data = state.resumption?.data, data.isWhole else { return nil }
             state.action = .complete

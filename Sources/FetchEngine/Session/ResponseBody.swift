@@ -34,8 +34,6 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
 extension DataTask {
     fileprivate nonisolated(nonsending) func nextBytes() async throws(LoadError) -> [UInt8]? {
-        try await session.transferLoop.serve(self) { loop throws(LoadError) in
-            try await loop.nextBytes(of: self)
-        }
+        try await serve { loop throws(LoadError) in try await load.nextBytes(on: loop) }
     }
 }

@@ -18,7 +18,7 @@ extension Session {
         made(DownloadTask(creation(of: request, configuration, delegate, notBefore: earliestBegin), options: options))
     }
 
-    /// Makes a download task that tells its file, or why it failed, to a closure.
+    /// Makes a download task that passes its file, or its error, to a closure.
     ///
     /// A temporary file is deleted when the closure returns, unless it was moved or the value is kept.
     ///

@@ -8,8 +8,8 @@ extension Session {
     public func reset() async throws(LoadError) {
         try await configuration.httpCookieStorage?.removeCookies(since: nil)
         await configuration.urlCache?.removeAllCachedResponses()
-        await (configuration.credentialStorage ?? ownCredentials).removeAll()
-        spaces.withLock { $0 = SpaceMemory() }
+        await (configuration.credentialStorage ?? state.ownCredentials).removeAll()
+        state.spaces.withLock { $0 = SpaceMemory() }
         flush()
     }
 }

@@ -25,10 +25,10 @@ extension Session {
         dataTask(with: Request(url: url), delegate: delegate)
     }
 
-    /// Makes a data task that tells its whole body, or why it failed, to a closure.
+    /// Makes a data task that passes its complete body, or its error, to a closure.
     ///
-    /// The closure is called once, last. The delegates are told nothing of response and data; what they are asked
-    /// (redirects, challenges) they are asked.
+    /// The closure is called once, last. Response and data are not reported to the delegates; they still decide
+    /// about redirects and challenges.
     ///
     /// - Parameters:
     ///   - request: What to load.

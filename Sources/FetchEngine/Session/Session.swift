@@ -5,12 +5,12 @@ import Synchronization
 ///
 /// A session holds its delegate until it is invalidated.
 public final class Session: Sendable {
-    private struct State {
+    private struct Tasks {
         var delegate: (any SessionDelegate)?
         var isInvalidated = false
         var isOver = false
         var count: UInt64 = 0
-        var tasks: [UInt64: WeakTask] = [:]
+        var live: [UInt64: WeakTask] = [:]
     }
 
     private struct WeakTask {
@@ -27,19 +27,16 @@ public final class Session: Sendable {
     /// What the program calls the session, for its own use.
     public let sessionDescription: String?
     let transferLoop: TransferLoop
-    let identifier: UInt64
-    /// Where the protection spaces of servers lie, as far as its loads have learned.
-    let spaces = Mutex(SpaceMemory())
-    /// Where it keeps credentials when the configuration names no store.
-    let ownCredentials = MemoryCredentialStorage()
+    /// What its loads share.
+    let state: SessionState
     private let background: BackgroundIdentifier?
-    private let state: Mutex<State>
+    private let tasks: Mutex<Tasks>
 
     /// Makes a session.
     ///
     /// - Parameters:
     ///   - configuration: How its loads behave.
-    ///   - delegate: Who is asked and told; kept until the session is invalidated.
+    ///   - delegate: Decides about loads and is notified of them; kept until the session is invalidated.
     ///   - description: What the program calls it.
     ///   - transferLoop: The loop its transfers run on.
     public convenience init(
@@ -57,7 +54,7 @@ public final class Session: Sendable {
     ///   - identifier: Names the session; one at a time may have a name. It is free again once the session was
     ///     invalidated and its last task is over.
     ///   - configuration: How its loads behave; its kind becomes `background`.
-    ///   - delegate: Who is told of the ends.
+    ///   - delegate: Is notified of the ends.
     ///   - transferLoop: The loop its transfers run on.
     /// - Throws: `backgroundSessionInUseByAnotherProcess` when a live session has the identifier.
     public convenience init(
@@ -80,8 +77,8 @@ public final class Session: Sendable {
         self.transferLoop = transferLoop
         self.background = background
         sessionDescription = description
-        identifier = Self.identifiers.add(1, ordering: .relaxed).newValue
-        state = Mutex(State(delegate: delegate))
+        state = SessionState(identifier: Self.identifiers.add(1, ordering: .relaxed).newValue)
+        tasks = Mutex(Tasks(delegate: delegate))
     }
 
     deinit {
@@ -89,8 +86,8 @@ public final class Session: Sendable {
         closeConnections()
     }
 
-    /// Who is asked and told; nil after invalidation.
-    public var delegate: (any SessionDelegate)? { state.withLock { $0.delegate } }
+    /// The delegate of the session; nil after invalidation.
+    public var delegate: (any SessionDelegate)? { tasks.withLock { $0.delegate } }
 
     // MARK: Tasks
 
@@ -100,36 +97,34 @@ public final class Session: Sendable {
         notBefore earliestBegin: ContinuousClock.Instant? = nil
     ) -> SessionTask.Creation {
         let shared = configuration.map { SharedConfiguration($0) } ?? shared
-        let load = Load(loop: transferLoop.eventLoop, redirects: shared.value.redirects)
-        let (identifier, isRefused) = state.withLock { state in
-            state.count += 1
-            return (state.count, state.isInvalidated)
+        let (identifier, isRefused) = tasks.withLock { tasks in
+            tasks.count += 1
+            return (tasks.count, tasks.isInvalidated)
         }
-        if isRefused { load.cancellation = LoadError(.sessionInvalidated, "The session was invalidated.") }
         return SessionTask.Creation(
-            identifier: identifier, request: request, configuration: shared, session: self, load: load,
+            identifier: identifier, request: request, configuration: shared, session: self, isRefused: isRefused,
             delegate: delegate, earliestBegin: earliestBegin)
     }
 
     /// Remembers a task until its end.
     func made<Made: SessionTask>(_ task: Made) -> Made {
-        state.withLock { state in
-            if !state.isInvalidated { state.tasks[task.identifier] = WeakTask(task: task) }
+        tasks.withLock { tasks in
+            if !tasks.isInvalidated { tasks.live[task.identifier] = WeakTask(task: task) }
         }
         return task
     }
 
     /// The tasks that are not over, in the order they were made.
     public var allTasks: [SessionTask] {
-        let tasks = state.withLock { $0.tasks.values.compactMap(\.task) }
-        return tasks.sorted { $0.identifier < $1.identifier }
+        let live = tasks.withLock { $0.live.values.compactMap(\.task) }
+        return live.sorted { $0.identifier < $1.identifier }
     }
 
     /// A task is over, or gone before it began.
     func ended(_ identifier: UInt64) {
-        let (isEmpty, isInvalidated) = state.withLock { state in
-            state.tasks[identifier] = nil
-            return (state.tasks.isEmpty, state.isInvalidated)
+        let (isEmpty, isInvalidated) = tasks.withLock { tasks in
+            tasks.live[identifier] = nil
+            return (tasks.live.isEmpty, tasks.isInvalidated)
         }
         guard isEmpty else { return }
         if isInvalidated { letGo() }
@@ -142,11 +137,11 @@ public final class Session: Sendable {
         return task is UploadTask || !(task is DataTask)
     }
 
-    /// Tells a background session's delegate that nothing is left to tell.
+    /// Notifies a background session's delegate that all its events have been delivered.
     ///
     /// Called after the last call of a task.
     nonisolated(nonsending) func noteEndOfEvents() async {
-        guard background != nil, let delegate, state.withLock({ $0.tasks.isEmpty }) else { return }
+        guard background != nil, let delegate, tasks.withLock({ $0.live.isEmpty }) else { return }
         await delegate.sessionDidFinishEventsForBackgroundSession(self)
     }
 
@@ -154,40 +149,41 @@ public final class Session: Sendable {
 
     /// Refuses new tasks; those there are finish.
     ///
-    /// Then the delegate is told for the last time and let go.
+    /// Then the delegate is notified for the last time and released.
     public func finishTasksAndInvalidate() {
-        let isDone = state.withLock { state in
-            state.isInvalidated = true
-            return state.tasks.isEmpty
+        let isDone = tasks.withLock { tasks in
+            tasks.isInvalidated = true
+            return tasks.live.isEmpty
         }
         if isDone { letGo() }
     }
 
     /// Refuses new tasks and cancels those there are.
     ///
-    /// Then the delegate is told for the last time and let go.
+    /// Then the delegate is notified for the last time and released.
     public func invalidateAndCancel() {
-        let tasks = state.withLock { state in
-            state.isInvalidated = true
-            return state.tasks.values.compactMap(\.task)
+        let live = tasks.withLock { tasks in
+            tasks.isInvalidated = true
+            return tasks.live.values.compactMap(\.task)
         }
-        for task in tasks { task.cancel() }
-        if tasks.isEmpty { letGo() }
+        for task in live { task.cancel() }
+        if live.isEmpty { letGo() }
     }
 
     private func letGo() {
-        let isFirst = state.withLock { state in
-            defer { state.isOver = true }
-            return !state.isOver
+        let isFirst = tasks.withLock { tasks in
+            defer { tasks.isOver = true }
+            return !tasks.isOver
         }
         guard isFirst else { return }
         closeConnections()
-        shared.value.forgetCookies()
+        // A storage that a program brought along keeps its cookies.
+        (configuration.httpCookieStorage as? MemoryCookieStorage)?.sessionEnded()
         background?.release()
         guard let delegate else { return }
         transferLoop.start { [self] _ in
             await delegate.session(self, didBecomeInvalidWith: nil)
-            state.withLock { $0.delegate = nil }
+            tasks.withLock { $0.delegate = nil }
         }
     }
 
@@ -195,7 +191,7 @@ public final class Session: Sendable {
     public func flush() { closeConnections() }
 
     private func closeConnections() {
-        let (loop, identifier) = (transferLoop, identifier)
+        let (loop, identifier) = (transferLoop, state.identifier)
         loop.eventLoop.perform { loop.assumeIsolated { $0.close(session: identifier) } }
     }
 }

@@ -1,4 +1,4 @@
-/// Is asked and told about a session, and about those of its tasks that have no delegate of their own.
+/// Decides about a session, is notified of its events, and of those of its tasks that have no delegate of their own.
 public protocol SessionDelegate: TaskDelegate {
     /// A challenge of session level: NTLM, Negotiate, client certificate or server trust.
     nonisolated(nonsending) func session(_ session: Session, didReceive challenge: Challenge) async

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// A task is made suspended and sends nothing. It is driven in one of two ways: somebody awaits its result
 /// (``DataTask/response(bufferingUpTo:)``, ``DownloadTask/result()``), or ``resume()`` starts it and a delegate or a
-/// completion handler is told.
+/// completion handler is notified.
 ///
 /// The compiler cannot check that a class with subclasses is Sendable; all that they store is a `let` of such a type.
 public class SessionTask: @unchecked Sendable {
@@ -16,7 +16,7 @@ public class SessionTask: @unchecked Sendable {
         case suspended
         /// It loads.
         case running
-        /// It was cancelled, and its end has not been told yet.
+        /// It was cancelled, and its delegate has not been notified of the end yet.
         case canceling
         /// It is over.
         case completed
@@ -36,7 +36,7 @@ public class SessionTask: @unchecked Sendable {
     /// How it behaves: the session's configuration or its own.
     public var configuration: SessionConfiguration { shared.value }
     let shared: SharedConfiguration
-    /// Who is asked and told before the session's delegate.
+    /// The task's own delegate; it comes before the session's.
     public let delegate: (any TaskDelegate)?
     /// The session it belongs to.
     public let session: Session
@@ -51,9 +51,16 @@ public class SessionTask: @unchecked Sendable {
         originalRequest = creation.request
         shared = creation.configuration
         session = creation.session
-        load = creation.load
         delegate = creation.delegate
         earliestBegin = creation.earliestBegin
+        load =
+            creation.load
+            ?? Load(
+                creation.request, creation.configuration, in: creation.session.state,
+                on: creation.session.transferLoop.eventLoop, priority: Self.defaultPriority)
+        guard creation.load == nil else { return }
+        load.client = self
+        if creation.isRefused { load.cancellation = LoadError(.sessionInvalidated, "The session was invalidated.") }
     }
 
     /// What a task of any kind is made of.
@@ -62,13 +69,16 @@ public class SessionTask: @unchecked Sendable {
         var request: Request
         var configuration: SharedConfiguration
         var session: Session
-        var load: Load
+        /// Whether the session takes no tasks any more.
+        var isRefused: Bool
+        /// The load that the task continues; nil for one of its own.
+        var load: Load?
         var delegate: (any TaskDelegate)?
         var earliestBegin: ContinuousClock.Instant?
     }
 
     deinit {
-        guard load.record.withLock({ $0.state != .completed }) else { return }
+        guard load.record.withLock({ $0.phase != .completed }) else { return }
         load.abandon()
         session.ended(identifier)
     }
@@ -77,11 +87,18 @@ public class SessionTask: @unchecked Sendable {
 
     /// Where the task is in its life.
     public var state: State {
-        load.record.withLock { $0.state == .running && $0.suspensions > 0 ? .suspended : $0.state }
+        load.record.withLock { record in
+            switch record.phase {
+            case .suspended: .suspended
+            case .running: record.suspensions > 0 ? .suspended : .running
+            case .canceling: .canceling
+            case .completed: .completed
+            }
+        }
     }
 
     /// The request of the hop at hand.
-    public var currentRequest: Request { load.record.withLock { $0.currentRequest } ?? originalRequest }
+    public var currentRequest: Request { load.currentRequest }
 
     /// The final response, once it has come.
     public var response: Response? { load.record.withLock { $0.response } }
@@ -90,7 +107,7 @@ public class SessionTask: @unchecked Sendable {
     public var error: LoadError? { load.record.withLock { $0.error } }
 
     /// The fields that came after the body; empty before its end.
-    public var trailerFields: HTTPFields { load.record.withLock { $0.trailers } }
+    public var trailerFields: HTTPFields { load.state.values.withLock { $0.trailers } }
 
     /// The redirects followed so far.
     public var redirects: [Redirect] { load.record.withLock { $0.steps }.redirects }
@@ -108,9 +125,9 @@ public class SessionTask: @unchecked Sendable {
     /// A hint: of the tasks that wait for a connection to one origin the highest goes first. It may be changed at any
     /// time; a task that has its connection is not moved.
     public var priority: Float {
-        get { load.record.withLock { $0.priority } }
+        get { load.state.values.withLock { $0.priority } }
         set {
-            load.record.withLock { $0.priority = min(max(newValue, 0), 1) }
+            load.state.values.withLock { $0.priority = min(max(newValue, 0), 1) }
             load.priorityChanged()
         }
     }
@@ -120,9 +137,9 @@ public class SessionTask: @unchecked Sendable {
     /// At first what its configuration says. It may be changed at any time; a task that runs goes by it within a
     /// second.
     public var maximumBytesPerSecond: Int64? {
-        get { load.record.withLock { $0.maximumBytesPerSecond } ?? configuration.maximumBytesPerSecond }
+        get { load.state.values.withLock { $0.maximumBytesPerSecond } ?? configuration.maximumBytesPerSecond }
         set {
-            load.record.withLock { $0.maximumBytesPerSecond = .some(newValue) }
+            load.state.values.withLock { $0.maximumBytesPerSecond = .some(newValue) }
             load.speedChanged()
         }
     }
@@ -132,8 +149,8 @@ public class SessionTask: @unchecked Sendable {
     /// To be set before the task is resumed. It is asked before each piece of a body, on the thread that moves the
     /// bytes, so it has to be quick; what it answers may change.
     public var bandwidths: (@Sendable () -> [Bandwidth])? {
-        get { load.record.withLock { $0.bandwidths } }
-        set { load.record.withLock { $0.bandwidths = newValue } }
+        get { load.state.values.withLock { $0.bandwidths } }
+        set { load.state.values.withLock { $0.bandwidths = newValue } }
     }
 
     /// What the program calls the task; nil at first.
@@ -145,12 +162,12 @@ public class SessionTask: @unchecked Sendable {
     }
 
     /// How many bytes of bodies have come, those of redirects included.
-    public var countOfBytesReceived: Int64 { load.countOfBytesReceived.load(ordering: .relaxed) }
+    public var countOfBytesReceived: Int64 { load.state.countOfBytesReceived.load(ordering: .relaxed) }
 
     /// How many bytes of the request body have been handed to the connection.
     ///
     /// Starts again when the body has to be sent again.
-    public var countOfBytesSent: Int64 { load.countOfBytesSent.load(ordering: .relaxed) }
+    public var countOfBytesSent: Int64 { load.state.countOfBytesSent.load(ordering: .relaxed) }
 
     /// How many bytes the final response announced; nil when it did not or has not come.
     public var countOfBytesExpectedToReceive: Int64? { response?.expectedContentLength }
@@ -163,21 +180,22 @@ public class SessionTask: @unchecked Sendable {
 
     /// All transactions so far; final once the task is over.
     public var metrics: TaskMetrics {
-        load.record.withLock { record in
-            let start = record.start ?? .now
-            let interval = (record.end ?? .now).nanoseconds(since: start)
-            return TaskMetrics(
-                taskInterval: .nanoseconds(interval), redirectCount: record.steps.redirects.count,
-                transactions: record.transactions)
-        }
+        let (end, redirectCount) = load.record.withLock { ($0.end ?? .now, $0.steps.redirects.count) }
+        let (start, transactions) = load.state.values.withLock { ($0.start ?? .now, $0.transactions) }
+        return TaskMetrics(
+            taskInterval: .nanoseconds(end.nanoseconds(since: start)), redirectCount: redirectCount,
+            transactions: transactions)
     }
+
+    /// What became of each cookie that the responses so far have set, those of redirects included.
+    public var cookieVerdicts: [CookieVerdict] { load.record.withLock { $0.cookieVerdicts } }
 
     // MARK: Driving
 
     /// Starts the task, or takes back one ``suspend()``.
     ///
-    /// A task whose end somebody is told of, a delegate or a completion handler, runs from now on by itself. Another
-    /// one is driven by who awaits it.
+    /// A task with a delegate or a completion handler runs from now on by itself. Another one is driven by the caller
+    /// that awaits it.
     public func resume() {
         let isFirst = load.record.withLock { record in
             record.suspensions = max(0, record.suspensions - 1)
@@ -188,8 +206,8 @@ public class SessionTask: @unchecked Sendable {
         if !isFirst { load.suspensionChanged() }
     }
 
-    /// Whether there is somebody to tell who does not await the task.
-    var drivesItself: Bool { teller != nil }
+    /// Whether the task has a delegate or a completion handler to notify.
+    var drivesItself: Bool { notifiesDelegate }
 
     /// Holds the transfer where it is, timers included, until ``resume()`` was called as often.
     public func suspend() {
@@ -199,24 +217,24 @@ public class SessionTask: @unchecked Sendable {
 
     /// Ends the task with `cancelled`, at any moment before its end; harmless afterwards.
     ///
-    /// One that was never started ends too, and its end is told.
+    /// One that was never started ends too, and its delegate is notified.
     public func cancel() {
         load.end(with: LoadError(.cancelled, "The task was cancelled."))
         let neverRan = load.record.withLock { !$0.hasStarted && $0.driver == nil }
         if neverRan { resume() }
     }
 
-    /// Starts the task and drives it to its end, telling whoever is to be told.
+    /// Starts the task and drives it to its end, and notifies its delegate or its completion handler.
     ///
-    /// Failures are told, not thrown.
+    /// Failures are reported to them, not thrown.
     public nonisolated(nonsending) func run() async {}
 
     /// Waits for the task's end; one that nobody drives has none.
     func ended() async {
         await withCheckedContinuation { continuation in
             let isOver = load.record.withLock { record in
-                if record.state != .completed { record.waiters.append(continuation) }
-                return record.state == .completed
+                if record.phase != .completed { record.waiters.append(continuation) }
+                return record.phase == .completed
             }
             if isOver { continuation.resume() }
         }
@@ -234,30 +252,31 @@ public class SessionTask: @unchecked Sendable {
     /// Notes that a delegate wants the body in a file.
     func becomesDownload() {}
 
-    /// Who is told.
-    var teller: (any TaskDelegate)? { delegate ?? session.delegate }
+    /// The response of a download that is complete on disk already.
+    func completeOnDisk() -> Response? { nil }
 
-    /// Whether the teller hears of response, data and completion.
-    var hearsResponses: Bool { true }
+    /// The delegate that is notified.
+    var notifiedDelegate: (any TaskDelegate)? { delegate ?? session.delegate }
 
-    /// Who is asked, one after the other.
-    var askable: [any TaskDelegate] { [delegate, session.delegate].compactMap { $0 as (any TaskDelegate)? } }
-}
+    /// Whether response, data and completion are reported to the delegate.
+    var reportsResponses: Bool { true }
 
-extension Request {
-    /// The length of the body as far as it is known before it is sent.
-    var expectedBodyLength: Int64? {
-        guard bodyCoding == nil else { return body == nil ? 0 : nil }
-        return wholeBodyLength.map { $0 - bodyOffset }
-    }
-
-    private var wholeBodyLength: Int64? {
-        switch body {
-        case nil: 0
-        case .bytes(let bytes): Int64(bytes.count)
-        case .file(let path): FileSize.of(path)
-        case .segments(let segments): FileSize.of(segments)
-        case .stream(let length, _): length
+    /// Runs work of the load for who awaits it; when they are cancelled, so is the task.
+    ///
+    /// Everything happens on the loop. The preference is for what waits in between: without it every wait would end on
+    /// a thread of the pool first.
+    func serve<Result: Sendable>(
+        _ work: @Sendable (isolated TransferLoop) async throws(LoadError) -> Result
+    ) async throws(LoadError) -> Result {
+        let loop = session.transferLoop
+        do {
+            return try await withTaskCancellationHandler {
+                try await withTaskExecutorPreference(loop.eventLoop) { try await work(loop) }
+            } onCancel: {
+                cancel()
+            }
+        } catch {
+            throw error as? LoadError ?? LoadError(.unknown, "The load failed.")
         }
     }
 }

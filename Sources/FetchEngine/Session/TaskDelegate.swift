@@ -1,15 +1,16 @@
 public import HTTPTypes
 
-/// Is asked and told about one task.
+/// Decides about one task, and is notified of its events.
 ///
 /// Every method has a default; a task waits for each answer.
 ///
 /// Calls of one task come one at a time and in order: delayed start, body stream, progress of sending, challenges,
 /// redirects, response, data, cache decision, metrics, completion. Cancelling a task does not wait for an answer that
 /// is still out. The task's delegate is asked first; where it answers `performDefaultHandling`, the session's is.
-/// What only tells goes to the task's delegate, or to the session's where the task has none.
+/// Notifications go to the task's delegate, or to the session's where the task has none.
 ///
-/// Data is told of a task that runs by itself (``SessionTask/resume()``); who awaits a task reads its body.
+/// Data is reported for a task that runs by itself (``SessionTask/resume()``); a caller that awaits a task reads its
+/// body.
 public protocol TaskDelegate: Sendable {
     /// A server redirects, or (with no response) the request was put into its standard form.
     nonisolated(nonsending) func task(
@@ -57,7 +58,7 @@ public protocol TaskDelegate: Sendable {
     /// The task waits for a network.
     nonisolated(nonsending) func taskIsWaitingForConnectivity(_ task: SessionTask) async
 
-    /// The task goes on as a download, in the same transfer, and tells nothing more.
+    /// The task goes on as a download, in the same transfer, and sends no more notifications.
     nonisolated(nonsending) func task(_ task: SessionTask, didBecome download: DownloadTask) async
 
     /// The task is over and this is how it went.
@@ -67,40 +68,6 @@ public protocol TaskDelegate: Sendable {
 
     /// The last call of every task: without an error when the load is complete.
     nonisolated(nonsending) func task(_ task: SessionTask, didCompleteWith error: LoadError?) async
-}
-
-/// The answer to a redirect.
-public enum RedirectDisposition: Sendable {
-    /// Do as the configuration says.
-    case performDefaultHandling
-    /// Make this request: the proposed one or another.
-    case follow(Request)
-    /// Do not follow: the redirect response is the result, with its body.
-    case returnResponse
-    /// End the load with `cancelled`.
-    case cancel
-}
-
-/// The answer to a response.
-public enum ResponseDisposition: Sendable {
-    /// Go on.
-    case allow
-    /// End the load with `cancelled`.
-    case cancel
-    /// Go on as a download: the body goes to a file.
-    ///
-    /// Who awaits the response gets it without its body, and goes on with ``DataTask/becomeDownload(options:)``.
-    case becomeDownload
-}
-
-/// The answer for a request whose begin date has come.
-public enum DelayedRequestDisposition: Sendable {
-    /// Load the request as it is.
-    case continueLoading
-    /// Load this one instead.
-    case useNewRequest(Request)
-    /// End the load with `cancelled`.
-    case cancel
 }
 
 extension TaskDelegate {

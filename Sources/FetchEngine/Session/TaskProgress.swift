@@ -28,7 +28,7 @@ public struct TaskProgress: Sendable, Hashable {
         } else {
             totalUnitCount = nil
         }
-        let (start, end) = task.load.record.withLock { ($0.start, $0.end) }
+        let (start, end) = (task.load.state.values.withLock { $0.start }, task.load.record.withLock { $0.end })
         let seconds = start.map { Double((end ?? .now).nanoseconds(since: $0)) / 1e9 } ?? 0
         throughput = seconds > 0 ? Double(completedUnitCount) / seconds : 0
     }

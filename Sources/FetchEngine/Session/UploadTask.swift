@@ -41,7 +41,7 @@ public final class UploadTask: DataTask, @unchecked Sendable {
         let wants = uploadState.withLock { $0.wantsResumeData }
         guard wants || error.isTransient, error.uploadResumeData == nil else { return error }
         var error = error
-        let uploadURL = load.record.withLock { $0.uploadURL }
+        let uploadURL = load.state.values.withLock { $0.uploadURL }
         error.uploadResumeData =
             uploadURL.map { UploadResumeData(request: wholeRequest, uploadURL: $0) }
             ?? uploadState.withLock { $0.machine?.data }

@@ -5,6 +5,9 @@ struct StrictTransport: Equatable {
     var maximumAge: Duration
     var includesSubdomains: Bool
 
+    /// A longer time counts as this one, about 68 years.
+    private static let maximumSeconds: Int64 = 1 << 31
+
     init(maximumAge: Duration, includesSubdomains: Bool) {
         self.maximumAge = maximumAge
         self.includesSubdomains = includesSubdomains
@@ -17,15 +20,15 @@ struct StrictTransport: Equatable {
         var directives: [String: String] = [:]
         for part in Self.parts(of: Array(field.utf8)) {
             let pair = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            let name = SetCookie.trimmed(pair[0])
+            let name = pair[0].trimmed
             guard !name.isEmpty || pair.count > 1 else { continue }
             guard !name.isEmpty, name.allSatisfy(\.isToken),
-                let value = Self.value(pair.count > 1 ? SetCookie.trimmed(pair[1]) : []),
+                let value = Self.value(pair.count > 1 ? pair[1].trimmed : []),
                 directives.updateValue(value, forKey: String(decoding: name, as: UTF8.self).lowercased()) == nil
             else { return nil }
         }
         guard let age = directives["max-age"], !age.isEmpty, age.utf8.allSatisfy(\.isASCIIDigit) else { return nil }
-        maximumAge = .seconds(min(Int64(age) ?? .max, CacheControl.maximumSeconds))
+        maximumAge = .seconds(min(Int64(age) ?? .max, Self.maximumSeconds))
         includesSubdomains = directives["includesubdomains"] != nil
     }
 

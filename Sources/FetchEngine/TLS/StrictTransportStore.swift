@@ -1,12 +1,12 @@
 import Synchronization
 
-/// The hosts that want to be reached by https alone, as they have said in `Strict-Transport-Security` (RFC 6797).
+/// The hosts that are reached by https alone because they have sent `Strict-Transport-Security` (RFC 6797).
 ///
 /// In memory. Sessions that share one share what they have learned; whoever serves several parties gives each its own,
 /// because what is in it shows where the others have been.
 public final class StrictTransportStore: Sendable {
-    /// What a host wants.
-    private struct Wish {
+    /// The policy of a host.
+    private struct Policy {
         var end: UnixTime
         var includesSubdomains: Bool
     }
@@ -14,7 +14,7 @@ public final class StrictTransportStore: Sendable {
     /// How many hosts are remembered; beyond it the one whose time ends first is forgotten.
     public static let maximumCount = 4096
 
-    private let wishes = Mutex<[String: Wish]>([:])
+    private let policies = Mutex<[String: Policy]>([:])
     /// The hosts that it was made with.
     public let listed: [HostPattern]
     /// Whether what servers say is taken note of.
@@ -27,13 +27,13 @@ public final class StrictTransportStore: Sendable {
     /// servers say changes nothing.
     public init(listing hosts: [HostPattern]) { (listed, learns) = (hosts, false) }
 
-    /// Whether a host, as URL records have it, has said that it is to be reached by https alone.
+    /// Whether a host, as URL records have it, is reached by https alone.
     public func includes(_ host: String, at now: UnixTime = .now) -> Bool {
-        wishes.withLock { wishes in
-            guard !wishes.isEmpty else { return false }
-            if let wish = wishes[host], wish.end > now { return true }
+        policies.withLock { policies in
+            guard !policies.isEmpty else { return false }
+            if let policy = policies[host], policy.end > now { return true }
             return HostName.parents(of: host).contains { parent in
-                wishes[String(parent)].map { $0.includesSubdomains && $0.end > now } ?? false
+                policies[String(parent)].map { $0.includesSubdomains && $0.end > now } ?? false
             }
         }
     }
@@ -51,21 +51,21 @@ public final class StrictTransportStore: Sendable {
         _ host: String, for duration: Duration, includesSubdomains: Bool = false, at now: UnixTime = .now
     ) {
         guard IPAddress(host: host) == nil, !host.isEmpty else { return }
-        wishes.withLock { wishes in
+        policies.withLock { policies in
             guard duration > .zero else {
-                wishes[host] = nil
+                policies[host] = nil
                 return
             }
-            wishes[host] = Wish(end: now.advanced(by: duration), includesSubdomains: includesSubdomains)
-            guard wishes.count > Self.maximumCount else { return }
-            if let first = wishes.min(by: { $0.value.end < $1.value.end }) { wishes[first.key] = nil }
+            policies[host] = Policy(end: now.advanced(by: duration), includesSubdomains: includesSubdomains)
+            guard policies.count > Self.maximumCount else { return }
+            if let first = policies.min(by: { $0.value.end < $1.value.end }) { policies[first.key] = nil }
         }
     }
 
     /// Forgets all hosts.
-    public func removeAll() { wishes.withLock { $0 = [:] } }
+    public func removeAll() { policies.withLock { $0 = [:] } }
 
-    /// Whether the host of a URL is to be reached by https alone.
+    /// Whether the host of a URL is reached by https alone.
     func includes(hostOf url: URLRecord, at now: UnixTime = .now) -> Bool {
         listed.contains { url.matches($0) } || url.host.map { includes($0, at: now) } ?? false
     }

@@ -59,12 +59,12 @@ extension LoadError {
 
 extension LoadError.Code {
     init(curl result: CURLcode, detail: String, verification: Int, wasSent: Bool) {
-        let particular = Self.told(by: detail, of: result, wasSent) ?? Self.verdict(verification, of: result)
+        let particular = Self.stated(by: detail, of: result, wasSent) ?? Self.verdict(verification, of: result)
         self = particular ?? Self.table[result.rawValue] ?? .unknown
     }
 
     /// Some of its codes mean several things, and only the text, or the time, tells which.
-    private static func told(by detail: String, of result: CURLcode, _ wasSent: Bool) -> Self? {
+    private static func stated(by detail: String, of result: CURLcode, _ wasSent: Bool) -> Self? {
         switch result {
         case CURLE_UNSUPPORTED_PROTOCOL where detail.contains("HTTP/0.9"): .cannotParseResponse
         // A status line or a first field line that is none, and a NUL in a trailer.

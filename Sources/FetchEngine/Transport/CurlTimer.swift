@@ -30,6 +30,7 @@ final class CurlTimer {
 
     /// Sets it to a time from now, or clears it with -1.
     func set(_ milliseconds: Int) {
+        loop.assertOnLoop()
         guard milliseconds >= 0 else {
             deadline = nil
             return
@@ -47,6 +48,7 @@ final class CurlTimer {
     }
 
     private func fired() {
+        loop.assertOnLoop()
         guard let deadline else { return }
         guard deadline <= .now else { return arm(later, for: deadline) }
         self.deadline = nil

@@ -17,12 +17,14 @@ final class DeadlineSweep {
     }
 
     func add(_ transfer: Transfer) {
+        loop.assertOnLoop()
         transfer.sweepIndex = transfers.count
         transfers.append(transfer)
         noteDeadline(transfer.nextDeadline())
     }
 
     func remove(_ transfer: Transfer) {
+        loop.assertOnLoop()
         let index = transfer.sweepIndex
         guard index >= 0 else { return }
         transfer.sweepIndex = -1
@@ -34,6 +36,7 @@ final class DeadlineSweep {
 
     /// Makes sure that the next pass comes no later than this.
     func noteDeadline(_ deadline: MonotonicTime?) {
+        loop.assertOnLoop()
         guard let deadline, let timer else { return }
         if let armed, armed <= deadline { return }
         armed = deadline
@@ -41,6 +44,7 @@ final class DeadlineSweep {
     }
 
     private func pass() {
+        loop.assertOnLoop()
         armed = nil
         let now = MonotonicTime.now
         // Ending a transfer changes the list, so those are gathered first.

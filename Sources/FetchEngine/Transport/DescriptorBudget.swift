@@ -9,7 +9,7 @@ package final class DescriptorBudget: Sendable {
     private let taken = Atomic<Int>(0)
     private let waits = Atomic<Int>(0)
     private let shortages = Atomic<Int>(0)
-    private let toldAt = Atomic<UInt64>(0)
+    private let reportedAt = Atomic<UInt64>(0)
 
     /// - Parameters:
     ///   - limit: How many there are.
@@ -35,14 +35,14 @@ package final class DescriptorBudget: Sendable {
 
     func giveBack(_ count: Int) { taken.subtract(count, ordering: .relaxed) }
 
-    /// Tells how many loads wait now.
+    /// Records how many loads wait now.
     func noteWaiting(_ count: Int) {
         guard waits.exchange(count, ordering: .relaxed) == 0, count > 0 else { return }
         shortages.add(1, ordering: .relaxed)
         let now = MonotonicTime.now.nanoseconds
-        let last = toldAt.load(ordering: .relaxed)
+        let last = reportedAt.load(ordering: .relaxed)
         guard last == 0 || now - last > 60_000_000_000 else { return }
-        toldAt.store(now, ordering: .relaxed)
+        reportedAt.store(now, ordering: .relaxed)
         onShortage()
     }
 

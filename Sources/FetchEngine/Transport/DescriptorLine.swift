@@ -36,6 +36,7 @@ final class DescriptorLine: @unchecked Sendable {
 
     /// Whether a transfer may start now; if not, it is started when its turn has come.
     func admits(_ transfer: Transfer) -> Bool {
+        loop.assertOnLoop()
         // Who waits already is asked because it is the first.
         let isFirst = transfer.stage == .waiting
         if waiting.isEmpty || isFirst, findsRoom(for: transfer) {
@@ -52,6 +53,7 @@ final class DescriptorLine: @unchecked Sendable {
     ///
     /// - Parameter isRefused: Whether the system had no descriptor for it, although there was room for it here.
     func wait(_ transfer: Transfer, isRefused: Bool = false) {
+        loop.assertOnLoop()
         if isRefused { self.isRefused = true }
         transfer.stage = .waiting
         waiting.append(transfer)
@@ -61,6 +63,7 @@ final class DescriptorLine: @unchecked Sendable {
 
     /// It has a connection.
     func connected(_ transfer: Transfer) {
+        loop.assertOnLoop()
         guard transfer.reserved > Self.perTransfer else { return }
         budget.giveBack(transfer.reserved - Self.perTransfer)
         transfer.reserved = Self.perTransfer
@@ -68,6 +71,7 @@ final class DescriptorLine: @unchecked Sendable {
 
     /// It is over, or in the line again.
     func left(_ transfer: Transfer) {
+        loop.assertOnLoop()
         guard transfer.reserved > 0 else { return }
         budget.giveBack(transfer.reserved)
         transfer.reserved = 0
@@ -85,6 +89,7 @@ final class DescriptorLine: @unchecked Sendable {
     }
 
     private func serve() {
+        loop.assertOnLoop()
         guard !isRefused else { return }
         var count = 0
         while count < waiting.count {

@@ -168,10 +168,10 @@ extension Handshake {
 
     /// The handshake that made a connection.
     static func of(_ connection: OpaquePointer) -> Handshake? {
-        SSL_CTX_get_ex_data(SSL_get_SSL_CTX(connection), index).map(found)
+        SSL_CTX_get_ex_data(SSL_get_SSL_CTX(connection), index).map(at)
     }
 
-    fileprivate static func found(_ pointer: UnsafeMutableRawPointer) -> Handshake {
+    fileprivate static func at(_ pointer: UnsafeMutableRawPointer) -> Handshake {
         Unmanaged<Handshake>.fromOpaque(pointer).takeUnretainedValue()
     }
 }
@@ -180,12 +180,12 @@ extension Handshake {
 
 private func verifyServer(_ verification: OpaquePointer?, _ context: UnsafeMutableRawPointer?) -> Int32 {
     guard let verification, let context else { return 0 }
-    return Handshake.found(context).verify(verification) ? 1 : 0
+    return Handshake.at(context).verify(verification) ? 1 : 0
 }
 
 private func chooseCertificate(_ connection: OpaquePointer?, _ context: UnsafeMutableRawPointer?) -> Int32 {
     guard let connection, let context else { return 0 }
-    return Handshake.found(context).certificateRequested(by: connection) ? 1 : 0
+    return Handshake.at(context).certificateRequested(by: connection) ? 1 : 0
 }
 
 private func stateChanged(_ connection: OpaquePointer?, _ place: Int32, _ value: Int32) {

@@ -142,6 +142,7 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
 
     /// Starts a transfer, now or when its turn comes.
     func enqueue(_ transfer: Transfer) {
+        loop.assertOnLoop()
         count += 1
         sweep.add(transfer)
         let line = line(for: transfer.origin)
@@ -152,6 +153,7 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
 
     /// Gives a waiting transfer the place of its priority; the one it had is void.
     func requeue(_ transfer: Transfer) {
+        loop.assertOnLoop()
         guard transfer.stage == .queued, let line = lines[transfer.origin] else { return }
         queue(transfer, in: line)
     }
@@ -213,8 +215,9 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
         }
     }
 
-    /// Takes a transfer that is over, or is to be, off its handle and lets the next one start.
+    /// Takes a transfer that is over, or has to end, off its handle and lets the next one start.
     func finish(_ transfer: Transfer, result: CURLcode) {
+        loop.assertOnLoop()
         guard transfer.stage != .over else { return }
         let hadTurn = transfer.stage != .queued
         if let easy = transfer.easy, let multi { curl_multi_remove_handle(multi, easy) }
@@ -293,6 +296,7 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
 
     /// Calls libcurl, then ends what it finished and wakes who waited.
     func perform<Result>(_ call: () -> Result) {
+        loop.assertOnLoop()
         now = .now
         _ = call()
         var left: Int32 = 0
@@ -311,6 +315,7 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
     }
 
     func watch(_ descriptor: curl_socket_t, _ what: Int32) {
+        loop.assertOnLoop()
         switch what {
         case CURL_POLL_IN: loop.watch(descriptor, for: .readable, handler: self)
         case CURL_POLL_OUT: loop.watch(descriptor, for: .writable, handler: self)

@@ -8,14 +8,10 @@ extension Transfer {
         switch authorization {
         case nil: break
         case .field(let value): append(HTTPField(name: .authorization, lenientValue: value[...]))
-        case .basic(let user, let password): set(easy, ccurl_auth_basic, user, password)
         case .ntlm(let user, let password):
             set(easy, ccurl_auth_ntlm, user, password)
             // The handshake is one of a connection, which HTTP/2 shares.
             ccurl_set_long(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
-        case .bearer(let token):
-            ccurl_set_long(easy, CURLOPT_HTTPAUTH, ccurl_auth_bearer)
-            ccurl_set_string(easy, CURLOPT_XOAUTH2_BEARER, token)
         }
     }
 
@@ -23,9 +19,7 @@ extension Transfer {
     func setProxyAuthorization(_ easy: CurlHandle) {
         switch proxyAuthorization {
         case nil: break
-        case .basic(let user, let password): setProxy(easy, ccurl_auth_basic, user, password)
         case .ntlm(let user, let password): setProxy(easy, ccurl_auth_ntlm, user, password)
-        case .bearer(let token): setProxyField(easy, Array("Bearer \(token)".utf8))
         case .field(let value): setProxyField(easy, value)
         }
     }

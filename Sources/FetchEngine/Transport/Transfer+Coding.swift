@@ -32,15 +32,15 @@ extension Transfer {
     /// False when it cannot be decoded, or becomes more than it may.
     func decode() -> Bool {
         guard decoder != nil, failure == nil else { return failure == nil }
-        let count = body.count
+        let (count, limit) = (body.count, capacity)
         do throws(LoadError) {
-            try decoder?.read(into: &body, upTo: capacity)
+            try decoder?.read(into: &body, upTo: limit)
         } catch {
             failure = error
         }
         let decoded = Int64(body.count - count)
         bodyBytes += decoded
-        load.countOfBytesReceived.add(decoded, ordering: .relaxed)
+        state.countOfBytesReceived.add(decoded, ordering: .relaxed)
         if let maximum = shared.value.maximumResponseBytes, bodyBytes > maximum {
             _ = fail(.dataLengthExceedsMaximum, "The body is larger than it may be.")
         }
@@ -52,7 +52,7 @@ extension Transfer {
     private func decodeLater() {
         guard !isToDecodeLater else { return }
         isToDecodeLater = true
-        load.loop.perform { [self] in
+        state.loop.perform { [self] in
             isToDecodeLater = false
             useRoom()
             wakeIfMet()

@@ -2,13 +2,13 @@ import HTTPTypes
 
 // Holds content against the digests that its server states.
 extension Transfer {
-    /// Makes ready for a body that is to be looked at.
+    /// Prepares to check a body.
     ///
     /// Not for one whose coding is undone here: servers disagree on which of its forms they mean.
     func prepareCheck(of head: HeadCollector.Head) {
         let status = head.status.code
         guard shared.value.verifiesContentDigests, decoder == nil, request.method != .head, status != 304,
-            !Self.mayBeRepeated(status)
+            !ExchangeLimits.mayBeRepeated(status)
         else { return }
         contentCheck = ContentCheck(head.fields, isPart: status == 206)
     }

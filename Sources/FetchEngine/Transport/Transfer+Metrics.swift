@@ -1,6 +1,6 @@
 import CCurl
+import COpenSSL
 import EventLoop
-import Glibc
 import HTTPTypes
 import Synchronization
 
@@ -9,9 +9,11 @@ extension Transfer {
     ///
     /// Called when the head has come.
     func noteConnection() {
-        guard isSecure, let easy, let (version, cipher) = OpenSSL.session(of: easy) else { return }
-        metrics.negotiatedTLSProtocolVersion = version
-        metrics.negotiatedTLSCipherSuite = cipher
+        guard isSecure, let secureConnection, let version = SSL_get_version(secureConnection),
+            let cipher = SSL_CIPHER_get_name(SSL_get_current_cipher(secureConnection))
+        else { return }
+        metrics.negotiatedTLSProtocolVersion = String(cString: version)
+        metrics.negotiatedTLSCipherSuite = String(cString: cipher)
     }
 
     /// Reads libcurl's clock and counters for the transaction.
@@ -23,7 +25,7 @@ extension Transfer {
         noteTimes(of: easy)
         // What was looked up for a connection that was there already is no part of its story.
         let lookUp = metrics.isReusedConnection ? nil : lookUp
-        if let start = load.record.withLock({ $0.start }) {
+        if let start = state.values.withLock({ $0.start }) {
             metrics.fetchStart = .nanoseconds((lookUp?.start ?? started).nanoseconds(since: start))
         }
         if let lookUp { put(lookUp.start, lookUp.end, before: started) }
@@ -85,32 +87,5 @@ extension Transfer {
     private static func time(_ info: CURLINFO, of easy: CurlHandle) -> Duration? {
         let microseconds = number(info, of: easy)
         return microseconds > 0 ? .microseconds(microseconds) : nil
-    }
-}
-
-/// The two functions of libcurl's TLS library that name a session's version and cipher.
-///
-/// libcurl has no other way to tell them. They are looked up in the process, so that nothing links to OpenSSL itself;
-/// with another TLS library the answer is nil.
-private enum OpenSSL {
-    private typealias Getter = @convention(c) (UnsafeRawPointer) -> UnsafeRawPointer?
-    private typealias Text = @convention(c) (UnsafeRawPointer) -> UnsafePointer<CChar>?
-
-    private static let version: Text? = symbol("SSL_get_version")
-    private static let cipher: Getter? = symbol("SSL_get_current_cipher")
-    private static let cipherName: Text? = symbol("SSL_CIPHER_get_name")
-
-    static func session(of easy: CurlHandle) -> (version: String, cipher: String)? {
-        var information: UnsafeMutableRawPointer?
-        guard ccurl_get_pointer(easy, CURLINFO_TLS_SSL_PTR, &information) == CURLE_OK,
-            let session = information?.assumingMemoryBound(to: curl_tlssessioninfo.self).pointee,
-            session.backend == CURLSSLBACKEND_OPENSSL, let ssl = session.internals,
-            let version = version?(ssl), let cipher = cipher?(ssl), let name = cipherName?(cipher)
-        else { return nil }
-        return (String(cString: version), String(cString: name))
-    }
-
-    private static func symbol<Function>(_ name: String) -> Function? {
-        dlsym(nil, name).map { unsafeBitCast($0, to: Function.self) }
     }
 }

@@ -17,7 +17,7 @@ extension Transfer {
         case .interface(let name): ccurl_set_string(easy, CURLOPT_INTERFACE, "if!" + name)
         case .address(let address): ccurl_set_string(easy, CURLOPT_INTERFACE, "host!\(address)")
         }
-        ccurl_set_long(easy, CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS, max(1, network.happyEyeballsDelay.milliseconds))
+        ccurl_set_long(easy, CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS, max(1, network.happyEyeballsDelay.wholeMilliseconds))
         for pin in network.pinnedAddresses where !pin.addresses.isEmpty {
             let addresses = pin.addresses.map { $0.isIPv6 ? "[\($0)]" : "\($0)" }.joined(separator: ",")
             addressList = curl_slist_append(addressList, "\(pin.host):\(pin.port):\(addresses)")

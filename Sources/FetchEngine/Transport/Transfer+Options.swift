@@ -41,7 +41,7 @@ extension Transfer {
         // A look-up that is given up is left to its thread; libcurl would make the whole loop wait for it to end.
         ccurl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
         ccurl_set_long(easy, CURLOPT_BUFFERSIZE, Partition.receiveBufferSize)
-        ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, shared.value.connectTimeout.milliseconds))
+        ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, shared.value.connectTimeout.wholeMilliseconds))
     }
 
     private func setCallbacks(_ easy: CurlHandle, _ context: UnsafeMutableRawPointer) {
@@ -156,7 +156,7 @@ extension Transfer {
 
 extension Duration {
     /// Whole milliseconds.
-    var milliseconds: Int {
+    var wholeMilliseconds: Int {
         let (seconds, attoseconds) = components
         return Int(clamping: seconds.multipliedReportingOverflow(by: 1000).partialValue)
             + Int(attoseconds / 1_000_000_000_000_000)

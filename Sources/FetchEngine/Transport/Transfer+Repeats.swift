@@ -14,7 +14,7 @@ enum Restart {
     case refused
 }
 
-/// What tells where a body ends.
+/// What delimits a body.
 enum BodyDelimiter {
     /// A length, that of chunks too, or that there is no body.
     case length
@@ -81,7 +81,7 @@ extension Transfer {
     private func noteTransaction(status: Int? = nil) {
         finishMetrics()
         metrics.status = status
-        load.record.withLock { $0.transactions.append(metrics) }
+        state.values.withLock { $0.transactions.append(metrics) }
         let isProxyConnection = metrics.isProxyConnection
         metrics = TransactionMetrics(url: metrics.url)
         metrics.isProxyConnection = isProxyConnection
@@ -102,7 +102,7 @@ extension Transfer {
     /// - Returns: Whether the request is to be sent on another connection, as if there had not been the first.
     func startAnew(after result: CURLcode) -> Bool {
         let isRefused = result != CURLE_OK && stream.isRefused && !hasLostConnection
-        guard let restart = restart ?? (isRefused ? .refused : nil), failure == nil, load.cancellation == nil else {
+        guard let restart = restart ?? (isRefused ? .refused : nil), failure == nil, state.cancellation == nil else {
             return false
         }
         self.restart = nil

@@ -42,7 +42,7 @@ extension Transfer {
 
     /// Whether it failed for want of a descriptor, before a byte of the request was sent.
     func hasToWaitForDescriptors(_ result: CURLcode) -> Bool {
-        guard result != CURLE_OK, failure == nil, load.cancellation == nil, requestCount == 0 else { return false }
+        guard result != CURLE_OK, failure == nil, state.cancellation == nil, requestCount == 0 else { return false }
         // Looking up a name and reading the authorities take some, too.
         let wants = [
             CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY, CURLE_OUT_OF_MEMORY, CURLE_SSL_CACERT_BADFILE,

@@ -10,6 +10,11 @@ typealias CurlHandle = UnsafeMutableRawPointer
 /// libcurl's callbacks arrive here.
 // @unchecked: everything here is touched on the loop's thread alone.
 final class Transfer: Exchange, @unchecked Sendable {
+    let request: Request
+    let shared: SharedConfiguration
+    let state: LoadState
+    @exclusivity(unchecked) var delivery: Delivery
+
     /// It waits for its turn at its origin, then for descriptors, and runs.
     enum Stage { case queued, waiting, running, over }
 
@@ -85,12 +90,16 @@ final class Transfer: Exchange, @unchecked Sendable {
     /// The last reply of an FTP server.
     var ftpReply: FTPReply?
 
-    var priority: Float { load.record.withLock { $0.priority } }
+    var priority: Float { state.values.withLock { $0.priority } }
 
     init(
-        request: Request, configuration: SharedConfiguration, load: Load, terms: ConnectionTerms,
+        request: Request, configuration: SharedConfiguration, state: LoadState, terms: ConnectionTerms,
         partition: Partition, source: UploadSource?
     ) {
+        self.request = request
+        shared = configuration
+        self.state = state
+        delivery = Delivery(for: request)
         let origin = request.url.origin
         self.origin = origin
         self.terms = terms
@@ -103,10 +112,9 @@ final class Transfer: Exchange, @unchecked Sendable {
         collector = HeadCollector(partition.names)
         proxyCollector = HeadCollector(partition.names)
         lastActivity = .now
-        let (shared, own) = load.record.withLock { ($0.bandwidths, $0.maximumBytesPerSecond) }
-        bandwidthSource = shared
+        let (common, own) = state.values.withLock { ($0.bandwidths, $0.maximumBytesPerSecond) }
+        bandwidthSource = common
         ownBandwidth = (own ?? configuration.value.maximumBytesPerSecond).map { Bandwidth(bytesPerSecond: $0) }
-        super.init(request: request, configuration: configuration, load: load)
     }
 
     deinit { releaseHandle() }
@@ -114,6 +122,7 @@ final class Transfer: Exchange, @unchecked Sendable {
     // MARK: What libcurl reports
 
     func received(headerLine line: UnsafeRawBufferPointer) -> Bool {
+        state.assertOnLoop()
         lastActivity = partition.now
         headerBytes += line.count
         guard headerBytes <= shared.value.maximumHeaderBytes else {
@@ -147,7 +156,7 @@ final class Transfer: Exchange, @unchecked Sendable {
             url: request.url.withoutCredentials(), status: head.status, headerFields: head.fields,
             httpVersion: head.httpVersion, expectedContentLength: decoder == nil ? head.contentLength : nil)
         self.response = response
-        if Self.mayBeRepeated(head.status.code) {
+        if ExchangeLimits.mayBeRepeated(head.status.code) {
             redirectDeadline = partition.now.advanced(by: .seconds(1))
             partition.sweep.noteDeadline(redirectDeadline)
         }
@@ -164,8 +173,8 @@ final class Transfer: Exchange, @unchecked Sendable {
 
     private func note(informational head: HeadCollector.Head) {
         if head.status.code == HTTPResponse.Status.uploadResumptionSupported { noteUploadURL(head.fields) }
-        guard load.isTold else { return }
-        informational.append(Informational(status: head.status, headerFields: head.fields))
+        guard state.notifiesDelegate else { return }
+        informational.append(Delivery.Informational(status: head.status, headerFields: head.fields))
         partition.noteChange(of: self)
     }
 
@@ -175,16 +184,17 @@ final class Transfer: Exchange, @unchecked Sendable {
             let url = try? partition.targetGuard.target(location, from: request.url), url.isHTTP, !url.hasCredentials,
             url.scheme == "https" || !isSecure
         else { return }
-        load.record.withLock { $0.uploadURL = url.withoutFragment() }
+        state.values.withLock { $0.uploadURL = url.withoutFragment() }
     }
 
     /// The count that libcurl expects for accepted bytes, or its word for waiting or failing.
     func received(body bytes: UnsafeRawBufferPointer) -> Int {
+        state.assertOnLoop()
         lastActivity = partition.now
         if speaksFTP { ftpTransferBegan() }
         // The body of an answer that libcurl itself acts on.
         guard response != nil else { return bytes.count }
-        guard !load.isSuspended, body.count < capacity, decoder?.isDrained ?? true else {
+        guard !state.isSuspended, body.count < capacity, decoder?.isDrained ?? true else {
             isReceivingPaused = true
             return Int(CURL_WRITEFUNC_PAUSE)
         }
@@ -198,7 +208,7 @@ final class Transfer: Exchange, @unchecked Sendable {
             _ = fail(.dataLengthExceedsMaximum, "The body is larger than it may be.")
             return 0
         }
-        load.countOfBytesReceived.add(Int64(bytes.count), ordering: .relaxed)
+        state.countOfBytesReceived.add(Int64(bytes.count), ordering: .relaxed)
         contentCheck?.append(bytes)
         if body.isEmpty {
             body = Array(bytes)
@@ -215,27 +225,28 @@ final class Transfer: Exchange, @unchecked Sendable {
     /// Not before a second piece is there: a body that comes slowly is read piece by piece.
     private func reserveBody(for count: Int) {
         let rest = (response?.expectedContentLength).map { $0 - bodyBytes + Int64(count) } ?? 0
-        let ahead = min(max(rest, 0), Int64(max(Self.highWater - body.count, 0)))
+        let ahead = min(max(rest, 0), Int64(max(ExchangeLimits.highWater - body.count, 0)))
         body.reserveCapacity(body.count + max(count, Int(ahead)))
     }
 
     func fillRequestBody(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        state.assertOnLoop()
         lastActivity = partition.now
         guard let source else { return 0 }
-        guard !load.isSuspended else {
+        guard !state.isSuspended else {
             isSendingPaused = true
             return Int(CURL_READFUNC_PAUSE)
         }
         guard let room = sendable(buffer) else { return Int(CURL_READFUNC_PAUSE) }
-        let count = source.read(into: room) { [weak self, loop = load.loop] in
+        let count = source.read(into: room) { [weak self, loop = state.loop] in
             guard let transfer = self else { return }
             loop.perform { transfer.resumeSending() }
         }
         throttles.sending.keep(room.count - (count <= room.count ? count : 0))
         if count == Int(CURL_READFUNC_PAUSE) { isSendingPaused = true }
         if count > 0, count <= buffer.count {
-            load.countOfBytesSent.add(Int64(count), ordering: .relaxed)
-            if load.isTold { partition.noteChange(of: self) }
+            state.countOfBytesSent.add(Int64(count), ordering: .relaxed)
+            if state.notifiesDelegate { partition.noteChange(of: self) }
         }
         return count
     }
@@ -243,7 +254,7 @@ final class Transfer: Exchange, @unchecked Sendable {
     func rewindRequestBody(to offset: Int64) -> Bool {
         guard source?.seek(to: offset) ?? (offset == 0) else { return false }
         // What is sent again is counted again, from the beginning (UPL-9).
-        load.countOfBytesSent.store(offset, ordering: .relaxed)
+        state.countOfBytesSent.store(offset, ordering: .relaxed)
         return true
     }
 
@@ -304,33 +315,26 @@ final class Transfer: Exchange, @unchecked Sendable {
 
     // MARK: Back-pressure
 
-    override func takeBody() -> [UInt8] {
-        var taken: [UInt8] = []
-        swap(&taken, &body)
-        useRoom()
-        return taken
-    }
-
-    override func useRoom() {
+    func useRoom() {
         decodeMore()
-        if decoder?.isDrained ?? true { super.useRoom() }
+        if decoder?.isDrained ?? true { resumeIfRoom() }
     }
 
-    override func resumeReceiving() {
-        guard stage == .running, !load.isSuspended else { return }
+    func resumeReceiving() {
+        guard stage == .running, !state.isSuspended else { return }
         isReceivingPaused = false
         applyPauses()
     }
 
     private func resumeSending() {
-        guard stage == .running, isSendingPaused, !load.isSuspended else { return }
+        guard stage == .running, isSendingPaused, !state.isSuspended else { return }
         isSendingPaused = false
         applyPauses()
     }
 
-    override func suspensionChanged() {
+    func suspensionChanged() {
         guard stage == .running else { return }
-        if !load.isSuspended {
+        if !state.isSuspended {
             isReceivingPaused = false
             isSendingPaused = false
         }
@@ -341,16 +345,16 @@ final class Transfer: Exchange, @unchecked Sendable {
     func applyPauses() {
         guard let easy else { return }
         lastActivity = .now
-        let mayNot = load.isSuspended
+        let mayNot = state.isSuspended
         let receiving = mayNot || isReceivingPaused || throttles.receiving.lookAt != nil ? CURLPAUSE_RECV : 0
         let sending = mayNot || isSendingPaused || throttles.sending.lookAt != nil ? CURLPAUSE_SEND : 0
         partition.perform { curl_easy_pause(easy, receiving | sending) }
     }
 
-    override func priorityChanged() { partition.requeue(self) }
+    func priorityChanged() { partition.requeue(self) }
 
-    override func speedChanged() {
-        let limit = load.record.withLock { $0.maximumBytesPerSecond } ?? shared.value.maximumBytesPerSecond
+    func speedChanged() {
+        let limit = state.values.withLock { $0.maximumBytesPerSecond } ?? shared.value.maximumBytesPerSecond
         if let ownBandwidth {
             ownBandwidth.bytesPerSecond = limit
         } else {
@@ -362,7 +366,7 @@ final class Transfer: Exchange, @unchecked Sendable {
 
     /// When it is too late; looked at when the sweep passes.
     func nextDeadline() -> MonotonicTime? {
-        var next = load.deadline
+        var next = state.deadline
         func consider(_ deadline: MonotonicTime) { next = min(next ?? deadline, deadline) }
         guard stage == .running else { return next }
         if let redirectDeadline { consider(redirectDeadline) }
@@ -372,13 +376,13 @@ final class Transfer: Exchange, @unchecked Sendable {
     }
 
     /// Whether it is the other side's turn to move bytes.
-    private var mayBeIdle: Bool { !isReceivingPaused && !load.isSuspended && throttles.lookAt == nil }
+    private var mayBeIdle: Bool { !isReceivingPaused && !state.isSuspended && throttles.lookAt == nil }
 
     private var idleInterval: Duration { request.timeoutInterval ?? shared.value.timeoutIntervalForRequest }
 
     /// Acts on the deadlines that have passed.
     func expire(at now: MonotonicTime) {
-        if let deadline = load.deadline, deadline <= now {
+        if let deadline = state.deadline, deadline <= now {
             abort(LoadError(.timedOut, "The resource took longer than it may."))
         } else if stage == .running, mayBeIdle, lastActivity.advanced(by: idleInterval) <= now {
             abort(LoadError(.timedOut, "No byte moved for the idle interval."))
@@ -393,8 +397,8 @@ final class Transfer: Exchange, @unchecked Sendable {
     // MARK: The end
 
     /// Ends the transfer from outside libcurl; its connection is closed unless it was idle.
-    override func abort(_ error: LoadError) {
-        guard stage != .over else { return super.abort(error) }
+    func abort(_ error: LoadError) {
+        guard stage != .over else { return conclude(with: error) }
         failure = error
         partition.finish(self, result: CURLE_ABORTED_BY_CALLBACK)
     }
@@ -403,6 +407,7 @@ final class Transfer: Exchange, @unchecked Sendable {
     ///
     /// Called once, by the partition, while the handle still knows its times.
     func finished(_ result: CURLcode) {
+        state.assertOnLoop()
         stage = .over
         if result == CURLE_OK {
             speaksFTP ? ftpTransferEnded() : readTrailers()
@@ -413,7 +418,7 @@ final class Transfer: Exchange, @unchecked Sendable {
         if error == nil, decoder != nil { finishDecoding() } else { outcome = .some(error?.at(request.url)) }
         finishMetrics()
         releaseHandle()
-        load.record.withLock { record in
+        state.values.withLock { record in
             record.transactions.append(metrics)
             record.trailers = trailers
         }

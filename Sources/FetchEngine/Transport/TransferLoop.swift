@@ -12,7 +12,7 @@ public actor TransferLoop {
     private let budget: DescriptorBudget
     private var line: DescriptorLine?
     private var partitions: [Partition.Key: Partition] = [:]
-    /// The one that was asked for last: mostly it is the one asked for next.
+    /// The one used last: mostly it is the one used next.
     private var recent: Partition?
     private var sweep: DeadlineSweep?
     /// What look-ups for loads under a target policy found.
@@ -37,7 +37,6 @@ public actor TransferLoop {
     /// - Parameter descriptors: How many its transfers may use.
     package init(_ eventLoop: TaskLoop, descriptors: DescriptorBudget = DescriptorBudget()) {
         _ = Self.libcurl
-        _ = FreedPages.areKept
         self.eventLoop = eventLoop
         budget = descriptors
     }

@@ -111,9 +111,11 @@ final class PostgresCredentialStorage: CredentialStorage {
     }
 
     /// The same for a job, whose use of it is noted.
-    nonisolated(nonsending) func defaultCredential(for space: ProtectionSpace, task: SessionTask) async -> Credential? {
+    nonisolated(nonsending) func defaultCredential(
+        for space: ProtectionSpace, taskDescription: String?
+    ) async -> Credential? {
         guard let held = await held(for: space).first(where: { $0.stored.isDefault }) else { return nil }
-        let job = task.taskDescription.flatMap { Job.ID($0) }
+        let job = taskDescription.flatMap { Job.ID($0) }
         uses.note(.init(tenant: session.tenant, credential: held.stored.id, job: job, space: held.space))
         return held.credential
     }

@@ -66,7 +66,7 @@ struct JobChallengeAnswerer: TaskDelegate {
             return space.method != .clientCertificate || credential.kind == .clientCertificate ? credential : nil
         }
         guard space.method == .clientCertificate || space.method == .default else { return nil }
-        return await storage.defaultCredential(for: space, task: task)
+        return await storage.defaultCredential(for: space, taskDescription: task.taskDescription)
     }
 
     /// Whether the job's own credential is meant for who asks.
@@ -123,9 +123,11 @@ final class JobCredentialStorage: CredentialStorage {
         allows(space) ? await base.defaultCredential(for: space) : nil
     }
 
-    nonisolated(nonsending) func defaultCredential(for space: ProtectionSpace, task: SessionTask) async -> Credential? {
+    nonisolated(nonsending) func defaultCredential(
+        for space: ProtectionSpace, taskDescription: String?
+    ) async -> Credential? {
         if space.method == .default, origin == .init(space), let login { return login }
-        return allows(space) ? await base.defaultCredential(for: space, task: task) : nil
+        return allows(space) ? await base.defaultCredential(for: space, taskDescription: taskDescription) : nil
     }
 
     nonisolated(nonsending) func credentials(for space: ProtectionSpace) async -> [String: Credential] {

@@ -42,7 +42,7 @@ import Testing
     /// The question behind any number of look-ups that find nothing.
     private static func question(_ machine: inout Machine, _ first: Machine.Action) -> Machine.Question? {
         var action = first
-        while case .lookUp = action { action = machine.found(nil) }
+        while case .lookUp = action { action = machine.lookedUp(nil) }
         guard case .ask(let question) = action else { return nil }
         return question
     }
@@ -66,7 +66,7 @@ import Testing
         let first = try #require(Self.retried(machine.challenged(by: offers)))
         #expect(first.credential == Credential(user: "me", password: "s/ecret") && first.source == .url)
         #expect(machine.challenged(by: offers) == .lookUp(Self.space(.httpBasic)))
-        let second = try #require(Self.retried(machine.found(Self.wrong)))
+        let second = try #require(Self.retried(machine.lookedUp(Self.wrong)))
         #expect(second.source == .store)
         let question = try #require(Self.question(&machine, machine.challenged(by: offers)))
         #expect(question.previousFailureCount == 2)
@@ -80,8 +80,8 @@ import Testing
     @Test func `the store is looked at for every offer before anyone is asked`() throws {
         var machine = try Self.machine()
         #expect(machine.challenged(by: try Self.offers(.httpDigest, .httpBasic)) == .lookUp(Self.space(.httpDigest)))
-        #expect(machine.found(nil) == .lookUp(Self.space(.httpBasic)))
-        #expect(Self.retried(machine.found(Self.right))?.space == Self.space(.httpBasic))
+        #expect(machine.lookedUp(nil) == .lookUp(Self.space(.httpBasic)))
+        #expect(Self.retried(machine.lookedUp(Self.right))?.space == Self.space(.httpBasic))
     }
 
     // Proves: AUT-4.
@@ -100,10 +100,10 @@ import Testing
         var machine = try Self.machine()
         let offers = try Self.offers(.httpBasic)
         _ = machine.challenged(by: offers)
-        #expect(Self.retried(machine.found(Self.wrong)) != nil)
+        #expect(Self.retried(machine.lookedUp(Self.wrong)) != nil)
         #expect(machine.challenged(by: offers) == .lookUp(Self.space(.httpBasic)))
         #expect(machine.failedFromStore?.credential == Self.wrong)
-        guard case .ask(let question) = machine.found(Self.wrong) else {
+        guard case .ask(let question) = machine.lookedUp(Self.wrong) else {
             Issue.record("the same credential was tried again")
             return
         }
@@ -170,14 +170,14 @@ import Testing
     // Proves: AUT-22.
     @Test func `what was sent unasked fails only in its own space, and Digest has a second chance`() throws {
         var digest = try Self.machine()
-        digest.volunteer(Self.right, from: .store, for: Self.space(.httpDigest))
+        digest.sendPreemptively(Self.right, from: .store, for: Self.space(.httpDigest))
         #expect(Self.retried(digest.challenged(by: try Self.offers(.httpDigest)))?.credential == Self.right)
         #expect(Self.question(&digest, digest.challenged(by: try Self.offers(.httpDigest)))?.previousFailureCount == 1)
         var basic = try Self.machine()
-        basic.volunteer(Self.wrong, from: .store, for: Self.space(.httpBasic))
+        basic.sendPreemptively(Self.wrong, from: .store, for: Self.space(.httpBasic))
         #expect(Self.question(&basic, basic.challenged(by: try Self.offers(.httpBasic)))?.previousFailureCount == 1)
         var other = try Self.machine()
-        other.volunteer(Self.wrong, from: .store, for: Self.space(.httpBasic, "elsewhere"))
+        other.sendPreemptively(Self.wrong, from: .store, for: Self.space(.httpBasic, "elsewhere"))
         #expect(Self.question(&other, other.challenged(by: try Self.offers(.httpBasic)))?.previousFailureCount == 0)
     }
 
@@ -270,7 +270,7 @@ import Testing
     @Test func `without a ticket the delegate is asked after all`() throws {
         var machine = try Self.machine()
         _ = machine.challenged(by: try Self.offers(.negotiate))
-        let attempt = try #require(Self.retried(machine.found(Credential(kerberosTicketsIn: nil))))
+        let attempt = try #require(Self.retried(machine.lookedUp(Credential(kerberosTicketsIn: nil))))
         let question = Self.question(&machine, machine.couldNotBegin(attempt))
         #expect(question?.space == Self.space(.negotiate) && question?.previousFailureCount == 0)
     }

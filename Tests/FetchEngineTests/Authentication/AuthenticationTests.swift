@@ -66,7 +66,7 @@ import Testing
         #expect(
             heads == [
                 "GET /a?b HTTP/1.1\r\nHost: 127.0.0.1:\(origin.port)\r\nAccept: */*\r\n\(offeredCodings)",
-                "GET /a?b HTTP/1.1\r\nHost: 127.0.0.1:\(origin.port)\r\n\(Self.basic)Accept: */*\r\n"
+                "GET /a?b HTTP/1.1\r\nHost: 127.0.0.1:\(origin.port)\r\nAccept: */*\r\n\(Self.basic)"
                     + offeredCodings,
             ])
         #expect(task.metrics.transactions.map(\.status) == [401, 200])
@@ -434,8 +434,8 @@ private final class NamedTaskStorage: CredentialStorage {
     init(name: String) { self.name = name }
 
     func defaultCredential(for space: ProtectionSpace) -> Credential? { nil }
-    func defaultCredential(for space: ProtectionSpace, task: SessionTask) -> Credential? {
-        task.taskDescription == name ? base.defaultCredential(for: space) : nil
+    func defaultCredential(for space: ProtectionSpace, taskDescription: String?) -> Credential? {
+        taskDescription == name ? base.defaultCredential(for: space) : nil
     }
     func credentials(for space: ProtectionSpace) -> [String: Credential] { base.credentials(for: space) }
     func allCredentials() -> [ProtectionSpace: [String: Credential]] { base.allCredentials() }

@@ -19,8 +19,8 @@ import Testing
     // Proves: AUT-22.
     @Test func `with Basic the paths at or below the directory belong to the space`() throws {
         var memory = SpaceMemory()
-        memory.convinced(Self.space(.httpBasic), at: try URLRecord("http://h/a/b?q"))
-        memory.convinced(Self.space(.httpBasic, "inner"), at: try URLRecord("http://h/a/c/d"))
+        memory.convinced(Self.space(.httpBasic), at: try URLRecord("http://h/a/b?q"), isPreemptive: true)
+        memory.convinced(Self.space(.httpBasic, "inner"), at: try URLRecord("http://h/a/c/d"), isPreemptive: true)
         for (url, realm) in [
             ("http://h/a/", "r"), ("http://h/a/x/y?z", "r"), ("http://h/a/c/e", "inner"), ("http://h/a", nil),
             ("http://h/", nil), ("http://h:81/a/b", nil), ("https://h/a/b", nil), ("http://i/a/b", nil),
@@ -38,9 +38,9 @@ import Testing
         ] as [(String, String, String?)] {
             var memory = SpaceMemory()
             let url = try URLRecord("http://h/start")
-            memory.asked(try Self.offer(domain), at: url)
+            memory.challenged(by: try Self.offer(domain), at: url)
             #expect(memory.space(for: url) == nil)
-            memory.convinced(Self.space(.httpDigest), at: url)
+            memory.convinced(Self.space(.httpDigest), at: url, isPreemptive: false)
             #expect(memory.space(for: try url.resolve(inside)) == Self.space(.httpDigest))
             if let outside { #expect(memory.space(for: try url.resolve(outside)) == nil) }
             #expect(memory.space(for: try URLRecord("http://evil/")) == nil)
@@ -58,7 +58,7 @@ import Testing
             return String(decoding: answer ?? [], as: UTF8.self)
         }
         #expect(answer().isEmpty)
-        memory.asked(try Self.offer("x=y"), at: url)
+        memory.challenged(by: try Self.offer("x=y"), at: url)
         #expect(answer().contains("nonce=\"n\", nc=00000001"))
         #expect(answer().contains("nonce=\"n\", nc=00000002"))
         memory.renew(space, at: url, nonce: Array("m".utf8))
@@ -70,8 +70,8 @@ import Testing
     @Test func `what it holds is bounded`() throws {
         var memory = SpaceMemory()
         for number in 0..<5000 {
-            memory.convinced(Self.space(.httpBasic), at: try URLRecord("http://h\(number)/"))
-            memory.convinced(Self.space(.httpBasic), at: try URLRecord("http://h/\(number)/"))
+            memory.convinced(Self.space(.httpBasic), at: try URLRecord("http://h\(number)/"), isPreemptive: true)
+            memory.convinced(Self.space(.httpBasic), at: try URLRecord("http://h/\(number)/"), isPreemptive: true)
         }
         #expect(memory.space(for: try URLRecord("http://h0/")) == nil)
         #expect(memory.space(for: try URLRecord("http://h/1/")) == nil)

@@ -16,7 +16,7 @@ import Testing
             url: request.url, status: .ok, headerFields: .init(lines: stored), expectedContentLength: 4)
         let entry = try CacheEntry.make(response, to: Request(url: request.url))
         var machine = CacheMachine(request, configuration: configuration)
-        guard case .send = machine.found([entry], now: sendingTime + 100) else { throw NotValidated() }
+        guard case .send = machine.lookedUp([entry], now: sendingTime + 100) else { throw NotValidated() }
         return (machine, entry)
     }
 
@@ -25,7 +25,7 @@ import Testing
     // Proves: CCH-7, CCH-10, CCH-20.
     @Test func `an answer that may be stored is, under the request's key`() throws {
         var machine = CacheMachine(try .make())
-        _ = machine.found([], now: sendingTime)
+        _ = machine.lookedUp([], now: sendingTime)
         let response = try Response.make(200, "Cache-Control: max-age=60", "Connection: close")
         let reception = machine.received(response, now: sendingTime + 5)
         guard case .deliverAndStore(let entry) = reception.action else {
@@ -42,7 +42,7 @@ import Testing
     @Test(arguments: ["Cache-Control: no-store", "Vary: *"])
     func `an answer that may not be stored is delivered`(_ line: String) throws {
         var machine = CacheMachine(try .make())
-        _ = machine.found([], now: sendingTime)
+        _ = machine.lookedUp([], now: sendingTime)
         #expect(machine.received(try .make(200, line), now: sendingTime).summary == "deliver")
         #expect(machine.status.description == "FetchEngine;fwd=uri-miss")
     }

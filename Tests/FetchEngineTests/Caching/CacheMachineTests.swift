@@ -15,14 +15,14 @@ import Testing
         let entry = try CacheEntry.make(
             Response(url: request.url, status: .ok, headerFields: .init(lines: ["ETag: \"a\""] + stored)), to: request)
         var machine = CacheMachine(request, policy: policy, configuration: configuration)
-        return machine.found([entry], now: sendingTime + seconds).summary
+        return machine.lookedUp([entry], now: sendingTime + seconds).summary
     }
 
     // Proves: CCH-1, CCH-7, URL-4.
     @Test func `nothing stored is fetched, fresh is served, stale is validated`() throws {
         var machine = CacheMachine(try .make())
         #expect(machine.looksUp)
-        #expect(machine.found([], now: sendingTime).summary == "send")
+        #expect(machine.lookedUp([], now: sendingTime).summary == "send")
         #expect(machine.status.description == "FetchEngine;fwd=uri-miss")
         #expect(try Self.answer(["Cache-Control: max-age=60"], after: 59) == "serve 200")
         #expect(try Self.answer(["Cache-Control: max-age=60"], after: 60) == "send|\(Self.validators)")
@@ -122,7 +122,7 @@ import Testing
         #expect(try Self.answer(["Cache-Control: max-age=60"], policy: policy, after: 30) == fresh)
         #expect(try Self.answer(["Cache-Control: max-age=60, no-cache"], policy: policy, after: 90) == stale)
         var machine = CacheMachine(try .make(), policy: policy)
-        #expect(machine.found([], now: sendingTime).summary == nothing)
+        #expect(machine.lookedUp([], now: sendingTime).summary == nothing)
     }
 
     // Proves: CCH-2, BEY-5.
@@ -142,7 +142,7 @@ import Testing
     // Proves: CCH-8.
     @Test func `only-if-cached with nothing stored is 504`() throws {
         var machine = CacheMachine(try .make(.get, "http://origin.test/", "Cache-Control: only-if-cached"))
-        #expect(machine.found([], now: sendingTime).summary == "respond 504")
+        #expect(machine.lookedUp([], now: sendingTime).summary == "respond 504")
     }
 
     // RFC 9111 §4 and §4.1.
@@ -157,13 +157,13 @@ import Testing
             try entry("en", Dates.aMinuteAgo, "1"), try entry("de", Dates.now, "2"), try entry("en", Dates.now, "3"),
         ]
         var machine = CacheMachine(try .make(.get, "http://origin.test/a?b=c", "Accept-Language: en"))
-        guard case .serve(let chosen, _, false) = machine.found(entries, now: sendingTime) else {
+        guard case .serve(let chosen, _, false) = machine.lookedUp(entries, now: sendingTime) else {
             Issue.record("not served")
             return
         }
         #expect(chosen.response.headerFields[.eTag] == "3")
         var other = CacheMachine(try .make(.get, "http://origin.test/a?b=c", "Accept-Language: fr"))
-        #expect(other.found(entries, now: sendingTime).summary == "send")
+        #expect(other.lookedUp(entries, now: sendingTime).summary == "send")
         #expect(other.status.description == "FetchEngine;fwd=vary-miss")
     }
 
@@ -181,7 +181,7 @@ import Testing
     @Test func `HEAD uses what GET stored and other methods use nothing`() throws {
         let entry = try CacheEntry.make(.make(200, "Cache-Control: max-age=60"))
         var head = CacheMachine(try .make(.head))
-        #expect(head.found([entry], now: sendingTime).summary == "serve 200")
+        #expect(head.lookedUp([entry], now: sendingTime).summary == "serve 200")
         let post = CacheMachine(try .make(.post))
         #expect(!post.looksUp)
         #expect(post.status.description == "FetchEngine;fwd=method")
@@ -192,7 +192,7 @@ import Testing
     @Test func `a served answer has its age and says that it was a hit`() throws {
         let entry = try CacheEntry.make(.make(200, "Cache-Control: max-age=60", "Age: 10", "Age: 3"))
         var machine = CacheMachine(try .make(.get, "http://u:p@origin.test/a?b=c#f"))
-        guard case .serve(_, let response, _) = machine.found([entry], now: sendingTime + 20) else {
+        guard case .serve(_, let response, _) = machine.lookedUp([entry], now: sendingTime + 20) else {
             Issue.record("not served")
             return
         }

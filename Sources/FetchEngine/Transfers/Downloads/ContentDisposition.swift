@@ -76,14 +76,14 @@ struct ParameterScanner {
 
     /// The text up to a mark, or to the end, in lower case and without white space around it.
     mutating func word(until mark: Unicode.Scalar) -> String {
-        String(latin1: Self.trimmed(take { $0 != UInt8(ascii: mark) })).lowercased()
+        String(latin1: take { $0 != UInt8(ascii: mark) }.trimmed).lowercased()
     }
 
     /// The next parameter that has a value; nil at the end.
     mutating func next() -> Parameter? {
         while index < bytes.count {
             index += 1
-            let name = Self.trimmed(take { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: "=") })
+            let name = take { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: "=") }.trimmed
             guard index < bytes.count, bytes[index] == UInt8(ascii: "=") else { continue }
             index += 1
             skipSpace()
@@ -94,7 +94,7 @@ struct ParameterScanner {
         return nil
     }
 
-    private mutating func plainValue() -> [UInt8]? { Array(Self.trimmed(take { $0 != UInt8(ascii: ";") })) }
+    private mutating func plainValue() -> [UInt8]? { Array(take { $0 != UInt8(ascii: ";") }.trimmed) }
 
     /// A quoted string, or nil when it is not closed; what follows it up to the semicolon is dropped.
     private mutating func quotedValue() -> [UInt8]? {
@@ -126,10 +126,6 @@ struct ParameterScanner {
         return bytes[start..<index]
     }
 
-    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        let start = bytes.drop { $0 == 0x20 || $0 == 0x09 }
-        return start.lastIndex { $0 != 0x20 && $0 != 0x09 }.map { start[...$0] } ?? []
-    }
 }
 
 extension String {

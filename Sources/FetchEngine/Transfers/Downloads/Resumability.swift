@@ -65,16 +65,3 @@ extension ResumeData.Validator {
         return sent > modified
     }
 }
-
-extension Response {
-    /// The content codings in the order they were applied, in lower case, `identity` left out; empty for none.
-    var contentCoding: String { Self.contentCoding(headerFields) }
-
-    static func contentCoding(_ fields: HTTPFields) -> String {
-        fields[values: .contentEncoding]
-            .flatMap { $0.split(separator: ",") }
-            .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
-            .filter { !$0.isEmpty && $0 != "identity" }
-            .joined(separator: ", ")
-    }
-}

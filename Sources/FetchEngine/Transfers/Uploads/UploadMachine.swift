@@ -83,8 +83,8 @@ extension Request {
     /// The request with the fields that ask the server to keep what comes of the body, should the upload break off.
     ///
     /// Not for a body in a content coding: how much of it is there says nothing about how much of the content is.
-    func withResumability(_ configuration: SessionConfiguration) -> Request {
-        guard configuration.resumesUploads, body != nil, bodyCoding == nil, url.isHTTP,
+    func withResumability() -> Request {
+        guard body != nil, bodyCoding == nil, url.isHTTP,
             headerFields[.uploadComplete] == nil
         else { return self }
         var request = self

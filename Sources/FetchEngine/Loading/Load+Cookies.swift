@@ -2,16 +2,16 @@ import HTTPTypes
 import Synchronization
 
 // The cookies of a hop: those its request carries, and those its answer sets.
-extension TransferLoop {
+extension Load {
     /// The request as it goes out: with the cookies that the storage has for this hop.
     ///
     /// Only the hop carries them; the next one is given its own.
-    func withCookies(_ request: Request, of task: SessionTask) async throws(LoadError) -> Request {
-        guard task.shared.value.httpShouldSetCookies, let storage = task.cookieStorage(for: request) else {
+    func withCookies(_ request: Request, on loop: isolated TransferLoop) async throws(LoadError) -> Request {
+        guard configuration.httpShouldSetCookies, let storage = cookieStorage(for: request) else {
             return request
         }
-        let cookies = try await storage.cookies(for: task.cookieContext(of: request), at: .now)
-        if let cancellation = task.load.cancellation { throw cancellation }
+        let cookies = try await storage.cookies(for: cookieContext(of: request), at: .now)
+        try checkCancellation()
         guard !cookies.isEmpty else { return request }
         var field = CookieField(request.headerFields[fields: .cookie])
         field.append(cookies)
@@ -21,34 +21,32 @@ extension TransferLoop {
     }
 
     /// Keeps the cookies that an answer sets, a redirect's or a refusal's too.
-    func keepCookies(of response: Response, to request: Request, of task: SessionTask) async throws(LoadError) {
+    func keepCookies(of response: Response, to request: Request, on loop: isolated TransferLoop) async throws(LoadError)
+    {
         // A 407 is a proxy's: it does not speak for the origin. What is in the cache set its cookies when it came, and
         // a handler of the program's own is given none to send.
         guard response.source == .network, response.status.code != 407,
-            let storage = task.cookieStorage(for: request), task.shared.handler(for: request) == nil
+            let storage = cookieStorage(for: request), shared.handler(for: request) == nil
         else { return }
         let now = UnixTime.now
-        let context = task.cookieContext(of: request)
+        let context = cookieContext(of: request)
         let verdicts = Cookie.verdicts(onResponseHeaderFields: response.headerFields, from: context, at: now)
         let final = try await storage.store(verdicts, from: context, at: now)
-        if let cancellation = task.load.cancellation { throw cancellation }
-        task.load.record.withLock { $0.cookieVerdicts += final }
+        try checkCancellation()
+        record.withLock { $0.cookieVerdicts += final }
     }
 }
 
-extension SessionTask {
-    /// What became of each cookie that the answers so far have set, those of redirects included.
-    public var cookieVerdicts: [CookieVerdict] { load.record.withLock { $0.cookieVerdicts } }
-
+extension Load {
     /// Where the cookies of a hop are, or `nil` when it has none.
-    fileprivate func cookieStorage(for request: Request) -> (any CookieStorage)? {
+    private func cookieStorage(for request: Request) -> (any CookieStorage)? {
         guard let storage = configuration.httpCookieStorage, request.httpShouldHandleCookies, request.url.isHTTP else {
             return nil
         }
         return storage
     }
 
-    fileprivate func cookieContext(of request: Request) -> CookieContext {
+    private func cookieContext(of request: Request) -> CookieContext {
         CookieContext(
             url: request.url, mainDocumentURL: request.mainDocumentURL,
             acceptPolicy: configuration.httpCookieAcceptPolicy)

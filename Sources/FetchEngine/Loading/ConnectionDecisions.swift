@@ -1,7 +1,7 @@
-/// What one load has learned about how its connections are to be made.
+/// What one load has learned about the way to make its connections.
 ///
-/// A pure value: it is asked before each hop, and told what the delegates answered and what went wrong.
-struct ConnectionAnswers {
+/// A pure value: each hop reads it, and it records what the delegates answered and what went wrong.
+struct ConnectionDecisions {
     /// The chains that were decided about, by the server that showed them.
     private var accepted: [URLRecord.Origin: Set<Fingerprint>] = [:]
     private var settled: [URLRecord.Origin: Set<Fingerprint>] = [:]

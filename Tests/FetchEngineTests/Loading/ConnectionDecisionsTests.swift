@@ -3,7 +3,7 @@ import Testing
 @testable import FetchEngine
 
 /// What a load has learned about its connections.
-@Suite struct ConnectionAnswersTests {
+@Suite struct ConnectionDecisionsTests {
     private let here: URLRecord
     private let there: URLRecord
 
@@ -16,7 +16,7 @@ import Testing
         host: "a.example", port: 443, certificates: [[1]], verdict: .rejected(.serverCertificateUntrusted, reason: ""))
 
     @Test func `an accepted chain is accepted from the server that showed it alone`() {
-        var answers = ConnectionAnswers()
+        var answers = ConnectionDecisions()
         answers.accept(Self.trust, from: here.origin)
         let rules = answers.trustRules(for: here, TLSConfiguration(), isAsking: true)
         #expect(rules.decide(Self.trust) == .accept(overriding: true))
@@ -26,7 +26,7 @@ import Testing
 
     @Test func `nobody is asked where there is nobody, and about the trusted only when wanted`() {
         var tls = TLSConfiguration()
-        let answers = ConnectionAnswers()
+        let answers = ConnectionDecisions()
         #expect(answers.trustRules(for: here, tls, isAsking: false).question == .nobody)
         #expect(answers.trustRules(for: here, tls, isAsking: true).question == .untrusted)
         tls.asksAboutTrustedServers = true
@@ -36,7 +36,7 @@ import Testing
     @Test func `a certificate is accepted from the hosts it was named for`() {
         var tls = TLSConfiguration()
         tls.acceptedCertificates = [AcceptedCertificate(HostPattern("a.example")!, Fingerprint(of: [1]))]
-        let answers = ConnectionAnswers()
+        let answers = ConnectionDecisions()
         #expect(answers.trustRules(for: here, tls, isAsking: false).canOverride)
         #expect(!answers.trustRules(for: there, tls, isAsking: false).canOverride)
     }
@@ -44,7 +44,7 @@ import Testing
     @Test func `the next route is taken until there is none`() {
         let proxy = ProxyConfiguration.Route.proxy(Proxy("http://proxy.example")!)
         let proxies = ProxyConfiguration(rules: [.init(routes: [proxy, .direct])])
-        var answers = ConnectionAnswers()
+        var answers = ConnectionDecisions()
         #expect(answers.route(to: here, proxies) == proxy)
         let hasNext = answers.routeFailed(to: here, proxies)
         #expect(hasNext)
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test func `a login is for the server it was chosen for`() {
-        var answers = ConnectionAnswers()
+        var answers = ConnectionDecisions()
         let login = Credential(user: "user", password: "secret")
         answers.choose(login: login, for: here.origin)
         #expect(answers.login(for: here) == login)

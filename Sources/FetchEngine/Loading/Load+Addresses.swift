@@ -1,23 +1,25 @@
 import EventLoop
 
 // Which addresses a hop may dial.
-extension TransferLoop {
-    /// Looks up the host that is to be dialled, the target's or its proxy's, and judges all of its addresses.
+extension Load {
+    /// Looks up the host to connect to, the target's or its proxy's, and judges all of its addresses.
     ///
     /// A refusal is the transfer's outcome, as it is where libcurl finds out.
-    func vettedAddresses(for url: URLRecord, on partition: Partition, of task: SessionTask) async -> VettedAddresses {
+    func vettedAddresses(
+        for url: URLRecord, in partition: Partition, on loop: isolated TransferLoop
+    ) async -> VettedAddresses {
         let proxy = partition.key.terms.proxy
         guard !partition.isUnrestricted, let host = proxy?.host ?? url.host, IPAddress(host: host) == nil,
             let port = proxy?.port ?? url.effectivePort
         else { return .any }
-        let network = task.shared.value.network
+        let network = configuration.network
         guard !network.pinnedAddresses.contains(where: { $0.host == host && $0.port == port }) else { return .any }
         let key = HostAddresses.Key(host: host, family: network.addressFamily)
         let start = MonotonicTime.now
-        var found = hostAddresses.known(key)
+        var found = loop.hostAddresses.known(key)
         if found == nil {
-            found = await lookUp(key, for: task)
-            task.load.lookUp = (start, .now)
+            found = await lookUp(key, on: loop)
+            lookUp = (start, .now)
         }
         guard let found, !found.isEmpty else {
             // Of a proxy libcurl says more of what went wrong, since another may be tried then.
@@ -27,9 +29,9 @@ extension TransferLoop {
         return partition.vetted(found, of: host, port: port, for: proxy == nil ? url.scheme : "http")
     }
 
-    private func lookUp(_ key: HostAddresses.Key, for task: SessionTask) async -> [IPAddress]? {
-        let found = await HostAddresses.lookUp(key, for: "\(task.session.identifier)")
-        if let found, !found.isEmpty { hostAddresses.keep(found, for: key) }
+    private func lookUp(_ key: HostAddresses.Key, on loop: isolated TransferLoop) async -> [IPAddress]? {
+        let found = await HostAddresses.lookUp(key, for: "\(session.identifier)")
+        if let found, !found.isEmpty { loop.hostAddresses.keep(found, for: key) }
         return found
     }
 }
@@ -52,7 +54,7 @@ extension Partition {
             }
         }
         guard let refusal, !isLocal || allowed.isEmpty else { return .only(allowed, host: host, port: port) }
-        let told = key.terms.proxy == nil ? refusal : .proxy(refusal)
-        return .refused(LoadError(.init(told.code.name), told.message))
+        let named = key.terms.proxy == nil ? refusal : .proxy(refusal)
+        return .refused(LoadError(.init(named.code.name), named.message))
     }
 }

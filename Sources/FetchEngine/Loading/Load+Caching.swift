@@ -5,7 +5,6 @@ import Synchronization
 /// What one hop has to do with the cache.
 struct CacheVisit {
     let request: Request
-    let task: SessionTask
     let cache: (any ResponseCache)?
     var machine: CacheMachine
     /// What the request carries for the cache's sake.
@@ -15,34 +14,34 @@ struct CacheVisit {
 }
 
 // How a hop is answered from the cache, and how its answer gets there. What to do is decided by `CacheMachine`.
-extension TransferLoop {
-    /// The exchange for a request: with the cache, or as the origin is to be asked when the cache does not have it.
+extension Load {
+    /// The exchange for a request: from the cache, or from the origin when the cache cannot answer.
     func cachedExchange(
-        for request: Request, of task: SessionTask, limit: Int
-    ) async throws(LoadError) -> Exchange {
-        task.load.storing = nil
-        let handler = task.shared.handler(for: request)
+        for request: Request, limit: Int, on loop: isolated TransferLoop
+    ) async throws(LoadError) -> any Exchange {
+        storing = nil
+        let handler = shared.handler(for: request)
         var visit = CacheVisit(
-            request: request, task: task, cache: task.shared.value.urlCache,
+            request: request, cache: configuration.urlCache,
             machine: CacheMachine(
-                request: handler?.canonicalRequest(for: request) ?? request, policy: task.cachePolicy(of: request),
-                configuration: task.shared.value.caching,
+                request: handler?.canonicalRequest(for: request) ?? request, policy: cachePolicy(of: request),
+                configuration: configuration.caching,
                 now: .now))
-        if let handler { return try await handled(&visit, by: handler, limit: limit) }
-        await volunteer(for: request, of: task)
-        visit.machine.carries(try selecting(request, of: task))
-        if let stored = try await lookUp(&visit, limit: limit) { return stored }
+        if let handler { return try await handled(&visit, by: handler, limit: limit, on: loop) }
+        await sendPreemptively(for: request, on: loop)
+        visit.machine.carries(try selecting(request))
+        if let stored = try await lookUp(&visit, limit: limit, on: loop) { return stored }
         while true {
             var sent = request
             for field in visit.added { sent.headerFields.append(field) }
             // Where nobody waits for the head, head and body are awaited in one.
-            let exchange = try await exchange(for: sent, of: task, limit: visit.lease == nil ? limit : 0)
-            task.load.record.withLock { $0.currentRequest = request }
-            guard let exchange = try await judged(exchange, &visit, limit: limit) else {
+            let exchange = try await exchange(for: sent, limit: visit.lease == nil ? limit : 0, on: loop)
+            record.withLock { $0.currentRequest = request }
+            guard let exchange = try await judged(exchange, &visit, limit: limit, on: loop) else {
                 visit.added = []
                 continue
             }
-            await awaitHead(of: exchange, bufferingUpTo: limit, of: task)
+            await awaitHead(of: exchange, bufferingUpTo: limit, on: loop)
             return exchange
         }
     }
@@ -50,78 +49,80 @@ extension TransferLoop {
     // MARK: Before the request
 
     /// The stored answer, when it may be given; otherwise notes how to ask the origin.
-    private func lookUp(_ visit: inout CacheVisit, limit: Int) async throws(LoadError) -> Exchange? {
+    private func lookUp(_ visit: inout CacheVisit, limit: Int, on loop: isolated TransferLoop) async throws(LoadError)
+        -> (any Exchange)?
+    {
         guard let cache = visit.cache, visit.machine.looksUp else {
-            return try await follow(visit.machine.start(), &visit, limit: limit)
+            return try await follow(visit.machine.start(), &visit, limit: limit, on: loop)
         }
-        try await admitStored(visit.request, of: visit.task)
-        var answer = visit.machine.found(try await entries(in: cache, &visit), now: .now)
-        if case .send = answer, visit.machine.mayCoalesce, visit.task is DataTask {
+        try await admitStored(visit.request, on: loop)
+        var answer = visit.machine.lookedUp(try await entries(in: cache, &visit, on: loop), now: .now)
+        if case .send = answer, visit.machine.mayCoalesce, isData {
             switch CacheFlights.shared.join(cache, visit.machine.key, now: .now) {
             case .alone: break
             case .lead(let lease):
                 visit.lease = lease
-                answer = try await turn(answer, lease, cache, &visit)
+                answer = try await turn(answer, lease, cache, &visit, on: loop)
             case .follow(let flight):
                 let reason = visit.machine.status.forward
-                await wait(for: flight, visit.task)
-                if let cancellation = visit.task.load.cancellation { throw cancellation }
-                answer = visit.machine.found(
-                    try await entries(in: cache, &visit), afterWaiting: reason, now: .now)
+                await wait(for: flight, on: loop)
+                try checkCancellation()
+                answer = visit.machine.lookedUp(
+                    try await entries(in: cache, &visit, on: loop), afterWaiting: reason, now: .now)
             }
         }
-        return try await follow(answer, &visit, limit: limit)
+        return try await follow(answer, &visit, limit: limit, on: loop)
     }
 
     /// What is stored for the request, which from now on has the cookies it would be sent with if that matters.
     func entries(
-        in cache: any ResponseCache, _ visit: inout CacheVisit
+        in cache: any ResponseCache, _ visit: inout CacheVisit, on loop: isolated TransferLoop
     ) async throws(LoadError) -> [CacheEntry] {
         let entries = await cache.entries(for: visit.machine.key, selectedBy: visit.machine.request)
         guard entries.contains(where: { $0.selection.names.contains("cookie") }) else { return entries }
-        let carrying = try await withCookies(visit.request, of: visit.task)
-        visit.machine.carries(try selecting(carrying, of: visit.task))
+        let carrying = try await withCookies(visit.request, on: loop)
+        visit.machine.carries(try selecting(carrying))
         return await cache.entries(for: visit.machine.key, selectedBy: visit.machine.request)
     }
 
     func follow(
-        _ answer: CacheMachine.Answer, _ visit: inout CacheVisit, limit: Int
-    ) async throws(LoadError) -> Exchange? {
+        _ answer: CacheMachine.Answer, _ visit: inout CacheVisit, limit: Int, on loop: isolated TransferLoop
+    ) async throws(LoadError) -> (any Exchange)? {
         switch answer {
         case .fail(let error): throw error
         case .send(let fields):
             visit.added = fields
             return nil
-        case .respond(let response): return await stored(response, .bytes([]), visit, from: .cache, limit: limit)
+        case .respond(let response):
+            return await stored(response, .bytes([]), visit, from: .cache, limit: limit, on: loop)
         case .serve(let entry, let response, let refreshing):
             guard let body = await body(of: entry, visit) else {
-                return try await follow(visit.machine.lostBody(), &visit, limit: limit)
+                return try await follow(visit.machine.lostBody(), &visit, limit: limit, on: loop)
             }
             if refreshing { refresh(visit) }
-            return await stored(response, body, visit, from: .cache, limit: limit)
+            return await stored(response, body, visit, from: .cache, limit: limit, on: loop)
         }
     }
 
     /// What a request is checked for whose answer needs no connection; and a suspended task has to wait here too.
-    func admitStored(_ request: Request, of task: SessionTask) async throws(LoadError) {
-        try RequestRules.check(request, schemes: task.shared.value.networkSchemes)
-        if task.shared.value.targetPolicy != .unrestricted {
-            _ = try admit(request, by: terms(for: request.url, of: task), of: task)
+    func admitStored(_ request: Request, on loop: isolated TransferLoop) async throws(LoadError) {
+        try RequestRules.check(request, schemes: configuration.networkSchemes)
+        if configuration.targetPolicy != .unrestricted {
+            _ = try admit(request, by: terms(for: request.url), on: loop)
         }
-        let load = task.load
-        if isHeld(load) { await load.pause(isolation: self) { load.isSuspended } }
-        if let cancellation = load.cancellation { throw cancellation }
+        try await waitWhileSuspended(on: loop)
+        try checkCancellation()
     }
 
     // MARK: After the head
 
     /// The exchange to go on with after the head has come; nil to ask the origin again, without conditions.
     private func judged(
-        _ exchange: Exchange, _ visit: inout CacheVisit, limit: Int
-    ) async throws(LoadError) -> Exchange? {
-        guard visit.task.load.cancellation == nil else { return exchange }
-        guard let response = exchange.response else { return await rescued(exchange, &visit, limit: limit) }
-        visit.machine.carries(try selecting(exchange.request, of: visit.task))
+        _ exchange: any Exchange, _ visit: inout CacheVisit, limit: Int, on loop: isolated TransferLoop
+    ) async throws(LoadError) -> (any Exchange)? {
+        guard cancellation == nil else { return exchange }
+        guard let response = exchange.response else { return await rescued(exchange, &visit, limit: limit, on: loop) }
+        visit.machine.carries(try selecting(exchange.request))
         let reception = visit.machine.received(response, now: .now)
         switch reception.action {
         case .deliver, .deliverAndStore:
@@ -141,9 +142,9 @@ extension TransferLoop {
             }
             await apply(reception, visit)
             exchange.abort(LoadError(.cancelled, "The stored answer is used."))
-            try await keepCookies(of: response, to: visit.request, of: visit.task)
+            try await keepCookies(of: response, to: visit.request, on: loop)
             let source: Response.Source = response.status == .notModified ? .revalidated : .cache
-            return await stored(served, body, visit, from: source, limit: limit)
+            return await stored(served, body, visit, from: source, limit: limit, on: loop)
         case .sendAgain:
             await apply(reception, visit)
             exchange.abort(LoadError(.cancelled, "The request is sent again."))
@@ -152,11 +153,13 @@ extension TransferLoop {
     }
 
     /// The stored answer in place of one that could not be had; otherwise the exchange that failed.
-    private func rescued(_ exchange: Exchange, _ visit: inout CacheVisit, limit: Int) async -> Exchange {
+    private func rescued(
+        _ exchange: any Exchange, _ visit: inout CacheVisit, limit: Int, on loop: isolated TransferLoop
+    ) async -> any Exchange {
         guard case .some(.some(let error)) = exchange.outcome,
             let (entry, response) = visit.machine.failed(error, now: .now), let body = await body(of: entry, visit)
         else { return exchange }
-        return await stored(response, body, visit, from: .cache, limit: limit)
+        return await stored(response, body, visit, from: .cache, limit: limit, on: loop)
     }
 
     private func apply(_ reception: CacheMachine.Reception, _ visit: CacheVisit) async {
@@ -167,11 +170,11 @@ extension TransferLoop {
     }
 
     /// Begins to store what comes; downloads store nothing (DLD-8).
-    func store(_ entry: CacheEntry, from exchange: Exchange, _ visit: inout CacheVisit) {
+    func store(_ entry: CacheEntry, from exchange: any Exchange, _ visit: inout CacheVisit) {
         let rules = visit.machine.configuration
         let limit = min(visit.cache?.maximumEntryBytes ?? 0, rules.maximumEntryBytes ?? .max)
-        guard let cache = visit.cache, visit.task is DataTask, rules.storagePolicy != .notAllowed,
-            entry.bodyLength <= limit, isStorable(for: visit.task)
+        guard let cache = visit.cache, isData, rules.storagePolicy != .notAllowed,
+            entry.bodyLength <= limit, isStorable()
         else {
             visit.machine.noteRefusal()
             visit.lease?.noteUnstorable(at: .now)
@@ -181,8 +184,8 @@ extension TransferLoop {
         var entry = entry
         entry.userInfo = rules.userInfo
         if rules.storagePolicy == .allowedInMemoryOnly { entry.storagePolicy = .allowedInMemoryOnly }
-        visit.task.load.storing = AnswerStoring(
-            entry, in: cache, upTo: limit, asking: visit.task.teller, lease: visit.lease)
+        storing = ResponseStoring(
+            entry, in: cache, upTo: limit, asks: client?.notifiesDelegate ?? false, lease: visit.lease)
         visit.lease = nil
     }
 
@@ -191,30 +194,32 @@ extension TransferLoop {
     /// Takes bytes that are being delivered.
     ///
     /// A data task that went on as a download stores nothing any more (DLD-8).
-    func store(_ bytes: [UInt8], of task: SessionTask) async {
-        guard let storing = task.load.storing else { return }
-        if task is DataTask, await storing.take(bytes) { return }
-        task.load.storing = nil
+    func store(_ bytes: [UInt8], on loop: isolated TransferLoop) async {
+        guard let storing else { return }
+        if isData, await storing.take(bytes) { return }
+        self.storing = nil
     }
 
     /// Stores the answer, whose last byte has come.
-    func keepAnswer(_ response: Response, _ rest: [UInt8] = [], of task: SessionTask) async throws(LoadError) {
-        await store(rest, of: task)
-        guard let storing = task.load.storing else { return }
-        defer { task.load.storing = nil }
-        try await storing.finish(for: task, response: response, isolation: self)
+    func keepResponse(
+        _ response: Response, _ rest: [UInt8] = [], on loop: isolated TransferLoop
+    ) async throws(LoadError) {
+        await store(rest, on: loop)
+        guard let storing else { return }
+        defer { self.storing = nil }
+        try await storing.finish(response, of: self, on: loop)
     }
 
     /// Stores a redirect that is being followed, when all of it is there (RED-17).
-    func keepRedirect(_ exchange: Exchange, of task: SessionTask) async throws(LoadError) {
-        guard task.load.storing != nil, let response = exchange.response, case .some(nil) = exchange.outcome else {
+    func keepRedirect(_ exchange: any Exchange, on loop: isolated TransferLoop) async throws(LoadError) {
+        guard storing != nil, let response = exchange.response, case .some(nil) = exchange.outcome else {
             return
         }
-        try await keepAnswer(response, exchange.takeBody(), of: task)
+        try await keepResponse(response, exchange.takeBody(), on: loop)
     }
 }
 
-extension SessionTask {
+extension Load {
     /// The request's own policy, or the session's when it has none of its own.
     func cachePolicy(of request: Request) -> CachePolicy {
         request.cachePolicy == .useProtocolCachePolicy ? configuration.requestCachePolicy : request.cachePolicy
@@ -225,6 +230,6 @@ extension SessionTask {
         configuration.urlCache != nil || cachePolicy(of: request) != .useProtocolCachePolicy
     }
 
-    /// The whole body, when the load has kept it.
-    var completeBytes: [UInt8] { load.record.withLock { $0.completeBody } ?? [] }
+    /// Whether the response may be stored: not that of a download.
+    var isData: Bool { client.map { $0.kind != .download } ?? false }
 }

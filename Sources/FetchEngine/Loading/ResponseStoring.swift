@@ -1,14 +1,15 @@
 import EventLoop
 
-/// An answer on its way into the cache while the load delivers it.
+/// A response on its way into the cache while the load delivers it.
 ///
-/// With a delegate to be asked it is gathered in memory, for the delegate may change it or forbid it; otherwise it goes
-/// to the cache as it comes. Whatever ends the load before the last byte drops this, and nothing is stored.
+/// When a delegate decides about it, the body is gathered in memory, because the delegate may change it or forbid its
+/// storage; otherwise it goes to the cache as it comes. Whatever ends the load before the last byte drops this, and
+/// nothing is stored.
 // Touched on the loop's thread alone.
-final class AnswerStoring {
+final class ResponseStoring {
     let entry: CacheEntry
     let cache: any ResponseCache
-    private let teller: (any TaskDelegate)?
+    private let asks: Bool
     private let lease: CacheLease?
     private let limit: Int64
     private var count: Int64 = 0
@@ -17,15 +18,13 @@ final class AnswerStoring {
 
     /// - Parameters:
     ///   - limit: The most bytes a body may have that is stored.
+    ///   - asks: Whether a delegate decides about the response.
     ///   - lease: Others wait for what is stored.
-    init(
-        _ entry: CacheEntry, in cache: any ResponseCache, upTo limit: Int64, asking teller: (any TaskDelegate)?,
-        lease: CacheLease?
-    ) {
+    init(_ entry: CacheEntry, in cache: any ResponseCache, upTo limit: Int64, asks: Bool, lease: CacheLease?) {
         self.entry = entry
         self.cache = cache
         self.limit = limit
-        self.teller = teller
+        self.asks = asks
         self.lease = lease
         lease?.flight.noteProgress(at: .now)
     }
@@ -36,7 +35,7 @@ final class AnswerStoring {
         lease?.flight.noteProgress(at: .now)
         count += Int64(bytes.count)
         guard count <= limit else { return false }
-        if teller != nil {
+        if asks {
             if gathered.isEmpty { gathered = bytes } else { gathered += bytes }
             return true
         }
@@ -44,18 +43,17 @@ final class AnswerStoring {
         return await writer?.append(bytes) ?? false
     }
 
-    /// Stores the whole, as the delegate wants it.
-    func finish(for task: SessionTask, response: Response, isolation: isolated TransferLoop) async throws(LoadError) {
-        guard let teller else {
+    /// Stores the complete response, as the delegate wants it.
+    func finish(_ response: Response, of load: Load, on loop: isolated TransferLoop) async throws(LoadError) {
+        guard asks else {
             if writer == nil { writer = await cache.writer(for: entry) }
             await writer?.commit(entry)
             return
         }
+        guard let client = load.client else { return }
         let proposed = CachedResponse(
             response: response, data: gathered, userInfo: entry.userInfo, storagePolicy: entry.storagePolicy)
-        let answer = try await task.load.answer(isolation: isolation) {
-            await teller.task(task, willCache: proposed)
-        }
-        if let answer { await cache.store(answer, as: entry) }
+        let stored = try await load.answer(on: loop) { await client.responseToCache(proposed) }
+        if let stored { await cache.store(stored, as: entry) }
     }
 }

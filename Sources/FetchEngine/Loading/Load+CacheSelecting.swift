@@ -2,37 +2,37 @@ import COpenSSL
 import HTTPTypes
 
 // Which stored answers a hop may be given, and which requests may be given the one that it brings.
-extension TransferLoop {
+extension Load {
     /// What answers may vary by: the fields of the request, who makes it, and whether the engine undoes content
     /// codings.
     ///
     /// Who makes it counts as `Authorization`. What a user was given, no other one gets (RFC 9111 §3.5 lets a cache of
     /// one user keep it); the same user's requests find it again.
-    func selecting(_ request: Request, of task: SessionTask) throws(LoadError) -> HTTPFields {
+    func selecting(_ request: Request) throws(LoadError) -> HTTPFields {
         var fields = request.headerFields
         // Without `Accept-Encoding` codings are undone, unless the session leaves that to the program.
-        if !task.shared.value.automaticallyDecodesContent, !fields.contains(.acceptEncoding) {
+        if !configuration.automaticallyDecodesContent, !fields.contains(.acceptEncoding) {
             fields[.acceptEncoding] = "identity"
         }
-        let identity = request.url.scheme == "https" ? try terms(for: request.url, of: task).identity : nil
+        let identity = request.url.scheme == "https" ? try terms(for: request.url).identity : nil
         let user = [
-            task.load.authentication.attempt?.selector ?? fields[.authorization],
+            authentication.attempt?.selector ?? fields[.authorization],
             identity.map { "identity \($0.fingerprint)" },
         ].compactMap(\.self)
         if !user.isEmpty { fields[.authorization] = user.joined(separator: ", ") }
-        return task.shared.value.urlCache?.selectionKey.map(fields.withCredentialsHidden) ?? fields
+        return configuration.urlCache?.selectionKey.map(fields.withCredentialsHidden) ?? fields
     }
 
-    /// Whether whoever is given the answer can be told from others by what it was asked for with.
+    /// Whether the request fields identify the user that the response is for.
     ///
     /// Tickets are those of whoever logged in last; and a step of Negotiate in the fields of an answer is good once.
-    func isStorable(for task: SessionTask) -> Bool {
-        task.load.authentication.attempt.map { $0.space.method != .negotiate } ?? true
+    func isStorable() -> Bool {
+        authentication.attempt.map { $0.space.method != .negotiate } ?? true
     }
 }
 
 extension AuthenticationMachine.Attempt {
-    /// What tells it from attempts with other credentials, and does not tell the credential.
+    /// A text that differs for every credential and does not reveal it.
     fileprivate var selector: String {
         let secrets = [credential.user, credential.password ?? "", credential.bearerToken ?? ""]
         return "credential \(Fingerprint(ofAll: secrets.map { Array($0.utf8) }))"

@@ -1,0 +1,44 @@
+import EventLoop
+
+// Waiting for another load that fetches the same, in this process or in another one.
+extension Load {
+    /// Waits until no other process fetches what this load is to fetch, which may be stored then.
+    func turn(
+        _ answer: CacheMachine.Answer, _ lease: CacheLease, _ cache: any ResponseCache, _ visit: inout CacheVisit,
+        on loop: isolated TransferLoop
+    ) async throws(LoadError) -> CacheMachine.Answer {
+        guard let shared = cache as? any SharedResponseCache, shared.isShared else { return answer }
+        let (key, limit, reason) = (visit.machine.key, patience, visit.machine.status.forward)
+        let turn = try await self.answer(on: loop) { await shared.turn(for: key, within: limit) }
+        lease.hold(turn)
+        let entries = try await entries(in: cache, &visit, on: loop)
+        let now = UnixTime.now
+        let later = visit.machine.lookedUp(entries, now: now)
+        guard case .serve = later else { return later }
+        return visit.machine.lookedUp(entries, afterWaiting: reason, now: now)
+    }
+
+    /// How long another load is waited for: no longer than no byte may move either way.
+    private var patience: Duration {
+        currentRequest.timeoutInterval ?? configuration.timeoutIntervalForRequest
+    }
+
+    /// Waits until another load has stored what this one wants, or until it is in vain.
+    func wait(for flight: CacheFlight, on loop: isolated TransferLoop) async {
+        let interval = patience
+        var end = MonotonicTime.now.advanced(by: interval)
+        if let deadline { end = min(end, deadline) }
+        flight.watch { [weak self] in
+            guard let load = self else { return }
+            load.state.loop.perform { load.endPause() }
+        }
+        let timer = LoopTimer { [self] in endPause() }
+        while cancellation == nil, !flight.isOver {
+            let limit = flight.limit(end)
+            guard MonotonicTime.now < limit else { break }
+            state.loop.set(timer, for: limit)
+            await pause(on: loop) { !flight.isOver && MonotonicTime.now < flight.limit(end) }
+        }
+        state.loop.set(timer, for: nil)
+    }
+}

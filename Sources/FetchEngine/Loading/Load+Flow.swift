@@ -1,0 +1,204 @@
+import EventLoop
+import HTTPTypes
+import Synchronization
+
+// How a load goes, from its request to its last byte. The steps are in order of time, those of one subject in a file of
+// their own. Each `await` may cost a turn of the loop, so a step awaits only when it has something to wait for.
+extension Load {
+    /// Takes the hops to the final response.
+    ///
+    /// - Parameter limit: How much of the body to wait for.
+    func response(bufferingUpTo limit: Int, on loop: isolated TransferLoop) async throws(LoadError) -> Response {
+        do throws(LoadError) {
+            try begin()
+            var request = firstRequest()
+            if mustWait { request = try await beginLater(with: request, on: loop) }
+            if request.isChangedByParsing { request = try await canonical(request, on: loop) }
+            while true {
+                if let secured = secured(request) { request = try await canonical(secured, on: loop) }
+                request = keepingCredentials(of: request)
+                let exchange = try await answeredExchange(for: request, limit: limit, on: loop)
+                let response = try head(of: exchange, limit: limit)
+                noteStrictTransport(response, to: request)
+                if response.headerFields.contains(.setCookie) {
+                    try await keepCookies(of: response, to: request, on: loop)
+                }
+                if isAuthentication(response), try await answersChallenge(of: response, to: request, on: loop) {
+                    exchange.abort(LoadError(.cancelled, "The challenge was answered."))
+                    continue
+                }
+                let hop = isRedirect(response) ? try await hop(after: response, to: request, on: loop) : nil
+                if let next = hop ?? requestAfter(response) {
+                    try await keepRedirect(exchange, on: loop)
+                    exchange.abort(LoadError(.cancelled, "The redirect was followed."))
+                    request = next
+                    continue
+                }
+                try await offer(response, on: loop)
+                let isComplete = try deliver(response, of: exchange, limit: limit)
+                if isComplete, storing != nil { try await keepResponse(response, completeBytes, on: loop) }
+                if isComplete, !endsItself { await complete(on: loop) }
+                return response
+            }
+        } catch {
+            let located = located(asRedirect(error))
+            let final = client?.finalError(located) ?? located
+            await complete(with: final, on: loop)
+            throw final
+        }
+    }
+
+    /// The error with the URL of the hop at hand.
+    func located(_ error: LoadError) -> LoadError { error.at(currentRequest.url) }
+
+    // MARK: The head
+
+    /// The exchange of a hop, whose head has come or that has failed: from the disk, the cache or the origin.
+    private func answeredExchange(
+        for request: Request, limit: Int, on loop: isolated TransferLoop
+    ) async throws(LoadError) -> any Exchange {
+        if let complete = completeExchange(for: request) { return complete }
+        guard concernsCache(request) else { return try await exchange(for: request, limit: limit, on: loop) }
+        return try await cachedExchange(for: request, limit: limit, on: loop)
+    }
+
+    /// Starts the exchange that the request asks for and waits for its head, again and again while there is no network
+    /// and the configuration says to wait for it.
+    func exchange(
+        for request: Request, limit: Int, on loop: isolated TransferLoop
+    ) async throws(LoadError) -> any Exchange {
+        var connectivity = Connectivity(configuration)
+        while true {
+            let exchange = try await start(request, on: loop)
+            await awaitHead(of: exchange, bufferingUpTo: limit, on: loop)
+            if exchange.hasFailed, try await settlesConnection(of: exchange, on: loop) { continue }
+            guard let delay = connectivity.delay(after: exchange) else { return exchange }
+            try await awaitConnectivity(for: delay, isFirst: connectivity.attempts == 1, on: loop)
+        }
+    }
+
+    /// Waits for the head, and for the body when that may be had whole.
+    func awaitHead(of exchange: any Exchange, bufferingUpTo limit: Int, on loop: isolated TransferLoop) async {
+        let demand = Delivery.Demand.head(bufferingUpTo: limit)
+        while !exchange.isMet(demand) {
+            await exchange.arrival(demand, isolation: loop)
+            if exchange.hasNews { await reportNews(of: exchange, on: loop) }
+        }
+        if exchange.hasNews { await reportNews(of: exchange, on: loop) }
+    }
+
+    private func head(of exchange: any Exchange, limit: Int) throws(LoadError) -> Response {
+        try checkCancellation()
+        // Who wants the head alone gets it, and the error behind the bytes that came; who is asked about it may.
+        let isWantedAlone = limit == 0 || client?.offersResponses ?? false
+        if case .some(.some(let error)) = exchange.outcome, !isWantedAlone || exchange.response == nil {
+            if let response = exchange.response { record.withLock { $0.response = response } }
+            throw error
+        }
+        guard let response = exchange.response else {
+            throw LoadError(.networkConnectionLost, "The connection was lost before a response was complete.")
+        }
+        return response
+    }
+
+    /// Notifies the delegate of what happens before the head: informational responses, and how much of the body has
+    /// been sent.
+    private func reportNews(of exchange: any Exchange, on loop: isolated TransferLoop) async {
+        guard let client, client.notifiesDelegate else { return }
+        let responses = exchange.informational
+        exchange.informational = []
+        for response in responses {
+            await client.received(informational: response.status, response.headerFields)
+        }
+        if let (new, total) = exchange.takeSentBytes() { await client.sentBodyBytes(new, of: total) }
+    }
+
+    // MARK: The final response
+
+    /// Asks the delegate about the response.
+    private func offer(_ response: Response, on loop: isolated TransferLoop) async throws(LoadError) {
+        guard let client, client.offersResponses else { return }
+        switch try await answer(on: loop, to: { await client.disposition(of: response) }) {
+        case .allow: break
+        case .cancel: throw LoadError(.cancelled, "The delegate cancelled the load at its response.")
+        case .becomeDownload: client.becomesDownload()
+        }
+    }
+
+    /// Leaves the response, and the body if it is complete, with the task.
+    ///
+    /// Returns whether the load is complete.
+    private func deliver(
+        _ response: Response, of exchange: any Exchange, limit: Int
+    ) throws(LoadError) -> Bool {
+        let error = exchange.outcome ?? nil
+        if let error, limit > 0, !endsItself { throw error }
+        let isComplete = !endsItself && exchange.outcome != nil && error == nil && exchange.body.count <= limit
+        let body = isComplete ? exchange.takeBody() : nil
+        record.withLock { record in
+            record.response = response
+            record.completeBody = body
+        }
+        return isComplete
+    }
+
+    /// The complete body, when the load has kept it.
+    private var completeBytes: [UInt8] { record.withLock { $0.completeBody } ?? [] }
+
+    /// Whether the task has something to do between the body's end and its own.
+    private var endsItself: Bool { client?.endsItself ?? false }
+
+    // MARK: The body
+
+    /// The next bytes of the body, or nil at its end, which completes the load.
+    func nextBytes(on loop: isolated TransferLoop) async throws(LoadError) -> [UInt8]? {
+        guard let exchange else { return nil }
+        let bytes = await nextBytes(from: exchange, on: loop)
+        if storing != nil { await store(bytes, on: loop) }
+        guard bytes.isEmpty else { return bytes }
+        guard case .some(var error) = exchange.outcome else { return bytes }
+        if error == nil, let response = exchange.response {
+            do throws(LoadError) { try await keepResponse(response, on: loop) } catch let refusal { error = refusal }
+        }
+        error = error.map { client?.finalError($0) ?? $0 }
+        await complete(with: error, on: loop)
+        if let error { throw error }
+        return nil
+    }
+
+    /// The next bytes of the body, or nil at its end, which does not complete the load.
+    func nextChunk(on loop: isolated TransferLoop) async throws(LoadError) -> [UInt8]? {
+        try checkCancellation()
+        guard let exchange else { return nil }
+        let bytes = await nextBytes(from: exchange, on: loop)
+        guard bytes.isEmpty, case .some(let error) = exchange.outcome else { return bytes }
+        if let error { throw error }
+        return nil
+    }
+
+    /// What has come of a body, once there is something; empty at its end.
+    private func nextBytes(from exchange: any Exchange, on loop: isolated TransferLoop) async -> [UInt8] {
+        while !exchange.isMet(.data) { await exchange.arrival(.data, isolation: loop) }
+        return exchange.takeBody()
+    }
+
+    // MARK: The end
+
+    /// The last step of every load; the first call counts.
+    ///
+    /// The delegate is notified before the task is over.
+    func complete(with error: LoadError? = nil, on loop: isolated TransferLoop) async {
+        if let error { exchange?.abort(error) }
+        exchange = nil
+        storing = nil
+        let (isFirst, waiters) = record.withLock { record in
+            defer { (record.phase, record.waiters) = (.completed, []) }
+            if record.end == nil { record.end = .now }
+            if record.phase != .completed { record.error = error }
+            return (record.phase != .completed, record.waiters)
+        }
+        for waiter in waiters { waiter.resume() }
+        guard isFirst, let client else { return }
+        if client.notifiesDelegate { await client.finished(error) } else { client.leaveSession() }
+    }
+}

@@ -1,0 +1,67 @@
+import HTTPTypes
+import Synchronization
+
+// What comes after a response that is not the last one.
+extension Load {
+    /// Whether a response may lead to another request, by its status or as a handler proposes.
+    func isRedirect(_ response: Response) -> Bool {
+        RedirectMachine.isRedirect(response.status.code) || exchange is HandlerExchange
+    }
+
+    /// The request to make next, or nil when this response is the final one.
+    func hop(
+        after response: Response, to request: Request, on loop: isolated TransferLoop
+    ) async throws(LoadError) -> Request? {
+        switch redirect(in: response, to: request) {
+        case .deliver: return nil
+        case .fail(let error): throw error
+        case .propose(let proposed, let redirect):
+            guard let next = try await decision(on: proposed, response, on: loop) else { return nil }
+            record.withLock { $0.steps.append(.redirected(redirect)) }
+            return next
+        }
+    }
+
+    /// What the response means: as a handler proposes, else as the status says.
+    ///
+    /// A handler may lead wherever the program's handlers do, but data: and file: URLs are never reached by a redirect.
+    private func redirect(in response: Response, to request: Request) -> RedirectMachine.Action {
+        if let proposed = (exchange as? HandlerExchange)?.proposedRequest {
+            return redirects.received(response, from: currentRequest, proposing: proposed)
+        }
+        guard RedirectMachine.isRedirect(response.status.code) else { return .deliver }
+        let store = configuration.strictTransport
+        let judge = TargetGuard(policy: configuration.targetPolicy)
+        return redirects.received(response, to: request, by: judge) { store?.secured($0) ?? $0 }
+    }
+
+    /// A hop that the guard refuses when the name has been looked up was not followed either.
+    func asRedirect(_ error: LoadError) -> LoadError {
+        let refusals: [TargetRefusal.Code] = [.addressForbidden, .portForbidden, .hostForbidden, .schemeForbidden]
+        guard let code = refusals.first(where: { $0.name == error.code.name }) else { return error }
+        let isFromRedirect = record.withLock { record in
+            guard case .redirected(let redirect) = record.steps.last, redirect.cause == .response else { return false }
+            record.steps.removeLast()
+            return true
+        }
+        guard isFromRedirect else { return error }
+        var refused = LoadError(redirectTo: TargetRefusal(code, error.message))
+        refused.failingURL = error.failingURL
+        return refused
+    }
+
+    /// What the delegates make of a proposed request; nil to leave it at the response.
+    ///
+    /// A background session asks nobody (BKG-5).
+    func decision(
+        on proposed: Request, _ response: Response?, on loop: isolated TransferLoop
+    ) async throws(LoadError) -> Request? {
+        guard configuration.kind != .background, let client, client.asksDelegates else { return proposed }
+        switch try await answer(on: loop, to: { await client.redirect(response, to: proposed) }) {
+        case .performDefaultHandling: return proposed
+        case .follow(let request): return request
+        case .returnResponse: return nil
+        case .cancel: throw LoadError(.cancelled, "The delegate cancelled the redirect.")
+        }
+    }
+}

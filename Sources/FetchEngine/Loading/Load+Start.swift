@@ -1,0 +1,162 @@
+import EventLoop
+import HTTPTypes
+import Synchronization
+
+// What happens before the first hop, and how a hop is started.
+extension Load {
+    // MARK: Before the first hop
+
+    func begin() throws(LoadError) {
+        let now = MonotonicTime.now
+        let isFirst = record.withLock { record in
+            guard !record.hasStarted else { return false }
+            record.hasStarted = true
+            if record.phase == .suspended { record.phase = .running }
+            return true
+        }
+        if isFirst { state.values.withLock { $0.start = now } }
+        try checkCancellation()
+        guard isFirst else { throw LoadError(.unknown, "The task was started before.") }
+        try client?.checkKind()
+        state.notifiesDelegate = client?.notifiesDelegate ?? false
+        deadline = configuration.timeoutIntervalForResource.map(now.advanced)
+    }
+
+    func firstRequest() -> Request { prepared(originalRequest) }
+
+    /// The request that the task itself makes after a response, as complete as its first one; nil when it makes none.
+    func requestAfter(_ response: Response) -> Request? { client?.request(after: response).map { prepared($0) } }
+
+    /// The request with the fields that the session and the body give it.
+    private func prepared(_ request: Request) -> Request {
+        var prepared = request
+        for field in configuration.httpAdditionalHeaders where !request.headerFields.contains(field.name) {
+            prepared.headerFields.append(field)
+        }
+        prepared = prepared.withContentType().withContentCoding()
+        let isResumable = client?.kind == .upload && configuration.resumesUploads
+        return isResumable ? prepared.withResumability() : prepared
+    }
+
+    /// Whether something comes before the first hop that takes time.
+    var mustWait: Bool { client.map { $0.earliestBegin != nil || $0.announcesTasks } ?? false }
+
+    /// Announces the task, waits for its begin date and asks the delegate what to load then (BEY-3, BEY-10).
+    func beginLater(with request: Request, on loop: isolated TransferLoop) async throws(LoadError) -> Request {
+        guard let client else { return request }
+        await client.created()
+        try checkCancellation()
+        guard let begin = client.earliestBegin else { return request }
+        let now = MonotonicTime.now
+        let wait = max(.zero, ContinuousClock.now.duration(to: begin))
+        // The wait does not count against the time that the resource may take.
+        deadline = deadline?.advanced(by: wait)
+        await pause(until: now.advanced(by: wait), on: loop)
+        try checkCancellation()
+        guard client.notifiesDelegate else { return request }
+        switch try await answer(on: loop, to: { await client.disposition(ofDelayed: request) }) {
+        case .continueLoading: return request
+        case .useNewRequest(let other): return other
+        case .cancel: throw LoadError(.cancelled, "The delegate cancelled the delayed request.")
+        }
+    }
+
+    /// Asks the delegates about the standard form of a URL: a redirect without a response (RED-7).
+    func canonical(_ request: Request, on loop: isolated TransferLoop) async throws(LoadError) -> Request {
+        try await decision(on: request, nil, on: loop) ?? request
+    }
+
+    // MARK: A hop
+
+    /// Makes the exchange for a request and starts it.
+    func start(_ request: Request, on loop: isolated TransferLoop) async throws(LoadError) -> any Exchange {
+        if let handler = shared.handler(for: request) {
+            return try await start(request, with: handler, on: loop)
+        }
+        let field = mayBeAuthorized ? try await authorization(for: request, on: loop) : nil
+        await chooseStoredLogin(for: request.url, on: loop)
+        let terms = try terms(for: request.url)
+        proxy = terms.httpProxy
+        let proxyField =
+            proxy == nil ? nil : try await proxyAuthorization(for: request, on: loop)
+        let partition = try admit(request, by: terms, on: loop)
+        let carrying = try await withCookies(request, on: loop)
+        let plain =
+            if case .stream(let length, let provider) = request.body {
+                try await stream(from: provider, length: length, on: loop)
+            } else {
+                try source(for: request)
+            }
+        let source = plain.map { $0.rest(from: request.bodyOffset).coded(for: request) }
+        lookUp = nil
+        var addresses = VettedAddresses.any
+        if !partition.isUnrestricted {
+            addresses = await vettedAddresses(for: request.url, in: partition, on: loop)
+        }
+        try await waitWhileSuspended(on: loop)
+        let transfer = Transfer(
+            request: carrying, configuration: shared, state: state, terms: terms, partition: partition,
+            source: source)
+        transfer.authorization = field
+        transfer.proxyAuthorization = proxyField
+        transfer.addresses = addresses
+        transfer.lookUp = lookUp
+        take(transfer, for: request)
+        partition.enqueue(transfer)
+        return transfer
+    }
+
+    /// Checks the request and finds the connections it may use.
+    func admit(
+        _ request: Request, by terms: ConnectionTerms, on loop: isolated TransferLoop
+    ) throws(LoadError) -> Partition {
+        try checkCancellation()
+        try RequestRules.check(request, schemes: configuration.networkSchemes)
+        let partition = loop.partition(
+            for: Partition.Key(
+                session: session.identifier, settings: shared.connections, terms: terms,
+                credential: connectionCredential))
+        try judge(request.url, by: partition, isRedirect: redirects.followed > 0)
+        return partition
+    }
+
+    private func judge(_ url: URLRecord, by partition: Partition, isRedirect: Bool) throws(LoadError) {
+        guard !partition.isUnrestricted else { return }
+        do throws(TargetRefusal) {
+            try partition.targetGuard.judge(url)
+        } catch {
+            throw isRedirect ? LoadError(redirectTo: error) : LoadError(.init(error.code.name), error.message)
+        }
+    }
+
+    /// The body's stream: from the request, else from a delegate (UPL-6).
+    private func stream(
+        from provider: any BodyStreamProvider, length: Int64?, on loop: isolated TransferLoop
+    ) async throws(LoadError) -> UploadSource {
+        if let pipe = await provider.makeStream() { return UploadSource(pipe, length: length) }
+        if let client, client.asksDelegates, let pipe = try await answer(on: loop, to: { await client.newBodyStream() })
+        {
+            return UploadSource(pipe, length: length)
+        }
+        throw LoadError(.requestBodyStreamExhausted, "The body has to be sent and there is no stream for it.")
+    }
+
+    private func source(for request: Request) throws(LoadError) -> UploadSource? {
+        switch request.body {
+        case .bytes(let bytes): return UploadSource(bytes)
+        case .file(let path): return try UploadSource(path: path)
+        case .segments(let segments): return try UploadSource(segments: segments)
+        case nil, .stream:
+            // These methods anticipate content, so its absence is said (RFC 9110 §8.6).
+            let anticipatesContent = [.post, .put, .patch].contains(request.method)
+            return anticipatesContent ? UploadSource([]) : nil
+        }
+    }
+
+    /// Waits until the task is no longer suspended.
+    func waitWhileSuspended(on loop: isolated TransferLoop) async throws(LoadError) {
+        isSuspended = record.withLock { $0.suspensions > 0 }
+        if isSuspended { await pause(on: loop) { isSuspended } }
+        try checkCancellation()
+    }
+}

@@ -1,0 +1,12 @@
+import Synchronization
+
+/// What the loads of one session share, beside its configuration.
+final class SessionState: Sendable {
+    let identifier: UInt64
+    /// Where the protection spaces of servers lie, as far as its loads have learned.
+    let spaces = Mutex(SpaceMemory())
+    /// Where it keeps credentials when the configuration names no storage.
+    let ownCredentials = MemoryCredentialStorage()
+
+    init(identifier: UInt64) { self.identifier = identifier }
+}

@@ -1,0 +1,115 @@
+import HTTPTypes
+
+// The delegates, as a load asks and notifies them.
+extension SessionTask: LoadClient {
+    var kind: LoadKind { self is UploadTask ? .upload : self is DataTask ? .data : .download }
+    var notifiesDelegate: Bool { notifiedDelegate != nil }
+    var asksDelegates: Bool { delegate != nil || session.delegate != nil }
+    var offersResponses: Bool { reportsResponses && notifiesDelegate }
+    var announcesTasks: Bool { session.delegate != nil }
+
+    /// Those who are asked, one after the other.
+    private var delegates: [any TaskDelegate] { [delegate, session.delegate].compactMap { $0 as (any TaskDelegate)? } }
+
+    func checkKind() throws(LoadError) {
+        guard session.allows(self) else {
+            throw LoadError(
+                .unsupportedURL, "A background session has uploads and downloads only, with bodies it can repeat.")
+        }
+    }
+
+    func refresh(_ request: Request, then completion: @escaping @Sendable () -> Void) {
+        let task = session.dataTask(
+            with: request, configuration: configuration, delegate: RefreshDelegate(decider: notifiedDelegate))
+        session.transferLoop.start { _ in
+            await task.run()
+            completion()
+        }
+    }
+
+    func leaveSession() { session.ended(identifier) }
+
+    // MARK: Questions
+
+    func redirect(_ response: Response?, to request: Request) async -> RedirectDisposition {
+        for delegate in delegates {
+            let answer = await delegate.task(self, willPerformHTTPRedirection: response, newRequest: request)
+            guard case .performDefaultHandling = answer else { return answer }
+        }
+        return .performDefaultHandling
+    }
+
+    /// At session level first where the method is of that level, then the task's delegate, then the session's for its
+    /// tasks (AUT-9, AUT-10).
+    func disposition(of challenge: Challenge) async -> Challenge.Disposition {
+        let method = challenge.protectionSpace.method
+        for delegate in delegates {
+            guard await delegate.task(self, canAuthenticateAgainst: challenge.protectionSpace) else {
+                return method.isOfConnection ? .performDefaultHandling : .rejectProtectionSpace
+            }
+        }
+        if method.isSessionLevel, let delegate = session.delegate {
+            let answer = await delegate.session(session, didReceive: challenge)
+            guard case .performDefaultHandling = answer else { return answer }
+        }
+        for delegate in delegates {
+            let answer = await delegate.task(self, didReceive: challenge)
+            guard case .performDefaultHandling = answer else { return answer }
+        }
+        return .performDefaultHandling
+    }
+
+    func disposition(of response: Response) async -> ResponseDisposition {
+        await notifiedDelegate?.task(self, didReceive: response) ?? .allow
+    }
+
+    func disposition(ofDelayed request: Request) async -> DelayedRequestDisposition {
+        await notifiedDelegate?.task(self, willBeginDelayedRequest: request) ?? .continueLoading
+    }
+
+    func newBodyStream() async -> BodyPipe? {
+        for delegate in delegates {
+            if let pipe = await delegate.taskNeedsNewBodyStream(self) { return pipe }
+        }
+        return nil
+    }
+
+    func responseToCache(_ proposed: CachedResponse) async -> CachedResponse? {
+        guard let notifiedDelegate else { return proposed }
+        return await notifiedDelegate.task(self, willCache: proposed)
+    }
+
+    // MARK: Notifications
+
+    func created() async { await session.delegate?.session(session, didCreate: self) }
+
+    func waitsForConnectivity() async { await notifiedDelegate?.taskIsWaitingForConnectivity(self) }
+
+    func received(informational status: HTTPResponse.Status, _ fields: HTTPFields) async {
+        await notifiedDelegate?.task(self, didReceiveInformationalResponse: status, headerFields: fields)
+    }
+
+    func sentBodyBytes(_ count: Int64, of total: Int64) async {
+        await notifiedDelegate?.task(
+            self, didSendBodyData: count, totalSent: total, totalExpected: countOfBytesExpectedToSend)
+    }
+
+    func finished(_ error: LoadError?) async {
+        if let notifiedDelegate {
+            await notifiedDelegate.task(self, didFinishCollecting: metrics)
+            if reportsResponses { await notifiedDelegate.task(self, didCompleteWith: error) }
+        }
+        leaveSession()
+        await session.noteEndOfEvents()
+    }
+}
+
+/// The delegate of a revalidation in the background: nobody is notified of it, but the response may be changed before
+/// it is stored.
+private struct RefreshDelegate: TaskDelegate {
+    let decider: (any TaskDelegate)?
+
+    func task(_ task: SessionTask, willCache response: CachedResponse) async -> CachedResponse? {
+        if let decider { await decider.task(task, willCache: response) } else { response }
+    }
+}

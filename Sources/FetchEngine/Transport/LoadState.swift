@@ -1,0 +1,41 @@
+import EventLoop
+import HTTPTypes
+import Synchronization
+
+/// What a load shares with the exchange of each of its hops: counters, limits, and the reasons to stop.
+// @unchecked: the `var`s are touched on the loop's thread alone; other threads use `values` and the counters.
+final class LoadState: @unchecked Sendable {
+    /// What any thread may read and change.
+    struct Values {
+        /// From 0.0 to 1.0.
+        var priority: Float
+        /// The bandwidths shared with other tasks, requested before each piece of a body.
+        var bandwidths: (@Sendable () -> [Bandwidth])?
+        /// The limit set for the task alone; nil while its configuration decides.
+        var maximumBytesPerSecond: Int64??
+        var start: MonotonicTime?
+        var transactions: [TransactionMetrics] = []
+        var trailers = HTTPFields()
+        /// Where the server keeps the part of the request body that it has received.
+        var uploadURL: URLRecord?
+    }
+
+    let loop: EventLoop
+    let values: Mutex<Values>
+    let countOfBytesReceived = Atomic<Int64>(0)
+    let countOfBytesSent = Atomic<Int64>(0)
+    /// Whether a delegate is notified of informational responses and of progress.
+    var notifiesDelegate = false
+    /// Set once by whoever ends the load from outside; every step checks it.
+    var cancellation: LoadError?
+    var deadline: MonotonicTime?
+    var isSuspended = false
+
+    init(loop: EventLoop, priority: Float) {
+        self.loop = loop
+        values = Mutex(Values(priority: priority))
+    }
+
+    /// Traps in debug builds when the caller is not on the loop's thread.
+    func assertOnLoop() { loop.assertOnLoop() }
+}
