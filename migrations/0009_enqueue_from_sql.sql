@@ -208,6 +208,17 @@ BEGIN
         END IF;
     END LOOP;
     IF jsonb_path_exists(
+        job, '$.configuration.rules[*].answer.credential ? (@.type() != "string" || !(@ starts with "crd_"))'
+    ) OR jsonb_path_exists(
+        job, '$.configuration.delegate.otherwise.*.credential ? (@.type() != "string" || !(@ starts with "crd_"))'
+    ) THEN
+        PERFORM fetchd.refuse(
+            '/configuration', 'must not hold a credential in an answer: name a stored one by its id (crd_…)');
+    END IF;
+    PERFORM fetchd.refuse('/configuration', 'must not hold a sensitive field: a configuration is shown in clear')
+    FROM jsonb_path_query(job, '$.configuration.**.headers[*]') AS field
+    WHERE lower(field ->> 'name') = ANY (secrets);
+    IF jsonb_path_exists(
         job, '$.configuration.** ? (@.type() == "string" && @ like_regex "^[^:]+://[^/?#]*@")'
     ) THEN
         PERFORM fetchd.refuse('/configuration', 'must not hold a user name or password: name a stored credential');

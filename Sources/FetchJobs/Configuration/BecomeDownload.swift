@@ -11,7 +11,7 @@ extension Configuration {
         package init() {}
     }
 
-    /// A MIME type, or `type/*` for all of a type.
+    /// A MIME type, `type/*` for all of a type, or `*/*` for all (RFC 9110 §12.5.1).
     package struct MIMETypePattern: Sendable, Equatable {
         /// In lower case.
         package let text: String
@@ -19,13 +19,13 @@ extension Configuration {
         /// - Parameter text: Nil is the answer to one that is no pattern.
         package init?(_ text: String) {
             let pattern = #/[A-Za-z0-9!#$&^_.+\-]+\/(\*|[A-Za-z0-9!#$&^_.+\-]+)/#
-            guard text.wholeMatch(of: pattern) != nil else { return nil }
+            guard text == "*/*" || text.wholeMatch(of: pattern) != nil else { return nil }
             self.text = text.lowercased()
         }
 
         /// - Parameter type: In lower case.
         package func matches(_ type: String) -> Bool {
-            text.hasSuffix("/*") ? type.hasPrefix(text.dropLast()) : type == text
+            text == "*/*" || (text.hasSuffix("/*") ? type.hasPrefix(text.dropLast()) : type == text)
         }
     }
 }
@@ -57,7 +57,8 @@ extension ConfigurationRule where Value == Configuration.BecomeDownload {
 extension ConfigurationRule where Value == Configuration.MIMETypePattern {
     fileprivate static var mimeType: Self {
         .text(
-            upTo: 127, "must be a MIME type, or a type and \"/*\"", parse: { Configuration.MIMETypePattern($0) },
+            upTo: 127, "must be a MIME type, a type and \"/*\", or \"*/*\"",
+            parse: { Configuration.MIMETypePattern($0) },
             text: { $0.text })
     }
 }

@@ -30,7 +30,7 @@ extension Configuration {
 
 extension ConfigurationRule where Value == String {
     /// One path component that is safe to use as it is (SEC-47).
-    fileprivate static var filename: Self {
+    static var filename: Self {
         .text(
             upTo: 200,
             "must be a plain file name: no directories, no leading dot, no control characters (filenameInvalid)",

@@ -47,7 +47,8 @@ extension Configuration {
         ]
 
         package static let refused: KeyValuePairs = [
-            "delegate": "cannot be had: what is stored is decided by the configuration alone, and nobody is asked"
+            "delegate":
+                "cannot be had: `delegate.questions` says what is asked, and \"willCacheResponse\" is one of them"
         ]
     }
 }

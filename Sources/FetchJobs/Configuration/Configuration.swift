@@ -19,6 +19,9 @@ package struct Configuration: Sendable, Equatable {
     package var upload = Upload()
     package var destination = Destination()
     package var retry = Retry()
+    /// Answers written beforehand; the first whose conditions a question meets is given.
+    package var rules: [Rule] = []
+    package var delegate = Delegate()
 
     package init() {}
 
@@ -38,10 +41,8 @@ package struct Configuration: Sendable, Equatable {
         AnyConfigurationGroup("upload", \.upload),
         AnyConfigurationGroup("destination", \.destination),
         AnyConfigurationGroup("retry", \.retry),
-    ]
-
-    private static let refused: KeyValuePairs = [
-        "delegate": "cannot be had: questions are answered by the configuration alone, and nobody is asked"
+        .rules,
+        AnyConfigurationGroup("delegate", \.delegate),
     ]
 
     private static let groupNames = Set(groups.map(\.name))
@@ -50,7 +51,7 @@ package struct Configuration: Sendable, Equatable {
     package var isEmpty: Bool { self == Configuration() }
 
     package init(reader: JSONReader) {
-        guard let object = reader.object(of: Self.groupNames, refusing: Self.refused) else { return }
+        guard let object = reader.object(of: Self.groupNames) else { return }
         for group in Self.groups {
             if let reader = object[group.name] { group.read(reader, &self) }
         }
@@ -91,8 +92,22 @@ struct AnyConfigurationGroup: Sendable {
     let override: @Sendable (inout Configuration, Configuration) -> Void
     let apply: @Sendable (Configuration, inout SessionConfiguration) -> Void
     let take: @Sendable (SessionConfiguration, inout Configuration) -> Void
-    /// Writes each member of the group with its value and the layer it comes from.
+    /// Writes as a value where each member of the group comes from, with what it is.
     let explain: @Sendable ([EffectiveConfiguration.Layer], inout JSONWriter) -> Void
+
+    init(
+        name: String,
+        read: @escaping @Sendable (JSONReader, inout Configuration) -> Void,
+        write: @escaping @Sendable (Configuration, inout JSONWriter) -> Void,
+        override: @escaping @Sendable (inout Configuration, Configuration) -> Void,
+        apply: @escaping @Sendable (Configuration, inout SessionConfiguration) -> Void,
+        take: @escaping @Sendable (SessionConfiguration, inout Configuration) -> Void,
+        explain: @escaping @Sendable ([EffectiveConfiguration.Layer], inout JSONWriter) -> Void
+    ) {
+        self.name = name
+        (self.read, self.write, self.override) = (read, write, override)
+        (self.apply, self.take, self.explain) = (apply, take, explain)
+    }
 
     init<Group: ConfigurationGroup>(_ name: String, _ path: any WritableKeyPath<Configuration, Group> & Sendable) {
         self.name = name
@@ -109,16 +124,18 @@ struct AnyConfigurationGroup: Sendable {
         explain = { layers, writer in
             let groups = layers.map { ($0.source, $0.configuration[keyPath: path]) }
             let whole = Group.isWhole ? groups.first { $0.1 != Group() } : nil
-            for member in Group.members {
-                writer.member(
-                    member.name,
-                    object: { writer in
-                        guard let (source, group) = whole ?? groups.first(where: { member.isSet($0.1) }) ?? groups.last
-                        else { return }
-                        writer.name("value")
-                        member.write(group, &writer)
-                        writer.member("from", source.rawValue)
-                    })
+            writer.object { writer in
+                for member in Group.members {
+                    writer.member(
+                        member.name,
+                        object: { writer in
+                            let setter = whole ?? groups.first(where: { member.isSet($0.1) }) ?? groups.last
+                            guard let (source, group) = setter else { return }
+                            writer.name("value")
+                            member.write(group, &writer)
+                            writer.member("from", source.rawValue)
+                        })
+                }
             }
         }
     }

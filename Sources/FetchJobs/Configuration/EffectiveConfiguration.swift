@@ -29,7 +29,8 @@ package struct EffectiveConfiguration: Sendable {
 
     package func write(_ writer: inout JSONWriter) {
         for group in Configuration.groups {
-            writer.member(group.name, object: { group.explain(layers, &$0) })
+            writer.name(group.name)
+            group.explain(layers, &writer)
         }
     }
 }

@@ -10,9 +10,10 @@ extension Configuration {
 
     /// The credentials that are named, and where.
     package var credentials: [(credential: JobCredential, pointer: String)] {
-        Self.credentialPlaces.compactMap { place in
+        let named = Self.credentialPlaces.compactMap { place in
             self[keyPath: place.path].map { ($0, "/configuration/\(place.group)/credential") }
         }
+        return named + answers.compactMap { answer, pointer in answer.credential.map { ($0, "\(pointer)/credential") } }
     }
 
     /// The secrets of the credentials that came with the job, by group.

@@ -12,13 +12,14 @@ package struct NamedCredential: Sendable {
     ///
     /// - Parameter url: That of the job; nil for a session.
     package static func all(in configuration: Configuration, for url: URLRecord? = nil) -> [NamedCredential] {
-        let places: [(JobCredential?, String, ProtectionSpace.Party?)] = [
-            (configuration.authentication.credential, "authentication", url.map { .init(server: $0) }),
-            (configuration.proxy.credential, "proxy", configuration.proxy.url.map { .init($0) }),
+        // Who is shown what an answer names is known when the question comes.
+        let parties: [String: ProtectionSpace.Party?] = [
+            "/configuration/authentication/credential": url.map { .init(server: $0) },
+            "/configuration/proxy/credential": configuration.proxy.url.map { .init($0) },
         ]
-        return places.compactMap { credential, group, party in
+        return configuration.credentials.compactMap { credential, pointer in
             guard case .stored(let id) = credential else { return nil }
-            return NamedCredential(id: id, pointer: "/configuration/\(group)/credential", party: party)
+            return NamedCredential(id: id, pointer: pointer, party: parties[pointer] ?? nil)
         }
     }
 

@@ -65,7 +65,7 @@ package struct JSONReader {
     package func object(
         of names: Set<String>,
         besides others: Set<String> = [],
-        refusing refused: KeyValuePairs<String, String> = [:]
+        refusing refused: some Collection<(key: String, value: String)> = EmptyCollection()
     ) -> JSONObjectReader? {
         guard case .object(let members) = value else { return mismatch("an object") }
         for member in members where !names.contains(member.name) && !others.contains(member.name) {

@@ -74,7 +74,7 @@ extension JobRequest {
         "properties": "cannot be had: they are for protocols of a program's own, of which a service has none"
     ]
 
-    private static func method(_ reader: JSONReader) -> HTTPRequest.Method? {
+    static func method(_ reader: JSONReader) -> HTTPRequest.Method? {
         guard let text = reader.string(maximumLength: 32) else { return nil }
         guard let method = HTTPRequest.Method(text), !["CONNECT", "TRACE", "TRACK"].contains(text) else {
             reader.refuse("must be a token (RFC 9110 §9.1) other than CONNECT, TRACE and TRACK (methodInvalid)")

@@ -165,6 +165,7 @@ extension JobSpec {
         if request.url.isFTP, !Self.methodsOfFTP.contains(request.method) {
             reader.check.refuse("/request/method", "must be GET, HEAD, PUT or POST for an ftp URL (methodInvalid)")
         }
+        if !isStored { checkQuestions(reader.check) }
         check(reader.check)
     }
 

@@ -72,12 +72,22 @@ extension SessionSpec {
     }
 
     private static func checkMemory(of configuration: Configuration, _ check: InputCheck) {
+        configuration.refuse(
+            check, word: .becomeDownload, "cannot be \"becomeDownload\" in an ephemeral session: a file is stored")
         guard let rule = configuration.response.becomeDownload, rule != .init() else { return }
         let pointer = "/configuration/response/becomeDownload"
         check.refuse(pointer, "cannot be had in an ephemeral session: a file is stored")
     }
 
     private static func checkRedirects(of configuration: Configuration, _ check: InputCheck) {
+        configuration.refuse(check) { kind in
+            switch kind {
+            case .willPerformHTTPRedirection, .didCanonicalize:
+                "redirects are followed in a background session, and nobody is asked"
+            case .needNewBodyStream: "no body is a stream in a background session"
+            default: nil
+            }
+        }
         guard let policy = configuration.redirects.policy, policy != .follow else { return }
         check.refuse("/configuration/redirects/policy", "must be \"follow\" in a background session")
     }

@@ -27,6 +27,11 @@ package struct TemplateCheck: Sendable {
         if let endpoint = job.spec.webhook?.endpoint, try await endpoints.endpoint(endpoint, of: job.tenant) == nil {
             return "/job/webhook/endpoint is not an endpoint of yours"
         }
+        if let endpoint = job.spec.configuration.delegate.endpoint,
+            try await endpoints.endpoint(endpoint, of: job.tenant) == nil
+        {
+            return "/job/configuration/delegate/endpoint is not an endpoint of yours"
+        }
         for (credential, pointer) in job.spec.configuration.credentials {
             guard case .stored(let id) = credential else { continue }
             if try await credentials.credential(id, of: job.tenant) == nil {

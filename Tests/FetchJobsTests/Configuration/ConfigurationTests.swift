@@ -150,8 +150,6 @@ import Testing
         (#"{"proxy": {"url": "http://user:secret@proxy.example:1"}}"#, "/proxy/url", "proxyInvalid"),
         (#"{"proxy": {"url": "proxy.example"}}"#, "/proxy/url", "proxyInvalid"),
         (#"{"tls": {"minimumVersion": "1.3", "maximumVersion": "1.2"}}"#, "/tls", "below its minimumVersion"),
-        (#"{"delegate": {"via": "api"}}"#, "/delegate", "nobody is asked"),
-        (#"{"cache": {"delegate": true}}"#, "/cache/delegate", "nobody is asked"),
         (#"{"connections": {"allowsCellularAccess": false}}"#, "/connections/allowsCellularAccess", "no classes"),
         (#"{"upload": {"contentType": "text"}}"#, "/upload/contentType", "media type"),
         (#"{"upload": {"contentType": "text/plain\r\nX: y"}}"#, "/upload/contentType", "media type"),

@@ -167,7 +167,8 @@ struct Batch {
             let json = try JSONParser.parse(text.readableBytesView)
             let line = try await KeyReading.shared.read(json, of: tenant, BatchLine.init(json:))
             var spec = line.spec
-            try await route.endpoints.settle(&spec.webhook, of: tenant)
+            try await route.endpoints.settle(
+                &spec.webhook, asking: spec.configuration.delegate, of: tenant)
             try await route.groups.require(spec.group, of: tenant)
             let idempotency = line.key?.idempotency(for: spec) ?? key?.idempotency(for: spec, line: count)
             let job = try await route.sessions.job(spec, of: tenant, idempotency: idempotency)

@@ -35,7 +35,7 @@ struct JobRoutes: Sendable {
         var spec = try await KeyReading.shared.read(json, of: tenant) { json throws(InvalidInput) in
             try JobSpec(json: json)
         }
-        try await endpoints.settle(&spec.webhook, of: tenant)
+        try await endpoints.settle(&spec.webhook, asking: spec.configuration.delegate, of: tenant)
         try await groups.require(spec.group, of: tenant)
         let job = try await sessions.job(spec, of: tenant, idempotency: key?.idempotency(for: spec))
         try await holds.hold(for: job)

@@ -53,7 +53,7 @@ extension ScheduleRoutes {
             let asked = SHA256Digest(of: Array(schedule.id.description.utf8))
             let idempotency = key.map { Idempotency(key: "run \($0.text)", fingerprint: asked) }
             var webhook = job.spec.webhook
-            try await endpoints.settle(&webhook, of: tenant)
+            try await endpoints.settle(&webhook, asking: job.spec.configuration.delegate, of: tenant)
             job = try await sessions.job(job.spec, of: tenant, idempotency: idempotency)
             try await holds.hold(for: job)
         } catch let error as InvalidInput {

@@ -47,7 +47,7 @@ struct ScheduleRoutes: Sendable {
                 throw InvalidInput(pointer: "/initiated", message: "is for jobs that are submitted: say discretionary")
             }
             _ = try await sessions.job(job, of: tenant, idempotency: nil)
-            try await endpoints.settle(&job.webhook, of: tenant)
+            try await endpoints.settle(&job.webhook, asking: job.configuration.delegate, of: tenant)
         } catch let error as InvalidInput {
             throw InvalidInput(
                 error.violations.map { Violation(pointer: "/job\($0.pointer)", message: $0.message) })

@@ -20,9 +20,8 @@ final class KnownCredentials: Sendable {
 
     /// Refuses a job that names a credential which is none of the tenant's, or is for another server or proxy.
     func check(_ job: JobSpec, of tenant: Tenant.ID) async throws {
-        let configuration = job.configuration
-        guard configuration.authentication.credential != nil || configuration.proxy.credential != nil else { return }
-        try await check(NamedCredential.all(in: configuration, for: job.request.url), of: tenant)
+        guard !job.configuration.isEmpty else { return }
+        try await check(NamedCredential.all(in: job.configuration, for: job.request.url), of: tenant)
     }
 
     /// Refuses a session's configuration that does; who its jobs are for is not known yet.

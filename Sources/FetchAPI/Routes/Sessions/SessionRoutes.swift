@@ -28,7 +28,7 @@ struct SessionRoutes: Sendable {
     private func create(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let (json, key) = try await call.submission(upTo: JobRoutes.maximumBody)
         var spec = try SessionSpec(json: json)
-        try await endpoints.settle(&spec.webhook, of: tenant)
+        try await endpoints.settle(&spec.webhook, asking: spec.configuration.delegate, of: tenant)
         try await credentials.check(spec.configuration, of: tenant)
         let new = NewSession(
             tenant: tenant, spec: try await inheriting(spec, tenant), idempotency: key?.idempotency(for: spec))

@@ -6,6 +6,7 @@ struct KnownEndpoints: Sendable {
     static let maximumEndpoints = 1000
 
     private let ids: KnownIDs<WebhookEndpoint.Kind>
+    private let delegates: KnownIDs<WebhookEndpoint.Kind>
     private let store: any WebhookStore
     private let check: WebhookURLCheck
 
@@ -15,17 +16,28 @@ struct KnownEndpoints: Sendable {
         ids = KnownIDs(at: "/webhook/endpoint", "is not an endpoint of yours") {
             try await store.endpoint($0, of: $1) != nil
         }
+        delegates = KnownIDs(at: "/configuration/delegate/endpoint", "is not an endpoint of yours") {
+            try await store.endpoint($0, of: $1) != nil
+        }
     }
 
     /// Refuses an endpoint that the tenant does not have, and finds or makes the one of an address.
-    func settle(_ webhook: inout JobSpec.Webhook?, of tenant: Tenant.ID) async throws {
+    ///
+    /// - Parameter delegate: Who is asked, whose endpoint has to be there too.
+    func settle(
+        _ webhook: inout JobSpec.Webhook?, asking delegate: Configuration.Delegate = .init(), of tenant: Tenant.ID
+    ) async throws {
+        try await delegates.require(delegate.endpoint, of: tenant)
         try await ids.require(webhook?.endpoint, of: tenant)
         guard let address = webhook, let made = try await endpoint(at: address, of: tenant) else { return }
         webhook?.endpoint = made
         webhook?.url = nil
     }
 
-    func forget(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) { ids.forget(id, of: tenant) }
+    func forget(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) {
+        ids.forget(id, of: tenant)
+        delegates.forget(id, of: tenant)
+    }
 
     /// The tenant's endpoint with an address, the oldest that is enabled; a new one when there is none.
     private func endpoint(at address: JobSpec.Webhook, of tenant: Tenant.ID) async throws -> WebhookEndpoint.ID? {

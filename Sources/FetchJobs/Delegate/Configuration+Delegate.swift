@@ -1,0 +1,164 @@
+extension Configuration {
+    /// Who is asked when no rule answers, about what, and what holds without an answer.
+    package struct Delegate: ConfigurationGroup {
+        /// How the delegate is asked.
+        package enum Via: String, Sendable, CaseIterable {
+            /// By a message to an endpoint, whose reply is the answer.
+            case webhook
+            /// By a question that waits in the API until somebody answers it.
+            case api
+        }
+
+        /// What happens to questions while their endpoint cannot be reached.
+        package enum WhenUnreachable: String, Sendable, CaseIterable {
+            /// They wait for it until their deadline.
+            case wait
+            /// They are answered by ``Delegate/otherwise`` at once.
+            case otherwise
+        }
+
+        /// Questions of a kind that the delegate is asked.
+        package struct Asked: Sendable, Equatable {
+            package let on: Question.Kind
+            /// Of the questions of the kind those alone that meet them.
+            package let conditions: Question.Conditions
+
+            package init(on kind: Question.Kind, when conditions: [Question.Condition] = []) {
+                on = kind
+                self.conditions = Question.Conditions(conditions)
+            }
+        }
+
+        package var via: Via?
+        package var endpoint: WebhookEndpoint.ID?
+        package var questions: [Asked]?
+        /// How long an answer may take.
+        package var timeout: Duration?
+        /// What is answered when nobody does in time; `performDefaultHandling` for kinds that are not here.
+        package var otherwise: [Question.Kind: Answer]?
+        package var whenUnreachable: WhenUnreachable?
+        /// How many questions one job asks; what comes then is answered by ``otherwise``.
+        package var maximumQuestions: Int?
+
+        package init() {}
+
+        // How and whom to ask mean something only together with what.
+        package static let isWhole = true
+
+        package static let members: [ConfigurationMember<Self>] = [
+            ConfigurationMember("via", \.via, .anyCase, get: { _ in nil }, set: { _, _ in }),
+            ConfigurationMember("endpoint", \.endpoint, .endpoint, get: { _ in nil }, set: { _, _ in }),
+            ConfigurationMember(
+                "questions", \.questions, .list(of: .asked, upTo: 64), get: { _ in nil }, set: { _, _ in }),
+            ConfigurationMember("timeout", \.timeout, .timeout, get: { _ in nil }, set: { _, _ in }),
+            ConfigurationMember("otherwise", \.otherwise, .otherwise, get: { _ in nil }, set: { _, _ in }),
+            ConfigurationMember("whenUnreachable", \.whenUnreachable, .anyCase, get: { _ in nil }, set: { _, _ in }),
+            ConfigurationMember(
+                "maximumQuestions", \.maximumQuestions, .integer(1...Int64(defaultMaximumQuestions)),
+                get: { _ in nil }, set: { _, _ in }),
+        ]
+
+        package static let refused: KeyValuePairs = [
+            "url": "cannot be had: register an endpoint, and name it as \"endpoint\""
+        ]
+
+        package static let defaultTimeout = Duration.seconds(30)
+        package static let defaultMaximumQuestions = 100
+
+        package func check(_ reader: JSONReader) {
+            if via == nil { reader.refuse("must say how the delegate is asked: \"via\" is \"webhook\" or \"api\"") }
+            if via == .webhook, endpoint == nil { reader.refuse("must have the endpoint that is asked by webhook") }
+            if via == .api {
+                if endpoint != nil { reader.refuse("must have no endpoint: questions via the API are sent to nobody") }
+                if whenUnreachable != nil { reader.refuse("must have no whenUnreachable: the API is always there") }
+            }
+            if questions == nil { reader.refuse("must say which questions the delegate is asked") }
+            for kind in (otherwise ?? [:]).keys.sorted(by: { $0.rawValue < $1.rawValue })
+            where questions?.contains(where: { $0.on == kind }) == false {
+                reader.refuse("must not say otherwise for \(kind.rawValue), which is not among its questions")
+            }
+        }
+
+        /// Whether a question is one for the delegate.
+        package func isAsked(_ question: Question) -> Bool {
+            questions?.contains { $0.on == question.kind && $0.conditions.areMet(by: question) } ?? false
+        }
+
+        /// The kinds that the delegate may be asked about.
+        package var kinds: Set<Question.Kind> { Set((questions ?? []).map(\.on)) }
+
+        /// Whether the delegate may be asked about chains that verification finds good.
+        package var asksAboutTrustedServers: Bool {
+            questions?.contains { $0.on == .didReceiveServerTrust && $0.conditions.askAboutTrustedServers } ?? false
+        }
+    }
+}
+
+extension ConfigurationRule where Value == WebhookEndpoint.ID {
+    fileprivate static var endpoint: Self {
+        Self(read: { $0.endpointID() }, write: { value, writer in writer.value(value.description) })
+    }
+}
+
+extension ConfigurationRule where Value == Duration {
+    /// From a second to seven days.
+    fileprivate static var timeout: Self {
+        Self(
+            read: { reader in
+                reader.number(in: 1...604_800).map { .microseconds(Int64(($0 * 1_000_000).rounded())) }
+            },
+            write: { value, writer in writer.value(value.seconds) }
+        )
+    }
+}
+
+extension ConfigurationRule where Value == Configuration.Delegate.Asked {
+    /// The kind, or an object with the kind and conditions.
+    fileprivate static var asked: Self {
+        Self(
+            read: { reader in
+                if case .string = reader.value {
+                    return reader.oneOf(Question.Kind.self).map { Configuration.Delegate.Asked(on: $0) }
+                }
+                guard let object = reader.object(of: ["on", "when"]),
+                    let kind = object.required("on")?.oneOf(Question.Kind.self)
+                else { return nil }
+                let conditions = object["when"].map { Question.Conditions(reader: $0, for: kind) }
+                return Configuration.Delegate.Asked(on: kind, when: conditions?.all ?? [])
+            },
+            write: { value, writer in
+                guard !value.conditions.all.isEmpty else { return writer.value(value.on.rawValue) }
+                writer.object { writer in
+                    writer.member("on", value.on.rawValue)
+                    writer.member("when", object: value.conditions.write)
+                }
+            }
+        )
+    }
+}
+
+extension ConfigurationRule where Value == [Question.Kind: Answer] {
+    fileprivate static var otherwise: Self {
+        Self(
+            read: { reader in
+                guard let object = reader.object(of: Set(Question.Kind.allCases.map(\.rawValue))) else { return nil }
+                var answers: [Question.Kind: Answer] = [:]
+                for kind in Question.Kind.allCases {
+                    answers[kind] = object[kind.rawValue].flatMap {
+                        Answer(reader: $0, to: kind, in: .configuration)
+                    }
+                }
+                return answers
+            },
+            write: { answers, writer in
+                writer.object { writer in
+                    for kind in Question.Kind.allCases {
+                        guard let answer = answers[kind] else { continue }
+                        writer.name(kind.rawValue)
+                        answer.write(&writer)
+                    }
+                }
+            }
+        )
+    }
+}

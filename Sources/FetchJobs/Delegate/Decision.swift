@@ -1,0 +1,108 @@
+/// A question that was decided: what, by whom, and when.
+package struct Decision: Sendable {
+    /// Who decided.
+    package enum Decider: Sendable, Equatable {
+        /// The configuration's own policy.
+        case configuration
+        /// A rule of the job or its session.
+        case rule(name: String?, RuleBook.Level, index: Int)
+        /// An answer that was to be remembered.
+        case remembered
+        /// The delegate, by its reply.
+        case delegate(WebhookEndpoint.ID)
+        /// Whoever has an API key.
+        case key(String)
+        /// A person at the dashboard.
+        case `operator`
+        /// Nobody in time.
+        case otherwise(Reason)
+    }
+
+    /// Why nobody answered.
+    package enum Reason: String, Sendable, CaseIterable {
+        /// The deadline passed.
+        case timeout
+        /// The endpoint could not be reached, and is not waited for.
+        case unreachable
+        /// What was replied is no answer.
+        case invalidReply
+        /// The job, or its tenant, has asked as often as it may.
+        case tooManyQuestions
+        /// What was answered breaks a limit that nobody may lift.
+        case answerNotAllowed
+    }
+
+    /// Its order among the questions of the attempt, from 1.
+    package let sequence: Int
+    package let at: Timestamp
+    package let kind: Question.Kind
+    /// A JSON object of the facts, short and without secrets.
+    package let facts: RawJSON
+    package let by: Decider
+    package let answer: Answer
+    /// How long the load waited; nil when it did not.
+    package let waited: Duration?
+    /// Which limit kept the answer from being used; nil when it was.
+    package let refusal: String?
+
+    package init(
+        sequence: Int,
+        at time: Timestamp = .now,
+        _ question: Question,
+        by decider: Decider,
+        _ answer: Answer,
+        waited: Duration? = nil,
+        refusal: String? = nil,
+        _ urls: URLForm = .whole
+    ) {
+        self.sequence = sequence
+        at = time
+        kind = question.kind
+        facts = RawJSON(JSONWriter.object { question.writeSummary(&$0, urls) })
+        by = decider
+        self.answer = answer
+        self.waited = waited
+        self.refusal = refusal
+    }
+
+    package func write(_ writer: inout JSONWriter) {
+        writer.member("sequence", sequence)
+        writer.member("at", at.description)
+        writer.member("kind", kind.rawValue)
+        writer.member("facts", facts)
+        writer.member("by", object: by.write)
+        writer.name("answer")
+        answer.write(&writer)
+        writer.member("waited", waited?.seconds)
+        writer.member("refusal", refusal)
+    }
+}
+
+extension Decision.Decider {
+    /// The word that says who it was.
+    package var word: String {
+        switch self {
+        case .configuration: "configuration"
+        case .rule: "rule"
+        case .remembered: "remembered"
+        case .delegate: "delegate"
+        case .key: "key"
+        case .operator: "operator"
+        case .otherwise: "otherwise"
+        }
+    }
+
+    package func write(_ writer: inout JSONWriter) {
+        writer.member("who", word)
+        switch self {
+        case .configuration, .remembered, .operator: break
+        case .rule(let name, let level, let index):
+            writer.member("rule", name)
+            writer.member("from", level.rawValue)
+            writer.member("index", index)
+        case .delegate(let endpoint): writer.member("endpoint", endpoint.description)
+        case .key(let id): writer.member("key", id)
+        case .otherwise(let reason): writer.member("reason", reason.rawValue)
+        }
+    }
+}

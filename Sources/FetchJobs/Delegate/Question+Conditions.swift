@@ -1,0 +1,249 @@
+package import FetchEngine
+package import HTTPTypes
+
+extension Question {
+    /// The conditions of a `when`: a question meets them when it meets every one.
+    package struct Conditions: Sendable, Equatable {
+        /// In the order in which they are judged, cheap ones first.
+        package let all: [Condition]
+
+        package init(_ conditions: [Condition] = []) {
+            all = conditions.sorted { $0.name.order < $1.name.order }
+        }
+
+        package func areMet(by question: Question) -> Bool { all.allSatisfy { $0.isMet(by: question) } }
+    }
+
+    /// One condition; a fact that is not there meets none.
+    package enum Condition: Sendable, Equatable {
+        case url(URLPattern)
+        case from(URLPattern)
+        case to(URLPattern)
+        /// Whether `to` is of another origin than `from`.
+        case crossOrigin(Bool)
+        /// Whether `from` is https and `to` is not.
+        case downgrade(Bool)
+        case method([String])
+        case status([StatusPattern])
+        case hop(Bounds)
+        /// Each field has a value that fits.
+        case header([FieldPattern])
+        case contentType([Configuration.MIMETypePattern])
+        case contentLength(Bounds)
+        case authenticationMethod([ProtectionSpace.Method])
+        case realm([String])
+        case isProxy(Bool)
+        case previousFailureCount(Bounds)
+        case hasProposedCredential(Bool)
+        case trustError([TrustError])
+        /// The key of the server's certificate is one of these (RFC 7469 §2.4).
+        case spki([Fingerprint])
+        case suggestedFilename(Glob)
+        case labels([JobSpec.Label])
+        case attempt(Bounds)
+
+        /// The name of a condition in JSON.
+        package enum Name: String, Sendable, CaseIterable {
+            case attempt, isProxy, hasProposedCredential, previousFailureCount, authenticationMethod, hop, status
+            case method, trustError, contentLength, downgrade, crossOrigin, realm, url, from, to, contentType, labels
+            case header, suggestedFilename, spki
+
+            fileprivate var order: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+        }
+    }
+
+    /// From `min` to `max`, both included.
+    package struct Bounds: Sendable, Equatable {
+        package let minimum: Int64?
+        package let maximum: Int64?
+
+        package init(minimum: Int64? = nil, maximum: Int64? = nil) {
+            self.minimum = minimum
+            self.maximum = maximum
+        }
+
+        func contain(_ value: Int64) -> Bool { value >= minimum ?? .min && value <= maximum ?? .max }
+    }
+
+    /// Parts that a URL is to have.
+    package struct URLPattern: Sendable, Equatable {
+        /// A host, or one and all below it.
+        package struct Host: Sendable, Equatable {
+            /// As URLs spell it.
+            package let name: String
+            package let includesSubdomains: Bool
+            private let suffix: String
+
+            package init(_ name: String, includesSubdomains: Bool) {
+                self.name = name
+                self.includesSubdomains = includesSubdomains
+                suffix = "." + name
+            }
+
+            func matches(_ host: String) -> Bool {
+                let host = host.utf8.last == UInt8(ascii: ".") ? String(host.dropLast()) : host
+                return host == name || includesSubdomains && host.hasSuffix(suffix)
+            }
+        }
+
+        package var scheme: String?
+        package var host: Host?
+        package var port: UInt16?
+        /// What the path begins with, percent-encoded as in the URL.
+        package var path: String?
+
+        package init() {}
+
+        func matches(_ url: URLRecord) -> Bool {
+            if let port, url.effectivePort != port { return false }
+            if let scheme, url.scheme != scheme { return false }
+            if let host { guard let name = url.host, host.matches(name) else { return false } }
+            if let path { return url.path.utf8.starts(with: path.utf8) }
+            return true
+        }
+    }
+
+    /// A status, or all of a class.
+    package enum StatusPattern: Sendable, Equatable {
+        case code(Int)
+        /// Those from 100 times this; `5xx` is 5.
+        case family(Int)
+
+        func matches(_ status: Int) -> Bool {
+            switch self {
+            case .code(let code): status == code
+            case .family(let family): status / 100 == family
+            }
+        }
+    }
+
+    /// A value that a header field is to have.
+    package struct FieldPattern: Sendable, Equatable {
+        package let name: HTTPField.Name
+        package let value: Glob
+
+        package init(_ name: HTTPField.Name, _ value: Glob) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    /// What verification says of a chain: the name of its error, or `none`.
+    package enum TrustError: String, Sendable, CaseIterable {
+        case none
+        case serverCertificateHasBadDate
+        case serverCertificateNotYetValid
+        case serverCertificateHasUnknownRoot
+        case serverCertificateHasNoName
+        case serverCertificateUntrusted
+
+        package init(_ verdict: ServerTrust.Verdict) {
+            switch verdict {
+            case .trusted: self = .none
+            case .rejected(let code, _): self = Self(rawValue: code.name) ?? .serverCertificateUntrusted
+            }
+        }
+    }
+}
+
+extension Question.Condition {
+    package var name: Name {
+        switch self {
+        case .url: .url
+        case .from: .from
+        case .to: .to
+        case .crossOrigin: .crossOrigin
+        case .downgrade: .downgrade
+        case .method: .method
+        case .status: .status
+        case .hop: .hop
+        case .header: .header
+        case .contentType: .contentType
+        case .contentLength: .contentLength
+        case .authenticationMethod: .authenticationMethod
+        case .realm: .realm
+        case .isProxy: .isProxy
+        case .previousFailureCount: .previousFailureCount
+        case .hasProposedCredential: .hasProposedCredential
+        case .trustError: .trustError
+        case .spki: .spki
+        case .suggestedFilename: .suggestedFilename
+        case .labels: .labels
+        case .attempt: .attempt
+        }
+    }
+
+    func isMet(by question: Question) -> Bool {
+        switch self {
+        case .url(let pattern): pattern.matches(question.request.url)
+        case .from(let pattern): question.from.map(pattern.matches) ?? false
+        case .to(let pattern): question.to.map(pattern.matches) ?? false
+        case .crossOrigin(let wanted): question.isCrossOrigin == wanted
+        case .downgrade(let wanted): question.isDowngrade == wanted
+        case .method(let methods): methods.contains(question.request.method.rawValue)
+        case .status(let patterns):
+            question.response.map { response in
+                patterns.contains { $0.matches(response.status.code) }
+            } ?? false
+        case .hop(let bounds): question.hop.map { bounds.contain(Int64($0)) } ?? false
+        case .header(let patterns):
+            question.response.map { response in
+                patterns.allSatisfy { $0.matches(response.headerFields) }
+            } ?? false
+        case .contentType(let patterns):
+            question.mimeType.map { type in patterns.contains { $0.matches(type) } } ?? false
+        case .contentLength(let bounds): question.contentLength.map(bounds.contain) ?? false
+        case .authenticationMethod(let methods): question.challenge.map { methods.contains($0.space.method) } ?? false
+        case .realm(let realms): question.challenge?.space.realm.map(realms.contains) ?? false
+        case .isProxy(let wanted): question.challenge?.space.isProxy == wanted
+        case .previousFailureCount(let bounds):
+            question.challenge.map { bounds.contain(Int64($0.previousFailureCount)) } ?? false
+        case .hasProposedCredential(let wanted): question.challenge.map { ($0.proposedUser != nil) == wanted } ?? false
+        case .trustError(let errors): question.serverTrust.map { errors.contains(.init($0.verdict)) } ?? false
+        case .spki(let pins): question.serverTrust?.publicKeyFingerprint.map(pins.contains) ?? false
+        case .suggestedFilename(let glob): question.suggestedFilename.map(glob.matches) ?? false
+        case .labels(let labels): labels.allSatisfy(question.asker.labels.contains)
+        case .attempt(let bounds): bounds.contain(Int64(question.asker.attempt))
+        }
+    }
+}
+
+extension Question {
+    fileprivate var isCrossOrigin: Bool? {
+        guard let from, let to else { return nil }
+        return from.origin != to.origin
+    }
+
+    fileprivate var isDowngrade: Bool? {
+        guard let from, let to else { return nil }
+        return from.scheme == "https" && to.scheme != "https"
+    }
+}
+
+extension Question.FieldPattern {
+    fileprivate func matches(_ fields: HTTPFields) -> Bool { fields[fields: name].contains { value.matches($0.value) } }
+}
+
+extension Question.Kind {
+    /// The conditions that can apply.
+    package var conditions: Set<Question.Condition.Name> {
+        let always: Set<Question.Condition.Name> = [.url, .method, .labels, .attempt]
+        return switch self {
+        case .willPerformHTTPRedirection:
+            always.union([.from, .to, .crossOrigin, .downgrade, .status, .hop, .header])
+        case .didCanonicalize: always.union([.from, .to, .crossOrigin])
+        case .didReceiveChallenge:
+            always.union([
+                .status, .header, .authenticationMethod, .realm, .isProxy, .previousFailureCount,
+                .hasProposedCredential,
+            ])
+        case .didReceiveServerTrust: always.union([.trustError, .spki])
+        case .didReceiveResponse:
+            always.union([.status, .header, .contentType, .contentLength, .suggestedFilename])
+        case .shouldDecodeSourceData: always.union([.contentType])
+        case .decideDestination: always.union([.suggestedFilename, .contentLength])
+        case .needNewBodyStream, .willBeginDelayedRequest: always
+        case .willCacheResponse: always.union([.status, .header, .contentType, .contentLength])
+        }
+    }
+}

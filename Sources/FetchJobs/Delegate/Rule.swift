@@ -1,0 +1,119 @@
+/// An answer written beforehand, with the conditions under which it is given.
+package struct Rule: Sendable, Equatable {
+    /// What its owner calls it; told with each decision that it makes.
+    package let name: String?
+    package let on: Question.Kind
+    package let conditions: Question.Conditions
+    package let answer: Answer
+
+    package init(
+        name: String? = nil, on kind: Question.Kind, when conditions: [Question.Condition] = [], _ answer: Answer
+    ) {
+        self.name = name
+        on = kind
+        self.conditions = Question.Conditions(conditions)
+        self.answer = answer
+    }
+
+    /// So many rules a configuration has at most.
+    package static let maximumRules = 64
+}
+
+extension Rule {
+    init?(reader: JSONReader) {
+        guard let object = reader.object(of: ["name", "on", "when", "answer"]) else { return nil }
+        name = object["name"].flatMap { Self.name($0) }
+        // What may stand in the others is known when the kind is.
+        guard let kind = object.required("on")?.oneOf(Question.Kind.self) else { return nil }
+        on = kind
+        conditions = object["when"].map { Question.Conditions(reader: $0, for: kind) } ?? .init()
+        guard let answer = object.required("answer").flatMap({ Answer(reader: $0, to: kind, in: .configuration) })
+        else { return nil }
+        self.answer = answer
+    }
+
+    private static func name(_ reader: JSONReader) -> String? {
+        guard let text = reader.string(maximumLength: 100) else { return nil }
+        guard !text.isEmpty, text.isStreamSafe, text.unicodeScalars.allSatisfy({ !$0.isControlOrBidirectional }) else {
+            reader.refuse("must have at least one character, and no control characters")
+            return nil
+        }
+        return text
+    }
+
+    func write(_ writer: inout JSONWriter) {
+        writer.member("name", name)
+        writer.member("on", on.rawValue)
+        if !conditions.all.isEmpty { writer.member("when", object: conditions.write) }
+        writer.name("answer")
+        answer.write(&writer)
+    }
+}
+
+extension UnicodeScalar {
+    /// Whether it controls how text is shown rather than standing for something (SEC-47).
+    var isControlOrBidirectional: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: true
+        default: false
+        }
+    }
+}
+
+/// The rules that a load goes by, by the kind of question: what is not asked about costs nothing.
+package struct RuleBook: Sendable {
+    /// Whose configuration a rule stands in.
+    package enum Level: String, Sendable {
+        case job
+        case session
+    }
+
+    /// A rule that answered.
+    package struct Match: Sendable {
+        package let rule: Rule
+        package let level: Level
+        /// Its place among those of its level, from 0.
+        package let index: Int
+    }
+
+    /// Of each kind those of the job, then those of the session.
+    private let rules: [Question.Kind: [Match]]
+    /// The same with the session's first, for questions of session level (AUT-9).
+    private let sessionFirst: [Question.Kind: [Match]]
+
+    package init(job: [Rule], session: [Rule]) {
+        let ofJob = job.enumerated().map { Match(rule: $1, level: .job, index: $0) }
+        let ofSession = session.enumerated().map { Match(rule: $1, level: .session, index: $0) }
+        rules = Dictionary(grouping: ofJob + ofSession, by: \.rule.on)
+        sessionFirst = Dictionary(
+            grouping: (ofSession + ofJob).filter { $0.rule.on.mayBeSessionLevel }, by: \.rule.on)
+    }
+
+    package var isEmpty: Bool { rules.isEmpty }
+
+    /// The kinds that some rule is for.
+    package var kinds: Set<Question.Kind> { Set(rules.keys) }
+
+    /// Whether a rule may look at chains that verification finds good.
+    package var asksAboutTrustedServers: Bool {
+        rules[.didReceiveServerTrust]?.contains { $0.rule.conditions.askAboutTrustedServers } ?? false
+    }
+
+    /// The first rule whose conditions the question meets.
+    package func match(_ question: Question) -> Match? {
+        let candidates = question.isSessionLevel ? sessionFirst[question.kind] : rules[question.kind]
+        guard let candidates else { return nil }
+        return candidates.first { $0.rule.conditions.areMet(by: question) }
+    }
+}
+
+extension Question.Kind {
+    fileprivate var mayBeSessionLevel: Bool { self == .didReceiveChallenge || self == .didReceiveServerTrust }
+}
+
+extension Question.Conditions {
+    /// Whether they name chains that verification finds good: only then are those asked about.
+    package var askAboutTrustedServers: Bool {
+        all.contains { if case .trustError(let errors) = $0 { errors.contains(.none) } else { false } }
+    }
+}
