@@ -13,8 +13,40 @@ struct CreationKey {
         fingerprint = idempotency?.fingerprint.bytes
     }
 
+    /// Makes a row, or finds the one that was made when the key was used before.
+    ///
+    /// - Parameters:
+    ///   - table: Where the row is, with the name that `columns` go by.
+    ///   - insertion: The `INSERT` with a `SELECT` of what to store, but for its condition.
+    func create<Kind>(
+        _ id: Identifier<Kind>, of tenant: Tenant.ID, in table: (name: Query, alias: Query), _ columns: Query,
+        by insertion: Query, client: Client
+    ) async throws -> Creation<Row> {
+        let rows = try await client.query(
+            """
+            -- \(table.name).create
+            WITH \(storing(for: id, of: tenant))
+            \(insertion)
+            WHERE \(isNew)
+            RETURNING \(columns)
+            """
+        )
+        if let row = rows.first { return .created(row) }
+        let earlier = try await client.query(
+            """
+            -- \(table.name).createdBefore
+            SELECT \(columns)
+            FROM idempotency_keys k
+            JOIN \(table.name) \(table.alias) ON \(table.alias).tenant_id = k.tenant_id
+                AND \(table.alias).id = k.created_id
+            WHERE k.tenant_id = \(tenant) AND k.key = \(text) AND k.fingerprint = \(fingerprint)
+            """
+        )
+        return earlier.first.map { .replayed($0) } ?? .conflict
+    }
+
     /// Goes behind a `WITH`, and stores the key unless it is there.
-    func storing<Kind>(for id: Identifier<Kind>, of tenant: Tenant.ID) -> Query {
+    private func storing<Kind>(for id: Identifier<Kind>, of tenant: Tenant.ID) -> Query {
         """
         new_key AS (
             INSERT INTO idempotency_keys (tenant_id, key, fingerprint, created_id)
@@ -27,10 +59,5 @@ struct CreationKey {
     }
 
     /// Whether what was asked for is to be made: there is no key, or it is new.
-    var isNew: Query { "(\(text)::text IS NULL OR EXISTS (SELECT FROM new_key))" }
-
-    /// Whether the row `k` of `idempotency_keys` is that of the same request.
-    func isSame(in tenant: Tenant.ID) -> Query {
-        "k.tenant_id = \(tenant) AND k.key = \(text) AND k.fingerprint = \(fingerprint)"
-    }
+    private var isNew: Query { "(\(text)::text IS NULL OR EXISTS (SELECT FROM new_key))" }
 }

@@ -5,4 +5,15 @@ package enum Creation<Made: Sendable>: Sendable {
     case replayed(Made)
     /// The key was used for another request before, or what it made is gone.
     case conflict
+
+    /// The same of what the made thing stands for.
+    package nonisolated(nonsending) func map<Other: Sendable>(
+        _ transform: (Made) async throws -> Other
+    ) async rethrows -> Creation<Other> {
+        switch self {
+        case .created(let made): .created(try await transform(made))
+        case .replayed(let made): .replayed(try await transform(made))
+        case .conflict: .conflict
+        }
+    }
 }

@@ -12,28 +12,15 @@ package struct PostgresGroupStore: GroupStore {
     ) async throws(StoreError) -> Creation<JobGroup> {
         let key = CreationKey(idempotency, of: "group")
         return try await StoreError.wrap {
-            let rows = try await client.query(
-                """
-                -- groups.create
-                WITH \(key.storing(for: group.id, of: group.tenant))
-                INSERT INTO groups AS g (tenant_id, id, spec, endpoint_id, created_at)
-                SELECT \(group.tenant), \(group.id), \(RawJSON(group.spec.json)), \(group.spec.webhook?.endpoint),
-                    \(group.createdAt)
-                WHERE \(key.isNew)
-                RETURNING \(JobGroup.columns)
-                """
-            )
-            if let row = rows.first { return .created(try JobGroup(row: row)) }
-            let earlier = try await client.query(
-                """
-                -- groups.createdBefore
-                SELECT \(JobGroup.columns)
-                FROM idempotency_keys k
-                JOIN groups g ON g.tenant_id = k.tenant_id AND g.id = k.created_id
-                WHERE \(key.isSame(in: group.tenant))
-                """
-            )
-            return try earlier.first.map { .replayed(try JobGroup(row: $0)) } ?? .conflict
+            let creation = try await key.create(
+                group.id, of: group.tenant, in: ("groups", "g"), JobGroup.columns,
+                by: """
+                    INSERT INTO groups AS g (tenant_id, id, spec, endpoint_id, created_at)
+                    SELECT \(group.tenant), \(group.id), \(RawJSON(group.spec.json)), \(group.spec.webhook?.endpoint),
+                        \(group.createdAt)
+                    """,
+                client: client)
+            return try await creation.map { try JobGroup(row: $0) }
         }
     }
 

@@ -90,35 +90,7 @@ extension Enqueuing.Statements {
             -- jobs.enqueueChecked
             WITH \(first)input AS MATERIALIZED (
                 SELECT *
-                FROM unnest(
-                    \(submissions.map(\.job.tenant)),
-                    \(submissions.map(\.job.id)),
-                    \(submissions.map(\.spec)),
-                    \(submissions.map(\.job.spec.rank)),
-                    \(submissions.map(\.job.spec.webhook?.endpoint)),
-                    \(submissions.map(\.job.spec.session)),
-                    \(submissions.map(\.secrets)),
-                    \(submissions.map(\.job.idempotency?.key)),
-                    \(submissions.map(\.job.idempotency?.fingerprint.bytes)),
-                    \(submissions.map(\.job.spec.runAt)),
-                    \(submissions.map(\.job.spec.expiresAt)),
-                    \(submissions.map(\.job.spec.isSuspended)),
-                    \(submissions.map(\.job.spec.kind.rawValue)),
-                    \(submissions.map(\.job.spec.request.url.hostAndPort)),
-                    \(submissions.map { $0.job.spec.session?.description }),
-                    \(submissions.map { !$0.job.spec.labels.isEmpty }),
-                    \(submissions.map(\.job.spec.schedule)),
-                    \(submissions.map(\.job.spec.group)),
-                    \(submissions.map { $0.job.spec.isDiscretionary ? JobSpec.patience : nil }),
-                    \(submissions.map(\.job.spec.flow?.key)),
-                    \(submissions.map { limiters.limiters(of: $0.job.spec, tenant: $0.job.tenant).first?.kind }),
-                    \(submissions.map { limiters.isPaused($0.job.tenant) }),
-                    \(submissions.map { reserved.contains($0.job.id) })
-                ) AS input (
-                    tenant_id, id, spec, rank, endpoint_id, session_id, secrets, key, fingerprint, run_at,
-                    expires_at, suspended, kind, host, session, has_labels, schedule_id, group_id, patience, flow, gate,
-                    paused, is_reserved
-                )
+                FROM \(Enqueuing.input(columns(of: submissions, claiming: reserved)))
             ), \(Query.sessionsOfInput), \(Query.groupsOfInput), allowed AS MATERIALIZED (
                 SELECT i.tenant_id, i.id, i.spec, i.rank, coalesce(i.endpoint_id, session.endpoint_id) AS endpoint_id,
                     i.session_id, i.secrets, i.key, i.fingerprint, i.run_at, i.expires_at,
@@ -178,6 +150,27 @@ extension Enqueuing.Statements {
                 ON s.tenant_id = q.tenant_id AND s.session_id = coalesce(q.session_id, \(TenantSession.ID.default))
             """
         )
+    }
+
+    private func columns(
+        of submissions: [Enqueuing.Submission], claiming reserved: Set<Job.ID>
+    ) -> [Enqueuing.Column] {
+        Enqueuing.columns(of: submissions) + [
+            ("session_id", "\(submissions.map(\.job.spec.session))"),
+            ("key", "\(submissions.map(\.job.idempotency?.key))"),
+            ("fingerprint", "\(submissions.map(\.job.idempotency?.fingerprint.bytes))"),
+            ("run_at", "\(submissions.map(\.job.spec.runAt))"),
+            ("expires_at", "\(submissions.map(\.job.spec.expiresAt))"),
+            ("suspended", "\(submissions.map(\.job.spec.isSuspended))"),
+            ("session", "\(submissions.map { $0.job.spec.session?.description })"),
+            ("schedule_id", "\(submissions.map(\.job.spec.schedule))"),
+            ("group_id", "\(submissions.map(\.job.spec.group))"),
+            ("patience", "\(submissions.map { $0.job.spec.isDiscretionary ? JobSpec.patience : nil })"),
+            ("flow", "\(submissions.map(\.job.spec.flow?.key))"),
+            ("gate", "\(submissions.map { limiters.limiters(of: $0.job.spec, tenant: $0.job.tenant).first?.kind })"),
+            ("paused", "\(submissions.map { limiters.isPaused($0.job.tenant) })"),
+            ("is_reserved", "\(submissions.map { reserved.contains($0.job.id) })"),
+        ]
     }
 
     /// What the keys of these jobs stand for.

@@ -83,6 +83,41 @@ struct Enqueuing: Sendable {
         return submissions
     }
 
+    /// A column of what comes in, with its value for each job.
+    typealias Column = (name: Query, values: Query)
+
+    /// What is stored of every job.
+    static func columns(of submissions: [Submission]) -> [Column] {
+        [
+            ("tenant_id", "\(submissions.map(\.job.tenant))"),
+            ("id", "\(submissions.map(\.job.id))"),
+            ("spec", "\(submissions.map(\.spec))"),
+            ("rank", "\(submissions.map(\.job.spec.rank))"),
+            ("endpoint_id", "\(submissions.map(\.job.spec.webhook?.endpoint))"),
+            ("secrets", "\(submissions.map(\.secrets))"),
+            ("kind", "\(submissions.map(\.job.spec.kind.rawValue))"),
+            ("host", "\(submissions.map(\.job.spec.request.url.hostAndPort))"),
+            ("has_labels", "\(submissions.map { !$0.job.spec.labels.isEmpty })"),
+        ]
+    }
+
+    /// The rows `input` of these columns.
+    static func input(_ columns: [Column]) -> Query {
+        var query = Query.Interpolation(literalCapacity: 0, interpolationCount: 2 * columns.count)
+        query.appendLiteral("unnest(")
+        for (index, column) in columns.enumerated() {
+            if index > 0 { query.appendLiteral(", ") }
+            query.appendInterpolation(column.values)
+        }
+        query.appendLiteral(") AS input (")
+        for (index, column) in columns.enumerated() {
+            if index > 0 { query.appendLiteral(", ") }
+            query.appendInterpolation(column.name)
+        }
+        query.appendLiteral(")")
+        return Query(stringInterpolation: query)
+    }
+
     struct Statements: Sendable {
         let client: Client
         let genericPlan: Client
@@ -103,20 +138,7 @@ struct Enqueuing: Sendable {
                     -- jobs.enqueue
                     WITH input AS (
                         SELECT *
-                        FROM unnest(
-                            \(submissions.map(\.job.tenant)),
-                            \(submissions.map(\.job.id)),
-                            \(submissions.map(\.spec)),
-                            \(submissions.map(\.job.spec.rank)),
-                            \(submissions.map(\.job.spec.webhook?.endpoint)),
-                            \(submissions.map(\.secrets)),
-                            \(submissions.map(\.job.spec.kind.rawValue)),
-                            \(submissions.map(\.job.spec.request.url.hostAndPort)),
-                            \(submissions.map { !$0.job.spec.labels.isEmpty }),
-                            \(isClaimed)
-                        ) AS input (
-                            tenant_id, id, spec, rank, endpoint_id, secrets, kind, host, has_labels, is_claimed
-                        )
+                        FROM \(Enqueuing.input(Enqueuing.columns(of: submissions) + [("is_claimed", "\(isClaimed)")]))
                     ), job AS (
                         INSERT INTO jobs (tenant_id, id, spec, sealed_secrets, kind, host, labels)
                         SELECT tenant_id, id, spec, secrets, kind, host, CASE WHEN has_labels THEN \(Query.labels) END

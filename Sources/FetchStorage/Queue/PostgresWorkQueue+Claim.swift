@@ -68,12 +68,8 @@ extension PostgresWorkQueue {
                         of: "share.tenant_id", limit: "share.count", locking: "FOR UPDATE SKIP LOCKED"))
                 ) AS next
             ), \(known.exist ? Query.claimingUnlessGated(at: node) : Query.claiming(at: node))
-            SELECT c.job_id, c.tenant_id, j.spec, c.claim, c.rank, c.run_at,
-                coalesce(s.cookies_version, 0), coalesce(t.credentials_version, 0), j.sealed_secrets,
-                c.tries, c.expires_at, coalesce(s.cache_version, 0),
-                (SELECT o.weight FROM tenants o WHERE o.id = c.tenant_id), other.tenant_ids,
-                c.gate, CASE c.gate WHEN 'flow' THEN c.flow WHEN 'host' THEN c.host END, c.in_host,
-                clock_timestamp() - c.run_at
+            SELECT \(Query.claimedColumns(
+                weight: "(SELECT o.weight FROM tenants o WHERE o.id = c.tenant_id)", waiting: "other.tenant_ids"))
             FROM (SELECT ARRAY(SELECT tenant_id FROM others) AS tenant_ids) AS other
             LEFT JOIN (
                 claimed c
@@ -105,6 +101,20 @@ extension PostgresWorkQueue {
 }
 
 extension Query {
+    /// What is read of a claimed row `c`, its job `j`, its session's stores `s` and the default session's `t`.
+    ///
+    /// - Parameters:
+    ///   - weight: The weight of the tenant.
+    ///   - waiting: The ids of tenants that wait too.
+    static func claimedColumns(weight: Query, waiting: Query) -> Query {
+        """
+        c.job_id, c.tenant_id, j.spec, c.claim, c.rank, c.run_at, coalesce(s.cookies_version, 0),
+        coalesce(t.credentials_version, 0), j.sealed_secrets, c.tries, c.expires_at, coalesce(s.cache_version, 0),
+        \(weight), \(waiting), c.gate, CASE c.gate WHEN 'flow' THEN c.flow WHEN 'host' THEN c.host END, c.in_host,
+        clock_timestamp() - c.run_at
+        """
+    }
+
     /// The limiter of a kind, quoted, that a due job is in.
     fileprivate static func limiter(_ kind: Query, _ key: Query) -> Query {
         """

@@ -34,12 +34,7 @@ extension PostgresWorkQueue {
                     LIMIT \(count)
                     FOR UPDATE SKIP LOCKED
                 ), \(Query.claimingUnlessGated(at: node))
-                -- The columns of queue.claim.
-                SELECT c.job_id, c.tenant_id, j.spec, c.claim, c.rank, c.run_at,
-                    coalesce(s.cookies_version, 0), coalesce(t.credentials_version, 0), j.sealed_secrets,
-                    c.tries, c.expires_at, coalesce(s.cache_version, 0), NULL::smallint, NULL::bigint[],
-                    c.gate, CASE c.gate WHEN 'flow' THEN c.flow WHEN 'host' THEN c.host END, c.in_host,
-                    clock_timestamp() - c.run_at
+                SELECT \(Query.claimedColumns(weight: "NULL::smallint", waiting: "NULL::bigint[]"))
                 FROM claimed c
                 JOIN jobs j ON j.tenant_id = c.tenant_id AND j.id = c.job_id
                 LEFT JOIN session_stores t ON t.tenant_id = c.tenant_id AND t.session_id = \(TenantSession.ID.default)

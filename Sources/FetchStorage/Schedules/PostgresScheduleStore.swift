@@ -26,32 +26,16 @@ package struct PostgresScheduleStore: ScheduleStore {
     ) async throws(StoreError) -> Creation<Schedule> {
         try await StoreError.wrap {
             let key = CreationKey(try await schedule.naming(idempotency, keys), of: "schedule")
-            let rows = try await client.query(
-                """
-                -- schedules.create
-                WITH \(key.storing(for: schedule.id, of: schedule.tenant))
-                INSERT INTO schedules AS s (tenant_id, id, spec, sealed_secrets, created_at, next_run_at)
-                SELECT \(schedule.tenant), \(schedule.id), \(RawJSON(schedule.spec.json)),
-                    \(try await schedule.sealed(keys)), \(schedule.createdAt), \(schedule.nextRunAt)
-                WHERE \(key.isNew)
-                RETURNING \(Schedule.columns)
-                """
-            )
-            if let row = rows.first {
-                onChange()
-                return .created(try await Schedule(row: row, keys))
-            }
-            let earlier = try await client.query(
-                """
-                -- schedules.createdBefore
-                SELECT \(Schedule.columns)
-                FROM idempotency_keys k
-                JOIN schedules s ON s.tenant_id = k.tenant_id AND s.id = k.created_id
-                WHERE \(key.isSame(in: schedule.tenant))
-                """
-            )
-            guard let row = earlier.first else { return .conflict }
-            return .replayed(try await Schedule(row: row, keys))
+            let creation = try await key.create(
+                schedule.id, of: schedule.tenant, in: ("schedules", "s"), Schedule.columns,
+                by: """
+                    INSERT INTO schedules AS s (tenant_id, id, spec, sealed_secrets, created_at, next_run_at)
+                    SELECT \(schedule.tenant), \(schedule.id), \(RawJSON(schedule.spec.json)),
+                        \(try await schedule.sealed(keys)), \(schedule.createdAt), \(schedule.nextRunAt)
+                    """,
+                client: client)
+            if case .created = creation { onChange() }
+            return try await creation.map { try await Schedule(row: $0, keys) }
         }
     }
 

@@ -2,27 +2,22 @@ import Crypto
 import FetchJobs
 import Foundation
 package import Postgres
-import Synchronization
 
 /// The key of each tenant, which its secrets are sealed with; the key ring wraps it (SEC-50).
 package final class TenantKeys: Sendable {
-    private let client: Client
     private let ring: KeyRing
-    private let vaults = Mutex<[Tenant.ID: Vault]>([:])
+    private let vaults: SealedKeys<Tenant.ID, Vault>
 
     package init(client: Client, ring: KeyRing) {
-        self.client = client
         self.ring = ring
+        vaults = SealedKeys(client: client, ring: ring, table: "tenant_keys", owner: "tenant_id")
     }
 
     /// What seals and opens the secrets of a tenant; the first call makes the tenant's key.
     func vault(of tenant: Tenant.ID) async throws -> Vault {
-        if let vault = vaults.withLock({ $0[tenant] }) { return vault }
-        let place = KeyRing.Place.tenantKey(of: tenant)
-        let sealed = try await sealedKey(of: tenant, orElse: try ring.seal(Self.newKey(), for: place))
-        let vault = Vault(tenant: tenant, key: SymmetricKey(data: try ring.open(sealed, for: place)))
-        vaults.withLock { $0[tenant] = vault }
-        return vault
+        try await vaults.key(
+            of: tenant, at: .tenantKey(of: tenant), orElse: Self.newKey,
+            open: { Vault(tenant: tenant, key: SymmetricKey(data: $0)) })
     }
 
     /// What hides credentials of a tenant in what its cached answers are selected by; another with each master key.
@@ -31,21 +26,6 @@ package final class TenantKeys: Sendable {
     }
 
     private static func newKey() -> [UInt8] { SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) } }
-
-    private func sealedKey(of tenant: Tenant.ID, orElse new: [UInt8]) async throws -> [UInt8] {
-        let rows = try await client.query(
-            """
-            -- tenantKeys.findOrMake
-            INSERT INTO tenant_keys (tenant_id, sealed_key)
-            VALUES (\(tenant), \(new))
-            -- An update that changes nothing, so that the row there is comes back, whoever made it.
-            ON CONFLICT (tenant_id) DO UPDATE SET tenant_id = tenant_keys.tenant_id
-            RETURNING sealed_key
-            """
-        )
-        guard let row = rows.first else { throw StoreError(.failed, "The tenant has no key.") }
-        return try row.decode(at: 0)
-    }
 }
 
 /// Seals and opens the secrets of one tenant.

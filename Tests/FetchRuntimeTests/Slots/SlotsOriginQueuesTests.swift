@@ -17,7 +17,7 @@ import Testing
             try ClaimedJob.make(priority: number < priorities.count ? priorities[number] : 0.5)
         }
         slots.admit(jobs)
-        return (slots, jobs.map { ($0, StopSwitch(tenant: $0.tenant, originQueue: $0.line)) })
+        return (slots, jobs.map { ($0, StopSwitch(tenant: $0.tenant, originQueue: $0.originQueue)) })
     }
 
     private func enter(_ slots: Slots, _ job: (job: ClaimedJob, stop: StopSwitch), maximum: Int = 1) async -> Bool {
