@@ -151,6 +151,25 @@ COMMENT ON FUNCTION fetchd.pin_blobs(owner bigint, job_id uuid, job jsonb) IS
     'caller commits, so that nobody removes them who cannot see the hold yet; jobs that name the same blob do not '
     'wait for each other';
 
+CREATE FUNCTION fetchd.check_time(pointer text, value text) RETURNS void
+LANGUAGE plpgsql STRICT
+AS $$
+BEGIN
+    -- RFC 3339: PostgreSQL would read "tomorrow" too, and 24:00.
+    IF value !~ (
+        '^\d{4}-\d\d-\d\d[Tt]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d{1,9})?'
+        || '([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$'
+    ) THEN
+        RAISE datetime_field_overflow;
+    END IF;
+    PERFORM value::timestamptz;
+EXCEPTION WHEN datetime_field_overflow OR invalid_time_zone_displacement_value THEN
+    PERFORM fetchd.refuse(pointer, 'must be a time as RFC 3339 writes it, such as 2026-11-21T10:52:00Z');
+END
+$$;
+COMMENT ON FUNCTION fetchd.check_time(pointer text, value text) IS
+    'refuses a text that names no time; none is no fault';
+
 CREATE FUNCTION fetchd.check_job(job jsonb) RETURNS void
 LANGUAGE plpgsql
 SET search_path = public, pg_temp
@@ -158,14 +177,12 @@ AS $$
 DECLARE
     known CONSTANT text[] := ARRAY[
         'kind', 'session', 'request', 'configuration', 'priority', 'runAt', 'expiresAt', 'suspended', 'discretionary',
-        'flow', 'labels', 'resumeFrom', 'webhook', 'group'
+        'initiated', 'flow', 'labels', 'resumeFrom', 'webhook', 'group'
     ];
     unknown text;
     url CONSTANT text := CASE jsonb_typeof(job -> 'request')
         WHEN 'string' THEN job ->> 'request' ELSE job #>> '{request,url}'
     END;
-    -- RFC 3339: PostgreSQL would read "tomorrow" too.
-    time CONSTANT text := '^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$';
     -- The fields that carry credentials, as the engine knows them.
     secrets CONSTANT text[] := ARRAY[
         'authorization', 'proxy-authorization', 'cookie', 'x-authorization', 'x-api-key', 'x-apikey',
@@ -231,11 +248,20 @@ BEGIN
     THEN
         PERFORM fetchd.refuse('/priority', 'must be a number from 0 to 1');
     END IF;
-    FOREACH part IN ARRAY ARRAY['runAt', 'expiresAt'] LOOP
-        IF job ->> part !~ time THEN
-            PERFORM fetchd.refuse('/' || part, 'must be a time as RFC 3339 writes it, such as 2026-11-21T10:52:00Z');
-        END IF;
-    END LOOP;
+    IF job ->> 'initiated' NOT IN ('interactive', 'background') THEN
+        PERFORM fetchd.refuse('/initiated', 'must be one of "interactive", "background"');
+    END IF;
+    IF jsonb_typeof(job -> 'configuration') NOT IN ('object', 'null') THEN
+        PERFORM fetchd.refuse('/configuration', 'must be an object');
+    END IF;
+    PERFORM fetchd.check_time('/runAt', job ->> 'runAt');
+    PERFORM fetchd.check_time('/expiresAt', job ->> 'expiresAt');
+    IF (job ->> 'expiresAt')::timestamptz <= (job ->> 'runAt')::timestamptz THEN
+        PERFORM fetchd.refuse('/expiresAt', 'must be after runAt');
+    END IF;
+    IF job ->> 'resumeFrom' IS NOT NULL AND job ->> 'kind' IS DISTINCT FROM 'download' THEN
+        PERFORM fetchd.refuse('/resumeFrom', 'is for downloads');
+    END IF;
     FOREACH part IN ARRAY ARRAY['suspended', 'discretionary'] LOOP
         IF jsonb_typeof(job -> part) NOT IN ('boolean', 'null') THEN
             PERFORM fetchd.refuse('/' || part, 'must be a boolean');
@@ -247,6 +273,9 @@ BEGIN
         END IF;
         IF octet_length(job #>> '{flow,key}') NOT BETWEEN 1 AND 256 THEN
             PERFORM fetchd.refuse('/flow/key', 'must have 1 to 256 bytes');
+        END IF;
+        IF job -> 'flow' <> jsonb_build_object('key', job #> '{flow,key}') THEN
+            PERFORM fetchd.refuse('/flow', 'has no member but "key"');
         END IF;
     END IF;
     IF jsonb_typeof(job -> 'webhook') <> 'null' THEN
@@ -273,6 +302,18 @@ BEGIN
         OR jsonb_path_exists(job, 'strict $.labels.* ? (@.type() != "string")', silent => true)
     THEN
         PERFORM fetchd.refuse('/labels', 'must be an object of strings');
+    END IF;
+    IF jsonb_typeof(job -> 'labels') = 'object' THEN
+        IF (SELECT count(*) FROM jsonb_object_keys(job -> 'labels')) > 32 THEN
+            PERFORM fetchd.refuse('/labels', 'has more than 32 labels');
+        END IF;
+        IF EXISTS (
+            SELECT
+            FROM jsonb_each_text(job -> 'labels') AS label
+            WHERE octet_length(label.key) NOT BETWEEN 1 AND 64 OR octet_length(label.value) > 256
+        ) THEN
+            PERFORM fetchd.refuse('/labels', 'must have names of 1 to 64 bytes and values of 256 bytes at most');
+        END IF;
     END IF;
 END
 $$;
@@ -339,7 +380,7 @@ DECLARE
     session uuid;
     joined uuid;
     endpoint uuid;
-    run_at CONSTANT timestamptz := asked ->> 'runAt';
+    run_at timestamptz;
     is_patient boolean;
 BEGIN
     SELECT t.id INTO owner
@@ -357,6 +398,7 @@ BEGIN
             USING MESSAGE = format('%I may not store jobs of the tenant %L', session_user, enqueue.tenant);
     END IF;
     PERFORM fetchd.check_job(asked);
+    run_at := asked ->> 'runAt';
     spec := fetchd.spec_of(job);
     host := fetchd.host_of_url(spec #>> '{request,url}');
     is_patient := coalesce((asked ->> 'discretionary')::boolean, false);
