@@ -70,6 +70,8 @@ struct AuthenticationOffer: Equatable {
         strength = schemes.preference(of: method) ?? Self.strength(of: method, digest)
     }
 
+    /// How hard the answer of a built-in scheme is to abuse.
+    ///
     /// Kerberos tickets and Digest answers are made for one server or one request. An NTLM answer can be passed on
     /// by whoever gets it. A bearer token and a Basic password are the secret itself, and the token is the lesser one.
     private static func strength(of method: ProtectionSpace.Method, _ digest: DigestChallenge?) -> Int {

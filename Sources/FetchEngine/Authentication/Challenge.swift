@@ -3,7 +3,9 @@ public struct ProtectionSpace: Sendable, Hashable {
     /// How the server wants to be convinced, or to convince.
     ///
     /// An ``AuthenticationScheme`` of the program's own has a method of its own name.
-    public struct Method: RawRepresentable, Sendable, Hashable, Codable, CaseIterable {
+    public struct Method: RawRepresentable, Sendable, Hashable, Codable, CaseIterable,
+        CustomStringConvertible
+    {
         /// The methods that the library itself knows.
         public static let allCases: [Method] = [
             .default, .httpBasic, .httpDigest, .httpBearer, .ntlm, .negotiate, .awsSigV4, .htmlForm,
@@ -15,6 +17,9 @@ public struct ProtectionSpace: Sendable, Hashable {
 
         /// Makes a method; methods of one name are the same.
         public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// The name of the method.
+        public var description: String { rawValue }
 
         /// User name and password of a protocol that knows no schemes, such as FTP.
         public static let `default` = Self(rawValue: "default")

@@ -91,7 +91,7 @@ extension Load {
         }
     }
 
-    private func authorization(
+    private nonisolated(nonsending) func authorization(
         by scheme: any AuthenticationScheme, _ attempt: AuthenticationMachine.Attempt, for request: Request
     ) async -> Authorization? {
         let place = self.place(of: attempt.space, for: request.url)

@@ -162,7 +162,7 @@ extension Load {
         return await stored(response, body, visit, from: .cache, limit: limit, on: loop)
     }
 
-    private func apply(_ reception: CacheMachine.Reception, _ visit: CacheVisit) async {
+    private nonisolated(nonsending) func apply(_ reception: CacheMachine.Reception, _ visit: CacheVisit) async {
         guard let cache = visit.cache else { return }
         for key in reception.invalidated { await cache.removeEntries(for: key) }
         if let removed = reception.removed { await cache.remove(removed) }

@@ -41,7 +41,7 @@ extension Load {
     }
 
     /// What the cache has for a handler's request, for the handler to confirm.
-    func responseToConfirm(
+    nonisolated(nonsending) func responseToConfirm(
         for request: Request, by handler: any ProtocolHandler
     ) async -> CachedResponse? {
         switch cachePolicy(of: request) {

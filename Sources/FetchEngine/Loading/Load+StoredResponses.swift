@@ -4,7 +4,7 @@ import Synchronization
 
 // The responses that the cache gives.
 extension Load {
-    func body(of entry: CacheEntry, _ visit: CacheVisit) async -> CachedBody? {
+    nonisolated(nonsending) func body(of entry: CacheEntry, _ visit: CacheVisit) async -> CachedBody? {
         guard visit.machine.request.method != .head else { return .bytes([]) }
         return await visit.cache?.body(of: entry)
     }

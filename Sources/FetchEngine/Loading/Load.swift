@@ -37,7 +37,9 @@ final class Load: @unchecked Sendable {
     let shared: SharedConfiguration
     let session: SessionState
     let record = Mutex(Record())
-    /// The task; nil once nobody holds it. A data task is replaced by the download task that it becomes.
+    /// The task; nil once it was released.
+    ///
+    /// A data task is replaced by the download task that it becomes.
     weak var client: (any LoadClient)?
 
     /// The hop at hand.

@@ -43,31 +43,31 @@ protocol LoadClient: AnyObject, Sendable {
 
     // MARK: Questions
 
-    func redirect(_ response: Response?, to request: Request) async -> RedirectDisposition
+    nonisolated(nonsending) func redirect(_ response: Response?, to request: Request) async -> RedirectDisposition
 
-    func disposition(of challenge: Challenge) async -> Challenge.Disposition
+    nonisolated(nonsending) func disposition(of challenge: Challenge) async -> Challenge.Disposition
 
-    func disposition(of response: Response) async -> ResponseDisposition
+    nonisolated(nonsending) func disposition(of response: Response) async -> ResponseDisposition
 
-    func disposition(ofDelayed request: Request) async -> DelayedRequestDisposition
+    nonisolated(nonsending) func disposition(ofDelayed request: Request) async -> DelayedRequestDisposition
 
-    func newBodyStream() async -> BodyPipe?
+    nonisolated(nonsending) func newBodyStream() async -> BodyPipe?
 
     /// What to store in place of the proposed response; nil for nothing.
-    func responseToCache(_ proposed: CachedResponse) async -> CachedResponse?
+    nonisolated(nonsending) func responseToCache(_ proposed: CachedResponse) async -> CachedResponse?
 
     // MARK: Notifications
 
-    func created() async
+    nonisolated(nonsending) func created() async
 
-    func waitsForConnectivity() async
+    nonisolated(nonsending) func waitsForConnectivity() async
 
-    func received(informational status: HTTPResponse.Status, _ fields: HTTPFields) async
+    nonisolated(nonsending) func received(informational status: HTTPResponse.Status, _ fields: HTTPFields) async
 
-    func sentBodyBytes(_ count: Int64, of total: Int64) async
+    nonisolated(nonsending) func sentBodyBytes(_ count: Int64, of total: Int64) async
 
     /// The last notification: metrics, then completion.
-    func finished(_ error: LoadError?) async
+    nonisolated(nonsending) func finished(_ error: LoadError?) async
 }
 
 /// What becomes of a load's body.

@@ -31,7 +31,7 @@ extension SessionTask: LoadClient {
 
     // MARK: Questions
 
-    func redirect(_ response: Response?, to request: Request) async -> RedirectDisposition {
+    nonisolated(nonsending) func redirect(_ response: Response?, to request: Request) async -> RedirectDisposition {
         for delegate in delegates {
             let answer = await delegate.task(self, willPerformHTTPRedirection: response, newRequest: request)
             guard case .performDefaultHandling = answer else { return answer }
@@ -41,7 +41,7 @@ extension SessionTask: LoadClient {
 
     /// At session level first where the method is of that level, then the task's delegate, then the session's for its
     /// tasks (AUT-9, AUT-10).
-    func disposition(of challenge: Challenge) async -> Challenge.Disposition {
+    nonisolated(nonsending) func disposition(of challenge: Challenge) async -> Challenge.Disposition {
         let method = challenge.protectionSpace.method
         for delegate in delegates {
             guard await delegate.task(self, canAuthenticateAgainst: challenge.protectionSpace) else {
@@ -59,42 +59,44 @@ extension SessionTask: LoadClient {
         return .performDefaultHandling
     }
 
-    func disposition(of response: Response) async -> ResponseDisposition {
+    nonisolated(nonsending) func disposition(of response: Response) async -> ResponseDisposition {
         await notifiedDelegate?.task(self, didReceive: response) ?? .allow
     }
 
-    func disposition(ofDelayed request: Request) async -> DelayedRequestDisposition {
+    nonisolated(nonsending) func disposition(ofDelayed request: Request) async -> DelayedRequestDisposition {
         await notifiedDelegate?.task(self, willBeginDelayedRequest: request) ?? .continueLoading
     }
 
-    func newBodyStream() async -> BodyPipe? {
+    nonisolated(nonsending) func newBodyStream() async -> BodyPipe? {
         for delegate in delegates {
             if let pipe = await delegate.taskNeedsNewBodyStream(self) { return pipe }
         }
         return nil
     }
 
-    func responseToCache(_ proposed: CachedResponse) async -> CachedResponse? {
+    nonisolated(nonsending) func responseToCache(_ proposed: CachedResponse) async -> CachedResponse? {
         guard let notifiedDelegate else { return proposed }
         return await notifiedDelegate.task(self, willCache: proposed)
     }
 
     // MARK: Notifications
 
-    func created() async { await session.delegate?.session(session, didCreate: self) }
+    nonisolated(nonsending) func created() async { await session.delegate?.session(session, didCreate: self) }
 
-    func waitsForConnectivity() async { await notifiedDelegate?.taskIsWaitingForConnectivity(self) }
+    nonisolated(nonsending) func waitsForConnectivity() async {
+        await notifiedDelegate?.taskIsWaitingForConnectivity(self)
+    }
 
-    func received(informational status: HTTPResponse.Status, _ fields: HTTPFields) async {
+    nonisolated(nonsending) func received(informational status: HTTPResponse.Status, _ fields: HTTPFields) async {
         await notifiedDelegate?.task(self, didReceiveInformationalResponse: status, headerFields: fields)
     }
 
-    func sentBodyBytes(_ count: Int64, of total: Int64) async {
+    nonisolated(nonsending) func sentBodyBytes(_ count: Int64, of total: Int64) async {
         await notifiedDelegate?.task(
             self, didSendBodyData: count, totalSent: total, totalExpected: countOfBytesExpectedToSend)
     }
 
-    func finished(_ error: LoadError?) async {
+    nonisolated(nonsending) func finished(_ error: LoadError?) async {
         if let notifiedDelegate {
             await notifiedDelegate.task(self, didFinishCollecting: metrics)
             if reportsResponses { await notifiedDelegate.task(self, didCompleteWith: error) }

@@ -41,14 +41,14 @@ public protocol AuthenticationScheme: Sendable {
 
     /// The value of the `Authorization` or `Proxy-Authorization` field: the name of the scheme, a space, and the rest.
     ///
-    /// Called before each request, off the loop's thread where it waits for something. The load goes on without a field
-    /// for nil, and for a value that has control characters.
+    /// Called before each request, on the loop's thread: work that takes long belongs elsewhere. The load continues
+    /// without the field for nil, and for a value that has control characters.
     ///
     /// - Parameters:
     ///   - request: The request that will carry the field, without it.
     ///   - challenge: What the server has offered last; nil where it has offered nothing yet.
     ///   - credential: One that the scheme accepts.
-    func authorization(
+    nonisolated(nonsending) func authorization(
         for request: Request, answering challenge: OfferedChallenge?, with credential: Credential
     ) async -> String?
 }
@@ -77,7 +77,7 @@ public struct BasicScheme: AuthenticationScheme {
     public func accepts(_ credential: Credential) -> Bool { credential.fits(.httpBasic) }
 
     /// The user name, a colon and the password in Base64, as UTF-8.
-    public func authorization(
+    public nonisolated(nonsending) func authorization(
         for request: Request, answering challenge: OfferedChallenge?, with credential: Credential
     ) async -> String? {
         guard accepts(credential), let password = credential.password else { return nil }
@@ -102,7 +102,7 @@ public struct BearerScheme: AuthenticationScheme {
     public func accepts(_ credential: Credential) -> Bool { credential.fits(.httpBearer) }
 
     /// The token.
-    public func authorization(
+    public nonisolated(nonsending) func authorization(
         for request: Request, answering challenge: OfferedChallenge?, with credential: Credential
     ) async -> String? {
         accepts(credential) ? credential.bearerToken.map { "Bearer \($0)" } : nil
