@@ -59,8 +59,8 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
     private let doorbell: Int32
     private let inbox = Mutex(Inbox())
     private var turn = Turn()
-    /// Is told of turns that were long.
-    private let stallObserver = Mutex<(@Sendable (LoopStall) -> Void)?>(nil)
+    /// Is told of the long turns of every loop of the process.
+    private static let stallObserver = Mutex<(@Sendable (LoopStall) -> Void)?>(nil)
     private let thread = Mutex<pthread_t?>(nil)
     /// The thread's id, for the check made at each enqueue; 0 until the thread runs.
     private let threadID = Atomic<UInt>(0)
@@ -109,8 +109,10 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
         if let joinable = thread.withLock({ $0.take() }) { pthread_join(joinable, nil) }
     }
 
-    /// Tells of every turn of 5 ms and more, on the loop's thread; who was told before is told no more.
-    package final func observeStalls(_ observer: @escaping @Sendable (LoopStall) -> Void) {
+    /// Tells of every turn of 5 ms and more, of whichever loop of the process and on its thread.
+    ///
+    /// A process has one observer: the last one that was set.
+    package static func observeStalls(_ observer: @escaping @Sendable (LoopStall) -> Void) {
         stallObserver.withLock { $0 = observer }
     }
 
@@ -219,7 +221,7 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
         turn.clock.begin()
         while runJobs() {
             let milliseconds = timeout()
-            if let stall = turn.clock.end() { stallObserver.withLock(\.self)?(stall) }
+            if let stall = turn.clock.end(of: name) { Self.stallObserver.withLock(\.self)?(stall) }
             let count = epoll_wait(epoll, events, Int32(capacity), milliseconds)
             turn.clock.begin()
             inbox.withLock { $0.isAsleep = false }

@@ -2,6 +2,8 @@ import Glibc
 
 /// A turn of a loop that was so long that what came meanwhile had to wait.
 package struct LoopStall: Sendable {
+    /// The name of the loop.
+    package let loop: String
     /// From one look at epoll to the next.
     package let elapsed: Duration
     /// How much of it the thread has worked: not while it slept, nor while the machine had given its processor to
@@ -26,15 +28,16 @@ struct TurnClock {
         if began.nanoseconds(since: lastReading) > Self.precision { read(at: began) }
     }
 
-    /// The loop is about to look again; what to tell of the turn, if anything.
-    mutating func end() -> LoopStall? {
+    /// The loop of this name is about to look again; what to tell of the turn, if anything.
+    mutating func end(of loop: String) -> LoopStall? {
         let now = MonotonicTime.now
         let elapsed = now.nanoseconds(since: began)
         guard elapsed >= Self.threshold else { return nil }
         let before = worked
         read(at: now)
         return LoopStall(
-            elapsed: .nanoseconds(elapsed), worked: .nanoseconds(min(elapsed, Int64(clamping: worked &- before))))
+            loop: loop, elapsed: .nanoseconds(elapsed),
+            worked: .nanoseconds(min(elapsed, Int64(clamping: worked &- before))))
     }
 
     private mutating func read(at now: MonotonicTime) {

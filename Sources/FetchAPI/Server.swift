@@ -4,6 +4,7 @@ import Hummingbird
 import HummingbirdCore
 package import Logging
 import NIOCore
+import NIOPosix
 import ServiceLifecycle
 
 /// The HTTP server: the API, the dashboard, and what operators ask of the service.
@@ -126,6 +127,7 @@ package struct Server: Service {
     private let configuration: Configuration
     private let responder: Responder
     private let connections: OpenConnections
+    private let stalls: StallMetrics
     private let logger: Logger
     private let onListening: @Sendable (Int) async -> Void
 
@@ -139,6 +141,7 @@ package struct Server: Service {
         self.configuration = configuration
         self.logger = logger
         self.onListening = onListening
+        stalls = StallMetrics(ports.metrics)
         let limiter = FailureLimiter(
             limit: configuration.authenticationFailuresPerAddress,
             totalLimit: configuration.authenticationFailures
@@ -236,7 +239,9 @@ package struct Server: Service {
     }
 
     /// The framework's application around our responder.
-    var application: some ApplicationProtocol {
+    ///
+    /// - Parameter loops: The threads that requests are answered on.
+    func application(on loops: EventLoopGroupProvider = .singleton) -> some ApplicationProtocol {
         let (connection, connections) = (configuration.connection, connections)
         let limits = HTTP1Channel.Configuration.DecoderConfiguration(
             maxHeaderFieldSize: 16 * 1024,
@@ -256,12 +261,19 @@ package struct Server: Service {
             configuration: ApplicationConfiguration(
                 address: .hostname(configuration.host, port: configuration.port)),
             onServerRunning: { [onListening] channel in await onListening(channel.localAddress?.port ?? 0) },
+            eventLoopGroupProvider: loops,
             logger: logger
         )
     }
 
     package func run() async throws {
-        try await application.run()
+        let loops = MultiThreadedEventLoopGroup(
+            numberOfThreads: System.coreCount, metricsDelegate: LoopStallDelegate(stalls))
+        do { try await application(on: .shared(loops)).run() } catch {
+            try await loops.shutdownGracefully()
+            throw error
+        }
+        try await loops.shutdownGracefully()
     }
 }
 

@@ -120,7 +120,7 @@ struct TestServer {
 
     /// Runs a test against the routes.
     func test(_ body: @escaping @Sendable (TestCalls) async throws -> Void) async throws {
-        try await server.application.test(.router) { client in
+        try await server.application().test(.router) { client in
             try await body(TestCalls(client: client, authorization: authorization))
         }
     }

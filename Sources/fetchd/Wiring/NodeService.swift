@@ -72,7 +72,9 @@ private struct RunningNode {
         let keys = TenantKeys(client: database.client, ring: ring)
         let engineLoop = TaskLoop(name: "fetchd-engine")
         let loop = TransferLoop(engineLoop, descriptors: Self.descriptors(settings, metrics, logger))
-        for loop in [engineLoop, database.loop] { loop.observeStalls(in: metrics) }
+        let stalls = StallMetrics(metrics)
+        for loop in [engineLoop, database.loop] { stalls.begin(loop.name) }
+        EventLoop.observeStalls { stalls.observe($0.loop, elapsed: $0.elapsed, worked: $0.worked) }
         let blobs = try await Self.blobStore(settings, loop)
         let peers = Peers()
         let limiters = KnownLimiters(client: database.client)
@@ -180,8 +182,8 @@ private struct RunningNode {
             catalog: catalog, area: area, uploads: uploads, metrics: metrics, logger: logger)
         let watch = DatabaseWatch(client: database.client, patience: settings.databasePatience)
         let others: [any Service] = [
-            watch, stores.cacheEvictor, stores.credentialUses, dispatcher, ephemeral, completionNotifier, scheduler,
-            courier,
+            watch, TaskThreadWatch(stalls: stalls), stores.cacheEvictor, stores.credentialUses, dispatcher, ephemeral,
+            completionNotifier, scheduler, courier,
             notifications, quotas, pruner, server,
         ]
         services = database.clients + others

@@ -13,7 +13,7 @@ import Testing
     private func test(_ body: @escaping @Sendable (TestCalls) async throws -> Void) async throws {
         let server = try await TestServer()
         let (_, token) = try await server.keys.create(name: "operator", tenant: "test", isAdmin: true)
-        try await server.server.application.test(.router) { client in
+        try await server.server.application().test(.router) { client in
             try await body(TestCalls(client: client, authorization: "Bearer \(token.revealed)"))
         }
     }
