@@ -19,10 +19,14 @@ extension FuzzTarget {
         }
     }
 
-    /// Whatever the JSON, it is a job or a list of what is wrong; as a patch it applies to itself.
+    /// Whatever the JSON, it is a job, or what else is asked for, or a list of what is wrong; as a patch it applies to itself.
     private static func jobJSON(_ bytes: [UInt8]) {
         guard let json = try? JSONParser.parse(bytes) else { return }
-        for attempt in [{ _ = try JobSpec(json: json) }, { _ = try ScheduleSpec(json: json) }] {
+        let attempts = [
+            { _ = try JobSpec(json: json) }, { _ = try ScheduleSpec(json: json) }, { _ = try SessionSpec(json: json) },
+            { _ = try JobChange(json: json) },
+        ]
+        for attempt in attempts {
             do { try attempt() } catch let input as InvalidInput {
                 precondition((1...InvalidInput.maximumViolations).contains(input.violations.count))
             } catch {

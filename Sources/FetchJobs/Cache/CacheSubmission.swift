@@ -80,7 +80,7 @@ package struct CacheSubmission: Sendable {
             let (form, member) = JobBody.only(of: forms, in: object, reader)
         else { return nil }
         if form == "base64" { return JobBody.base64(member) }
-        return member.string(maximumLength: JobBody.maximumText).map { Array($0.utf8) }
+        return member.text(maximumLength: JobBody.maximumText).map { Array($0.utf8) }
     }
 }
 

@@ -93,7 +93,15 @@ package struct JSONReader {
         return elements.enumerated().map { JSONReader($1, pointer: "\(pointer)/\($0)", check: check) }
     }
 
+    /// A string that can be compared at the price of its length.
     package func string(maximumLength: Int = 65_536) -> String? {
+        guard let string = text(maximumLength: maximumLength) else { return nil }
+        guard string.isStreamSafe else { return refusing("has more than 30 combining marks in a row") }
+        return string
+    }
+
+    /// A string that is passed on and never compared: any at all.
+    package func text(maximumLength: Int = 65_536) -> String? {
         guard case .string(let string) = value else { return mismatch("a string") }
         guard string.utf8.count <= maximumLength else { return refusing("is longer than \(maximumLength) bytes") }
         return string

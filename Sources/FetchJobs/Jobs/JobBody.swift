@@ -57,7 +57,7 @@ extension JobBody {
         guard let (name, member) = Self.only(of: Self.forms, in: object, reader) else { return nil }
         switch name {
         case "text":
-            guard let text = member.string(maximumLength: Self.maximumText) else { return nil }
+            guard let text = member.text(maximumLength: Self.maximumText) else { return nil }
             self = .text(text)
         case "base64":
             guard let bytes = Self.base64(member) else { return nil }
@@ -78,7 +78,7 @@ extension JobBody {
         default:
             guard let fields = member.dictionary() else { return nil }
             self = .form(
-                fields.compactMap { name, reader in reader.string().map { FormField(name: name, value: $0) } }
+                fields.compactMap { name, reader in reader.text().map { FormField(name: name, value: $0) } }
             )
         }
     }
@@ -147,7 +147,7 @@ extension JobBody.Part {
         else { return nil }
         let content: Content? =
             switch form {
-            case "text": member.string(maximumLength: 1 << 20).map { .text($0) }
+            case "text": member.text(maximumLength: 1 << 20).map { .text($0) }
             case "base64": JobBody.base64(member).map { .base64($0) }
             default: JobBody.blob(member).map { .blob($0) }
             }
