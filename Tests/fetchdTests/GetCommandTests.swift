@@ -35,7 +35,8 @@ import Testing
         (.timedOut, .timedOut), (.secureConnectionFailed, .tlsHandshake), (.serverCertificateUntrusted, .certificate),
         (.addressForbidden, .refusedTarget), (.redirectDowngrade, .refusedTarget),
         (.httpTooManyRedirects, .tooManyRedirects), (.networkConnectionLost, .connectionLost), (.unknown, .failure),
-        (LoadError.Code("hostForbidden"), .refusedTarget), (LoadError.Code("portForbidden"), .refusedTarget),
+        (LoadError.Code("hostForbidden", -2000), .refusedTarget),
+        (LoadError.Code("portForbidden", -2000), .refusedTarget),
     ])
     func `a load that failed has an exit code of its own`(code: LoadError.Code, expected: GetExitCode) {
         #expect(GetExitCode(code) == expected)

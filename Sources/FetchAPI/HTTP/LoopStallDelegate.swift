@@ -1,4 +1,4 @@
-import FetchJobs
+import FetchRuntime
 import Glibc
 import NIOCore
 import NIOPosix

@@ -55,6 +55,6 @@ extension Partition {
         }
         guard let refusal, !isLocal || allowed.isEmpty else { return .only(allowed, host: host, port: port) }
         let named = key.terms.proxy == nil ? refusal : .proxy(refusal)
-        return .refused(LoadError(.init(named.code.name), named.message))
+        return .refused(LoadError(.init(named.code), named.message))
     }
 }

@@ -26,7 +26,7 @@ extension Load {
         do throws(TargetRefusal) {
             try TargetGuard(policy: policy).judge(proxy, for: url)
         } catch {
-            throw LoadError(.init(error.code.name), error.message)
+            throw LoadError(.init(error.code), error.message)
         }
     }
 

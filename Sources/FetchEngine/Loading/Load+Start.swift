@@ -125,7 +125,7 @@ extension Load {
         do throws(TargetRefusal) {
             try partition.targetGuard.judge(url)
         } catch {
-            throw isRedirect ? LoadError(redirectTo: error) : LoadError(.init(error.code.name), error.message)
+            throw isRedirect ? LoadError(redirectTo: error) : LoadError(.init(error.code), error.message)
         }
     }
 

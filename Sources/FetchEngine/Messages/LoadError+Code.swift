@@ -15,7 +15,7 @@ extension LoadError {
         /// - Parameters:
         ///   - name: A word in lower camel case.
         ///   - number: The nearest number of `NSURLErrorDomain`.
-        public init(_ name: String, _ number: Int = -2000) {
+        public init(_ name: String, _ number: Int) {
             self.name = name
             self.number = number
         }
@@ -152,6 +152,18 @@ extension LoadError.Code {
     public static let contentDigestMismatch = Self("contentDigestMismatch", -1015)
     /// The session was invalidated before the task started.
     public static let sessionInvalidated = Self("sessionInvalidated", -999)
+
+    /// The code of a load whose target is refused: the word of the rule, and the number of what it forbids.
+    init(_ refusal: TargetRefusal.Code) {
+        switch refusal {
+        case .addressForbidden: self = .addressForbidden
+        case .proxyForbidden: self = .proxyForbidden
+        case .hostForbidden, .portForbidden: self.init(refusal.name, Self.cannotLoadFromNetwork.number)
+        case .schemeForbidden: self.init(refusal.name, Self.unsupportedURL.number)
+        // All others are about how the URL is written.
+        default: self.init(refusal.name, Self.badURL.number)
+        }
+    }
 }
 
 extension LoadError.Code {

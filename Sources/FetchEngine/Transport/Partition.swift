@@ -266,7 +266,7 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
     func confirm(_ text: String, of origin: URLRecord.Origin) throws(LoadError) {
         guard !confirmed.contains(origin) else { return }
         guard CurlURL.origin(of: text) == origin else {
-            throw LoadError(.init("urlInvalid", -1000), "The URL can be read in two ways.")
+            throw LoadError(.init(TargetRefusal.Code.urlInvalid), "The URL can be read in two ways.")
         }
         if confirmed.count >= 4096 { confirmed.removeAll() }
         confirmed.insert(origin)

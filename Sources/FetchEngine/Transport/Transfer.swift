@@ -309,7 +309,7 @@ final class Transfer: Exchange, @unchecked Sendable {
             return true
         } catch {
             let refusal = terms.proxy == nil ? error : .proxy(error)
-            return fail(.init(refusal.code.name), refusal.message)
+            return fail(.init(refusal.code), refusal.message)
         }
     }
 

@@ -1,4 +1,4 @@
-import FetchJobs
+import FetchRuntime
 import ServiceLifecycle
 
 /// Tells how long tasks wait for one of the few threads that run all of those that have no loop.

@@ -50,6 +50,20 @@ import Testing
         #expect(code.number == number)
     }
 
+    // Proves: ERR-4.
+    @Test(arguments: [
+        (TargetRefusal.Code.urlInvalid, -1000), (.urlTooLong, -1000), (.hostSingleLabel, -1000), (.hostZoneID, -1000),
+        (.hostPercentEncoded, -1000), (.hostTrailingDot, -1000), (.hostNonCanonicalIP, -1000),
+        (.schemeForbidden, -1002), (.proxyForbidden, -1004), (.addressForbidden, -2000), (.hostForbidden, -2000),
+        (.portForbidden, -2000),
+    ])
+    func `a refused target has the word of its rule and the number of what the rule forbids`(
+        _ refusal: TargetRefusal.Code, _ number: Int
+    ) {
+        let code = LoadError.Code(refusal)
+        #expect(code.name == refusal.name && code.number == number)
+    }
+
     /// Codes that only a mistake of ours in calling libcurl can bring.
     static let misuse: Set<UInt32> = Set(
         [
