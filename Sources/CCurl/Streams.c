@@ -2,9 +2,10 @@
 // What libcurl is told of the streams of HTTP/2, told to us as well.
 //
 // libcurl 7.88 takes a body without a length for a whole one when its connection ends by a fault of the protocol, and
-// has no option that tells whether the stream was ended. Its library for HTTP/2 is told by libcurl whom to call: these
-// two functions have the names of the library's, so the dynamic linker takes them for libcurl's calls, and put us
-// before libcurl (docs/adr/0007-ends-of-streams.md).
+// has no option that tells whether the stream was ended. It also waits on for streams of a connection that its library
+// for HTTP/2 has given up. That library is told by libcurl whom to call: these functions have the names of the
+// library's, so the dynamic linker takes them for libcurl's calls, and put us before libcurl
+// (docs/adr/0007-ends-of-streams.md).
 
 #include "CCurl.h"
 #include <dlfcn.h>
@@ -13,6 +14,7 @@
 static ccurl_stream_function watcher;
 static nghttp2_on_frame_recv_callback frame_received;
 static nghttp2_on_stream_close_callback stream_closed;
+static nghttp2_on_frame_send_callback frame_sent;
 
 void ccurl_watch_streams(ccurl_stream_function function) { watcher = function; }
 
@@ -37,13 +39,32 @@ static int tell_close(nghttp2_session *session, int32_t stream, uint32_t code, v
     return __atomic_load_n(&stream_closed, __ATOMIC_RELAXED)(session, stream, code, user);
 }
 
-// libcurl sets the same two for every connection, and may do so on several threads at once.
+// A GOAWAY of ours that names a fault of the server is the last that is sent, and nothing is read after it.
+static int tell_sent(nghttp2_session *session, const nghttp2_frame *frame, void *user) {
+    if (frame->hd.type == NGHTTP2_GOAWAY && frame->goaway.error_code != NGHTTP2_NO_ERROR) {
+        uint32_t next = nghttp2_session_get_next_stream_id(session);
+        for (uint32_t stream = 1; stream < next; stream += 2)
+            tell(session, (int32_t)stream, CCURL_STREAM_IS_ABANDONED, frame->goaway.error_code);
+    }
+    nghttp2_on_frame_send_callback function = __atomic_load_n(&frame_sent, __ATOMIC_RELAXED);
+    return function ? function(session, frame, user) : 0;
+}
+
+static void watch_sent(nghttp2_session_callbacks *callbacks) {
+    void (*set)(nghttp2_session_callbacks *, nghttp2_on_frame_send_callback) =
+        (void (*)(nghttp2_session_callbacks *, nghttp2_on_frame_send_callback))dlsym(
+            RTLD_NEXT, "nghttp2_session_callbacks_set_on_frame_send_callback");
+    set(callbacks, tell_sent);
+}
+
+// libcurl sets the same for every connection, and may do so on several threads at once; the last not in every version.
 NGHTTP2_EXTERN void nghttp2_session_callbacks_set_on_frame_recv_callback(
     nghttp2_session_callbacks *callbacks, nghttp2_on_frame_recv_callback function) {
     void (*set)(nghttp2_session_callbacks *, nghttp2_on_frame_recv_callback) =
         (void (*)(nghttp2_session_callbacks *, nghttp2_on_frame_recv_callback))dlsym(RTLD_NEXT, __func__);
     __atomic_store_n(&frame_received, function, __ATOMIC_RELAXED);
     set(callbacks, tell_frame);
+    watch_sent(callbacks);
 }
 
 NGHTTP2_EXTERN void nghttp2_session_callbacks_set_on_stream_close_callback(
@@ -52,4 +73,10 @@ NGHTTP2_EXTERN void nghttp2_session_callbacks_set_on_stream_close_callback(
         (void (*)(nghttp2_session_callbacks *, nghttp2_on_stream_close_callback))dlsym(RTLD_NEXT, __func__);
     __atomic_store_n(&stream_closed, function, __ATOMIC_RELAXED);
     set(callbacks, tell_close);
+}
+
+NGHTTP2_EXTERN void nghttp2_session_callbacks_set_on_frame_send_callback(
+    nghttp2_session_callbacks *callbacks, nghttp2_on_frame_send_callback function) {
+    __atomic_store_n(&frame_sent, function, __ATOMIC_RELAXED);
+    watch_sent(callbacks);
 }

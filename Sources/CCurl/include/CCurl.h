@@ -125,7 +125,13 @@ static inline CURLcode ccurl_message_result(const CURLMsg *message) {
 }
 
 /// What there is to tell of a stream of HTTP/2.
-enum ccurl_stream_event { CCURL_STREAM_HAS_HEAD, CCURL_STREAM_HAS_END, CCURL_STREAM_IS_CLOSED };
+enum ccurl_stream_event {
+    CCURL_STREAM_HAS_HEAD,
+    CCURL_STREAM_HAS_END,
+    CCURL_STREAM_IS_CLOSED,
+    /// The server broke the protocol, and no frame of the connection is read any more.
+    CCURL_STREAM_IS_ABANDONED
+};
 
 /// Told of a stream: the `CURLOPT_PRIVATE` of its handle, and the code that it was closed with.
 typedef void (*ccurl_stream_function)(void *context, enum ccurl_stream_event event, uint32_t code);

@@ -324,5 +324,8 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
         }
     }
 
+    /// Does something once libcurl has returned.
+    func later(_ action: @escaping @Sendable () -> Void) { loop.perform(action) }
+
     func setTimer(_ milliseconds: Int) { timer?.set(milliseconds) }
 }

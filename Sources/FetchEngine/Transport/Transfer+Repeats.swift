@@ -49,7 +49,20 @@ extension Transfer {
         switch event {
         case CCURL_STREAM_HAS_HEAD: stream.isWatched = true
         case CCURL_STREAM_HAS_END: stream.isEnded = true
+        case CCURL_STREAM_IS_ABANDONED: endAbandoned()
         default: if code == Self.refusedStream, !stream.isWatched { stream.isRefused = true }
+        }
+    }
+
+    /// Ends the transfer, for which libcurl may wait as long as it likes: no frame of its connection is read any more.
+    ///
+    /// Not at once, since libcurl is at work with it; and it may see the end itself.
+    private func endAbandoned() {
+        guard !stream.isEnded else { return }
+        let attempt = requestCount
+        partition.later { [weak self] in
+            guard let self, stage == .running, requestCount == attempt else { return }
+            abort(curlError(CURLE_HTTP2))
         }
     }
 

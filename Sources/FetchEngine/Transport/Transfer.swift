@@ -434,7 +434,7 @@ final class Transfer: Exchange, @unchecked Sendable {
         }
     }
 
-    private func curlError(_ result: CURLcode) -> LoadError {
+    func curlError(_ result: CURLcode) -> LoadError {
         if result == CURLE_PARTIAL_FILE, bodyBytes == 0, response?.expectedContentLength ?? 0 > 0 {
             return LoadError(.zeroByteResource, "The server announced content and closed the connection without any.")
         }

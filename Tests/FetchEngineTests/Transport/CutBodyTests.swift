@@ -33,7 +33,9 @@ import Testing
     ]
 
     /// An origin that answers the first stream of each connection with 200, some of a body, and then this.
-    private static func origin(ending frames: [UInt8]) throws -> WireOrigin {
+    ///
+    /// - Parameter staying: Whether it keeps the connection until the client closes it.
+    private static func origin(ending frames: [UInt8], staying: Bool = false) throws -> WireOrigin {
         try WireOrigin { connection in
             try connection.receive(24)
             // The cache may keep it: `:status: 200`, `cache-control: max-age=60` of RFC 7541's static table by a
@@ -41,6 +43,7 @@ import Testing
             let head: [UInt8] = [0x88, 0x58, 10] + Array("max-age=60".utf8)
             try connection.send(frame(4, 0, 0) + frame(1, 4, 1, head) + frame(0, 0, 1, Array("part".utf8)))
             try connection.send(frames)
+            if staying { try connection.receiveToEnd() }
             // libcurl waits for more after most faults.
             usleep(20_000)
         }
@@ -61,6 +64,18 @@ import Testing
     func `a body of HTTP/2 that is cut is no answer`(_ name: String, _ frames: [UInt8]) async throws {
         let origin = try Self.origin(ending: frames)
         await #expect(throws: LoadError.self, "\(name)") { try await load(origin) }
+    }
+
+    // RFC 9113 §5.4.1: after an error of the connection nothing comes that is worth a wait.
+    // Proves: ERR-5.
+    @Test(.timeLimit(.minutes(1)), arguments: cuts)
+    func `a fault of HTTP/2 ends the load although the server keeps the connection`(_ name: String, _ frames: [UInt8])
+        async throws
+    {
+        let origin = try Self.origin(ending: frames, staying: true)
+        let start = ContinuousClock.now
+        await #expect(throws: LoadError.self, "\(name)") { try await load(origin) }
+        #expect(ContinuousClock.now - start < .seconds(10), "\(name)")
     }
 
     @Test(arguments: ends)
