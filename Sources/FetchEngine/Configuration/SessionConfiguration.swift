@@ -150,6 +150,10 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var fileRoots: [String] = []
     /// A folder that is the root of what `file:` URLs name, so that they tell nothing of where it lies.
     package var fileMount: String?
+    /// Whom its loads are for; nil, the default: the session is an owner of its own.
+    ///
+    /// Where loads have to wait for descriptors, owners take turns.
+    package var owner: String?
     /// See ``protocolHandlers``.
     var handlerList: HandlerList?
     /// What it keeps without acting on it.

@@ -1,8 +1,10 @@
+import DequeModule
 import EventLoop
 
 /// Where transfers of a loop wait when there is no descriptor for them (REL-11).
 ///
-/// To want one is no reason to fail: idle connections are closed first, then who came first is the next.
+/// To want one is no reason to fail: idle connections are closed first, then owners take turns, and of one owner's
+/// transfers the first to come is the next.
 // @unchecked: everything here is touched on the loop's thread alone.
 final class DescriptorLine: @unchecked Sendable {
     /// What is set apart for a transfer while it runs: a file that it reads or fills.
@@ -14,10 +16,21 @@ final class DescriptorLine: @unchecked Sendable {
     /// Others may give some back without our knowing it.
     private static let interval: Duration = .milliseconds(50)
 
+    /// Whose transfers take turns with those of others.
+    enum Owner: Hashable {
+        case named(String)
+        /// Of a session that names no owner.
+        case session(UInt64)
+    }
+
     let budget: DescriptorBudget
     private let loop: EventLoop
     private let closeIdle: () -> Bool
-    private var waiting: [Transfer] = []
+    private var lines: [Owner: Deque<Transfer>] = [:]
+    /// The owners of transfers that wait, the next one first.
+    private var turns: Deque<Owner> = []
+    /// How many wait, those that were cancelled meanwhile included.
+    private var count = 0
     private var running = 0
     /// The system had none to give, so that to ask again at once would be for nothing.
     private var isRefused = false
@@ -39,7 +52,7 @@ final class DescriptorLine: @unchecked Sendable {
         loop.assertOnLoop()
         // Who waits already is asked because it is the first.
         let isFirst = transfer.stage == .waiting
-        if waiting.isEmpty || isFirst, findsRoom(for: transfer) {
+        if count == 0 || isFirst, findsRoom(for: transfer) {
             transfer.reserved = Self.perTransfer + Self.perStart
             budget.take(transfer.reserved)
             running += 1
@@ -56,9 +69,12 @@ final class DescriptorLine: @unchecked Sendable {
         loop.assertOnLoop()
         if isRefused { self.isRefused = true }
         transfer.stage = .waiting
-        waiting.append(transfer)
-        budget.noteWaiting(waiting.count)
-        if waiting.count == 1 || isRefused { arm() }
+        let owner = transfer.owner
+        if lines[owner] == nil { turns.append(owner) }
+        lines[owner, default: []].append(transfer)
+        count += 1
+        budget.noteWaiting(count)
+        if count == 1 || isRefused { arm() }
     }
 
     /// It has a connection.
@@ -77,7 +93,7 @@ final class DescriptorLine: @unchecked Sendable {
         transfer.reserved = 0
         running -= 1
         // Not at once: who ends may be among those that idle now.
-        if !waiting.isEmpty { loop.perform { [weak self] in self?.serve() } }
+        if count > 0 { loop.perform { [weak self] in self?.serve() } }
     }
 
     private func findsRoom(for transfer: Transfer) -> Bool {
@@ -91,17 +107,25 @@ final class DescriptorLine: @unchecked Sendable {
     private func serve() {
         loop.assertOnLoop()
         guard !isRefused else { return }
-        var count = 0
-        while count < waiting.count {
-            let transfer = waiting[count]
-            if transfer.stage == .waiting {
-                guard transfer.partition.starts(transfer) else { break }
-            }
-            count += 1
+        while let owner = turns.first, let next = lines[owner]?.first {
+            let isCancelled = next.stage != .waiting
+            guard isCancelled || next.partition.starts(next) else { break }
+            leave(owner, hadTurn: !isCancelled)
         }
-        waiting.removeFirst(count)
-        budget.noteWaiting(waiting.count)
-        if !waiting.isEmpty { arm() }
+        budget.noteWaiting(count)
+        if count > 0 { arm() }
+    }
+
+    /// Takes the first of an owner's transfers out of the line.
+    private func leave(_ owner: Owner, hadTurn: Bool) {
+        lines[owner]?.removeFirst()
+        count -= 1
+        if lines[owner]?.isEmpty ?? true {
+            lines[owner] = nil
+            turns.removeFirst()
+        } else if hadTurn {
+            turns.append(turns.removeFirst())
+        }
     }
 
     private func arm() {

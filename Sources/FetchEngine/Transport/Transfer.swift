@@ -90,6 +90,11 @@ final class Transfer: Exchange, @unchecked Sendable {
     /// The last reply of an FTP server.
     var ftpReply: FTPReply?
 
+    /// Who takes turns with others where descriptors are few.
+    var owner: DescriptorLine.Owner {
+        shared.value.owner.map { .named($0) } ?? .session(partition.key.session)
+    }
+
     var priority: Float { state.values.withLock { $0.priority } }
 
     init(

@@ -68,6 +68,7 @@ final class EngineSessions: Sendable {
         configuration.credentialStorage = stores.credentialStorage(of: address)
         configuration.urlCache = stores.cache(of: address)
         configuration.fileMount = defaults.fileMount(of: job.tenant)
+        configuration.owner = job.tenant.description
         guard let id = job.spec.session else {
             return keep(EngineSession(engine: makeSession(configuration), configuration: .init()), as: address)
         }

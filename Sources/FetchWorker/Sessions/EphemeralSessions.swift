@@ -127,6 +127,7 @@ package final class EphemeralSessions: Service {
     func add(_ session: TenantSession) {
         var configuration = defaults.configured(by: session.spec)
         configuration.fileMount = defaults.fileMount(of: session.tenant)
+        configuration.owner = session.tenant.description
         let engine = makeSession(configuration)
         let address = SessionAddress(tenant: session.tenant, session: session.id)
         state.withLock { $0.sessions[address] = EphemeralSession(session: session, engine: engine) }

@@ -1,5 +1,6 @@
 import EventLoop
 import HTTPTypes
+import Synchronization
 import TestSupport
 import Testing
 
@@ -59,5 +60,38 @@ import Testing
         let status = try await answer
         #expect(status == 200)
         try await until { budget.waiting == 0 }
+    }
+
+    @Test func `owners take turns, however many loads one of them has waiting`() async throws {
+        let gate = Gate()
+        let paths = Mutex<[String]>([])
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                paths.withLock { $0.append(String(head.split(separator: " ")[1])) }
+                try gate.wait()
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+            }
+        }
+        // For one at a time.
+        let budget = DescriptorBudget(limit: 8)
+        let loop = TransferLoop(TaskLoop(name: "few"), descriptors: budget)
+        func session(of owner: String) -> Session {
+            var configuration = SessionConfiguration.ephemeral
+            configuration.owner = owner
+            return Session(configuration: configuration, transferLoop: loop)
+        }
+        try await withThrowingTaskGroup { group in
+            group.addTask { try await Self.load(origin.url("/first"), by: session(of: "many")) }
+            try await until { paths.withLock { $0 } == ["/first"] }
+            for count in 1...5 {
+                group.addTask { try await Self.load(origin.url("/many"), by: session(of: "many")) }
+                try await until { budget.waiting == count }
+            }
+            group.addTask { try await Self.load(origin.url("/one"), by: session(of: "one")) }
+            try await until { budget.waiting == 6 }
+            gate.open()
+            for try await status in group { #expect(status == 200) }
+        }
+        #expect(paths.withLock { $0.prefix(3) } == ["/first", "/many", "/one"])
     }
 }
