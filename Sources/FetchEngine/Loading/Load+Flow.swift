@@ -57,7 +57,7 @@ extension Load {
     private func answeredExchange(
         for request: Request, limit: Int, on loop: isolated TransferLoop
     ) async throws(LoadError) -> any Exchange {
-        if let complete = completeExchange(for: request) { return complete }
+        if let complete = await completeExchange(for: request) { return complete }
         guard concernsCache(request) else { return try await exchange(for: request, limit: limit, on: loop) }
         return try await cachedExchange(for: request, limit: limit, on: loop)
     }

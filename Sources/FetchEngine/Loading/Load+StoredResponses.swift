@@ -50,8 +50,8 @@ extension Load {
     }
 
     /// The exchange of a download that an earlier one has left complete on disk.
-    func completeExchange(for request: Request) -> (any Exchange)? {
-        guard let response = client?.completeOnDisk() else { return nil }
+    func completeExchange(for request: Request) async -> (any Exchange)? {
+        guard let client, client.kind == .download, let response = await client.completeOnDisk() else { return nil }
         let exchange = StoredExchange(response, body: [], for: request, configuration: shared, state: state)
         take(exchange, for: request)
         return exchange

@@ -24,7 +24,7 @@ protocol LoadClient: AnyObject, Sendable {
     func checkKind() throws(LoadError)
 
     /// The response of a download that is complete on disk already; nil for any other.
-    func completeOnDisk() -> Response?
+    nonisolated(nonsending) func completeOnDisk() async -> Response?
 
     /// The request to make after a response that would be the final one; nil when it is.
     func request(after response: Response) -> Request?

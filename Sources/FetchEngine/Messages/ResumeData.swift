@@ -52,11 +52,11 @@ public struct ResumeData: Sendable, Hashable {
     /// The fields that tell of a representation (RFC 9110 §8), and of its file; none of them is anybody's secret.
     private static let kept: Set<HTTPField.Name> = [
         .contentType, .contentDisposition, .contentLanguage, .contentLocation, .contentEncoding, .eTag, .lastModified,
-        .expires, .cacheControl,
+        .expires, .cacheControl, .reprDigest,
     ]
 
-    /// Whether nothing is missing.
-    var isWhole: Bool { byteCount > 0 && byteCount == totalCount }
+    /// Whether nothing is missing, as far as the length tells.
+    var hasWholeLength: Bool { byteCount > 0 && byteCount == totalCount }
 
     /// The whole as one answer: what the answer with the rest says, and what the first one said (RFC 9110 §15.3.7.3).
     ///

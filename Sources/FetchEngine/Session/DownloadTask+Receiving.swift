@@ -63,7 +63,7 @@ extension DownloadTask {
         guard let data else { return received }
         return switch action {
         case .resume(_, let total): data.whole(with: received, total: total)
-        case .complete: data.whole(with: received, total: data.totalCount)
+        case .complete: data.whole(with: received, total: data.byteCount)
         case .startOver, .askAgain, nil: received
         }
     }

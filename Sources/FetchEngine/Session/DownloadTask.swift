@@ -138,12 +138,11 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
     /// Nothing is missing of the earlier download: the server is not asked for the rest.
     ///
     /// To learn whether there is a newer version is another download.
-    override func completeOnDisk() -> Response? {
-        downloadState.withLock { state in
-            guard state.action == nil, let data = state.resumption?.data, data.isWhole else { return nil }
-            state.action = .complete
-            return data.whole(with: nil, total: data.totalCount)
-        }
+    nonisolated(nonsending) override func completeOnDisk() async -> Response? {
+        let untouched = downloadState.withLock { $0.action == nil ? $0.resumption?.data : nil }
+        guard let data = untouched, await data.isWhole(options.expectedDigest) else { return nil }
+        downloadState.withLock { $0.action = .complete }
+        return data.whole(with: nil, total: data.byteCount)
     }
 
     override func request(after response: Response) -> Request? {

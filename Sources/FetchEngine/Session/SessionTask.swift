@@ -253,7 +253,7 @@ public class SessionTask: @unchecked Sendable {
     func becomesDownload() {}
 
     /// The response of a download that is complete on disk already.
-    func completeOnDisk() -> Response? { nil }
+    nonisolated(nonsending) func completeOnDisk() async -> Response? { nil }
 
     /// The delegate that is notified.
     var notifiedDelegate: (any TaskDelegate)? { delegate ?? session.delegate }

@@ -3,7 +3,7 @@ import EventLoop
 /// Writes the file of one download, off the loop that transfers run on: a disk may take its time.
 actor DownloadWriter {
     /// The threads that files are written on; more would only wait for the same disks.
-    private static let loops = ["files-1", "files-2"].map { EventLoop(name: $0) }
+    static let loops = ["files-1", "files-2"].map { EventLoop(name: $0) }
 
     private let loop: EventLoop
     private let plan: DownloadPlan

@@ -66,6 +66,45 @@ import Testing
         #expect(origin.connections.count == 1)
     }
 
+    private static func digest(of text: String) -> ExpectedDigest? {
+        ExpectedDigest(.sha256, ContentDigest.sha256.digest(of: text.utf8))
+    }
+
+    // Whose digest: the caller's, or the server's.
+    @Test(arguments: [true, false])
+    func `nobody is asked for the rest of a file of unknown length that has its digest`(_ isCallers: Bool) async throws
+    {
+        let digest = try #require(Self.digest(of: "helloworld"))
+        let origin = try origin(
+            "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nTransfer-Encoding: chunked\r\n"
+                + (isCallers ? "" : "Repr-Digest: \(digest)\r\n"),
+            sends: "5\r\nhello\r\n", then: "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n")
+        let directory = try TemporaryDirectory()
+        var options = DownloadOptions()
+        if isCallers { options.expectedDigest = digest }
+        var data = try await interrupted(origin, directory)
+        #expect(data.totalCount == nil)
+        try Data("helloworld".utf8).write(to: URL(filePath: data.path))
+        data.byteCount = 10
+        let stored = try ResumeData(bytes: data.bytes)
+        let file = try await Session().download(resumeFrom: stored, options: options)
+        #expect(try text(file) == "helloworld" && file.response.expectedContentLength == 10)
+        #expect(origin.connections.count == 1)
+    }
+
+    @Test func `a file of unknown length without its digest is asked for`() async throws {
+        let origin = try origin(
+            "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nTransfer-Encoding: chunked\r\n", sends: "5\r\nhello\r\n",
+            then: "HTTP/1.1 206 Partial Content\r\nETag: \"v1\"\r\nContent-Range: bytes 5-9/10\r\n"
+                + "Content-Length: 5\r\n\r\nworld")
+        let directory = try TemporaryDirectory()
+        var options = DownloadOptions()
+        options.expectedDigest = Self.digest(of: "helloworld")
+        let file = try await Session().download(resumeFrom: try await interrupted(origin, directory), options: options)
+        #expect(try text(file) == "helloworld")
+        #expect(origin.connections.count == 2)
+    }
+
     // Proves: DLD-12, DLD-14, DLD-15, LIF-5, LIF-15, TSK-10, FN-14.
     @Test func `a cut download carries resume data, and another task goes on with it`() async throws {
         let origin = try origin(

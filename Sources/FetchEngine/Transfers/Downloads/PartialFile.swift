@@ -1,0 +1,29 @@
+/// What an earlier download has left, read on a thread that files are written on.
+actor PartialFile {
+    private let path: String
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { DownloadWriter.loops[0].asUnownedSerialExecutor() }
+
+    init(_ path: String) { self.path = path }
+
+    /// The digest of its first bytes.
+    func digest(upTo count: Int64, by algorithm: ContentDigest) throws(LoadError) -> [UInt8] {
+        let stream = algorithm.stream()
+        try DownloadFile.read(path, upTo: count) { stream.append($0) }
+        return stream.finish()
+    }
+}
+
+extension ResumeData {
+    /// Whether nothing is missing; where no length was said, the digest of what is there tells.
+    ///
+    /// - Parameter expected: The digest that the whole is to have; nil for the server's word, which was for the bytes
+    ///   as they came.
+    nonisolated(nonsending) func isWhole(_ expected: ExpectedDigest?) async -> Bool {
+        guard byteCount > 0, totalCount == nil else { return hasWholeLength }
+        let stated = ExpectedDigest(field: headerFields[values: .reprDigest])
+        guard let expected = expected ?? stated else { return false }
+        // What cannot be read is not whole: the server is asked.
+        return await (try? PartialFile(path).digest(upTo: byteCount, by: expected.algorithm)) == expected.bytes
+    }
+}
