@@ -60,27 +60,45 @@ extension PostgresBlobCatalog {
         throw StoreError(.failed, "Too many files have this name.")
     }
 
+    /// Takes the name from whichever file has it.
+    ///
+    /// - Returns: The file that had it.
     private func replaceFile(_ blob: Blob, of job: Job.ID?, named name: String) async throws -> Blob.ID? {
         try await client.transaction { connection in
-            let replaced = try await connection.query(
-                """
-                -- blobs.makeWay
-                DELETE FROM blobs
-                WHERE tenant_id = \(blob.tenant) AND filename = \(name)
-                RETURNING id
-                """
-            )
-            try await connection.query(
-                """
-                -- blobs.replaceFile
-                INSERT INTO blobs (tenant_id, id, bytes, digest, content_type, created_at, expires_at, job_id, filename)
-                VALUES (
-                    \(blob.tenant), \(blob.id), \(blob.content.bytes), \(blob.content.digest.bytes),
-                    \(blob.contentType), \(blob.createdAt), \(blob.expiresAt), \(job), \(name)
+            var replaced: Blob.ID?
+            while true {
+                let removed = try await connection.query(
+                    """
+                    -- blobs.makeWay
+                    DELETE FROM blobs
+                    WHERE tenant_id = \(blob.tenant) AND filename = \(name) AND id <> \(blob.id)
+                    RETURNING id
+                    """
                 )
-                """
-            )
-            return try replaced.first?.decode(Blob.ID.self, at: 0)
+                replaced = try removed.first?.decode(Blob.ID.self, at: 0) ?? replaced
+                let added = try await connection.query(
+                    """
+                    -- blobs.replaceFile
+                    WITH added AS (
+                        INSERT INTO blobs (
+                            tenant_id, id, bytes, digest, content_type, created_at, expires_at, job_id, filename
+                        )
+                        VALUES (
+                            \(blob.tenant), \(blob.id), \(blob.content.bytes), \(blob.content.digest.bytes),
+                            \(blob.contentType), \(blob.createdAt), \(blob.expiresAt), \(job), \(name)
+                        )
+                        -- The row is there already: the answer to an earlier try was lost.
+                        ON CONFLICT DO NOTHING
+                        RETURNING id
+                    )
+                    SELECT id FROM added
+                    UNION ALL
+                    SELECT id FROM blobs WHERE tenant_id = \(blob.tenant) AND id = \(blob.id)
+                    """
+                )
+                // Without a row, another file took the name while the one before it was being removed.
+                if !added.isEmpty { return replaced }
+            }
         }
     }
 

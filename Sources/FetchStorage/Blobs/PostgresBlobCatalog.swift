@@ -136,9 +136,17 @@ package struct PostgresBlobCatalog: BlobCatalog {
                             SELECT FROM queue q WHERE q.tenant_id = h.tenant_id AND q.job_id = h.job_id
                         )
                 )
-                UPDATE blobs
+                UPDATE blobs b
                 SET idempotency_key = NULL
-                WHERE idempotency_key IS NOT NULL AND created_at < now() - interval '24 hours'
+                FROM (
+                    SELECT tenant_id, id
+                    FROM blobs
+                    WHERE idempotency_key IS NOT NULL AND created_at < now() - interval '24 hours'
+                    LIMIT 1000
+                    -- What a submission holds waits for the next time: neither waits for the other.
+                    FOR NO KEY UPDATE SKIP LOCKED
+                ) AS old
+                WHERE b.tenant_id = old.tenant_id AND b.id = old.id
                 """
             )
             // A job whose claim was lost may have added a file that its result does not name.

@@ -19,58 +19,55 @@ extension CacheTable {
             case .since(let time): "e.responded_at >= \(time.timestamp)"
             case .all: "true"
             }
-        let rows = try await client.query(
-            """
-            -- cache.remove
-            WITH asked AS (
-                SELECT \(session.tenant) AS tenant_id, \(session.session) AS session_id
-            ), \(Self.locked("asked")), removed AS (
-                DELETE FROM cache_entries e
-                WHERE e.tenant_id = \(session.tenant) AND e.session_id = \(session.session) AND \(chosen)
-                    AND (SELECT count(*) FROM locked) >= 0
-                RETURNING e.tenant_id, e.session_id, e.blob_id
+        let rows = try await Self.afterLocking([session], client: client) { connection in
+            try await connection.query(
+                """
+                -- cache.remove
+                WITH removed AS (
+                    DELETE FROM cache_entries e
+                    WHERE e.tenant_id = \(session.tenant) AND e.session_id = \(session.session) AND \(chosen)
+                    RETURNING e.tenant_id, e.session_id, e.blob_id
+                )
+                \(Self.raiseVersions("SELECT DISTINCT tenant_id, session_id FROM removed")),
+                    ARRAY(SELECT blob_id FROM removed WHERE blob_id IS NOT NULL)
+                """
             )
-            \(Self.raiseVersions("SELECT DISTINCT tenant_id, session_id FROM removed")),
-                ARRAY(SELECT blob_id FROM removed WHERE blob_id IS NOT NULL)
-            """
-        )
+        }
         guard let row = rows.first else { return Change() }
         return Change(version: try row.decode(at: 2), blobs: try row.decode(at: 3))
     }
 
     /// Removes all that is stored for keys, as every request does that may have changed something at an origin.
     static func remove(_ places: [Place], client: Client) async throws -> [Change] {
-        let rows = try await client.query(
-            """
-            -- cache.removeKeys
-            WITH changed AS MATERIALIZED (
-                SELECT *
-                FROM unnest(
-                    \(places.map(\.session.tenant)), \(places.map(\.session.session)), \(places.map(\.key))
-                ) AS changed (tenant_id, session_id, key)
-            ), \(locked("changed")), removed AS (
-                DELETE FROM cache_entries e
-                USING changed
-                WHERE e.tenant_id = changed.tenant_id AND e.session_id = changed.session_id AND e.key = changed.key
-                    AND (SELECT count(*) FROM locked) >= 0
-                RETURNING e.tenant_id, e.session_id, e.blob_id
-            ), raised AS (
-                \(raiseVersions("SELECT DISTINCT tenant_id, session_id FROM removed"))
+        let rows = try await afterLocking(places.map(\.session), client: client) { connection in
+            try await connection.query(
+                """
+                -- cache.removeKeys
+                WITH removed AS (
+                    DELETE FROM cache_entries e
+                    USING unnest(
+                        \(places.map(\.session.tenant)), \(places.map(\.session.session)), \(places.map(\.key))
+                    ) AS changed (tenant_id, session_id, key)
+                    WHERE e.tenant_id = changed.tenant_id AND e.session_id = changed.session_id AND e.key = changed.key
+                    RETURNING e.tenant_id, e.session_id, e.blob_id
+                ), raised AS (
+                    \(raiseVersions("SELECT DISTINCT tenant_id, session_id FROM removed"))
+                )
+                SELECT tenant_id, session_id, cache_version, NULL::uuid FROM raised
+                UNION ALL
+                SELECT tenant_id, session_id, NULL, blob_id FROM removed WHERE blob_id IS NOT NULL
+                """
             )
-            SELECT tenant_id, session_id, cache_version, NULL::uuid FROM raised
-            UNION ALL
-            SELECT tenant_id, session_id, NULL, blob_id FROM removed WHERE blob_id IS NOT NULL
-            """
-        )
+        }
         return try changes(rows, of: places.map(\.session))
     }
 
     /// Removes what a filter chooses from the caches of a tenant, and from the memory of all nodes.
     func purge(_ filter: CacheFilter, of tenant: Tenant.ID) async throws -> (count: Int, blobs: [Blob.ID]) {
-        let rows = try await client.query(
-            """
-            -- cache.purge
-            WITH raised AS (
+        let rows = try await client.transaction { connection in
+            try await connection.query(
+                """
+                -- cache.raisePurged
                 -- Of all sessions, for what is in the memory of nodes only may be meant too.
                 \(Self.raiseVersions("""
                     SELECT \(tenant) AS tenant_id, id AS session_id
@@ -82,17 +79,23 @@ extension CacheTable {
                     ) AS sessions
                     WHERE \(filter.session)::uuid IS NULL OR id = \(filter.session)
                     """, purging: true))
-            ), removed AS (
-                DELETE FROM cache_entries e
-                WHERE e.tenant_id = \(tenant) AND \(Self.chosen(by: filter))
-                    -- After the sessions, in whose order answers are stored: so neither waits for the other.
-                    AND (SELECT count(*) FROM raised) >= 0
-                RETURNING e.blob_id
+                """
             )
-            SELECT count(*), array_agg(blob_id) FILTER (WHERE blob_id IS NOT NULL)
-            FROM removed
-            """
-        )
+            // After the sessions, in whose order answers are stored: so neither waits for the other. And a statement of
+            // its own, which sees what was stored while the first one waited.
+            return try await connection.query(
+                """
+                -- cache.purge
+                WITH removed AS (
+                    DELETE FROM cache_entries e
+                    WHERE e.tenant_id = \(tenant) AND \(Self.chosen(by: filter))
+                    RETURNING e.blob_id
+                )
+                SELECT count(*), array_agg(blob_id) FILTER (WHERE blob_id IS NOT NULL)
+                FROM removed
+                """
+            )
+        }
         guard let row = rows.first else { return (0, []) }
         return (Int(try row.decode(Int64.self, at: 0)), try row.decode([Blob.ID]?.self, at: 1) ?? [])
     }
@@ -105,9 +108,9 @@ extension CacheTable {
             """
             -- cache.evict
             WITH surplus AS MATERIALIZED (
-                SELECT session_id, key, selection
+                SELECT session_id, key, selection, id
                 FROM (
-                    SELECT session_id, key, selection, sum(cost) OVER (ORDER BY used_at DESC, id) AS total
+                    SELECT session_id, key, selection, id, sum(cost) OVER (ORDER BY used_at DESC, id) AS total
                     FROM cache_entries
                     WHERE tenant_id = \(tenant)
                 ) AS used
@@ -116,7 +119,8 @@ extension CacheTable {
             DELETE FROM cache_entries e
             USING surplus s
             WHERE e.tenant_id = \(tenant) AND e.session_id = s.session_id AND e.key = s.key
-                AND e.selection = s.selection
+                -- What has come in its place meanwhile was used last.
+                AND e.selection = s.selection AND e.id = s.id
             RETURNING e.blob_id
             """
         )

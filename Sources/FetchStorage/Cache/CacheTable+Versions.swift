@@ -18,6 +18,27 @@ extension CacheTable {
         """
     }
 
+    /// Runs a statement once the rows of sessions are locked; it sees all that was stored before.
+    ///
+    /// One statement for both would see what was there when it began to wait.
+    static func afterLocking(
+        _ sessions: [SessionAddress], client: Client, _ body: @Sendable (Connection) async throws -> Rows
+    ) async throws -> Rows {
+        try await client.transaction { connection in
+            try await connection.query(
+                """
+                -- cache.lock
+                WITH asked AS (
+                    SELECT *
+                    FROM unnest(\(sessions.map(\.tenant)), \(sessions.map(\.session))) AS asked (tenant_id, session_id)
+                ), \(locked("asked"))
+                SELECT FROM locked
+                """
+            )
+            return try await body(connection)
+        }
+    }
+
     /// Raises the versions of the caches of sessions that a query names, and begins what is returned.
     ///
     /// - Parameter purging: Whether what is on its way now is not to be stored.

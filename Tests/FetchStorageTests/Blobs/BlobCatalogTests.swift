@@ -80,4 +80,57 @@ import Testing
             #expect(try await catalog.orphans(among: [blob.id, stray, ofResult]) == [stray])
         }
     }
+
+    private func file() -> Blob {
+        Blob(
+            tenant: mine, content: MeasuredBlob(id: Blob.ID(), bytes: 5, digest: SHA256Digest(of: Array("hello".utf8))),
+            contentType: nil, expiresAt: nil)
+    }
+
+    @Test func `of two files that replace one at the same time the later has the name`() async throws {
+        try await StoreFixture.with { fixture in
+            let catalog = PostgresBlobCatalog(client: fixture.database.client)
+            let (first, meanwhile, last) = (file(), file(), file())
+            _ = try await catalog.addFile(first, of: nil, named: "a", replacing: true)
+            let answer = try await fixture.database.during([
+                "DELETE FROM blobs WHERE filename = 'a'",
+                """
+                INSERT INTO blobs (tenant_id, id, bytes, digest, filename)
+                VALUES (\(mine), \(meanwhile.id), 5, '', 'a')
+                """,
+            ]) { try await catalog.addFile(last, of: nil, named: "a", replacing: true) }
+            #expect(answer.replaced == meanwhile.id)
+            #expect(try await fixture.count("blobs WHERE filename = 'a'") == 1)
+            #expect(try await catalog.blob(last.id, of: mine) != nil)
+        }
+    }
+
+    @Test func `a file that is filed once more, since the answer was lost, replaces nothing`() async throws {
+        try await StoreFixture.with { fixture async throws in
+            let catalog = PostgresBlobCatalog(client: fixture.database.client)
+            let blob = file()
+            for _ in 0..<2 {
+                #expect(try await catalog.addFile(blob, of: nil, named: "a", replacing: true).replaced == nil)
+            }
+            #expect(try await fixture.count("blobs") == 1)
+        }
+    }
+
+    @Test func `a key that is a day old is forgotten, and a blob that somebody holds is not waited for`() async throws {
+        try await StoreFixture.with { fixture in
+            let catalog = PostgresBlobCatalog(client: fixture.database.client)
+            let (held, free) = (try await add(catalog, key: "held"), try await add(catalog, key: "free"))
+            try await fixture.database.client.query("UPDATE blobs SET created_at = now() - interval '2 days'")
+            let connection = try await fixture.database.connect()
+            try await connection.query("BEGIN")
+            try await connection.query("UPDATE blobs SET pinned_at = now() WHERE id = \(held.id)")
+            _ = try await catalog.removeExpired()
+            #expect(try await fixture.count("blobs WHERE idempotency_key = 'held'") == 1)
+            #expect(try await fixture.count("blobs WHERE id = \(free.id) AND idempotency_key IS NULL") == 1)
+            try await connection.query("COMMIT")
+            await connection.close()
+            _ = try await catalog.removeExpired()
+            #expect(try await fixture.count("blobs WHERE idempotency_key IS NOT NULL") == 0)
+        }
+    }
 }

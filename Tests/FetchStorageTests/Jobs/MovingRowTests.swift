@@ -20,23 +20,7 @@ import Testing
     private static func during<R: Sendable>(
         _ change: Change, _ fixture: StoreFixture, _ statement: @escaping @Sendable () async throws -> R
     ) async throws -> R {
-        let connection = try await fixture.database.connect()
-        try await connection.query("BEGIN")
-        try await connection.query(Query(verbatim: change.rawValue))
-        async let result = statement()
-        do {
-            try await until {
-                try await !fixture.database.client.query(
-                    "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-                ).isEmpty
-            }
-            try await connection.query("COMMIT")
-        } catch {
-            await connection.close()
-            throw error
-        }
-        await connection.close()
-        return try await result
+        try await fixture.database.during([Query(verbatim: change.rawValue)], statement)
     }
 
     /// As many jobs as are given, claimed by node 0.
@@ -186,6 +170,119 @@ import Testing
             }
             #expect(try await store.job(job.id, of: fixture.tenant)?.state == .cancelled)
             #expect(try await fixture.count("queue") == 0)
+        }
+    }
+
+    // MARK: Claim
+
+    /// Runs a claim of node 0 that sees the queue, and locks nothing of it before it has been changed.
+    private static func claim(
+        _ limit: Int, _ fixture: StoreFixture, while change: () async throws -> Void
+    ) async throws -> [ClaimedJob] {
+        try await fixture.database.withPausedClock { client, resume in
+            let queue = PostgresWorkQueue(
+                client: client, genericPlan: client, keys: fixture.keys, presence: NodePresence(id: fixture.nodes[0]),
+                limiters: fixture.limiters[0], finished: fixture.finished)
+            async let claim = queue.claim(upTo: limit)
+            try await fixture.database.untilStatementWaits()
+            try await change()
+            try await resume()
+            return try await claim.jobs
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `of jobs of which some are changed between sight and lock, each is claimed once, now or next`(
+        _ hasLimiters: Bool
+    ) async throws {
+        try await StoreFixture.with { fixture in
+            if hasLimiters { try await Self.setLimit(of: fixture) }
+            // Which has the claim look at the time for each row.
+            let jobs = try (0..<10).map { _ in try NewJob.make(more: #", "expiresAt": "2100-01-01T00:00:00Z""#) }
+            _ = try await fixture.store().enqueue(jobs)
+            let moved = jobs.prefix(5).map(\.id)
+            let first = try await Self.claim(10, fixture) {
+                try await fixture.database.client.query(
+                    "UPDATE queue SET rank = rank + 1 WHERE job_id = ANY (\(Array(moved)))")
+            }
+            #expect(Set(first.map(\.id)).isSuperset(of: jobs.dropFirst(5).map(\.id)))
+            #expect(try await fixture.count("queue WHERE node_id IS NOT NULL") == Int64(first.count))
+            let rest = try await fixture.queue().claim(limit: 10)
+            #expect((first + rest).map(\.claim) == Array(repeating: 1, count: 10))
+            #expect(Set((first + rest).map(\.id)) == Set(jobs.map(\.id)))
+        }
+    }
+
+    @Test func `what is suspended or cancelled between sight and lock is not claimed`() async throws {
+        try await StoreFixture.with { fixture in
+            let jobs = try (0..<3).map { _ in try NewJob.make(more: #", "expiresAt": "2100-01-01T00:00:00Z""#) }
+            let store = fixture.store()
+            _ = try await store.enqueue(jobs)
+            let claimed = try await Self.claim(10, fixture) {
+                try await store.setSuspended([jobs[0].id], of: fixture.tenant, true)
+                _ = try await store.cancel(jobs[1].id, of: fixture.tenant, .plainly)
+            }
+            #expect(claimed.map(\.id) == [jobs[2].id])
+            #expect(try await fixture.queue().claim(limit: 10).isEmpty)
+            #expect(try await store.job(jobs[0].id, of: fixture.tenant)?.state == .suspended)
+            #expect(try await store.job(jobs[1].id, of: fixture.tenant)?.state == .cancelled)
+        }
+    }
+
+    // MARK: Admission
+
+    private static let flow = Limiter.Address(tenant: Tenant.ID(rawValue: 1), kind: .flow, key: "k")
+
+    /// Two at a time, in order or not.
+    private static func setLimit(of fixture: StoreFixture, _ limits: String = #"{"parallelism": 2}"#) async throws {
+        let store = PostgresLimiterStore(
+            client: fixture.database.client, known: fixture.limiters[0], intake: nil, announce: {})
+        try await store.set(try SharedLimits(json: try JSONParser.parse(limits.utf8), of: .flow), of: flow)
+    }
+
+    @Test(arguments: Change.allCases + [nil])
+    func `a job that is changed while its flow admits it goes on once, or as it is now`(_ change: Change?) async throws
+    {
+        try await StoreFixture.with { fixture in
+            try await Self.setLimit(of: fixture, #"{"order": "fifo"}"#)
+            let jobs = try (0..<2).map { _ in try NewJob.make(more: #", "flow": {"key": "k"}"#) }
+            _ = try await fixture.store().enqueue(jobs)
+            let queue = fixture.queue()
+            #expect(try await queue.claim(limit: 10).isEmpty)
+            // Nil: it is gone, as a client cancels what waits.
+            let statement = change?.rawValue ?? "DELETE FROM queue"
+            _ = try await fixture.database.during(["\(Query(verbatim: statement)) WHERE job_id = \(jobs[0].id)"]) {
+                try await queue.admit([Self.flow])
+            }
+            let admitted = try await fixture.count("queue WHERE in_flow")
+            let claimed = try await queue.claim(limit: 10)
+            #expect(admitted == 1 && claimed.count == 1)
+            let isStillFirst = change == .priority || change == .cancel
+            #expect(claimed.map(\.id) == [jobs[isStillFirst ? 0 : 1].id])
+            #expect(try await fixture.count("queue WHERE in_flow") == 1)
+        }
+    }
+
+    @Test func `a flow without order passes over a job that is being changed, and admits it the next time`()
+        async throws
+    {
+        try await StoreFixture.with { fixture in
+            try await Self.setLimit(of: fixture)
+            let jobs = try (0..<3).map { _ in try NewJob.make(more: #", "flow": {"key": "k"}"#) }
+            _ = try await fixture.store().enqueue(jobs)
+            let queue = fixture.queue()
+            #expect(try await queue.claim(limit: 10).isEmpty)
+            let connection = try await fixture.database.connect()
+            try await connection.query("BEGIN")
+            try await connection.query("UPDATE queue SET rank = rank + 1 WHERE job_id = \(jobs[0].id)")
+            _ = try await queue.admit([Self.flow])
+            let first = try await queue.claim(limit: 10)
+            #expect(first.map(\.id) == [jobs[1].id, jobs[2].id])
+            try await connection.query("COMMIT")
+            await connection.close()
+            for job in first { #expect(try await queue.settle(job, .make())) }
+            _ = try await queue.admit([Self.flow])
+            #expect(try await queue.claim(limit: 10).map(\.id) == [jobs[0].id])
         }
     }
 }
