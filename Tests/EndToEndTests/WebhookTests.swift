@@ -84,10 +84,15 @@ import Testing
             try await until { holding.connections.count >= min(count * 8, 100) }
             for (service, receiver) in [(service, own), (tenant, other)] {
                 let (endpoint, _) = try await receiver.endpoint(of: service)
+                var delays: [Duration] = []
                 for _ in 0..<5 {
                     _ = try await service.fetch("data:,x", more: receiver.announcing(endpoint))
+                    let end = ContinuousClock.now
                     _ = try await receiver.next()
+                    delays.append(ContinuousClock.now - end)
                 }
+                // REL-14; the machine may have been busy with something else once.
+                #expect(delays.sorted()[2] <= .seconds(1), "\(delays)")
             }
             // None of those that were held had to end first.
             #expect(holding.connections.count { $0.isOver } == 0)

@@ -87,9 +87,8 @@ package struct DeliveryRoom: Sendable, Equatable {
     package let slots: Int
     /// Those of them that endpoints may have whose last attempt failed, or which are slow.
     package let slotsForFailing: Int
-    /// For each endpoint, with those under way; one that is failing or slow may have one.
+    /// For each endpoint, with those that all nodes have under way; one that is failing or slow may have one.
     package let slotsPerEndpoint: Int
-    package let underWay: [WebhookEndpoint.ID: Int]
     package let underWayOfTenants: [Tenant.ID: Int]
     /// Endpoints that take their messages, but late.
     package let slow: Set<WebhookEndpoint.ID>
@@ -98,14 +97,12 @@ package struct DeliveryRoom: Sendable, Equatable {
         slots: Int,
         slotsForFailing: Int? = nil,
         slotsPerEndpoint: Int = 8,
-        underWay: [WebhookEndpoint.ID: Int] = [:],
         underWayOfTenants: [Tenant.ID: Int] = [:],
         slow: Set<WebhookEndpoint.ID> = []
     ) {
         self.slots = slots
         self.slotsForFailing = slotsForFailing ?? slots
         self.slotsPerEndpoint = slotsPerEndpoint
-        self.underWay = underWay
         self.underWayOfTenants = underWayOfTenants
         self.slow = slow
     }

@@ -3,117 +3,131 @@ import Postgres
 
 extension PostgresWebhookStore {
     package func claimDeliveries(_ room: DeliveryRoom) async throws(StoreError) -> [WebhookDelivery] {
-        let underWay = room.underWay.map { (endpoint: $0.key, count: Int32(clamping: $0.value)) }
         let tenants = room.underWayOfTenants.map { (tenant: $0.key, count: Int32(clamping: $0.value)) }
         return try await StoreError.wrap {
-            let rows = try await client.query(
-                """
-                -- deliveries.claim
-                WITH RECURSIVE waiting AS (
-                    -- One step in the index for each endpoint that something is on its way to, however much it is.
-                    (
-                        SELECT tenant_id, endpoint_id
-                        FROM webhook_deliveries
-                        WHERE state = 'pending'
-                        ORDER BY tenant_id, endpoint_id
-                        LIMIT 1
-                    )
-                    UNION ALL
-                    SELECT next.tenant_id, next.endpoint_id
-                    FROM waiting w
-                    CROSS JOIN LATERAL (
-                        SELECT d.tenant_id, d.endpoint_id
-                        FROM webhook_deliveries d
-                        WHERE d.state = 'pending' AND (d.tenant_id, d.endpoint_id) > (w.tenant_id, w.endpoint_id)
-                        ORDER BY d.tenant_id, d.endpoint_id
-                        LIMIT 1
-                    ) AS next
-                ), room AS MATERIALIZED (
-                    SELECT w.tenant_id, w.endpoint_id,
-                        (e.failing_since IS NOT NULL OR w.endpoint_id = ANY (\(Array(room.slow))))
-                            AND e.disabled_at IS NULL AS is_failing,
-                        coalesce(busy.deliveries, 0) AS taken, coalesce(own.deliveries, 0) AS taken_of_tenant, t.weight
-                    FROM waiting w
-                    JOIN tenants t ON t.id = w.tenant_id
-                    LEFT JOIN webhook_endpoints e ON e.tenant_id = w.tenant_id AND e.id = w.endpoint_id
-                    LEFT JOIN unnest(\(underWay.map(\.endpoint)), \(underWay.map(\.count))) AS busy (endpoint_id, deliveries)
-                        ON busy.endpoint_id = w.endpoint_id
-                    LEFT JOIN unnest(\(tenants.map(\.tenant)), \(tenants.map(\.count))) AS own (tenant_id, deliveries)
-                        ON own.tenant_id = w.tenant_id
-                ), candidate AS MATERIALIZED (
-                    SELECT found.tenant_id, found.id, found.next_attempt_at, r.is_failing, r.weight, r.taken_of_tenant,
-                        r.taken - 1 + row_number() OVER (
-                            PARTITION BY r.tenant_id, r.endpoint_id ORDER BY found.next_attempt_at
-                        ) AS before_of_endpoint
-                    FROM room r
-                    CROSS JOIN LATERAL (
-                        SELECT d.tenant_id, d.id, d.next_attempt_at
-                        FROM webhook_deliveries d
-                        WHERE d.tenant_id = r.tenant_id AND d.endpoint_id = r.endpoint_id AND d.state = 'pending'
-                            AND d.next_attempt_at <= now()
-                            -- A session's own events come after those of its jobs, and its end comes last.
-                            AND (d.job_id IS NOT NULL OR d.event = ANY (\(WebhookEvent.allCases.filter(\.isOfStores)))
-                                OR NOT EXISTS (
-                                SELECT FROM webhook_deliveries e
-                                WHERE e.tenant_id = d.tenant_id AND e.session_id = d.session_id AND e.state = 'pending'
-                                    AND (e.job_id IS NOT NULL
-                                        OR d.event = \(WebhookEvent.sessionInvalidated) AND e.event <> d.event)
-                            ))
-                            -- The events of a job go one after the other, and its end comes last.
-                            AND (d.job_id IS NULL OR NOT EXISTS (
-                                SELECT FROM webhook_deliveries e
-                                WHERE e.tenant_id = d.tenant_id AND e.job_id = d.job_id AND e.id < d.id
-                                    AND e.endpoint_id = d.endpoint_id AND e.state = 'pending' AND e.data IS NOT NULL
-                            ))
-                        ORDER BY d.next_attempt_at, d.id
-                        LIMIT greatest(
-                            CASE WHEN r.is_failing THEN 1 ELSE \(Int32(clamping: room.slotsPerEndpoint)) END - r.taken, 0
-                        )
-                    ) AS found
-                ), turn AS (
-                    SELECT tenant_id, id, next_attempt_at, is_failing, weight, before_of_endpoint,
-                        taken_of_tenant - 1 + row_number() OVER (
-                            PARTITION BY tenant_id ORDER BY is_failing, before_of_endpoint, next_attempt_at
-                        ) AS before_of_tenant
-                    FROM candidate
-                ), place AS MATERIALIZED (
-                    SELECT tenant_id, id, is_failing, weight, before_of_endpoint, before_of_tenant,
-                        row_number() OVER (
-                            ORDER BY is_failing, before_of_tenant / weight, before_of_endpoint, next_attempt_at
-                        ) AS number,
-                        row_number() OVER (PARTITION BY is_failing ORDER BY before_of_tenant / weight) AS number_of_kind
-                    FROM turn
-                ), due AS MATERIALIZED (
-                    -- One by one, so that no more are locked than are taken, whatever the planner thinks of their
-                    -- number.
-                    SELECT free.tenant_id, free.id, c.is_failing
-                    FROM (
-                        SELECT tenant_id, id, is_failing
-                        FROM place
-                        WHERE (number_of_kind <= \(Int64(room.slotsForFailing)) OR NOT is_failing)
-                            -- As many are left as the tenant has, and twice as many as the endpoint has beside: whoever
-                            -- comes next finds some, however many hold theirs until they time out.
-                            AND before_of_tenant + 2 * before_of_endpoint
-                                < weight * (\(Int64(room.slots)) - number + 1) * CASE WHEN is_failing THEN 0.75 ELSE 1 END
-                        ORDER BY number
-                    ) AS c
-                    CROSS JOIN LATERAL (
-                        SELECT d.tenant_id, d.id
-                        FROM webhook_deliveries d
-                        WHERE d.tenant_id = c.tenant_id AND d.id = c.id AND d.state = 'pending'
-                            AND d.next_attempt_at <= now()
-                        LIMIT 1
-                        FOR UPDATE SKIP LOCKED
-                    ) AS free
-                    LIMIT \(room.slots)
+            let rows = try await client.transaction { connection in
+                // One node after the other, each in a statement that sees what those before it have taken.
+                try await connection.query(
+                    """
+                    -- deliveries.lock
+                    SELECT pg_advisory_xact_lock(hashtext('deliveries.claim'))
+                    """
                 )
-                UPDATE webhook_deliveries d
-                SET next_attempt_at = now() + interval '60 seconds', last_attempt_at = now(), attempts = d.attempts + 1
-                FROM due
-                WHERE d.tenant_id = due.tenant_id AND d.id = due.id
-                RETURNING \(Self.deliveryColumns), due.is_failing, d.data
-                """
-            )
+                return try await connection.query(
+                    """
+                    -- deliveries.claim
+                    WITH RECURSIVE waiting AS (
+                        -- One step in the index for each endpoint that something is on its way to, however much it is.
+                        (
+                            SELECT tenant_id, endpoint_id
+                            FROM webhook_deliveries
+                            WHERE state = 'pending'
+                            ORDER BY tenant_id, endpoint_id
+                            LIMIT 1
+                        )
+                        UNION ALL
+                        SELECT next.tenant_id, next.endpoint_id
+                        FROM waiting w
+                        CROSS JOIN LATERAL (
+                            SELECT d.tenant_id, d.endpoint_id
+                            FROM webhook_deliveries d
+                            WHERE d.state = 'pending' AND (d.tenant_id, d.endpoint_id) > (w.tenant_id, w.endpoint_id)
+                            ORDER BY d.tenant_id, d.endpoint_id
+                            LIMIT 1
+                        ) AS next
+                    ), room AS MATERIALIZED (
+                        SELECT w.tenant_id, w.endpoint_id,
+                            (e.failing_since IS NOT NULL OR w.endpoint_id = ANY (\(Array(room.slow))))
+                                AND e.disabled_at IS NULL AS is_failing,
+                            busy.deliveries AS taken, coalesce(own.deliveries, 0) AS taken_of_tenant, t.weight
+                        FROM waiting w
+                        JOIN tenants t ON t.id = w.tenant_id
+                        LEFT JOIN webhook_endpoints e ON e.tenant_id = w.tenant_id AND e.id = w.endpoint_id
+                        CROSS JOIN LATERAL (
+                            -- Those that nodes have: a claim lasts a minute, and no wait is as long.
+                            SELECT count(*) AS deliveries
+                            FROM webhook_deliveries d
+                            WHERE d.tenant_id = w.tenant_id AND d.endpoint_id = w.endpoint_id AND d.state = 'pending'
+                                AND d.next_attempt_at > now() AND d.next_attempt_at <= now() + interval '60 seconds'
+                                AND d.next_attempt_at = d.last_attempt_at + interval '60 seconds'
+                        ) AS busy
+                        LEFT JOIN unnest(\(tenants.map(\.tenant)), \(tenants.map(\.count))) AS own (tenant_id, deliveries)
+                            ON own.tenant_id = w.tenant_id
+                    ), candidate AS MATERIALIZED (
+                        SELECT found.tenant_id, found.id, found.next_attempt_at, r.is_failing, r.weight, r.taken_of_tenant,
+                            r.taken - 1 + row_number() OVER (
+                                PARTITION BY r.tenant_id, r.endpoint_id ORDER BY found.next_attempt_at
+                            ) AS before_of_endpoint
+                        FROM room r
+                        CROSS JOIN LATERAL (
+                            SELECT d.tenant_id, d.id, d.next_attempt_at
+                            FROM webhook_deliveries d
+                            WHERE d.tenant_id = r.tenant_id AND d.endpoint_id = r.endpoint_id AND d.state = 'pending'
+                                AND d.next_attempt_at <= now()
+                                -- A session's own events come after those of its jobs, and its end comes last.
+                                AND (d.job_id IS NOT NULL OR d.event = ANY (\(WebhookEvent.allCases.filter(\.isOfStores)))
+                                    OR NOT EXISTS (
+                                    SELECT FROM webhook_deliveries e
+                                    WHERE e.tenant_id = d.tenant_id AND e.session_id = d.session_id AND e.state = 'pending'
+                                        AND (e.job_id IS NOT NULL
+                                            OR d.event = \(WebhookEvent.sessionInvalidated) AND e.event <> d.event)
+                                ))
+                                -- The events of a job go one after the other, and its end comes last.
+                                AND (d.job_id IS NULL OR NOT EXISTS (
+                                    SELECT FROM webhook_deliveries e
+                                    WHERE e.tenant_id = d.tenant_id AND e.job_id = d.job_id AND e.id < d.id
+                                        AND e.endpoint_id = d.endpoint_id AND e.state = 'pending' AND e.data IS NOT NULL
+                                ))
+                            ORDER BY d.next_attempt_at, d.id
+                            LIMIT greatest(
+                                CASE WHEN r.is_failing THEN 1 ELSE \(Int32(clamping: room.slotsPerEndpoint)) END - r.taken, 0
+                            )
+                        ) AS found
+                    ), turn AS (
+                        SELECT tenant_id, id, next_attempt_at, is_failing, weight, before_of_endpoint,
+                            taken_of_tenant - 1 + row_number() OVER (
+                                PARTITION BY tenant_id ORDER BY is_failing, before_of_endpoint, next_attempt_at
+                            ) AS before_of_tenant
+                        FROM candidate
+                    ), place AS MATERIALIZED (
+                        SELECT tenant_id, id, is_failing, weight, before_of_endpoint, before_of_tenant,
+                            row_number() OVER (
+                                ORDER BY is_failing, before_of_tenant / weight, before_of_endpoint, next_attempt_at
+                            ) AS number,
+                            row_number() OVER (PARTITION BY is_failing ORDER BY before_of_tenant / weight) AS number_of_kind
+                        FROM turn
+                    ), due AS MATERIALIZED (
+                        -- One by one, so that no more are locked than are taken, whatever the planner thinks of their
+                        -- number.
+                        SELECT free.tenant_id, free.id, c.is_failing
+                        FROM (
+                            SELECT tenant_id, id, is_failing
+                            FROM place
+                            WHERE (number_of_kind <= \(Int64(room.slotsForFailing)) OR NOT is_failing)
+                                -- As many are left as the tenant has, and twice as many as the endpoint has beside: whoever
+                                -- comes next finds some, however many hold theirs until they time out.
+                                AND before_of_tenant + 2 * before_of_endpoint
+                                    < weight * (\(Int64(room.slots)) - number + 1) * CASE WHEN is_failing THEN 0.75 ELSE 1 END
+                            ORDER BY number
+                        ) AS c
+                        CROSS JOIN LATERAL (
+                            SELECT d.tenant_id, d.id
+                            FROM webhook_deliveries d
+                            WHERE d.tenant_id = c.tenant_id AND d.id = c.id AND d.state = 'pending'
+                                AND d.next_attempt_at <= now()
+                            LIMIT 1
+                            FOR UPDATE SKIP LOCKED
+                        ) AS free
+                        LIMIT \(room.slots)
+                    )
+                    UPDATE webhook_deliveries d
+                    SET next_attempt_at = now() + interval '60 seconds', last_attempt_at = now(), attempts = d.attempts + 1
+                    FROM due
+                    WHERE d.tenant_id = due.tenant_id AND d.id = due.id
+                    RETURNING \(Self.deliveryColumns), due.is_failing, d.data
+                    """
+                )
+            }
             return try rows.map { row in
                 // The claim has counted the attempt that is to be made.
                 var delivery = try WebhookDelivery(row: row, attemptsUnderWay: 1, endpointIsFailing: row.decode(at: 11))

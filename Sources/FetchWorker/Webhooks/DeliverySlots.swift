@@ -41,7 +41,6 @@ struct DeliverySlots {
             slots: count - taken.count,
             slotsForFailing: max(0, count - max(1, count / 4) - failing),
             slotsPerEndpoint: perEndpoint,
-            underWay: taken.values.reduce(into: [:]) { $0[$1.delivery.endpoint, default: 0] += 1 },
             underWayOfTenants: taken.values.reduce(into: [:]) { $0[$1.delivery.tenant, default: 0] += 1 },
             slow: Set(late.keys).union(slow)
         )
