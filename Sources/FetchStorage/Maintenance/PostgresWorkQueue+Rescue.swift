@@ -157,15 +157,22 @@ extension Query {
     /// How often a job may be lost before it is a suspect.
     fileprivate static let chances: Int16 = 2
 
-    /// The time that all attempts of a job have together, of which the lost one was the first (SES-9).
+    /// The time that all attempts of a job have together, of which the lost one was the first (SES-9): what the job
+    /// says, or its session.
     ///
-    /// It is null where the job does not say it, or not as a number: no row may keep a node from rescuing the others.
-    /// What its session says, no statement knows.
+    /// It is null where neither says it, or not as a number: no row may keep a node from rescuing the others.
     fileprivate static var timeoutIntervalForResource: Query {
         """
         (
             SELECT interval '1 second' * CASE WHEN seconds ~ '^\\d{1,9}(\\.\\d{1,9})?$' THEN seconds::double precision END
-            FROM jobs j, LATERAL (SELECT j.spec #>> '{configuration,timeouts,timeoutIntervalForResource}') AS s(seconds)
+            FROM jobs j
+            LEFT JOIN sessions s ON s.tenant_id = j.tenant_id AND s.id = lost.session_id
+            CROSS JOIN LATERAL (
+                SELECT coalesce(
+                    j.spec #>> '{configuration,timeouts,timeoutIntervalForResource}',
+                    s.spec #>> '{configuration,timeouts,timeoutIntervalForResource}'
+                )
+            ) AS said (seconds)
             WHERE j.tenant_id = lost.tenant_id AND j.id = lost.job_id
         )
         """

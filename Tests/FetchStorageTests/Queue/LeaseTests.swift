@@ -19,9 +19,10 @@ extension PostgresWorkQueue {
         _ fixture: StoreFixture,
         method: String = "GET",
         begins: Bool = false,
-        lasting limit: Duration? = nil
+        lasting limit: Duration? = nil,
+        in session: TenantSession.ID? = nil
     ) async throws -> ClaimedJob {
-        let job = try NewJob.make(method: method)
+        let job = try NewJob.make(method: method, more: session.map { #", "session": "\#($0)""# } ?? "")
         var spec = job.spec
         spec.configuration.timeouts.timeoutIntervalForResource = limit
         _ = try await fixture.store().enqueue([NewJob(tenant: job.tenant, spec: spec)])
@@ -47,9 +48,17 @@ extension PostgresWorkQueue {
         }
     }
 
-    @Test func `the time of all attempts together goes on while a node is lost`() async throws {
+    // Said by the job, or by its session.
+    @Test(arguments: [true, false])
+    func `the time of all attempts together goes on while a node is lost`(_ isOfSession: Bool) async throws {
         try await StoreFixture.with { fixture in
-            let lost = try await lostJob(fixture, lasting: .seconds(1000))
+            var spec = SessionSpec(kind: .default)
+            spec.configuration.timeouts.timeoutIntervalForResource = .seconds(1000)
+            let session = NewSession(tenant: fixture.tenant, spec: spec)
+            _ = try await PostgresSessionStore(client: fixture.database.client, jobs: fixture.store()).create(session)
+            let lost =
+                isOfSession
+                ? try await lostJob(fixture, in: session.id) : try await lostJob(fixture, lasting: .seconds(1000))
             #expect(lost.expiresAt == nil)
             _ = try await fixture.queue(0).heartbeatAndRescue()
             let claimed = try #require(try await fixture.queue(0).claim(limit: 1).first)
