@@ -5,6 +5,7 @@ CREATE TABLE webhook_endpoints (
     id uuid NOT NULL,
     url text NOT NULL,
     events text[] NOT NULL,
+    events_changed_at timestamptz NOT NULL DEFAULT now(),
     sealed_secret bytea NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
     version integer NOT NULL DEFAULT 1,
@@ -25,6 +26,7 @@ CREATE TABLE webhook_endpoints (
 );
 COMMENT ON TABLE webhook_endpoints IS 'Where events are delivered';
 COMMENT ON COLUMN webhook_endpoints.events IS 'The types of event that it takes';
+COMMENT ON COLUMN webhook_endpoints.events_changed_at IS 'Since when it takes them, for check_invariants';
 COMMENT ON COLUMN webhook_endpoints.sealed_secret IS
     'What messages are signed with; AES-256-GCM, bound to this table, tenant and row';
 COMMENT ON COLUMN webhook_endpoints.version IS 'Raised by every change, for If-Match';

@@ -54,7 +54,7 @@ REVOKE EXECUTE ON FUNCTION maintain_job_partitions(interval) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION add_job_partition(timestamptz, timestamptz) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION drop_job_partition(job_partitions, interval) FROM PUBLIC;
 
-CREATE FUNCTION check_invariants(patience interval) RETURNS TABLE(invariant text, violations bigint, example text)
+CREATE FUNCTION check_invariants(patience interval, kept interval) RETURNS TABLE(invariant text, violations bigint, example text)
 LANGUAGE sql STABLE
 AS $$
     WITH found AS (
@@ -111,14 +111,14 @@ AS $$
                     AND r.finished_at >= now() - patience
             )
         UNION ALL
-        -- Of the last hour: older deliveries may have been removed.
+        -- As far back as deliveries are kept, and as the endpoint has wanted what it wants now.
         SELECT 'the end of a job is told to the endpoint that asked for it', 'job', r.job_id
         FROM results r
         JOIN jobs j ON j.tenant_id = r.tenant_id AND j.id = r.job_id
         LEFT JOIN sessions s ON s.tenant_id = j.tenant_id AND s.id = fetchd.id_of_text('ses', j.session)
         JOIN webhook_endpoints e ON e.tenant_id = j.tenant_id
             AND e.id = coalesce(fetchd.id_of_text('whe', j.spec #>> '{webhook,endpoint}'), s.endpoint_id)
-        WHERE r.finished_at > now() - interval '1 hour' AND e.created_at < j.created_at
+        WHERE r.finished_at > now() - kept AND r.finished_at > e.events_changed_at
             AND wants_event(j.spec, e.events, 'job.finished')
             AND NOT EXISTS (
                 SELECT
@@ -131,6 +131,6 @@ AS $$
     GROUP BY f.invariant
     ORDER BY f.invariant
 $$;
-COMMENT ON FUNCTION check_invariants(patience interval) IS
+COMMENT ON FUNCTION check_invariants(patience interval, kept interval) IS
     'what is broken: each invariant that does not hold, how often, and one example; what comes by itself may be late '
-    'by the patience';
+    'by the patience, and ends are looked for as far back as deliveries are kept';

@@ -515,7 +515,7 @@ $_$;
 
 COMMENT ON FUNCTION public.add_job_partition(starts_at timestamp with time zone, ends_at timestamp with time zone) IS 'makes a partition, unless there is one of its time; false: there are jobs of its time in the default partition, where they stay';
 
-CREATE FUNCTION public.check_invariants(patience interval) RETURNS TABLE(invariant text, violations bigint, example text)
+CREATE FUNCTION public.check_invariants(patience interval, kept interval) RETURNS TABLE(invariant text, violations bigint, example text)
     LANGUAGE sql STABLE
     AS $$
     WITH found AS (
@@ -572,14 +572,14 @@ CREATE FUNCTION public.check_invariants(patience interval) RETURNS TABLE(invaria
                     AND r.finished_at >= now() - patience
             )
         UNION ALL
-        -- Of the last hour: older deliveries may have been removed.
+        -- As far back as deliveries are kept, and as the endpoint has wanted what it wants now.
         SELECT 'the end of a job is told to the endpoint that asked for it', 'job', r.job_id
         FROM results r
         JOIN jobs j ON j.tenant_id = r.tenant_id AND j.id = r.job_id
         LEFT JOIN sessions s ON s.tenant_id = j.tenant_id AND s.id = fetchd.id_of_text('ses', j.session)
         JOIN webhook_endpoints e ON e.tenant_id = j.tenant_id
             AND e.id = coalesce(fetchd.id_of_text('whe', j.spec #>> '{webhook,endpoint}'), s.endpoint_id)
-        WHERE r.finished_at > now() - interval '1 hour' AND e.created_at < j.created_at
+        WHERE r.finished_at > now() - kept AND r.finished_at > e.events_changed_at
             AND wants_event(j.spec, e.events, 'job.finished')
             AND NOT EXISTS (
                 SELECT
@@ -593,7 +593,7 @@ CREATE FUNCTION public.check_invariants(patience interval) RETURNS TABLE(invaria
     ORDER BY f.invariant
 $$;
 
-COMMENT ON FUNCTION public.check_invariants(patience interval) IS 'what is broken: each invariant that does not hold, how often, and one example; what comes by itself may be late by the patience';
+COMMENT ON FUNCTION public.check_invariants(patience interval, kept interval) IS 'what is broken: each invariant that does not hold, how often, and one example; what comes by itself may be late by the patience, and ends are looked for as far back as deliveries are kept';
 
 CREATE TABLE public.job_partitions (
     starts_at timestamp with time zone NOT NULL,
@@ -1629,6 +1629,7 @@ CREATE TABLE public.webhook_endpoints (
     id uuid NOT NULL,
     url text NOT NULL,
     events text[] NOT NULL,
+    events_changed_at timestamp with time zone DEFAULT now() NOT NULL,
     sealed_secret bytea NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     version integer DEFAULT 1 NOT NULL,
@@ -1649,6 +1650,8 @@ CREATE TABLE public.webhook_endpoints (
 COMMENT ON TABLE public.webhook_endpoints IS 'Where events are delivered';
 
 COMMENT ON COLUMN public.webhook_endpoints.events IS 'The types of event that it takes';
+
+COMMENT ON COLUMN public.webhook_endpoints.events_changed_at IS 'Since when it takes them, for check_invariants';
 
 COMMENT ON COLUMN public.webhook_endpoints.sealed_secret IS 'What messages are signed with; AES-256-GCM, bound to this table, tenant and row';
 

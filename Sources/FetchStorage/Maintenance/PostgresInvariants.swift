@@ -1,3 +1,4 @@
+import FetchJobs
 package import Postgres
 
 /// What must hold of all jobs at every time, as the database can tell.
@@ -18,12 +19,16 @@ package struct PostgresInvariants: Sendable {
 
     /// Looks at all jobs, which takes its time when they are many; changes nothing.
     ///
-    /// - Parameter patience: How late may be what nodes do by themselves.
-    package func violations(patience: Duration = .seconds(60)) async throws -> [Violation] {
+    /// - Parameters:
+    ///   - patience: How late may be what nodes do by themselves.
+    ///   - kept: How long deliveries are kept: what ended earlier may have been told, and nobody knows it any more.
+    package func violations(
+        patience: Duration = .seconds(60), kept: Duration = Retention().deliveries
+    ) async throws -> [Violation] {
         try await client.query(
             """
             -- jobs.checkInvariants
-            SELECT invariant, violations, example FROM check_invariants(\(patience))
+            SELECT invariant, violations, example FROM check_invariants(\(patience), \(kept))
             """
         ).map { row in
             Violation(

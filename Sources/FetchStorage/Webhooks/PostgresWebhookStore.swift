@@ -86,6 +86,7 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
                 -- endpoints.update
                 UPDATE webhook_endpoints
                 SET url = \(endpoint.url.description), events = \(endpoint.events),
+                    events_changed_at = CASE WHEN events = \(endpoint.events) THEN events_changed_at ELSE now() END,
                     sealed_secret = \(try ring.seal(endpoint.secret.bytes, for: .secret(of: id, tenant: tenant))),
                     sealed_previous_secret = \(previous), previous_until = \(endpoint.previousSecret?.until),
                     sealed_identity = \(try sealedIdentity(of: endpoint)), server_trust = \(endpoint.storedTrust),

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FetchJobs
 import FetchStorage
 
 /// Looks whether all is as it must be.
@@ -9,7 +10,8 @@ struct DoctorCommand: AsyncParsableCommand {
         discussion: """
             Prints what is broken, how often, and one example, and exits with 1 then: jobs that are lost or there twice, \
             that a dead node still has, or whose end nobody was told of, and groups and sessions that do not end. It \
-            reads all jobs; the service may run meanwhile.
+            reads all jobs; the service may run meanwhile. Whether an end was told is known for as long as deliveries \
+            are kept (WEBHOOKS_RETENTION_DAYS, which is to be that of the nodes).
             """
     )
 
@@ -30,7 +32,7 @@ struct DoctorCommand: AsyncParsableCommand {
                     throw ExitError(.unavailable, "the schema is not up to date; run fetchd migrate first")
                 }
                 let violations = try await PostgresInvariants(client: database.client)
-                    .violations(patience: .seconds(patience))
+                    .violations(patience: .seconds(patience), kept: settings.retention.deliveries)
                 guard !violations.isEmpty else { return print("All is as it must be.") }
                 for violation in violations {
                     print("Broken \(violation.count) times: \(violation.invariant); such as \(violation.example).")
