@@ -90,6 +90,24 @@ import Testing
         #expect([play.requests[1].values("cookie") == ["first=1"], isKept] == expected)
     }
 
+    // What sets a cookie and redirects needs a jar, be it one in memory.
+    // Proves: COK-4, URL-8.
+    @Test(arguments: ["no session", "jar none", "ephemeral"])
+    func `a cookie that a redirect sets goes on to the next hop where there is a jar, and nowhere else`(
+        _ form: String
+    ) async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.play(answer("302 Found", "Set-Cookie: hop=1", "Location: /next"), answer())
+        if form == "no session" {
+            _ = try await rig.service.fetch(play.url())
+        } else {
+            let session = try await rig.makeSession(#"{"kind": "ephemeral"}"#)
+            let configuration = form == "jar none" ? #""cookies": {"jar": "none"}"# : ""
+            _ = try await rig.fetch(play.url(), configuration: configuration, session: session)
+        }
+        #expect(play.requests[1].values("cookie") == (form == "ephemeral" ? ["hop=1"] : []))
+    }
+
     // An address is a site of its own.
     // Proves: URL-9, COK-6, COK-7.
     @Test(arguments: [
