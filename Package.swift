@@ -211,7 +211,9 @@ let package = Package(
         ),
         .testTarget(
             name: "FetchJobsTests",
-            dependencies: ["FetchEngine", "FetchJobs", .product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: [
+                "FetchEngine", "FetchJobs", "TestSupport", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             resources: [.copy("Resources/sigv4"), .copy("Resources/standard-webhooks")],
             swiftSettings: settings
         ),
@@ -231,7 +233,8 @@ let package = Package(
         .testTarget(
             name: "FetchWorkerTests",
             dependencies: [
-                "EventLoop", "FetchEngine", "FetchJobs", "FetchRuntime", "FetchStorage", "FetchWorker", "TestSupport",
+                "EventLoop", "FetchEngine", "FetchJobs", "FetchRuntime", "FetchStorage", "FetchWorker", "Postgres",
+                "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],

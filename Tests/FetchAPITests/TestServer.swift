@@ -16,7 +16,7 @@ import Testing
 struct TestServer {
     let jobs: MemoryJobStore
     let keys = MemoryKeyStore()
-    let sessions = MemorySessionStore()
+    let sessions: MemorySessionStore
     let webhooks = MemoryWebhookStore()
     let schedules: MemoryScheduleStore
     let groups: MemoryGroupStore
@@ -24,10 +24,10 @@ struct TestServer {
     let cache = MemoryCacheStore()
     let credentials = MemoryCredentialCatalog()
     let blobs = MemoryBlobStore()
-    let catalog = MemoryBlobCatalog()
+    let catalog: MemoryBlobCatalog
     let live = LiveJobs()
     let nodes = MemoryNodes()
-    let limiters = MemoryLimiterStore()
+    let limiters: MemoryLimiterStore
     let uploads = MemoryUploadArea()
     let readiness = MemoryReadiness()
     let metrics = MetricsRegistry()
@@ -38,6 +38,9 @@ struct TestServer {
         self.jobs = jobs
         schedules = MemoryScheduleStore(jobs: jobs)
         groups = MemoryGroupStore(jobs: jobs)
+        sessions = MemorySessionStore(jobs: jobs)
+        catalog = MemoryBlobCatalog(jobs: jobs)
+        limiters = MemoryLimiterStore(jobs: jobs)
         (key, token) = try await keys.create(name: "test", tenant: "test")
     }
 

@@ -38,9 +38,8 @@ import Testing
         try await fixture.run {
             let job = NewJob(tenant: fixture.tenant, spec: try JobSpec.make(url: origin.url))
             _ = try await fixture.store.enqueue([job])
-            await fixture.clock.untilAsleep()
             #expect(try await fixture.job(job.id)?.state == .queued)
-            fixture.clock.advance(by: fixture.dispatcher.configuration.heartbeatInterval)
+            await fixture.node.beat()
             try await fixture.until(job.id, .succeeded)
         }
     }
@@ -49,13 +48,14 @@ import Testing
         let origin = try WireOrigin.answering()
         let fixture = try await WorkerFixture()
         try await fixture.run {
+            await fixture.node.settleIn()
             fixture.queue.fail(.claim, with: StoreError(.unavailable, "cut"), losingTheAnswer: true)
             let job = try await fixture.submit(origin.url)
             try await fixture.until(job, .running)
             try await until { fixture.intake.hasUncertainCommits }
             #expect(fixture.intake.running.ids.isEmpty)
             fixture.queue.letPass(.seconds(10))
-            fixture.clock.advance(by: fixture.dispatcher.configuration.heartbeatInterval)
+            await fixture.node.beat()
             try await fixture.until(job, .succeeded)
             #expect(try await fixture.job(job)?.attempts.map(\.number) == [1, 2])
         }
@@ -73,7 +73,7 @@ import Testing
             fixture.queue.lose()
             _ = try await fixture.other.rescue()
             let claimed = try await fixture.other.claim(upTo: 1, room: ClaimRoom()).jobs
-            fixture.clock.advance(by: fixture.dispatcher.configuration.heartbeatInterval)
+            await fixture.node.beat()
             try await until { fixture.intake.running.ids.isEmpty }
             #expect(try await fixture.job(job)?.state == .running)
             #expect(try await fixture.other.settle(try #require(claimed.first), .make()))
@@ -91,27 +91,27 @@ import Testing
             try await until { fixture.intake.running.count == 2 }
             try await fixture.store.cancel([cancelled], of: fixture.tenant, .plainly)
             try await fixture.store.setSuspended([held], of: fixture.tenant, true)
-            fixture.clock.advance(by: fixture.dispatcher.configuration.heartbeatInterval)
+            await fixture.node.beat()
             try await fixture.until(cancelled, .cancelled)
             try await until { fixture.intake.running.suspendedCount == 1 && fixture.intake.slots.areEmpty }
             try await fixture.store.setSuspended([held], of: fixture.tenant, false)
             gate.open()
-            fixture.clock.advance(by: fixture.dispatcher.configuration.heartbeatInterval)
+            await fixture.node.beat()
             try await fixture.until(held, .succeeded)
         }
     }
 
     @Test func `a job that is held when its time is over ends`() async throws {
-        let gate = Gate()
-        let origin = try Self.held(by: gate)
+        let (gate, asked) = (Gate(), Progress())
+        let origin = try Self.held(by: gate, asked)
         let fixture = try await WorkerFixture()
         try await fixture.run {
-            let time = Timestamp.now.advanced(by: .seconds(2))
-            let job = try await fixture.submit(origin.url, more: #", "expiresAt": "\#(time)""#)
-            try await until { fixture.intake.running.count == 1 }
+            let time = fixture.clock.date.advanced(by: .seconds(10))
+            let job = try await fixture.submit(
+                origin.url, more: #", "expiresAt": "\#(time)", "configuration": {"retry": {"maximumAttempts": 1}}"#)
+            try await until { asked.value == 1 }
             fixture.intake.setSuspended([job], true)
-            try await until { Timestamp.now > time }
-            fixture.clock.advance(by: .seconds(3))
+            fixture.clock.advance(by: .seconds(11))
             try await fixture.until(job, .failed)
             #expect(try await fixture.job(job)?.attempts.map(\.errorName) == ["timedOut"])
         }

@@ -1,5 +1,6 @@
 import FetchJobs
 import FetchRuntime
+import Synchronization
 import TestSupport
 import Testing
 
@@ -64,13 +65,16 @@ import Testing
         let fixture = try await WorkerFixture()
         fixture.queue.fail(.begin, with: unavailable, losingTheAnswer: true)
         try await fixture.run {
+            await fixture.node.settleIn()
             let job = try await fixture.submit(origin.url, method: "POST")
-            try await until { fixture.intake.hasUncertainCommits && fixture.intake.running.ids.isEmpty }
+            try await until { fixture.dispatcher.unsent.withLock(\.count) == 1 }
+            try await until { fixture.intake.running.ids.isEmpty }
+            #expect(fixture.intake.hasUncertainCommits)
             #expect(asked.value == 0)
             #expect(try await fixture.job(job)?.state == .running)
             // It has sent nothing, so it may run again.
             fixture.queue.letPass(.seconds(10))
-            fixture.clock.advance(by: fixture.dispatcher.configuration.heartbeatInterval)
+            await fixture.node.beat()
             try await fixture.until(job, .succeeded)
             #expect(asked.value == 1)
         }
@@ -86,13 +90,12 @@ import Testing
         }
         let fixture = try await WorkerFixture()
         try await fixture.run {
-            let job = try await fixture.submit(
-                origin.url, more: #", "configuration": {"retry": {"maximumAttempts": 2}}"#)
+            let job = try await fixture.submit(origin.url, more: #", "configuration": {"retry": {"statuses": [503]}}"#)
             try await fixture.until(job, .scheduled)
             try await until { fixture.intake.slots.areEmpty }
             #expect(asked.value == 1)
             fixture.queue.letPass(.seconds(600))
-            fixture.clock.advance(by: fixture.dispatcher.configuration.heartbeatInterval)
+            await fixture.node.beat()
             try await fixture.until(job, .succeeded)
             #expect(try await fixture.job(job)?.attempts.map(\.status) == [503, 200])
         }
@@ -100,9 +103,11 @@ import Testing
 
     @Test func `a job whose session is gone fails`() async throws {
         let fixture = try await WorkerFixture()
+        let session = NewSession(tenant: fixture.tenant, spec: SessionSpec(kind: .ephemeral))
+        _ = try await fixture.sessions.create(session)
+        let job = try await fixture.submit("http://127.0.0.1:9/", more: #", "session": "\#(session.id)""#)
+        fixture.sessions.lose(session.id)
         try await fixture.run {
-            let job = try await fixture.submit(
-                "http://127.0.0.1:9/", more: #", "session": "\#(TenantSession.ID())""#)
             try await fixture.until(job, .failed)
             #expect(try await fixture.job(job)?.attempts.map(\.errorName) == ["sessionInvalidated"])
         }

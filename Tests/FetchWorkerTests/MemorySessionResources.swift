@@ -1,5 +1,6 @@
 import FetchEngine
 import FetchJobs
+import FetchRuntime
 import Synchronization
 
 /// What the sessions of a test keep, in memory.

@@ -1,68 +1,34 @@
-import EventLoop
-import FetchEngine
 import FetchJobs
 import FetchRuntime
-import FetchStorage
-import Logging
-import ServiceLifecycle
 import TestSupport
 
 @testable import FetchWorker
 
-/// A node: a real engine and dispatcher over a queue in memory, by a clock that the test moves.
+/// A node over a queue in memory, which another node sees too.
 struct WorkerFixture {
-    let clock = ManualClock()
     let store: MemoryJobStore
+    let sessions: MemorySessionStore
     let queue: MemoryWorkQueue
     /// As another node sees it.
     let other: MemoryWorkQueue
-    let intake: NodeIntake
-    let dispatcher: Dispatcher
+    let node: WorkerNode
     let tenant = Tenant.ID.first
-    private let directory: TemporaryDirectory
-    private let service: ServiceGroup
 
-    init(concurrency: Int = 16, drainTimeout: Duration = .seconds(20)) async throws {
+    init(drainTimeout: Duration = .seconds(20)) async throws {
         store = MemoryJobStore()
+        sessions = MemorySessionStore(jobs: store)
         queue = MemoryWorkQueue(store)
         other = MemoryWorkQueue(store)
-        directory = try TemporaryDirectory()
-        var configuration = Dispatcher.Configuration()
-        configuration.concurrency = concurrency
-        configuration.drainTimeout = drainTimeout
-        intake = NodeIntake(
-            concurrency: concurrency, lease: configuration.lease, limits: EqualLimits(), clock: clock.clock)
-        let loop = TransferLoop(TaskLoop(name: "worker-tests"))
-        let runner = JobRunner(
-            loop: loop, configuration: SessionConfiguration(), sessions: MemorySessionStore(),
-            stores: MemorySessionResources(), blobs: MemoryBlobStore(), catalog: MemoryBlobCatalog(),
-            area: try await FileDownloadArea(directory: directory.path), live: LiveJobs(), bandwidths: NoBandwidths(),
-            deliveries: NoDeliveries(), random: { 1 },
-            makeSession: { Session(configuration: $0, transferLoop: loop) })
-        var logger = Logger(label: "worker-tests")
-        logger.logLevel = .critical
-        dispatcher = Dispatcher(
-            configuration: configuration, intake: intake, queue: queue, runner: runner, courier: nil,
-            metrics: MetricsRegistry(), logger: logger)
-        service = ServiceGroup(services: [dispatcher], logger: logger)
+        node = try await WorkerNode(queue: queue, jobs: store, sessions: sessions, drainTimeout: drainTimeout)
     }
 
-    /// Runs the node while a test does something, and stops it then.
-    func run(_ body: () async throws -> Void) async throws {
-        try await withThrowingTaskGroup { group in
-            group.addTask { try await service.run() }
-            // The lease is extended before anything else.
-            try await TestSupport.until { intake.isAlive }
-            let result: Result<Void, any Error>
-            do { result = .success(try await body()) } catch { result = .failure(error) }
-            await service.triggerGracefulShutdown()
-            // Whatever waits for the clock sees that it is over.
-            try await group.next()
-            try result.get()
-        }
-    }
+    var clock: ManualClock { node.clock }
+    var intake: NodeIntake { node.intake }
+    var dispatcher: Dispatcher { node.dispatcher }
 
-    func stop() async { await service.triggerGracefulShutdown() }
+    func run(_ body: () async throws -> Void) async throws { try await node.run(body) }
+
+    func stop() async { await node.stop() }
 
     @discardableResult
     func submit(_ url: String, method: String = "GET", more: String = "") async throws -> Job.ID {

@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test func `a server that does not answer in time is given up`() async throws {
-        try await TestDatabase.with(configure: { $0.connection.answerTimeout = .milliseconds(50) }) { database in
+        try await TestDatabase.with(configure: { $0.connection.answerTimeout = .seconds(1) }) { database in
             await #expect {
                 try await database.client.query("SELECT pg_sleep(60)")
             } throws: { ($0 as? PostgresError)?.code == .timedOut }

@@ -22,10 +22,10 @@ package final class Gate: Sendable {
         close(reading)
     }
 
-    /// Blocks the thread until the gate is open, ten seconds at most.
+    /// Blocks the thread until the gate is open, a minute at most.
     package func wait() throws {
         var descriptor = pollfd(fd: reading, events: Int16(POLLIN), revents: 0)
-        guard poll(&descriptor, 1, 10_000) == 1 else { throw NeverOpened() }
+        guard poll(&descriptor, 1, 60_000) == 1 else { throw NeverOpened() }
     }
 
     /// Opens the gate for good.

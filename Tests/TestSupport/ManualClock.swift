@@ -1,3 +1,4 @@
+package import FetchJobs
 package import FetchRuntime
 import Synchronization
 
@@ -5,16 +6,19 @@ import Synchronization
 package final class ManualClock: Sendable {
     private struct Sleeper {
         let deadline: ContinuousClock.Instant
+        /// How long it was to sleep when it fell asleep.
+        var length = Duration.zero
         let continuation: CheckedContinuation<Void, any Error>
     }
 
     private struct State {
         var now = ContinuousClock.now
+        var date = Timestamp.now
         var sleepers: [Int: Sleeper] = [:]
         var nextNumber = 0
         /// Those that were cancelled before they slept.
         var cancelled: Set<Int> = []
-        var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var waiters: [(isOver: @Sendable (State) -> Bool, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
     private let state = Mutex(State())
@@ -23,12 +27,17 @@ package final class ManualClock: Sendable {
 
     package var now: ContinuousClock.Instant { state.withLock { $0.now } }
 
-    package var clock: NodeClock { NodeClock(now: { self.now }, sleepUntil: { try await self.sleep(until: $0) }) }
+    package var date: Timestamp { state.withLock { $0.date } }
+
+    package var clock: NodeClock {
+        NodeClock(now: { self.now }, date: { self.date }, sleepUntil: { try await self.sleep(until: $0) })
+    }
 
     /// Moves time, and wakes whoever has slept long enough.
     package func advance(by time: Duration) {
         let due = state.withLock { state in
             state.now += time
+            state.date = state.date.advanced(by: time)
             let due = state.sleepers.filter { $0.value.deadline <= state.now }
             for number in due.keys { state.sleepers[number] = nil }
             return due.values.sorted { $0.deadline < $1.deadline }
@@ -37,11 +46,18 @@ package final class ManualClock: Sendable {
     }
 
     /// Returns when so many sleep.
-    package func untilAsleep(_ count: Int = 1) async {
+    package func untilAsleep(_ count: Int = 1) async { await wait { $0.sleepers.count >= count } }
+
+    /// Returns when somebody sleeps for just so long.
+    package func untilAsleep(for time: Duration) async {
+        await wait { state in state.sleepers.values.contains { $0.length == time } }
+    }
+
+    private func wait(until isOver: @escaping @Sendable (State) -> Bool) async {
         await withCheckedContinuation { continuation in
             let isSo = state.withLock { state in
-                if state.sleepers.count >= count { return true }
-                state.waiters.append((count, continuation))
+                if isOver(state) { return true }
+                state.waiters.append((isOver, continuation))
                 return false
             }
             if isSo { continuation.resume() }
@@ -73,9 +89,11 @@ package final class ManualClock: Sendable {
             if state.cancelled.remove(number) != nil { return (true, false, []) }
             if sleeper.deadline <= state.now { return (false, true, []) }
             state.sleepers[number] = sleeper
-            let count = state.sleepers.count
-            defer { state.waiters.removeAll { $0.count <= count } }
-            return (false, false, state.waiters.filter { $0.count <= count }.map(\.continuation))
+            state.sleepers[number]?.length = sleeper.deadline - state.now
+            let over = state.waiters.filter { $0.isOver(state) }.map(\.continuation)
+            let rest = state.waiters.filter { !$0.isOver(state) }
+            state.waiters = rest
+            return (false, false, over)
         }
         if isCancelled { sleeper.continuation.resume(throwing: CancellationError()) }
         if isDue { sleeper.continuation.resume() }

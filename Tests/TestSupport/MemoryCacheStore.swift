@@ -1,17 +1,22 @@
 import FetchEngine
 package import FetchJobs
+import HTTPTypes
 import Synchronization
 
-/// The cached answers of a test: the second form of ``CacheStore``, which holds what the test puts in.
+/// The cached answers of a test, in memory: the second form of ``CacheStore``, which also holds what the test puts in.
 package final class MemoryCacheStore: CacheStore {
-    private let answers = Mutex<[CachedAnswer]>([])
-    private let bodies = Mutex<[CachedAnswer.ID: [UInt8]]>([:])
+    private struct Stored {
+        let tenant: Tenant.ID
+        let answer: CachedAnswer
+        let body: [UInt8]
+    }
+
+    private let stored = Mutex<[Stored]>([])
 
     package init() {}
 
-    package func put(_ answer: CachedAnswer, body: [UInt8] = []) {
-        answers.withLock { $0.append(answer) }
-        bodies.withLock { $0[answer.id] = body }
+    package func put(_ answer: CachedAnswer, body: [UInt8] = [], of tenant: Tenant.ID = Tenant.ID(rawValue: 1)) {
+        stored.withLock { $0.append(Stored(tenant: tenant, answer: answer, body: body)) }
     }
 
     /// What is put in by the API is there for its session, whatever its size.
@@ -20,13 +25,26 @@ package final class MemoryCacheStore: CacheStore {
         guard let entry = await cache.store(submission.answer, for: submission.request) else {
             return .tooLarge(limit: cache.maximumEntryBytes)
         }
-        let answer = CachedAnswer(session: submission.session, entry: entry, tags: [])
-        put(answer, body: submission.answer.data)
+        let answer = CachedAnswer(session: submission.session, entry: entry, tags: Self.tags(of: entry))
+        stored.withLock { stored in
+            stored.removeAll {
+                $0.tenant == tenant && $0.answer.session == answer.session && $0.answer.entry.key == entry.key
+                    && $0.answer.entry.selection == entry.selection
+            }
+            stored.append(Stored(tenant: tenant, answer: answer, body: submission.answer.data))
+        }
         return .stored(answer)
     }
 
+    /// What the origin marked the answer with.
+    private static func tags(of entry: CacheEntry) -> [String] {
+        ["Cache-Tag", "Surrogate-Key"].compactMap { HTTPField.Name($0) }
+            .flatMap { entry.response.headerFields[values: $0] }
+            .flatMap { $0.split { ", \t".contains($0) } }.map { String($0) }
+    }
+
     package func body(of answer: CachedAnswer, tenant: Tenant.ID) async throws(StoreError) -> StoredBody.Location? {
-        bodies.withLock { $0[answer.id] }.map { .inline($0) }
+        stored.withLock { $0.first { $0.tenant == tenant && $0.answer.id == answer.id }.map { .inline($0.body) } }
     }
 
     package func answers(
@@ -36,17 +54,17 @@ package final class MemoryCacheStore: CacheStore {
         limit: Int
     ) async throws(StoreError) -> [CachedAnswer] {
         let place = { (position: CachePosition) in (position.respondedAt, position.id) }
-        let chosen = answers.withLock { $0.filter { filter.includes($0) } }
+        let chosen = stored.withLock { $0.filter { $0.tenant == tenant && filter.includes($0.answer) }.map(\.answer) }
             .filter { answer in position.map { place(CachePosition(answer)) < place($0) } ?? true }
             .sorted { place(CachePosition($0)) > place(CachePosition($1)) }
         return Array(chosen.prefix(limit))
     }
 
     package func purge(_ filter: CacheFilter, of tenant: Tenant.ID) async throws(StoreError) -> Int {
-        answers.withLock { answers in
-            let count = answers.count
-            answers.removeAll { filter.includes($0) }
-            return count - answers.count
+        stored.withLock { stored in
+            let count = stored.count
+            stored.removeAll { $0.tenant == tenant && filter.includes($0.answer) }
+            return count - stored.count
         }
     }
 }

@@ -6,7 +6,7 @@ import Synchronization
 package final class MemoryCredentialCatalog: CredentialCatalog {
     private struct Kept {
         let session: SessionAddress
-        let stored: StoredCredential
+        var stored: StoredCredential
     }
 
     private let kept = Mutex<[Kept]>([])
@@ -15,7 +15,8 @@ package final class MemoryCredentialCatalog: CredentialCatalog {
 
     package func credentials(of session: SessionAddress) async throws(StoreError) -> [StoredCredential] {
         let forAll = SessionAddress(tenant: session.tenant)
-        return kept.withLock { $0.filter { $0.session == session || $0.session == forAll }.map(\.stored) }
+        let places = session == forAll ? [session] : [session, forAll]
+        return kept.withLock { kept in places.flatMap { place in kept.filter { $0.session == place }.map(\.stored) } }
     }
 
     package func credential(
@@ -31,13 +32,25 @@ package final class MemoryCredentialCatalog: CredentialCatalog {
     ) async throws(StoreError) -> StoredCredential {
         let credential = submission.credential
         guard let kind = credential.kind else { throw StoreError(.failed, "The credential is of no kind.") }
-        let stored = StoredCredential(
-            id: StoredCredential.ID(), space: submission.space, kind: kind, user: credential.user,
-            persistence: credential.persistence, isDefault: submission.isDefault, createdAt: .now, updatedAt: .now,
-            lastFailureAt: nil)
-        let session = SessionAddress(tenant: tenant, session: submission.session)
-        kept.withLock { $0.append(Kept(session: session, stored: stored)) }
-        return stored
+        let place = SessionAddress(tenant: tenant, session: submission.session)
+        return kept.withLock { kept in
+            let ofSpace = kept.indices.filter {
+                kept[$0].session == place && kept[$0].stored.space == submission.space
+            }
+            let index = ofSpace.first { kept[$0].stored.user == credential.user }
+            let old = index.map { kept[$0].stored }
+            let isDefault =
+                submission.isDefault || old?.isDefault == true || !ofSpace.contains { kept[$0].stored.isDefault }
+            if submission.isDefault {
+                for other in ofSpace { kept[other].stored = kept[other].stored.with(isDefault: false) }
+            }
+            let stored = StoredCredential(
+                id: old?.id ?? StoredCredential.ID(), space: submission.space, kind: kind, user: credential.user,
+                persistence: credential.persistence, isDefault: isDefault, createdAt: old?.createdAt ?? .now,
+                updatedAt: .now, lastFailureAt: nil)
+            if let index { kept[index].stored = stored } else { kept.append(Kept(session: place, stored: stored)) }
+            return stored
+        }
     }
 
     package func remove(_ id: StoredCredential.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
@@ -59,5 +72,13 @@ package final class MemoryCredentialCatalog: CredentialCatalog {
             kept.removeAll { $0.session == session }
             return count - kept.count
         }
+    }
+}
+
+extension StoredCredential {
+    fileprivate func with(isDefault: Bool) -> StoredCredential {
+        StoredCredential(
+            id: id, space: space, kind: kind, user: user, persistence: persistence, isDefault: isDefault,
+            createdAt: createdAt, updatedAt: updatedAt, lastFailureAt: lastFailureAt)
     }
 }

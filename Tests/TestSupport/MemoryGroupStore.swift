@@ -3,39 +3,38 @@ import Synchronization
 
 /// The groups of a test, in memory: the second form of ``GroupStore``.
 package final class MemoryGroupStore: GroupStore {
-    private struct Stored {
+    struct Stored {
         var group: JobGroup
         let idempotency: Idempotency?
     }
 
-    private let jobs: any JobStore
-    private let stored = Mutex<[Stored]>([])
+    private let jobs: MemoryJobStore
 
-    /// - Parameter jobs: Where the jobs of the groups are.
-    package init(jobs: any JobStore) { self.jobs = jobs }
+    /// - Parameter jobs: Where the jobs of the groups are, which learns from this which groups take jobs.
+    package init(jobs: MemoryJobStore) { self.jobs = jobs }
 
     package func create(
         _ group: JobGroup, _ idempotency: Idempotency?
     ) async throws(StoreError) -> Creation<JobGroup> {
-        stored.withLock { stored in
-            let first = stored.first {
+        jobs.state.withLock { state in
+            let first = state.groups.values.first {
                 $0.group.tenant == group.tenant && $0.idempotency != nil && $0.idempotency?.key == idempotency?.key
             }
             if let first { return first.idempotency == idempotency ? .replayed(first.group) : .conflict }
-            stored.append(Stored(group: group, idempotency: idempotency))
+            state.groups[group.id] = Stored(group: group, idempotency: idempotency)
             return .created(group)
         }
     }
 
     package func group(_ id: JobGroup.ID, of tenant: Tenant.ID) async throws(StoreError) -> JobGroup? {
-        stored.withLock { $0.first { $0.group.id == id && $0.group.tenant == tenant }?.group }
+        jobs.state.withLock { $0.group(id, of: tenant) }
     }
 
     package func groups(
         of tenant: Tenant.ID, after group: JobGroup.ID?, limit: Int
     ) async throws(StoreError) -> [JobGroup] {
-        stored.withLock { stored in
-            stored.map(\.group)
+        jobs.state.withLock { state in
+            state.groups.values.map(\.group)
                 .filter { found in found.tenant == tenant && group.map { found.id < $0 } ?? true }
                 .sorted { $0.id > $1.id }
                 .prefix(limit).map(\.self)
@@ -45,38 +44,43 @@ package final class MemoryGroupStore: GroupStore {
     package func counts(
         of group: JobGroup.ID, tenant: Tenant.ID
     ) async throws(StoreError) -> [JobState: Int64] {
-        var filter = JobFilter()
-        filter.group = group
-        let found = try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: .max))
-        return Dictionary(grouping: found, by: \.state).mapValues { Int64($0.count) }
+        jobs.state.withLock { state in
+            let jobs = state.jobs(of: group).filter { $0.tenant == tenant }
+            return Dictionary(grouping: jobs, by: \.state).mapValues { Int64($0.count) }
+        }
     }
 
     package func close(_ id: JobGroup.ID, of tenant: Tenant.ID) async throws(StoreError) -> JobGroup? {
-        stored.withLock { stored in
-            let index = stored.firstIndex { $0.group.id == id && $0.group.tenant == tenant }
-            guard let index else { return }
-            stored[index].group.closedAt = stored[index].group.closedAt ?? .now
+        jobs.state.withLock { state in
+            guard let group = state.group(id, of: tenant) else { return }
+            state.groups[id]?.group.closedAt = group.closedAt ?? .now
         }
         try await settle()
         return try await group(id, of: tenant)
     }
 
     package func remove(_ id: JobGroup.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
-        stored.withLock { stored in
-            let count = stored.count
-            stored.removeAll { $0.group.id == id && $0.group.tenant == tenant && $0.group.state == .finished }
-            return stored.count < count
+        jobs.state.withLock { state in
+            guard state.group(id, of: tenant)?.state == .finished else { return false }
+            state.groups[id] = nil
+            return true
         }
     }
 
     package func settle() async throws(StoreError) {
-        for group in stored.withLock({ $0.map(\.group) }) where group.state == .closed {
-            let counts = try await counts(of: group.id, tenant: group.tenant)
-            guard counts.keys.allSatisfy(\.isFinal) else { continue }
-            stored.withLock { stored in
-                guard let index = stored.firstIndex(where: { $0.group.id == group.id }) else { return }
-                stored[index].group.finishedAt = .now
+        jobs.state.withLock { state in
+            for group in state.groups.values.map(\.group) where group.state == .closed {
+                guard state.jobs(of: group.id).allSatisfy(\.state.isFinal) else { continue }
+                state.groups[group.id]?.group.finishedAt = .now
             }
         }
     }
+}
+
+extension MemoryJobStore.State {
+    fileprivate func group(_ id: JobGroup.ID, of tenant: Tenant.ID) -> JobGroup? {
+        groups[id].flatMap { $0.group.tenant == tenant ? $0.group : nil }
+    }
+
+    fileprivate func jobs(of group: JobGroup.ID) -> [Job] { jobs.values.filter { specs[$0.id]?.group == group } }
 }

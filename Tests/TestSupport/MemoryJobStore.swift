@@ -19,10 +19,17 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
         var specs: [Job.ID: JobSpec] = [:]
         var bodies: [Job.ID: StoredBody] = [:]
         var keys: [String: (fingerprint: SHA256Digest, id: Job.ID)] = [:]
+        var groups: [JobGroup.ID: MemoryGroupStore.Stored] = [:]
+        var sessions: [TenantSession.ID: MemorySessionStore.Stored] = [:]
         var failure: StoreError?
         var largestEnqueue = 0
         var looks = 0
         var quota: Int?
+
+        /// Forgets a job with all that there is of it.
+        mutating func remove(_ id: Job.ID) {
+            (jobs[id], rows[id], specs[id], bodies[id]) = (nil, nil, nil, nil)
+        }
     }
 
     let state = Mutex(State())
@@ -62,13 +69,9 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
     /// Brings a job to a final state.
     package func finish(_ id: Job.ID, _ final: JobState = .succeeded, body: StoredBody? = nil) {
         state.withLock { state in
-            guard let old = state.jobs[id] else { return }
-            var job = Job(id: id, tenant: old.tenant, state: final, spec: old.spec, createdAt: old.createdAt)
-            job.startedAt = .now
-            job.finishedAt = .now
-            job.attempts = old.attempts
-            job.response = old.response
-            job.error = old.error
+            guard var job = state.jobs[id] else { return }
+            (job.state, job.isCancelling) = (final, false)
+            (job.startedAt, job.finishedAt, job.nextAttemptAt) = (.now, .now, nil)
             if let body {
                 state.bodies[id] = body
                 job.body = Job.BodySummary(bytes: body.bytes, digest: body.digest)
@@ -98,6 +101,7 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
                 return first.fingerprint == idempotency.fingerprint ? .replayed(first.id) : .conflict
             }
         }
+        if let refusal = refusal(of: new, in: state) { return refusal }
         if let quota = state.quota, state.jobs.values.count(where: { $0.state == .queued }) >= quota {
             return .queueFull(quota: quota)
         }
@@ -113,7 +117,23 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
         )
         state.specs[new.id] = new.spec
         state.rows[new.id] = MemoryWorkQueue.Row(dueAt: new.spec.runAt ?? .now, expiresAt: new.spec.expiresAt)
+        if let session = new.spec.session, state.sessions[session]?.session.spec.kind == .background {
+            state.sessions[session]?.hasEvents = true
+        }
         return .accepted(new.id)
+    }
+
+    /// Why the session or the group of a job does not take it.
+    private static func refusal(of new: NewJob, in state: State) -> Enqueued? {
+        if let id = new.spec.session, id != .default {
+            let session = state.sessions[id]?.session
+            guard session?.tenant == new.tenant, session?.state == .active else { return .sessionInvalidated }
+        }
+        if let id = new.spec.group {
+            let group = state.groups[id]?.group
+            guard group?.tenant == new.tenant, group?.state == .open else { return .groupClosed }
+        }
+        return nil
     }
 
     package func job(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job? {
@@ -154,10 +174,12 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
 
     package func setSuspended(_ ids: [Job.ID], of tenant: Tenant.ID, _ isSuspended: Bool) async throws(StoreError) {
         try check()
-        for id in ids {
-            change(id) { job in
-                guard job.tenant == tenant, !job.state.isFinal else { return }
-                job.state = isSuspended ? .suspended : job.isClaimed ? .running : .queued
+        state.withLock { state in
+            for id in ids {
+                guard let job = state.jobs[id], job.tenant == tenant, !job.state.isFinal else { continue }
+                let isEarly = state.rows[id].map { $0.dueAt > .now } ?? false
+                state.jobs[id]?.state =
+                    isSuspended ? .suspended : job.isClaimed ? .running : isEarly ? .scheduled : .queued
             }
         }
     }
@@ -171,12 +193,14 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
     ) async throws(StoreError) -> Bool {
         try check()
         return state.withLock { state in
-            guard let job = state.jobs[id], job.tenant == tenant, job.spec.text == old.text else { return false }
-            var changed = Job(
-                id: id, tenant: tenant, state: job.state, spec: RawJSON(spec.json), createdAt: job.createdAt)
-            changed.attempts = job.attempts
-            state.jobs[id] = changed
-            state.specs[id] = spec
+            guard var job = state.jobs[id], job.tenant == tenant, job.spec.text == old.text else { return false }
+            job.spec = RawJSON(spec.json)
+            if change.runAt != nil, !job.state.isFinal, !job.isClaimed {
+                let time = max(spec.runAt ?? .now, .now)
+                state.rows[id]?.dueAt = time
+                if job.state != .suspended { job.state = spec.firstState }
+            }
+            (state.jobs[id], state.specs[id]) = (job, spec)
             return true
         }
     }
@@ -185,7 +209,7 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
         try check()
         return state.withLock { state in
             let final = ids.filter { state.jobs[$0]?.tenant == tenant && state.jobs[$0]?.state.isFinal == true }
-            for id in final { state.jobs[id] = nil }
+            for id in final { state.remove(id) }
             return Set(final)
         }
     }
@@ -195,10 +219,12 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
         return state.withLock { state in
             Set(
                 jobs.filter { new in
-                    guard var job = state.jobs[new.id], job.state.isFinal, job.state != .succeeded else { return false }
+                    guard var job = state.jobs[new.id], job.tenant == new.tenant,
+                        job.state.isFinal, job.state != .succeeded
+                    else { return false }
                     job.state = .queued
-                    (job.startedAt, job.finishedAt, job.response, job.error) = (nil, nil, nil, nil)
-                    state.jobs[new.id] = job
+                    (job.startedAt, job.finishedAt, job.response, job.error, job.body) = (nil, nil, nil, nil, nil)
+                    (state.jobs[new.id], state.bodies[new.id]) = (job, nil)
                     state.rows[new.id]?.dueAt = .now
                     return true
                 }.map(\.id))
@@ -255,8 +281,8 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
             finishedAt: job.finishedAt,
             method: spec?.request.method.rawValue ?? "GET",
             url: spec.map { String($0.request.url.description.prefix { $0 != "?" && $0 != "#" }) } ?? "",
-            status: nil,
-            errorName: nil
+            status: job.state.isFinal ? job.attempts.last?.status : nil,
+            errorName: job.state.isFinal ? job.attempts.last?.errorName : nil
         )
     }
 }

@@ -1,16 +1,21 @@
 package import FetchJobs
 import Synchronization
 
-/// The limiters of a test, in memory.
+/// The limiters of a test, in memory: the second form of ``LimiterStore``.
+///
+/// Nothing goes by them: a ``MemoryWorkQueue`` has every job in none.
 package final class MemoryLimiterStore: LimiterStore {
     private struct State {
         var limiters: [Limiter.Address: Limiter] = [:]
-        var queues: [Tenant.ID: TenantQueue] = [:]
+        var paused: Set<Tenant.ID> = []
     }
+
+    private let jobs: MemoryJobStore
 
     private let state = Mutex(State())
 
-    package init() {}
+    /// - Parameter jobs: Those that run and wait.
+    package init(jobs: MemoryJobStore) { self.jobs = jobs }
 
     package func limiters(
         of tenant: Tenant.ID, _ kind: Limiter.Kind, after key: String, limit: Int
@@ -38,11 +43,18 @@ package final class MemoryLimiterStore: LimiterStore {
     }
 
     package func queue(of tenant: Tenant.ID) async throws(StoreError) -> TenantQueue {
-        state.withLock { $0.queues[tenant] ?? TenantQueue() }
+        var queue = TenantQueue()
+        queue.isPaused = state.withLock { $0.paused.contains(tenant) }
+        let own = jobs.state.withLock { $0.jobs.values.filter { $0.tenant == tenant && !$0.state.isFinal } }
+        queue.running = Int64(own.count(where: \.isClaimed))
+        queue.waiting = Int64(own.count) - queue.running
+        return queue
     }
 
     package func setPaused(_ isPaused: Bool, of tenant: Tenant.ID) async throws(StoreError) {
-        state.withLock { $0.queues[tenant, default: TenantQueue()].isPaused = isPaused }
+        state.withLock { state in
+            if isPaused { state.paused.insert(tenant) } else { state.paused.remove(tenant) }
+        }
     }
 
     package func remove(_ address: Limiter.Address) async throws(StoreError) -> Bool {

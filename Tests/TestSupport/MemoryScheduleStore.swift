@@ -50,7 +50,8 @@ package final class MemoryScheduleStore: ScheduleStore {
     package func update(_ schedule: Schedule) async throws(StoreError) -> Schedule? {
         change(schedule.id, of: schedule.tenant) { found in
             guard found.version == schedule.version else { return false }
-            found = schedule
+            found.spec = schedule.spec
+            (found.pausedAt, found.nextRunAt) = (schedule.pausedAt, schedule.nextRunAt)
             found.version += 1
             return true
         }
@@ -79,6 +80,7 @@ package final class MemoryScheduleStore: ScheduleStore {
         if case .accepted(let id) = enqueued {
             _ = change(schedule.id, of: schedule.tenant) { schedule in
                 schedule.lastJob = id
+                schedule.lastError = nil
                 schedule.lastRunAt = .now
                 schedule.runs += 1
                 return true

@@ -2,40 +2,48 @@ package import FetchJobs
 import Synchronization
 
 /// The sessions of a test, in memory: the second form of ``SessionStore``.
-///
-/// Nothing runs their jobs, so none of them waits for any.
 package final class MemorySessionStore: SessionStore, SnapshotStore {
-    private struct Stored {
+    struct Stored {
         var session: TenantSession
         let idempotency: Idempotency?
+        /// A job of a background session has been stored since its events were finished last.
+        var hasEvents = false
+        /// On how many layers it lies.
+        var layers = 1
     }
 
-    private let stored = Mutex<[Stored]>([])
+    private static let maximumLayers = 16
+
+    private let jobs: MemoryJobStore
     private let snapshots = Mutex<[SessionSnapshot.ID: (tenant: Tenant.ID, snapshot: SessionSnapshot)]>([:])
 
-    package init() {}
+    /// - Parameter jobs: Where the jobs of the sessions are, which learns from this which sessions take jobs.
+    package init(jobs: MemoryJobStore) { self.jobs = jobs }
+
+    /// What a session had is gone, as with the node that had it in memory; its jobs stay.
+    package func lose(_ id: TenantSession.ID) { jobs.state.withLock { $0.sessions[id] = nil } }
 
     package func create(_ new: NewSession) async throws(StoreError) -> SessionCreation {
-        stored.withLock { stored in
-            if let key = new.idempotency?.key,
-                let first = stored.first(where: { $0.idempotency?.key == key && $0.session.tenant == new.tenant })
+        jobs.state.withLock { state in
+            let own = state.sessions.values.filter { $0.session.tenant == new.tenant }
+            if let idempotency = new.idempotency,
+                let first = own.first(where: { $0.idempotency?.key == idempotency.key })
             {
-                let isSame = first.idempotency?.fingerprint == new.idempotency?.fingerprint
-                return isSame ? .replayed(first.session) : .conflict
+                return first.idempotency == idempotency ? .replayed(first.session) : .conflict
             }
-            let isInUse = stored.contains {
-                $0.session.tenant == new.tenant && $0.session.state != .invalidated && new.spec.identifier != nil
-                    && $0.session.spec.identifier == new.spec.identifier
+            let isInUse = own.contains {
+                new.spec.identifier != nil && $0.session.spec.identifier == new.spec.identifier
+                    && $0.session.state != .invalidated
             }
             guard !isInUse else { return .identifierInUse }
             let session = TenantSession(id: new.id, tenant: new.tenant, spec: new.spec, createdAt: .now)
-            stored.append(Stored(session: session, idempotency: new.idempotency))
+            state.sessions[new.id] = Stored(session: session, idempotency: new.idempotency)
             return .created(session)
         }
     }
 
     package func session(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> TenantSession? {
-        stored.withLock { $0.first { $0.session.id == id && $0.session.tenant == tenant }?.session }
+        jobs.state.withLock { $0.session(id, of: tenant)?.session }
     }
 
     package func sessions(
@@ -43,14 +51,16 @@ package final class MemorySessionStore: SessionStore, SnapshotStore {
         matching filter: SessionFilter,
         page: SessionPage
     ) async throws(StoreError) -> [TenantSession] {
-        stored.withLock { stored in
-            stored.map(\.session)
-                .filter { session in
-                    session.tenant == tenant && page.after.map { session.id < $0 } ?? true
+        jobs.state.withLock { state in
+            state.sessions.values
+                .filter { stored in
+                    let session = stored.session
+                    return session.tenant == tenant && page.after.map { session.id < $0 } ?? true
                         && filter.kind.map { $0 == session.spec.kind } ?? true
                         && filter.identifier.map { $0 == session.spec.identifier } ?? true
-                        && !filter.isOutstanding
+                        && (!filter.isOutstanding || stored.hasEvents || !state.outstanding(of: session.id).isEmpty)
                 }
+                .map(\.session)
                 .sorted { $0.id > $1.id }
                 .prefix(page.limit).map(\.self)
         }
@@ -61,45 +71,72 @@ package final class MemorySessionStore: SessionStore, SnapshotStore {
         of tenant: Tenant.ID,
         _ mode: Invalidation
     ) async throws(StoreError) -> TenantSession? {
-        stored.withLock { stored in
-            guard let index = stored.firstIndex(where: { $0.session.id == id && $0.session.tenant == tenant }) else {
-                return nil
-            }
-            stored[index].session.state = .invalidated
-            stored[index].session.invalidatedAt = stored[index].session.invalidatedAt ?? .now
-            stored[index].session.endedAt = stored[index].session.endedAt ?? .now
-            return stored[index].session
+        let outstanding = jobs.state.withLock { state -> [Job.ID] in
+            guard let session = state.session(id, of: tenant)?.session,
+                session.state == .active || (session.state == .finishing && mode == .cancel)
+            else { return [] }
+            state.sessions[id]?.session.state = mode.state
+            state.sessions[id]?.session.invalidatedAt = session.invalidatedAt ?? .now
+            return mode == .cancel ? state.outstanding(of: id) : []
         }
+        try await jobs.cancel(outstanding, of: tenant, .plainly)
+        try await settle()
+        return try await session(id, of: tenant)
     }
 
-    /// Nothing runs jobs here, so no events are ever finished.
     package func acknowledge(
         _ id: TenantSession.ID,
         of tenant: Tenant.ID
     ) async throws(StoreError) -> EventsAcknowledgement {
-        try await session(id, of: tenant) == nil ? .unknown : .tooEarly
-    }
-
-    package func remove(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
-        stored.withLock { stored in
-            let count = stored.count
-            stored.removeAll {
-                $0.session.id == id && $0.session.tenant == tenant && $0.session.state == .invalidated
-            }
-            return stored.count < count
+        jobs.state.withLock { state in
+            guard let stored = state.session(id, of: tenant) else { return .unknown }
+            guard !stored.hasEvents, stored.session.eventsFinishedAt != nil else { return .tooEarly }
+            guard stored.session.eventsAcknowledgedAt == nil else { return .repeated }
+            state.sessions[id]?.session.eventsAcknowledgedAt = .now
+            return .acknowledged
         }
     }
 
-    package func settle() async throws(StoreError) {}
+    package func remove(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
+        jobs.state.withLock { state in
+            guard state.session(id, of: tenant)?.session.state == .invalidated else { return false }
+            state.sessions[id] = nil
+            return true
+        }
+    }
+
+    package func settle() async throws(StoreError) {
+        jobs.state.withLock { state in
+            for id in Array(state.sessions.keys) where state.outstanding(of: id).isEmpty {
+                guard var stored = state.sessions[id] else { continue }
+                if stored.hasEvents {
+                    stored.hasEvents = false
+                    (stored.session.eventsFinishedAt, stored.session.eventsAcknowledgedAt) = (.now, nil)
+                }
+                if [.finishing, .cancelling].contains(stored.session.state) {
+                    (stored.session.state, stored.session.endedAt) = (.invalidated, .now)
+                }
+                state.sessions[id] = stored
+            }
+        }
+    }
 
     // MARK: SnapshotStore
 
     package func take(of session: TenantSession.ID, tenant: Tenant.ID) async throws(StoreError) -> SnapshotCreation {
-        guard let spec = try await self.session(session, of: tenant)?.spec else { return .unknown }
-        let snapshot = SessionSnapshot(
-            id: SessionSnapshot.ID(), session: session, configuration: spec.configuration, createdAt: .now)
-        snapshots.withLock { $0[snapshot.id] = (tenant, snapshot) }
-        return .created(snapshot)
+        let creation = jobs.state.withLock { state -> SnapshotCreation in
+            guard let stored = state.session(session, of: tenant), stored.session.spec.kind != .ephemeral else {
+                return .unknown
+            }
+            guard stored.layers < Self.maximumLayers else { return .tooManyLayers }
+            state.sessions[session]?.layers += 1
+            return .created(
+                SessionSnapshot(
+                    id: SessionSnapshot.ID(), session: session, configuration: stored.session.spec.configuration,
+                    createdAt: .now))
+        }
+        if case .created(let snapshot) = creation { snapshots.withLock { $0[snapshot.id] = (tenant, snapshot) } }
+        return creation
     }
 
     package func snapshot(
@@ -115,5 +152,16 @@ package final class MemorySessionStore: SessionStore, SnapshotStore {
             snapshots[id] = nil
             return true
         }
+    }
+}
+
+extension MemoryJobStore.State {
+    fileprivate func session(_ id: TenantSession.ID, of tenant: Tenant.ID) -> MemorySessionStore.Stored? {
+        sessions[id].flatMap { $0.session.tenant == tenant ? $0 : nil }
+    }
+
+    /// The jobs of a session that are not final.
+    fileprivate func outstanding(of session: TenantSession.ID) -> [Job.ID] {
+        jobs.values.filter { specs[$0.id]?.session == session && !$0.state.isFinal }.map(\.id)
     }
 }

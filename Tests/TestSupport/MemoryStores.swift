@@ -47,6 +47,7 @@ package final class MemoryKeyStore: KeyStore {
             state.keys.values.compactMap { stored in
                 state.tenants.values.first { $0.id == stored.key.tenant }.map { (stored.key, $0) }
             }
+            .sorted { ($0.1.id.rawValue, $0.0.id.uuid) < ($1.1.id.rawValue, $1.0.id.uuid) }
         }
     }
 

@@ -38,10 +38,22 @@ package final class MemoryUploadArea: UploadArea {
     package func path(of upload: Upload) -> String { directory.appending(path: "\(upload.id)").path }
 
     package func remove(_ id: Upload.ID, of tenant: Tenant.ID) async throws(StoreError) {
-        uploads.withLock { $0[id] = nil }
+        remove { $0.id == id && $0.tenant == tenant }
     }
 
-    package func remove(begunBefore time: Timestamp) async throws(StoreError) {}
+    package func remove(begunBefore time: Timestamp) async throws(StoreError) {
+        let limit = Upload.ID(earliestAt: time)
+        remove { $0.id < limit }
+    }
+
+    private func remove(_ isMeant: (Upload) -> Bool) {
+        let removed = uploads.withLock { uploads in
+            let removed = uploads.values.filter(isMeant)
+            for upload in removed { uploads[upload.id] = nil }
+            return removed
+        }
+        for upload in removed { try? FileManager.default.removeItem(atPath: path(of: upload)) }
+    }
 
     private actor Writer: UploadWriter {
         private let file: FileHandle

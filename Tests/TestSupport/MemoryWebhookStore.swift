@@ -8,6 +8,17 @@ package final class MemoryWebhookStore: WebhookStore {
     private struct State {
         var endpoints: [WebhookEndpoint] = []
         var deliveries: [StoredDelivery] = []
+
+        /// Gives up what is on its way to an endpoint.
+        mutating func abandonDeliveries(to endpoint: WebhookEndpoint.ID) {
+            for (index, stored) in deliveries.enumerated()
+            where stored.delivery.endpoint == endpoint && stored.state == .pending {
+                deliveries[index] = StoredDelivery(
+                    stored.delivery, state: .abandoned, nextAttemptAt: stored.nextAttemptAt,
+                    lastAttemptAt: stored.lastAttemptAt, lastStatus: stored.lastStatus)
+                deliveries[index].attempts = stored.attempts
+            }
+        }
     }
 
     private let state = Mutex(State())
@@ -44,15 +55,19 @@ package final class MemoryWebhookStore: WebhookStore {
             changed.version += 1
             changed.rotation = rotation ?? changed.rotation
             state.endpoints[index] = changed
+            if changed.disabling != nil { state.abandonDeliveries(to: changed.id) }
             return changed
         }
     }
 
     package func remove(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
         state.withLock { state in
-            let count = state.endpoints.count
-            state.endpoints.removeAll { $0.id == id && $0.tenant == tenant }
-            return state.endpoints.count < count
+            guard let index = state.endpoints.firstIndex(where: { $0.id == id && $0.tenant == tenant }) else {
+                return false
+            }
+            state.endpoints.remove(at: index)
+            state.abandonDeliveries(to: id)
+            return true
         }
     }
 

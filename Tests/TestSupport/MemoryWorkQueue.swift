@@ -238,12 +238,18 @@ package final class MemoryWorkQueue: WorkQueue {
         state.jobs[id]?.finishedAt = .now
         state.jobs[id]?.isCancelling = false
         state.rows[id]?.end()
-        if case .inline(let bytes) = body {
-            let digest = SHA256Digest(of: bytes)
-            state.bodies[id] = StoredBody(
-                location: .inline(bytes), bytes: Int64(bytes.count), digest: digest, contentType: "text/plain")
-            state.jobs[id]?.body = Job.BodySummary(bytes: Int64(bytes.count), digest: digest)
-        }
+        guard let body else { return }
+        let stored =
+            switch body {
+            case .inline(let bytes):
+                StoredBody(
+                    location: .inline(bytes), bytes: Int64(bytes.count), digest: SHA256Digest(of: bytes),
+                    contentType: "text/plain")
+            case .blob(let blob):
+                StoredBody(location: .blob(blob.id), bytes: blob.bytes, digest: blob.digest, contentType: "text/plain")
+            }
+        state.bodies[id] = stored
+        state.jobs[id]?.body = Job.BodySummary(bytes: stored.bytes, digest: stored.digest)
     }
 
     // MARK: JobAdmission
@@ -375,10 +381,7 @@ package final class MemoryWorkQueue: WorkQueue {
         store.state.withLock { state in
             let past = Timestamp.now.advanced(by: .zero - retention)
             let old = state.jobs.values.filter { $0.state.isFinal && $0.finishedAt.map { $0 < past } ?? false }
-            for job in old {
-                state.jobs[job.id] = nil
-                state.rows[job.id] = nil
-            }
+            for job in old { state.remove(job.id) }
             return old.count
         }
     }

@@ -3,12 +3,14 @@ package struct NeverHappened: Error {}
 
 /// Waits until a condition holds: a minute at most, and no longer than the test may take.
 ///
-/// For what no event tells; a loop without a bound would hold up all tests when it fails. Between two looks the
-/// processor belongs to what is waited for.
+/// For what no event tells; a loop without a bound would hold up all tests when it fails. The pauses between its looks
+/// become longer, up to 20 ms, so that the processor belongs to what is waited for.
 package func until(_ condition: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now.advanced(by: .seconds(60))
+    var pause = Duration.milliseconds(1)
     while try await !condition() {
         guard ContinuousClock.now < deadline else { throw NeverHappened() }
-        try await Task.sleep(for: .milliseconds(5))
+        try await Task.sleep(for: pause)
+        pause = min(pause * 2, .milliseconds(20))
     }
 }

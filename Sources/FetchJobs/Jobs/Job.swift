@@ -10,7 +10,7 @@ package struct Job: Sendable {
     package let tenant: Tenant.ID
     package var state: JobState
     /// The ``JobSpec``, as it was stored.
-    package let spec: RawJSON
+    package var spec: RawJSON
     package let createdAt: Timestamp
     package var startedAt: Timestamp?
     package var finishedAt: Timestamp?

@@ -76,13 +76,15 @@ package final class RunningJobs: Sendable {
     // MARK: Deadlines
 
     /// How long it is until the first deadline that has not passed; nil when there is none.
-    package func untilDeadline(at now: Timestamp = .now) -> Duration? {
-        state.withLock { $0.deadlines.values.filter { $0 > now }.min() }
+    package func untilDeadline() -> Duration? {
+        let now = clock.date
+        return state.withLock { $0.deadlines.values.filter { $0 > now }.min() }
             .map { .microseconds($0.microseconds - now.microseconds) }
     }
 
     /// Stops jobs whose time is over: while one is held, its transfer's own times stand still.
-    package func stopExpired(at now: Timestamp = .now) {
+    package func stopExpired() {
+        let now = clock.date
         let expired = state.withLock { state in
             state.deadlines.filter { $0.value <= now }.keys.compactMap { state.switches[$0] }
         }

@@ -17,12 +17,11 @@ import Testing
     }
 
     // Proves: COK-5, COK-6, COK-8, COK-9.
-    @Test(arguments: CookieStorageContract.clauses.indices)
-    func `the file form keeps the contract`(_ index: Int) async throws {
+    @Test("a cookie storage in a file keeps the promise", arguments: CookieStorageContract.clauses)
+    func contract(_ clause: Clause<any CookieStorage>) async throws {
         let directory = try TemporaryDirectory()
-        let clause = CookieStorageContract.clauses[index]
         let storage = try FileCookieStorage(path: directory.file("cookies"))
-        #expect(try await clause.differences(in: storage) == [], "\(clause.sentence)")
+        #expect(try await clause.differences(in: storage) == [])
     }
 
     // Proves: SES-2, COK-1.

@@ -4,10 +4,9 @@ import Testing
 
 @Suite struct MemoryCookieStorageTests {
     // Proves: COK-5, COK-6, COK-8, COK-9, FN-25.
-    @Test(arguments: CookieStorageContract.clauses.indices)
-    func `the memory form keeps the contract`(_ index: Int) async throws {
-        let clause = CookieStorageContract.clauses[index]
-        #expect(try await clause.differences(in: MemoryCookieStorage()) == [], "\(clause.sentence)")
+    @Test("a cookie storage in memory keeps the promise", arguments: CookieStorageContract.clauses)
+    func contract(_ clause: Clause<any CookieStorage>) async throws {
+        #expect(try await clause.differences(in: MemoryCookieStorage()) == [])
     }
 
     // Proves: COK-10.

@@ -137,7 +137,7 @@ import Testing
     @Test func `a task that waits for its bandwidth is not idle, and can be cancelled`() async throws {
         let origin = try Self.origin()
         let bandwidth = Bandwidth(bytesPerSecond: 16_384)
-        let session = Self.session { $0.timeoutIntervalForRequest = .milliseconds(300) }
+        let session = Self.session { $0.timeoutIntervalForRequest = .seconds(1) }
         let task = session.dataTask(with: Request(url: try URLRecord(origin.url())))
         task.bandwidths = { [bandwidth] }
         async let cancelled: Void = {

@@ -1,5 +1,6 @@
 import Dispatch
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import FetchJobs
@@ -12,11 +13,11 @@ import Testing
         let count = KeyReading.maximumWaiting + KeyReading.maximumRunning
         try await withThrowingTaskGroup { group in
             for _ in 0..<count { group.addTask { try await readers.read(for: many) } }
-            while readers.reading.waitingCount < KeyReading.maximumWaiting { await Task.yield() }
+            try await until { readers.reading.waitingCount >= KeyReading.maximumWaiting }
             await #expect(throws: KeyReading.Busy.self) { try await readers.read(for: many) }
             group.addTask { try await readers.read(for: one) }
-            while readers.reading.waitingCount < KeyReading.maximumWaiting + 1 { await Task.yield() }
-            while readers.state.withLock(\.now) < KeyReading.maximumRunning { await Task.yield() }
+            try await until { readers.reading.waitingCount > KeyReading.maximumWaiting }
+            try await until { readers.state.withLock(\.now) == KeyReading.maximumRunning }
             // What holds no key waits for nobody.
             try await readers.readAnother(for: many)
             for _ in 0...count { readers.isOpen.signal() }

@@ -49,14 +49,18 @@ import Testing
 
     @Test func `jobs whose time is over are stopped, and the next time is known`() throws {
         let running = running()
-        let now = Timestamp.now
+        let now = clock.date
         let times = [now.advanced(by: .seconds(10)), now.advanced(by: .seconds(20)), nil]
         let stops = try times.map { running.add(try .make(expiresAt: $0)) }
-        #expect(running.untilDeadline(at: now) == .seconds(10))
-        running.stopExpired(at: now.advanced(by: .seconds(15)))
+        #expect(running.untilDeadline() == .seconds(10))
+        running.stopExpired()
+        #expect(stops.allSatisfy { $0.reason == nil })
+        clock.advance(by: .seconds(15))
+        running.stopExpired()
         #expect(stops.map { $0.reason != nil } == [true, false, false])
-        #expect(running.untilDeadline(at: now.advanced(by: .seconds(15))) == .seconds(5))
-        #expect(running.untilDeadline(at: now.advanced(by: .seconds(30))) == nil)
+        #expect(running.untilDeadline() == .seconds(5))
+        clock.advance(by: .seconds(15))
+        #expect(running.untilDeadline() == nil)
     }
 
     @Test func `those that are held end when the node stops`() throws {

@@ -115,11 +115,11 @@ import Testing
     @Test func `what a host does not answer within half a second goes back, the last first`() async throws {
         let (slots, jobs) = try queue(5)
         #expect(await enter(slots, jobs[0]))
-        await withTaskGroup(of: Bool.self) { group in
+        try await withThrowingTaskGroup(of: Bool.self) { group in
             for number in 1..<5 {
                 group.addTask { await self.enter(slots, jobs[number]) }
                 // In this order.
-                while slots.waitingCount < number { await Task.yield() }
+                try await until { slots.waitingCount == number }
             }
             // One has ended within the window: another may wait.
             slots.exit(jobs[0].stop, isMultiplexed: false)
@@ -131,7 +131,7 @@ import Testing
             for waiter in surplus.flatMap(\.waiters) { waiter.continuation.resume(returning: false) }
             for waiter in slots.takeWaiters() { waiter.continuation.resume(returning: false) }
             var loading = 0
-            for await loads in group where loads { loading += 1 }
+            for try await loads in group where loads { loading += 1 }
             #expect(loading == 1)
         }
     }

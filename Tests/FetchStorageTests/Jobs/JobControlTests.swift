@@ -71,21 +71,6 @@ import Testing
         }
     }
 
-    @Test func `a changed job waits at its new place and for its new time`() async throws {
-        try await StoreFixture.with { fixture in
-            let jobs = [try NewJob.make(), try .make()]
-            _ = try await fixture.store().enqueue(jobs)
-            #expect(try await change(jobs[0].id, #"{"runAt": "2999-01-01T00:00:00Z", "labels": {"a": "1"}}"#, fixture))
-            #expect(try await fixture.store().job(jobs[0].id, of: fixture.tenant)?.state == .scheduled)
-            #expect(try await change(jobs[0].id, #"{"runAt": null, "priority": 0}"#, fixture))
-            #expect(try await fixture.queue().claim(limit: 2).map(\.id) == [jobs[1].id, jobs[0].id])
-            let spec = RawJSON(jobs[0].spec.json)
-            let late = try await fixture.store().change(
-                jobs[0].id, of: fixture.tenant, from: spec, to: jobs[0].spec, JobChange())
-            #expect(!late)
-        }
-    }
-
     @Test func `a removed job leaves nothing, and one that is not final stays`() async throws {
         try await StoreFixture.with { fixture in
             _ = try await fixture.store().enqueue([try .make(), try .make()])

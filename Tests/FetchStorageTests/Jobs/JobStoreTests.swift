@@ -94,29 +94,6 @@ extension PostgresWorkQueue {
         }
     }
 
-    @Test func `another tenant sees nothing of it`() async throws {
-        try await StoreFixture.with { fixture in
-            let store = fixture.store()
-            let job = try NewJob.make()
-            _ = try await store.enqueue([job])
-            let other = Tenant.ID(rawValue: 2)
-            #expect(try await store.job(job.id, of: other) == nil)
-            #expect(try await store.cancel(job.id, of: other, .plainly) == nil)
-            #expect(try await store.body(of: job.id, tenant: other) == nil)
-            #expect(try await store.jobs(of: other, state: nil, page: JobPage(limit: 10)).isEmpty)
-            #expect(try await store.job(job.id, of: fixture.tenant)?.state == .queued)
-        }
-    }
-
-    @Test func `jobs of higher priority are claimed first, then the older`() async throws {
-        try await StoreFixture.with { fixture in
-            let jobs = try [0.5, 1, 0, 0.5].map { try NewJob.make(more: #", "priority": \#($0)"#) }
-            for job in jobs { _ = try await fixture.store().enqueue([job]) }
-            let claimed = try await fixture.queue().claim(limit: 10).map(\.id)
-            #expect(claimed == [jobs[1].id, jobs[0].id, jobs[3].id, jobs[2].id])
-        }
-    }
-
     @Test func `two nodes never claim the same job`() async throws {
         try await StoreFixture.with { fixture in
             let jobs = try (0..<200).map { _ in try NewJob.make() }
@@ -131,17 +108,6 @@ extension PostgresWorkQueue {
     }
 
     // MARK: Idempotency
-
-    @Test func `the same key and request is the same job, another request a conflict`() async throws {
-        try await StoreFixture.with { fixture in
-            let first = try NewJob.make(key: "k", fingerprint: 1)
-            #expect(try await fixture.store(0).enqueue([first]) == [.accepted(first.id)])
-            let again = try NewJob.make(key: "k", fingerprint: 1)
-            #expect(try await fixture.store(1).enqueue([again]) == [.replayed(first.id)])
-            #expect(try await fixture.store(1).enqueue([try .make(key: "k", fingerprint: 2)]) == [.conflict])
-            #expect(try await fixture.count("jobs") == 1)
-        }
-    }
 
     @Test func `concurrent duplicates on two nodes make one job`() async throws {
         try await StoreFixture.with { fixture in
@@ -212,47 +178,7 @@ extension PostgresWorkQueue {
         }
     }
 
-    // MARK: Cancelling
-
-    @Test func `a queued job is cancelled at once`() async throws {
-        try await StoreFixture.with { fixture in
-            let job = try NewJob.make()
-            _ = try await fixture.store().enqueue([job])
-            #expect(try await fixture.store().cancel(job.id, of: fixture.tenant, .plainly)?.state == .cancelled)
-            #expect(try await fixture.queue().claim(limit: 1).isEmpty)
-            #expect(try await fixture.store().cancel(job.id, of: fixture.tenant, .plainly)?.state == .cancelled)
-        }
-    }
-
-    @Test func `a running job is told by its node's heartbeat`() async throws {
-        try await StoreFixture.with { fixture in
-            let job = try NewJob.make()
-            _ = try await fixture.store().enqueue([job])
-            let claimed = try #require(try await fixture.queue(1).claim(limit: 1).first)
-            let asked = try #require(try await fixture.store(0).cancel(job.id, of: fixture.tenant, .plainly))
-            #expect(asked.state == .running && asked.isCancelling)
-            #expect(try await fixture.queue(0).heartbeat().cancelled.isEmpty)
-            #expect(try await fixture.queue(1).heartbeat().cancelled == [job.id])
-            #expect(try await fixture.queue(1).settle(claimed, .make(.cancelled)))
-        }
-    }
-
     // MARK: Lists
-
-    @Test func `pages of a list meet without gap or repeat`() async throws {
-        try await StoreFixture.with { fixture in
-            let jobs = try (0..<25).map { _ in try NewJob.make() }
-            _ = try await fixture.store().enqueue(jobs)
-            var pages: [[JobSummary]] = []
-            repeat {
-                let page = JobPage(limit: 10, after: pages.last?.last?.id)
-                pages.append(try await fixture.store().jobs(of: fixture.tenant, state: nil, page: page))
-            } while pages.last?.isEmpty == false
-            #expect(pages.map(\.count) == [10, 10, 5, 0])
-            #expect(pages.joined().map(\.id) == jobs.map(\.id).sorted().reversed())
-            #expect(pages[0].allSatisfy { $0.url == "http://origin.example/a" })
-        }
-    }
 
     @Test func `a list can be of one state, and the overview counts them all`() async throws {
         try await StoreFixture.with { fixture in

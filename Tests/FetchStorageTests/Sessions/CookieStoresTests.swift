@@ -65,12 +65,11 @@ struct SessionStoresFixture {
         #expect(try await storage.store([cookie], from: context, at: .now) == [nil])
     }
 
-    @Test(arguments: CookieStorageContract.clauses.indices)
-    func `the form in PostgreSQL keeps the contract`(_ index: Int) async throws {
+    @Test("a cookie storage in PostgreSQL keeps the promise", arguments: CookieStorageContract.clauses)
+    func contract(_ clause: Clause<any CookieStorage>) async throws {
         try await SessionStoresFixture.with { fixture async throws in
-            let clause = CookieStorageContract.clauses[index]
             let differences = try await clause.differences(in: fixture.cookies(0))
-            #expect(differences == [], "\(clause.sentence)")
+            #expect(differences == [])
         }
     }
 

@@ -43,41 +43,6 @@ import Testing
         return try rows.map { try $0.decode(String.self, at: 0) }
     }
 
-    @Test func `a session is found by its tenant alone, as it was made`() async throws {
-        try await StoreFixture.with { fixture in
-            let text = #"{"description": "d", "configuration": {"redirects": {"maximum": 2}}}"#
-            let made = try await make(fixture, text)
-            let found = try #require(try await store(fixture, 1).session(made.id, of: fixture.tenant))
-            #expect(found.spec == (try spec(text)))
-            #expect(found.state == .active)
-            #expect(try await store(fixture).session(made.id, of: Tenant.ID(rawValue: 2)) == nil)
-            #expect(
-                try await store(fixture).sessions(
-                    of: Tenant.ID(rawValue: 2), matching: SessionFilter(), page: SessionPage(limit: 10)
-                ).isEmpty)
-        }
-    }
-
-    @Test func `a list goes on where it stopped, and can be filtered`() async throws {
-        try await StoreFixture.with { fixture in
-            var made: [TenantSession.ID] = []
-            for _ in 0..<3 { made.append(try await make(fixture).id) }
-            // Those of one millisecond have no order of their own.
-            made.sort()
-            let other = try await make(fixture, try await background(fixture, "b"))
-            let all = try await store(fixture).sessions(
-                of: fixture.tenant, matching: SessionFilter(kind: .default), page: SessionPage(limit: 2))
-            #expect(all.map(\.id) == Array(made.reversed().prefix(2)))
-            let rest = try await store(fixture).sessions(
-                of: fixture.tenant, matching: SessionFilter(kind: .default),
-                page: SessionPage(limit: 2, after: all.last?.id))
-            #expect(rest.map(\.id) == [made[0]])
-            let named = try await store(fixture).sessions(
-                of: fixture.tenant, matching: SessionFilter(identifier: "b"), page: SessionPage(limit: 2))
-            #expect(named.map(\.id) == [other.id])
-        }
-    }
-
     @Test func `of twenty who make a background session with one identifier, one does`() async throws {
         try await StoreFixture.with { fixture in
             let text = try await background(fixture, "mine")
@@ -103,21 +68,6 @@ import Testing
         }
     }
 
-    @Test func `a repeated request with one key is one session`() async throws {
-        try await StoreFixture.with { fixture in
-            let idempotency = { (byte: UInt8) in
-                Idempotency(key: "k", fingerprint: SHA256Digest(bytes: Array(repeating: byte, count: 32)))
-            }
-            let store = store(fixture)
-            let new = { NewSession(tenant: fixture.tenant, spec: SessionSpec(), idempotency: idempotency($0)) }
-            guard case .created(let first) = try await store.create(new(1)),
-                case .replayed(let again) = try await store.create(new(1)),
-                case .conflict = try await store.create(new(2))
-            else { throw StoreError(.failed, "the key did not count") }
-            #expect(first.id == again.id)
-        }
-    }
-
     @Test func `a session that finishes takes no job, and ends with its last one`() async throws {
         try await StoreFixture.with { fixture in
             let session = try await make(fixture)
@@ -136,26 +86,6 @@ import Testing
             #expect(try await fixture.queue().heartbeat().hasUnsettledEnds == false)
             #expect(try await store(fixture).remove(session.id, of: fixture.tenant))
             #expect(try await store(fixture).session(session.id, of: fixture.tenant) == nil)
-        }
-    }
-
-    @Test func `cancelling a session cancels what waits and tells what runs, and it can follow finishing`() async throws
-    {
-        try await StoreFixture.with { fixture in
-            let session = try await make(fixture)
-            let jobs = try (0..<3).map { _ in try job(in: session) }
-            _ = try await fixture.store().enqueue(jobs)
-            let running = try #require(try await fixture.queue(1).claim(limit: 1).first)
-            _ = try await store(fixture).invalidate(session.id, of: fixture.tenant, .finish)
-            let cancelling = try await store(fixture).invalidate(session.id, of: fixture.tenant, .cancel)
-            #expect(cancelling?.state == .cancelling)
-            for job in jobs where job.id != running.id {
-                #expect(try await fixture.store().job(job.id, of: fixture.tenant)?.state == .cancelled)
-            }
-            #expect(try await fixture.queue(1).heartbeat().cancelled == [running.id])
-            #expect(try await fixture.queue(1).settle(running, .make(.cancelled)))
-            try await store(fixture).settle()
-            #expect(try await store(fixture).session(session.id, of: fixture.tenant)?.state == .invalidated)
         }
     }
 

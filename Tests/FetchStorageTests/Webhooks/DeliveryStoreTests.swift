@@ -149,34 +149,6 @@ import Testing
         }
     }
 
-    @Test func `deliveries are listed by what they are, the newest first`() async throws {
-        try await StoreFixture.with { fixture in
-            let (store, one, other) = (try fixture.webhooks(), try fixture.endpoint(), try fixture.endpoint())
-            for endpoint in [one, other] { try await store.add(endpoint) }
-            try await fixture.addDeliveries(3, to: one)
-            try await fixture.addDeliveries(2, to: other)
-            let list = { (filter: DeliveryFilter, page: DeliveryPage) in
-                try await store.deliveries(of: fixture.tenant, matching: filter, page: page)
-            }
-            let all = try await list(.init(), .init(limit: 10))
-            #expect(all.map(\.delivery.id) == all.map(\.delivery.id).sorted(by: >) && all.count == 5)
-            #expect(try await list(.init(), .init(limit: 10, after: all[1].delivery.id)).count == 3)
-            var filter = DeliveryFilter()
-            filter.endpoint = one.id
-            filter.state = .pending
-            filter.event = .jobFinished
-            filter.since = all.map(\.delivery.createdAt).min()
-            #expect(try await list(filter, .init(limit: 10)).count == 3)
-            filter.job = if case .job(let id) = all.last?.delivery.subject { id } else { nil }
-            #expect(try await list(filter, .init(limit: 10)).map(\.delivery.id) == [all[4].delivery.id])
-            filter.state = .delivered
-            #expect(try await list(filter, .init(limit: 10)).isEmpty)
-            let others = try await store.deliveries(
-                of: Tenant.ID(rawValue: 2), matching: .init(), page: .init(limit: 9))
-            #expect(others.isEmpty)
-        }
-    }
-
     @Test func `a replay sends the same message on a new schedule, unless its endpoint is disabled`() async throws {
         try await StoreFixture.with { fixture in
             let (store, endpoint) = (try fixture.webhooks(), try fixture.endpoint())

@@ -15,6 +15,6 @@ package struct Clause<Subject: Sendable>: Sendable, CustomStringConvertible {
 }
 
 /// What differs, in words; nothing when both are equal.
-package func compare<Value: Equatable>(_ what: String = "", _ found: Value, _ expected: Value) -> [String] {
+package func compare<Value: Equatable>(_ what: String, _ found: Value, _ expected: Value) -> [String] {
     found == expected ? [] : ["\(what): found \(found), expected \(expected)"]
 }

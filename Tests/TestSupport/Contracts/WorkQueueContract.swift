@@ -1,68 +1,12 @@
-package import FetchJobs
+import FetchJobs
 
 /// What every form of ``WorkQueue`` does with the jobs of a ``JobStore``.
 package enum WorkQueueContract {
-    /// A fresh store, and two nodes that look at it.
-    package struct Subject: Sendable {
-        package let store: any JobStore
-        package let queues: [any WorkQueue]
-        /// Lets the lease of a node run out.
-        package let lose: @Sendable (Int) async throws -> Void
-        /// Moves into the past what jobs have waited for, and since when.
-        package let letPass: @Sendable (Duration) async throws -> Void
-
-        package init(
-            store: any JobStore, queues: [any WorkQueue], lose: @escaping @Sendable (Int) async throws -> Void,
-            letPass: @escaping @Sendable (Duration) async throws -> Void
-        ) {
-            self.store = store
-            self.queues = queues
-            self.lose = lose
-            self.letPass = letPass
-        }
-
-        fileprivate let tenant = Tenant.ID(rawValue: 1)
-
-        @discardableResult
-        fileprivate func enqueue(_ more: String..., method: String = "GET") async throws -> [Job.ID] {
-            let jobs = try more.map { try NewJob.make(method: method, more: $0) }
-            _ = try await store.enqueue(jobs)
-            return jobs.map(\.id)
-        }
-
-        /// Claims until nothing is left to be looked at.
-        fileprivate func claim(_ node: Int = 0, limit: Int = 100, room: ClaimRoom = ClaimRoom()) async throws
-            -> [ClaimedJob]
-        {
-            var jobs: [ClaimedJob] = []
-            while true {
-                let claim = try await queues[node].claim(upTo: limit - jobs.count, room: room)
-                jobs += claim.jobs
-                guard let wait = claim.nextScan, jobs.count < limit else { return jobs }
-                try await Task.sleep(for: wait)
-            }
-        }
-
-        fileprivate func job(_ id: Job.ID) async throws -> Job? { try await store.job(id, of: tenant) }
-
-        fileprivate func state(_ id: Job.ID) async throws -> JobState? { try await job(id)?.state }
-
-        /// Has a job lost with its node so often.
-        fileprivate func lose(_ job: Job.ID, times: Int) async throws {
-            for _ in 0..<times {
-                _ = try await queues[1].heartbeat()
-                _ = try await claim(1)
-                try await lose(1)
-                _ = try await queues[0].rescue()
-            }
-        }
-    }
-
-    package static let clauses: [Clause<Subject>] = claiming + ending + asking + losing + times
+    package static let clauses: [Clause<JobsSubject>] = claiming + ending + asking + losing + times
 
     // MARK: Claiming
 
-    private static let claiming: [Clause<Subject>] = [
+    private static let claiming: [Clause<JobsSubject>] = [
         Clause("a job is claimed once, under the next number, and runs from then on") { subject in
             let id = try await subject.enqueue("")[0]
             let before = try await subject.state(id)
@@ -98,7 +42,7 @@ package enum WorkQueueContract {
 
     // MARK: Ending
 
-    private static let ending: [Clause<Subject>] = [
+    private static let ending: [Clause<JobsSubject>] = [
         Clause("what came of a job is stored once, with its attempt and its body") { subject in
             let id = try await subject.enqueue("")[0]
             let claimed = try await subject.claim()[0]
@@ -129,7 +73,8 @@ package enum WorkQueueContract {
             let waits = try await subject.queues[0].retry(claimed, .make(.failed), after: .zero)
             return compare("waits", waits, false) + compare("state", try await subject.state(id), .running)
         },
-        Clause("a request that is about to be sent is committed by whoever has the job, and by nobody else") { subject in
+        Clause("a request that is about to be sent is committed by whoever has the job, and by nobody else") {
+            subject in
             try await subject.enqueue("", method: "POST")
             let claimed = try await subject.claim(0)[0]
             return compare("owner", try await subject.queues[0].begin(claimed), true)
@@ -139,7 +84,7 @@ package enum WorkQueueContract {
 
     // MARK: What clients ask for
 
-    private static let asking: [Clause<Subject>] = [
+    private static let asking: [Clause<JobsSubject>] = [
         Clause("a job that waits is cancelled at once, and not claimed") { subject in
             let id = try await subject.enqueue("")[0]
             try await subject.store.cancel([id], of: subject.tenant, .plainly)
@@ -180,8 +125,9 @@ package enum WorkQueueContract {
 
     // MARK: Jobs that are lost
 
-    private static let losing: [Clause<Subject>] = [
-        Clause("the jobs of a node whose lease has run out are claimed by others, and it writes nothing more") { subject in
+    private static let losing: [Clause<JobsSubject>] = [
+        Clause("the jobs of a node whose lease has run out are claimed by others, and it writes nothing more") {
+            subject in
             let id = try await subject.enqueue("")[0]
             _ = try await subject.queues[1].heartbeat()
             let lost = try await subject.claim(1)[0]
@@ -250,7 +196,7 @@ package enum WorkQueueContract {
 
     // MARK: Times
 
-    private static let times: [Clause<Subject>] = [
+    private static let times: [Clause<JobsSubject>] = [
         Clause("a job with a time of its own waits for it") { subject in
             let id = try await subject.enqueue(#", "runAt": "\#(Timestamp.now.advanced(by: .seconds(50)))""#)[0]
             let (state, early) = (try await subject.state(id), try await subject.claim().count)

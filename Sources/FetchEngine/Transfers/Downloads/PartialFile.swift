@@ -1,3 +1,5 @@
+import HTTPTypes
+
 /// What an earlier download has left, read on a thread that files are written on.
 actor PartialFile {
     private let path: String

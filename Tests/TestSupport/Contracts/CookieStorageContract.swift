@@ -1,19 +1,8 @@
 package import FetchEngine
 import HTTPTypes
 
-/// What every form of ``CookieStorage`` does, checked on fresh ones.
-package struct CookieStorageContract {
-    /// One promise and the steps that prove it; they give what differs, or nothing.
-    package struct Clause: Sendable {
-        package let sentence: String
-        let differences: @Sendable (any CookieStorage) async throws -> [String]
-
-        /// Checks an empty storage.
-        package func differences(in storage: any CookieStorage) async throws -> [String] {
-            try await differences(storage)
-        }
-    }
-
+/// What every form of ``CookieStorage`` does.
+package enum CookieStorageContract {
     private static let start = UnixTime(seconds: 1_800_000_000)
 
     private static func context(_ url: String, _ policy: CookieAcceptPolicy = .always) throws -> CookieContext {
@@ -35,48 +24,43 @@ package struct CookieStorageContract {
         return Cookie.requestHeaderFields(with: cookies)[.cookie] ?? ""
     }
 
-    private static func compare<Value: Equatable>(_ found: Value, _ expected: Value) -> [String] {
-        found == expected ? [] : ["found \(found), expected \(expected)"]
-    }
-
-    /// All promises.
-    package static let clauses = [
-        Clause(sentence: "what is stored is sent in the order of RFC 6265bis") { storage in
+    package static let clauses: [Clause<any CookieStorage>] = [
+        Clause("what is stored is sent in the order of RFC 6265bis") { storage in
             let lines = ["a=1; Path=/", "b=2; Path=/x", "c=3; Path=/"]
             _ = try await receive(lines, from: "https://h.example/", in: storage)
-            return compare(try await sent(to: "https://h.example/x/", by: storage), "b=2; a=1; c=3")
+            return compare("sent", try await sent(to: "https://h.example/x/", by: storage), "b=2; a=1; c=3")
         },
-        Clause(sentence: "each cookie of an answer has its own verdict") { storage in
+        Clause("each cookie of an answer has its own verdict") { storage in
             _ = try await receive(["s=1; Secure"], from: "https://h.example/", in: storage)
             let verdicts = try await receive(
                 ["x=1; Domain=example", "s=2", "b=2"], from: "http://h.example/", in: storage)
-            return compare(verdicts.map(\.rejection), [.publicSuffix, .overwritesSecure, nil])
+            return compare("verdicts", verdicts.map(\.rejection), [.publicSuffix, .overwritesSecure, nil])
         },
-        Clause(sentence: "a cookie that is replaced keeps its creation time") { storage in
+        Clause("a cookie that is replaced keeps its creation time") { storage in
             _ = try await receive(["a=1"], from: "https://h.example/", in: storage)
             let later = start.advanced(by: .seconds(9))
             _ = try await receive(["a=2"], from: "https://h.example/", in: storage, at: later)
             let all = try await storage.cookies(at: later)
-            return compare(all.map(\.value), ["2"]) + compare(all.map(\.creationTime), [start])
+            return compare("values", all.map(\.value), ["2"]) + compare("times", all.map(\.creationTime), [start])
         },
-        Clause(sentence: "a cookie that is set expired removes the one before") { storage in
+        Clause("a cookie that is set expired removes the one before") { storage in
             _ = try await receive(["a=1", "b=1"], from: "https://h.example/", in: storage)
             _ = try await receive(["a=; Max-Age=0"], from: "https://h.example/", in: storage)
-            return compare(try await storage.cookies(at: start).map(\.name), ["b"])
+            return compare("cookies", try await storage.cookies(at: start).map(\.name), ["b"])
         },
-        Clause(sentence: "expired cookies are neither listed nor sent") { storage in
+        Clause("expired cookies are neither listed nor sent") { storage in
             _ = try await receive(["a=1; Max-Age=1", "b=1"], from: "https://h.example/", in: storage)
             let later = start.advanced(by: .seconds(1))
-            return compare(try await storage.cookies(at: later).map(\.name), ["b"])
-                + compare(try await sent(to: "https://h.example/", by: storage), "b=1")
+            return compare("cookies", try await storage.cookies(at: later).map(\.name), ["b"])
+                + compare("sent", try await sent(to: "https://h.example/", by: storage), "b=1")
         },
-        Clause(sentence: "every byte of name and value is kept") { storage in
+        Clause("every byte of name and value is kept") { storage in
             let cookie = try Cookie(
                 nameBytes: [0xE9], valueBytes: [0x22, 0x09, 0xFF], domain: "h.example", creationTime: start)
             try await storage.setCookie(cookie, at: start)
-            return compare(try await storage.cookies(at: start), [cookie])
+            return compare("cookies", try await storage.cookies(at: start), [cookie])
         },
-        Clause(sentence: "cookies are deleted one by one, since a time, and all") { storage in
+        Clause("cookies are deleted one by one, since a time, and all") { storage in
             for second in 0..<4 {
                 let now = start.advanced(by: .seconds(second))
                 _ = try await receive(["c\(second)=1"], from: "https://h.example/", in: storage, at: now)
@@ -90,18 +74,18 @@ package struct CookieStorageContract {
                 }
                 names.append(try await storage.cookies(at: start).map(\.name))
             }
-            return compare(names, [["c1", "c2", "c3"], ["c1", "c2"], []])
+            return compare("names", names, [["c1", "c2", "c3"], ["c1", "c2"], []])
         },
-        Clause(sentence: "a change of the policy counts from the next answer on") { storage in
+        Clause("a change of the policy counts from the next answer on") { storage in
             let before = try await receive(["a=1"], from: "https://h.example/", in: storage)
             try await storage.setCookieAcceptPolicy(.never)
             let after = try await receive(["b=1"], from: "https://h.example/", in: storage)
             try await storage.setCookie(try Cookie(name: "c", value: "1", domain: "h.example"), at: start)
-            return compare((before + after).map(\.rejection), [nil, .neverAccepted])
-                + compare(try await storage.cookieAcceptPolicy(), .never)
-                + compare(try await storage.cookies(at: start).map(\.name), ["a"])
+            return compare("verdicts", (before + after).map(\.rejection), [nil, .neverAccepted])
+                + compare("policy", try await storage.cookieAcceptPolicy(), .never)
+                + compare("cookies", try await storage.cookies(at: start).map(\.name), ["a"])
         },
-        Clause(sentence: "readers are told of changes, late ones of the newest") { storage in
+        Clause("readers are told of changes, late ones of the newest") { storage in
             var cookies = storage.cookiesChanged().makeAsyncIterator()
             var policies = storage.cookieAcceptPolicyChanged().makeAsyncIterator()
             _ = try await receive(["a=1"], from: "https://h.example/", in: storage)
@@ -111,7 +95,8 @@ package struct CookieStorageContract {
             let isTold = await cookies.next() != nil
             try await storage.removeCookies(since: nil)
             let isToldAgain = await cookies.next() != nil
-            return compare([isTold, isToldAgain], [true, true]) + compare(await policies.next(), .never)
+            return compare("told", [isTold, isToldAgain], [true, true])
+                + compare("policy", await policies.next(), .never)
         },
     ]
 }

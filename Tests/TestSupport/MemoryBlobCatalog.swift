@@ -1,0 +1,134 @@
+package import FetchEngine
+package import FetchJobs
+import Synchronization
+
+/// The catalog of a test's blobs, in memory: the second form of ``BlobCatalog``.
+package final class MemoryBlobCatalog: BlobCatalog {
+    private struct State {
+        var blobs: [Blob.ID: Blob] = [:]
+        var keys: [String: Blob.ID] = [:]
+        var holders: [Blob.ID: Set<Job.ID>] = [:]
+        var files: [String: Blob.ID] = [:]
+        var partials: [Blob.ID: ResumeData] = [:]
+
+        mutating func remove(_ id: Blob.ID) {
+            blobs[id] = nil
+            partials[id] = nil
+            files = files.filter { $0.value != id }
+            keys = keys.filter { $0.value != id }
+        }
+    }
+
+    private let jobs: MemoryJobStore
+    private let state = Mutex(State())
+
+    /// - Parameter jobs: Those that need blobs and name them.
+    package init(jobs: MemoryJobStore) { self.jobs = jobs }
+
+    package var count: Int { state.withLock { $0.blobs.count } }
+
+    package func add(_ blob: Blob, key: String?) async throws(StoreError) -> Blob {
+        state.withLock { state in
+            let key = key.map { "\(blob.tenant) \($0)" }
+            if let key, let first = state.keys[key].flatMap({ state.blobs[$0] }) { return first }
+            state.blobs[blob.id] = blob
+            if let key { state.keys[key] = blob.id }
+            return blob
+        }
+    }
+
+    package func blob(_ id: Blob.ID, of tenant: Tenant.ID) async throws(StoreError) -> Blob? {
+        state.withLock { state in state.blobs[id].flatMap { $0.tenant == tenant ? $0 : nil } }
+    }
+
+    package func hold(
+        _ ids: Set<Blob.ID>,
+        for job: Job.ID,
+        of tenant: Tenant.ID
+    ) async throws(StoreError) -> Set<Blob.ID> {
+        state.withLock { state in
+            let known = ids.filter { id in
+                state.blobs[id].map { $0.tenant == tenant && !$0.isExpired } ?? false
+            }
+            for id in known { state.holders[id, default: []].insert(job) }
+            return known
+        }
+    }
+
+    /// A job that is not stored is about to be.
+    private func isHeld(_ id: Blob.ID, in state: State) -> Bool {
+        let holders = state.holders[id] ?? []
+        return jobs.state.withLock { jobs in holders.contains { jobs.jobs[$0]?.state.isFinal != true } }
+    }
+
+    package func remove(_ id: Blob.ID, of tenant: Tenant.ID) async throws(StoreError) -> BlobRemoval {
+        state.withLock { state in
+            guard state.blobs[id]?.tenant == tenant else { return .missing }
+            guard !isHeld(id, in: state) else { return .inUse }
+            state.remove(id)
+            return .removed
+        }
+    }
+
+    package func addFile(
+        _ blob: Blob,
+        of job: Job.ID?,
+        named name: String,
+        replacing: Bool
+    ) async throws(StoreError) -> (filename: String, replaced: Blob.ID?) {
+        state.withLock { state in
+            let filename = replacing ? name : Self.freeName(name) { state.files["\(blob.tenant) \($0)"] != nil }
+            let replaced = state.files["\(blob.tenant) \(filename)"]
+            if let replaced { state.remove(replaced) }
+            state.blobs[blob.id] = blob
+            state.files["\(blob.tenant) \(filename)"] = blob.id
+            return (filename, replaced)
+        }
+    }
+
+    /// The name, or the first with a number that is not taken.
+    private static func freeName(_ name: String, isTaken: (String) -> Bool) -> String {
+        guard isTaken(name), let filename = Filename(sanitizing: name) else { return name }
+        var number = 1
+        while isTaken(filename.numbered(number).text) { number += 1 }
+        return filename.numbered(number).text
+    }
+
+    package func addPartial(_ blob: Blob, _ data: ResumeData, of job: Job.ID) async throws(StoreError) {
+        state.withLock { state in
+            state.blobs[blob.id] = blob
+            state.partials[blob.id] = data
+            // It has no place on any disk while it is here.
+            state.partials[blob.id]?.path = ""
+        }
+    }
+
+    package func partial(_ id: Blob.ID, of tenant: Tenant.ID) async throws(StoreError) -> ResumeData? {
+        state.withLock { state in state.blobs[id]?.tenant == tenant ? state.partials[id] : nil }
+    }
+
+    package func ended(among ids: [Job.ID]) async throws(StoreError) -> [Job.ID] {
+        jobs.state.withLock { jobs in ids.filter { jobs.jobs[$0]?.state.isFinal != false } }
+    }
+
+    package func removeExpired() async throws(StoreError) -> [Blob.ID] {
+        state.withLock { state in
+            let due = state.blobs.values.filter { $0.isExpired && !isHeld($0.id, in: state) }.map(\.id)
+            for id in due { state.remove(id) }
+            return due
+        }
+    }
+
+    package func orphans(among ids: [Blob.ID]) async throws(StoreError) -> [Blob.ID] {
+        let named = jobs.state.withLock { jobs in Set(jobs.bodies.values.compactMap(\.blob)) }
+        return state.withLock { state in ids.filter { state.blobs[$0] == nil && !named.contains($0) } }
+    }
+}
+
+extension Blob {
+    fileprivate var isExpired: Bool { expiresAt.map { $0 < .now } ?? false }
+}
+
+extension StoredBody {
+    fileprivate var blob: Blob.ID? { if case .blob(let id) = location { id } else { nil } }
+}
