@@ -17,8 +17,8 @@ import Testing
     }
 
     // Proves: COK-5, COK-6, COK-8, COK-9.
-    @Test("a cookie storage in a file keeps the promise", arguments: CookieStorageContract.clauses)
-    func contract(_ clause: Clause<any CookieStorage>) async throws {
+    @Test(arguments: CookieStorageContract.clauses)
+    func `the file form keeps the contract`(_ clause: Clause<any CookieStorage>) async throws {
         let directory = try TemporaryDirectory()
         let storage = try FileCookieStorage(path: directory.file("cookies"))
         #expect(try await clause.differences(in: storage) == [])

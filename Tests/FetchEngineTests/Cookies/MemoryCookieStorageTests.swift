@@ -4,8 +4,8 @@ import Testing
 
 @Suite struct MemoryCookieStorageTests {
     // Proves: COK-5, COK-6, COK-8, COK-9, FN-25.
-    @Test("a cookie storage in memory keeps the promise", arguments: CookieStorageContract.clauses)
-    func contract(_ clause: Clause<any CookieStorage>) async throws {
+    @Test(arguments: CookieStorageContract.clauses)
+    func `the memory form keeps the contract`(_ clause: Clause<any CookieStorage>) async throws {
         #expect(try await clause.differences(in: MemoryCookieStorage()) == [])
     }
 
