@@ -1,14 +1,14 @@
 package import FetchJobs
 
-/// What every form of ``CredentialStore`` does.
-package enum CredentialStoreContract {
+/// What every form of ``CredentialCatalog`` does.
+package enum CredentialCatalogContract {
     private static let tenant = Tenant.ID(rawValue: 1)
     private static let other = Tenant.ID(rawValue: 2)
     private static let session = SessionAddress(tenant: tenant, session: TenantSession.ID())
     private static let sibling = SessionAddress(tenant: tenant, session: TenantSession.ID())
 
     private static func add(
-        _ user: String, to store: any CredentialStore, in session: SessionAddress? = nil, host: String = "h.example",
+        _ user: String, to store: any CredentialCatalog, in session: SessionAddress? = nil, host: String = "h.example",
         isDefault: Bool = true
     ) async throws -> StoredCredential {
         let place = session.map { #""session": "\#($0.session)", "persistence": "forSession","# } ?? ""
@@ -19,13 +19,13 @@ package enum CredentialStoreContract {
         return try await store.add(CredentialSubmission(json: JSONParser.parse(text.utf8)), to: tenant)
     }
 
-    private static func users(_ store: any CredentialStore, of session: SessionAddress = session) async throws
+    private static func users(_ store: any CredentialCatalog, of session: SessionAddress = session) async throws
         -> [String]
     {
         try await store.credentials(of: session).map { $0.user + ($0.isDefault ? "!" : "") }
     }
 
-    package static let clauses: [Clause<any CredentialStore>] = [
+    package static let clauses: [Clause<any CredentialCatalog>] = [
         Clause("a session has its own credentials and, behind them, those that are kept for all") { store in
             _ = try await add("kept", to: store)
             _ = try await add("own", to: store, in: session)

@@ -1,8 +1,8 @@
 import FetchEngine
 package import FetchJobs
 
-/// What every form of ``CookieStore`` does.
-package enum CookieStoreContract {
+/// What every form of ``CookieCatalog`` does.
+package enum CookieCatalogContract {
     private static let session = SessionAddress(tenant: Tenant.ID(rawValue: 1))
     private static let others = [
         SessionAddress(tenant: Tenant.ID(rawValue: 1), session: TenantSession.ID()),
@@ -13,11 +13,11 @@ package enum CookieStoreContract {
         try Cookie(name: name, value: value, domain: "h.example", path: path)
     }
 
-    private static func list(_ store: any CookieStore) async throws -> [String] {
+    private static func list(_ store: any CookieCatalog) async throws -> [String] {
         try await store.cookies(of: session).map { "\($0.name)=\($0.value)" }
     }
 
-    package static let clauses: [Clause<any CookieStore>] = [
+    package static let clauses: [Clause<any CookieCatalog>] = [
         Clause("cookies are listed in the order they were first set") { store in
             for name in ["b", "a", "c"] { try await store.set([cookie(name)], in: session) }
             try await store.set([cookie("b", "2")], in: session)
