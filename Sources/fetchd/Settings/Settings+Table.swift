@@ -118,7 +118,7 @@ extension Settings {
             "Webhooks sent at once, shared by tenants and endpoints."),
         Setting(
             "webhooks.concurrencyPerEndpoint", \.courier.concurrencyPerEndpoint, .integer(1...100_000),
-            "Those of them to one endpoint."),
+            "Those to one endpoint, of all nodes together."),
         Setting(
             // A message that is claimed is another node's to send after a minute.
             "webhooks.timeoutSeconds", \.courier.timeout, .duration(.seconds, 0.1...50),

@@ -97,7 +97,7 @@ import Testing
         _ form: String
     ) async throws {
         let rig = try SharedService.current
-        let play = rig.stage.play(answer("302 Found", "Set-Cookie: hop=1", "Location: /next"), answer())
+        let play = rig.stage.play(answer("302 Found", "Set-Cookie: hop=1", "Location: next"), answer())
         if form == "no session" {
             _ = try await rig.service.fetch(play.url())
         } else {
