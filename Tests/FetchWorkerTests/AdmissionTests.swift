@@ -31,14 +31,14 @@ import Testing
         try await TestDatabase.with(Schema.migrations) { database in
             let known = KnownLimiters(client: database.client)
             let keys = TenantKeys(client: database.client, ring: try KeyRing(KeyRing.generate()))
-            let (presence, finished) = (NodePresence(), CompletionWaiters())
+            let (presence, waiters) = (NodePresence(), CompletionWaiters())
             let queue = PostgresWorkQueue(
                 client: database.client, genericPlan: database.genericPlan, keys: keys, presence: presence,
-                limiters: known, finished: finished)
+                limiters: known, waiters: waiters)
             let node = try await WorkerNode(queue: queue, limits: known)
             let jobs = PostgresJobStore(
                 client: database.client, genericPlan: database.genericPlan, keys: keys, node: presence.id,
-                limiters: known, intake: node.intake, finished: finished, announce: {})
+                limiters: known, intake: node.intake, waiters: waiters, announce: {})
             let limiters = PostgresLimiterStore(
                 client: database.client, known: known, intake: node.intake, announce: {})
             try await node.run { try await body(Client(jobs: jobs, limiters: limiters)) }
