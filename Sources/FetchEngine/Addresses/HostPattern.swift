@@ -4,6 +4,10 @@
 /// - `10.0.0.0/8`, `::1`, `[fd00::]/8`: addresses as they stand in a URL; names are not resolved for it.
 /// - `<local>`: names without a dot.
 /// - Each with a port or without: `name.example:8080`, `[::1]:8080`.
+///
+/// ```swift
+/// configuration.proxies.exclusions = ["<local>", "10.0.0.0/8", "*.example.com"].compactMap { HostPattern($0) }
+/// ```
 public struct HostPattern: Sendable, Hashable, CustomStringConvertible {
     private enum Hosts: Hashable {
         case all

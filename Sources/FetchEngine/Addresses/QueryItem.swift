@@ -1,4 +1,8 @@
 /// A field of a query or of a form, decoded.
+///
+/// ```swift
+/// let next = try url.replacingQuery(with: [QueryItem("page", "2"), QueryItem("all", nil)])  // ?page=2&all
+/// ```
 public struct QueryItem: Sendable, Hashable {
     /// The name.
     public var name: String

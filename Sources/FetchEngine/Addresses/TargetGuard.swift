@@ -2,6 +2,16 @@
 ///
 /// A pure value: it opens no socket and resolves no name. It is asked three times for each hop: about the text, about
 /// the parsed URL, and about every address a connection is really made to.
+///
+/// ```swift
+/// let targets = TargetGuard(policy: .publicOnly)
+/// do {
+///     let url = try targets.target("http://169.254.169.254/latest/meta-data")
+///     print(url)
+/// } catch {
+///     print(error)  // The address is not public.
+/// }
+/// ```
 public struct TargetGuard: Sendable {
     /// The rules it judges by.
     public let policy: TargetPolicy

@@ -5,6 +5,12 @@
 /// that text and where its parts begin: copying one costs a reference count.
 ///
 /// Hosts follow libidn2, which is stricter than the standard: symbols and emoji that IDNA 2008 forbids are refused.
+///
+/// ```swift
+/// let base = try URLRecord("HTTP://Example.ORG:80/a/./b")  // http://example.org/a/b
+/// let url = try base.resolve("../c?d#e")                   // http://example.org/c?d#e
+/// print(url.scheme, url.withoutFragment())
+/// ```
 public struct URLRecord: Sendable {
     /// Where the parts of the serialization begin and end, as offsets of its UTF-8.
     struct Layout: Sendable {

@@ -1,6 +1,12 @@
 /// What convinces a server.
 ///
 /// It does not print.
+///
+/// ```swift
+/// let login = Credential(user: "aladdin", password: "open sesame", persistence: .forSession)
+/// let token = Credential(bearerToken: password)
+/// let tickets = Credential(kerberosTicketsIn: nil)  // What `kinit` has left.
+/// ```
 public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
     /// How long it is kept.
     public enum Persistence: String, Sendable, Hashable, Codable, CaseIterable {

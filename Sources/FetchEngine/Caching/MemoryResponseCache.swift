@@ -3,6 +3,10 @@ import Synchronization
 /// A cache in memory, which ends with the process.
 ///
 /// When it is full, the entries used least recently go first.
+///
+/// ```swift
+/// configuration.urlCache = MemoryResponseCache(capacity: 64 << 20)
+/// ```
 public final class MemoryResponseCache: ResponseCache {
     private let tier: Mutex<MemoryTier>
     private let fraction: Double

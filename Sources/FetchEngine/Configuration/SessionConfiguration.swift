@@ -3,6 +3,13 @@ public import HTTPTypes
 /// How the loads of a session behave.
 ///
 /// A value: a session keeps its own copy.
+///
+/// ```swift
+/// var configuration = SessionConfiguration.ephemeral
+/// configuration.timeoutIntervalForResource = .seconds(60)
+/// configuration.httpCookieStorage = nil
+/// let session = Session(configuration: configuration)
+/// ```
 public struct SessionConfiguration: Sendable, Hashable {
     /// What kind of session this is for.
     public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {

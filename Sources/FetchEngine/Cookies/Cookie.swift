@@ -2,6 +2,11 @@
 ///
 /// A cookie that exists keeps the rules a cookie can keep by itself. Its value is a secret: it is not in the
 /// description.
+///
+/// ```swift
+/// let cookie = try Cookie(setCookie: Array("id=1; Path=/; Secure".utf8), from: url)
+/// try await MemoryCookieStorage().setCookie(cookie)
+/// ```
 public struct Cookie: Sendable, Hashable {
     /// Which requests a cookie accompanies when they are made for a document of another site.
     public enum SameSite: String, Sendable, Hashable, Codable, CaseIterable {

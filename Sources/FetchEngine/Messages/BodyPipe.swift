@@ -4,6 +4,14 @@ import Synchronization
 ///
 /// The writer suspends while the pipe holds more than its capacity, so a slow network slows it down. Writing has one
 /// task at a time. As a body it can be sent once; a body that may have to be repeated needs a provider.
+///
+/// ```swift
+/// let pipe = BodyPipe()
+/// async let sent = session.uploadTask(with: request, from: .stream(pipe)).data()
+/// for number in 1...1000 { try await pipe.write(Array("\(number)\n".utf8)) }
+/// pipe.finish()
+/// let (answer, response) = try await sent
+/// ```
 public final class BodyPipe: Sendable, BodyStreamProvider {
     /// Thrown to the writer once the transfer wants no more: it is over, or the server has answered already.
     public struct Closed: Error {

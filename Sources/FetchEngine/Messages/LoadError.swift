@@ -2,6 +2,14 @@
 ///
 /// An answer of the server, whatever its status, is never an error. Messages carry no credentials, query strings
 /// or bodies.
+///
+/// ```swift
+/// do {
+///     _ = try await session.data(for: request)
+/// } catch {
+///     print(error.code, error.message, error.isTransient ? "Try again later." : "")
+/// }
+/// ```
 public struct LoadError: Error, Sendable {
     /// Apart from the error, so that every function that may throw one has little to hand back.
     private var values: Boxed<Values>

@@ -4,6 +4,10 @@ import HTTPTypes
 ///
 /// A server that finds it in another one answers 412 and does nothing, so that an upload overwrites no change of
 /// somebody else's.
+///
+/// ```swift
+/// request.setPrecondition(.doesNotExist)  // If-None-Match: *
+/// ```
 public enum Precondition: Sendable, Hashable {
     /// It is in the state of this strong entity tag, with its quotes; `*` is any state, so that it is there.
     case matches(entityTag: String)

@@ -1,6 +1,14 @@
 public import HTTPTypes
 
 /// What to load, apart from how: a URL and the properties of the request made for it.
+///
+/// ```swift
+/// var request = try Request("https://example.org/notes")
+/// request.method = .post
+/// request.headerFields[.contentType] = "text/plain"
+/// request.body = .bytes(Array("Hello".utf8))
+/// request.timeoutInterval = .seconds(5)
+/// ```
 public struct Request: Sendable {
     /// Apart from the request, which every step of a load passes on.
     private var values: Boxed<Values>

@@ -1,4 +1,10 @@
 /// The content of a request.
+///
+/// ```swift
+/// request.body = .bytes(Array("Hello".utf8))
+/// request.body = .file(path: "/srv/report.pdf")
+/// request.body = .form([QueryItem("name", "Ada Lovelace")])
+/// ```
 public enum RequestBody: Sendable {
     /// Bytes in memory, sent with their length and repeated as often as needed.
     case bytes([UInt8])

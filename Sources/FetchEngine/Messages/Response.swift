@@ -1,6 +1,12 @@
 public import HTTPTypes
 
 /// What the server said about the content it sends, without the content.
+///
+/// ```swift
+/// let (_, response) = try await session.data(for: request)
+/// guard response.status.kind == .successful else { return }
+/// print(response.url, response.headerFields[.contentType] ?? "of no type", response.cacheStatus)
+/// ```
 public struct Response: Sendable {
     /// Apart from the response, which every step of a load passes on.
     private var values: Boxed<Values>

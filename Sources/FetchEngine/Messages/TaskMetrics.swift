@@ -1,4 +1,10 @@
 /// How a task went: one entry for each request and answer it took.
+///
+/// ```swift
+/// func task(_ task: SessionTask, didFinishCollecting metrics: TaskMetrics) async {
+///     for hop in metrics.transactions { print(hop.url.redacted, hop.networkProtocolName ?? "", hop.responseEnd) }
+/// }
+/// ```
 public struct TaskMetrics: Sendable {
     /// From the start of the task to its completion, or to now while it runs.
     public var taskInterval: Duration

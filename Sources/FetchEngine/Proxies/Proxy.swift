@@ -1,4 +1,10 @@
 /// A server that relays connections or requests to others.
+///
+/// ```swift
+/// let login = Credential(user: user, password: password)
+/// let proxy = Proxy(.http, host: "proxy.example.com", port: 3128, credential: login)
+/// configuration.proxies = ProxyConfiguration(http: proxy, https: proxy)
+/// ```
 public struct Proxy: Sendable, Hashable, CustomStringConvertible {
     /// What it speaks.
     public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {

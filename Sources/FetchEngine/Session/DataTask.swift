@@ -2,6 +2,13 @@ import HTTPTypes
 import Synchronization
 
 /// A load whose body is delivered as it comes, or whole at the end.
+///
+/// ```swift
+/// let task = session.dataTask(with: request)
+/// let response = try await task.response()
+/// guard response.status == .ok else { return }
+/// for try await chunk in task.body { print(chunk.count) }
+/// ```
 public class DataTask: SessionTask, @unchecked Sendable {
     /// Gets the result in place of the delegate's response and data calls.
     typealias Completion = @Sendable (Result<([UInt8], Response), LoadError>) async -> Void

@@ -4,6 +4,15 @@ import Synchronization
 ///
 /// The file is written under a temporary name and gets its own in one step when it is complete. What a network failure
 /// left of it can be continued: see ``LoadError/resumeData``.
+///
+/// ```swift
+/// let download = session.downloadTask(with: request)
+/// download.resume()
+/// if let data = await download.cancelProducingResumeData() {
+///     let rest = session.downloadTask(withResumeData: data)
+///     rest.resume()
+/// }
+/// ```
 public final class DownloadTask: SessionTask, @unchecked Sendable {
     /// Gets the result in place of the delegate's response and progress calls.
     typealias Completion = @Sendable (Result<DownloadedFile, LoadError>) async -> Void

@@ -2,6 +2,12 @@
 ///
 /// The transfer runs at most half a mebibyte ahead of its reader. One reader may read it, once; cancelling the
 /// reading task cancels the load.
+///
+/// ```swift
+/// let (body, _) = try await session.bytes(for: request)
+/// var count = 0
+/// for try await chunk in body { count += chunk.count }
+/// ```
 public struct ResponseBody: AsyncSequence, Sendable {
     public typealias Element = [UInt8]
     public typealias Failure = LoadError

@@ -4,6 +4,14 @@ import Synchronization
 /// Coordinates a group of loads that share a configuration, connections and a delegate.
 ///
 /// A session holds its delegate until it is invalidated.
+///
+/// ```swift
+/// var configuration = SessionConfiguration.default
+/// configuration.timeoutIntervalForRequest = .seconds(10)
+/// let session = Session(configuration: configuration)
+/// let (body, response) = try await session.data(for: Request("https://example.org/"))
+/// session.finishTasksAndInvalidate()
+/// ```
 public final class Session: Sendable {
     private struct Tasks {
         var delegate: (any SessionDelegate)?

@@ -9,6 +9,14 @@ import Synchronization
 /// completion handler is notified.
 ///
 /// The compiler cannot check that a class with subclasses is Sendable; all that they store is a `let` of such a type.
+///
+/// ```swift
+/// let task = session.dataTask(with: request)
+/// task.resume()
+/// task.suspend()  // The transfer stands still.
+/// task.resume()
+/// task.cancel()   // The delegate is notified of `cancelled`.
+/// ```
 public class SessionTask: @unchecked Sendable {
     /// Where a task is in its life.
     public enum State: String, Sendable, Hashable, CaseIterable {

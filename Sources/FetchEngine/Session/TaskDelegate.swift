@@ -11,6 +11,14 @@ public import HTTPTypes
 ///
 /// Data is reported for a task that runs by itself (``SessionTask/resume()``); a caller that awaits a task reads its
 /// body.
+///
+/// ```swift
+/// struct Printer: TaskDelegate {
+///     func task(_ task: SessionTask, didFinishCollecting metrics: TaskMetrics) async { print(metrics.taskInterval) }
+///     func task(_ task: SessionTask, didCompleteWith error: LoadError?) async { print(error?.message ?? "complete") }
+/// }
+/// session.dataTask(with: url, delegate: Printer()).resume()
+/// ```
 public protocol TaskDelegate: Sendable {
     /// A server redirects, or (with no response) the request was put into its standard form.
     nonisolated(nonsending) func task(

@@ -1,6 +1,11 @@
 import Synchronization
 
 /// A data task that sends a body.
+///
+/// ```swift
+/// let task = session.uploadTask(with: request, from: .file(path: "/srv/report.pdf"))
+/// let (answer, response) = try await task.data()
+/// ```
 public final class UploadTask: DataTask, @unchecked Sendable {
     private struct State {
         /// Decides when this goes on with an earlier upload.

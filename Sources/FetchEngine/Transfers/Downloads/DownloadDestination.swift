@@ -1,4 +1,9 @@
 /// Where the file of a download goes once it is complete.
+///
+/// ```swift
+/// let options = DownloadOptions(destination: DownloadDestination(path: "/srv/archive.tar", allowOverwrite: true))
+/// let file = try await session.download(for: request, options: options)
+/// ```
 public struct DownloadDestination: Sendable, Hashable {
     /// The path of the file; its directory exists.
     ///
