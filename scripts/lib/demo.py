@@ -20,6 +20,7 @@ from processes import ROOT, Failed, say, stop_in_order
 from service import Service
 
 WAIT_SECONDS = 20
+BUILD_SECONDS_PER_LINE = 15
 
 
 class Progress:
@@ -40,11 +41,20 @@ def build():
     given = os.environ.get("FETCHD")
     if given:
         return pathlib.Path(given).resolve()
-    say("Building fetchd for release (several minutes the first time) …")
-    done = subprocess.run([ROOT / "scripts/build-release"], stdout=subprocess.PIPE, text=True, check=False)
-    if done.returncode != 0:
+    say("Building fetchd for release; the compiler counts its steps …")
+    began = time.monotonic()
+    with subprocess.Popen([ROOT / "scripts/build-release"], stdout=subprocess.PIPE, text=True) as build:
+        while True:
+            try:
+                output, _ = build.communicate(timeout=BUILD_SECONDS_PER_LINE)
+                break
+            except subprocess.TimeoutExpired:
+                # One step of an optimizing compiler may take minutes.
+                say(f"  building: {int(time.monotonic() - began)} s …")
+    if build.returncode != 0:
         raise Failed("the build failed; its output is above")
-    return pathlib.Path(done.stdout.strip().splitlines()[-1])
+    say(f"  built after {int(time.monotonic() - began)} s")
+    return pathlib.Path(output.strip().splitlines()[-1])
 
 
 def register_webhook(service, key, origin):
@@ -102,6 +112,7 @@ def demonstrate(url, scratch, started):
     log = open(scratch / "fetchd.log", "w", encoding="utf-8")
     service = Service(binary, scratch / "data", [f"127.0.0.1:{origin.port}"], log=log)
     say("Starting fetchd with a private PostgreSQL …")
+    began = time.monotonic()
     started.append(service)
     service.start(60, Progress("waiting for /readyz"))
     key = service.create_key()
@@ -112,14 +123,25 @@ def demonstrate(url, scratch, started):
         print("\n".join(f"Webhook: {line}" for line in origin.webhooks))
     else:
         print("No webhook came within 20 s.")
+    seconds = time.monotonic() - began
     print(f"""
-Dashboard  {service.url}/dashboard
-API docs   {service.url}/docs
-API key    {key}
-Try        curl -H 'Authorization: Bearer {key}' {service.url}/v1/jobs
-Log        {log.name}
+{"─" * 72}
+fetchd is running. The job {job["id"]} ended as "{job["state"]}",
+{seconds:.1f} s after the start of the service.
 
-Ctrl-C stops it and removes {scratch}.""", flush=True)
+  Dashboard  {service.url}/dashboard
+  API docs   {service.url}/docs
+  API key    {key}
+  Log        {log.name}
+
+Fetch a page of your own:
+  curl -H 'Authorization: Bearer {key}' \\
+       -H 'Content-Type: application/json' -H 'Prefer: wait=10' \\
+       -d '{{"request": {{"url": "https://example.com/"}}}}' {service.url}/v1/jobs
+List all jobs:
+  curl -H 'Authorization: Bearer {key}' {service.url}/v1/jobs
+
+Ctrl-C stops the service and removes {scratch}.""", flush=True)
     wait_for_interrupt(service)
 
 
