@@ -52,7 +52,7 @@ struct TenantsCommand: AsyncParsableCommand {
         @OptionGroup var options: SettingsOptions
 
         func validate() throws {
-            guard weight != nil || maximumWaitingJobs != nil else { throw ValidationError("What is to be set?") }
+            guard weight != nil || maximumWaitingJobs != nil else { throw ValidationError("Give --weight or --maximum-waiting-jobs.") }
             if let weight, !TenantShare.weights.contains(weight) {
                 throw ValidationError("A weight is between 1 and 100.")
             }
