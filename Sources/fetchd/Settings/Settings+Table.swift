@@ -108,7 +108,7 @@ extension Settings {
             "Nodes that a job may take down by itself before it fails."),
         Setting(
             // Less than a quarter of an hour would take jobs away before their clients could look.
-            "retention.days", \.retention.jobs, .duration(.days, 0.01...36_500), default: "for good",
+            "retention.days", \.retention.jobs, .duration(.days, 0.01...36_500), default: "no limit",
             "How long final jobs and finished groups are kept at least."),
     ]
 
