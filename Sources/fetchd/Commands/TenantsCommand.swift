@@ -52,7 +52,9 @@ struct TenantsCommand: AsyncParsableCommand {
         @OptionGroup var options: SettingsOptions
 
         func validate() throws {
-            guard weight != nil || maximumWaitingJobs != nil else { throw ValidationError("Give --weight or --maximum-waiting-jobs.") }
+            guard weight != nil || maximumWaitingJobs != nil else {
+                throw ValidationError("Give --weight or --maximum-waiting-jobs.")
+            }
             if let weight, !TenantShare.weights.contains(weight) {
                 throw ValidationError("A weight is between 1 and 100.")
             }
