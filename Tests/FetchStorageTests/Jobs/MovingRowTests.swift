@@ -182,7 +182,7 @@ import Testing
         try await fixture.database.withPausedClock { client, resume in
             let queue = PostgresWorkQueue(
                 client: client, genericPlan: client, keys: fixture.keys, presence: NodePresence(id: fixture.nodes[0]),
-                limiters: fixture.limiters[0], finished: fixture.finished)
+                limiters: fixture.limiters[0], waiters: fixture.waiters)
             async let claim = queue.claim(upTo: limit)
             try await fixture.database.untilStatementWaits()
             try await change()

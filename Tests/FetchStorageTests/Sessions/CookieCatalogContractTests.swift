@@ -5,10 +5,10 @@ import TestSupport
 import Testing
 
 /// The cookies in PostgreSQL and those in memory keep the same promises.
-@Suite struct CookieStoreContractTests {
+@Suite struct CookieCatalogContractTests {
     @Test("the cookies in memory keep the promise", arguments: CookieCatalogContract.clauses)
     func memory(_ clause: Clause<any CookieCatalog>) async throws {
-        #expect(try await clause.differences(in: MemoryCookieStore()) == [])
+        #expect(try await clause.differences(in: MemoryCookieCatalog()) == [])
     }
 
     @Test("the cookies in PostgreSQL keep the promise", arguments: CookieCatalogContract.clauses)

@@ -4,10 +4,10 @@ import TestSupport
 import Testing
 
 /// The credentials in PostgreSQL and those in memory keep the same promises.
-@Suite struct CredentialStoreContractTests {
+@Suite struct CredentialCatalogContractTests {
     @Test("the credentials in memory keep the promise", arguments: CredentialCatalogContract.clauses)
     func memory(_ clause: Clause<any CredentialCatalog>) async throws {
-        #expect(try await clause.differences(in: MemoryCredentialStore()) == [])
+        #expect(try await clause.differences(in: MemoryCredentialCatalog()) == [])
     }
 
     @Test("the credentials in PostgreSQL keep the promise", arguments: CredentialCatalogContract.clauses)
