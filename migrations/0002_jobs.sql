@@ -257,6 +257,7 @@ CREATE TABLE attempts (
     metrics json,
     status smallint,
     next_at timestamptz,
+    decisions json,
     PRIMARY KEY (tenant_id, job_id, number)
 ) PARTITION BY RANGE (job_id);
 CREATE TABLE attempts_default PARTITION OF attempts DEFAULT;
@@ -267,6 +268,8 @@ COMMENT ON COLUMN attempts.error_name IS 'Null: it succeeded';
 COMMENT ON COLUMN attempts.metrics IS 'One element a transfer; null: its node was lost';
 COMMENT ON COLUMN attempts.status IS 'Of the response that it got; null: none';
 COMMENT ON COLUMN attempts.next_at IS 'When the next attempt was to start; null: none followed';
+COMMENT ON COLUMN attempts.decisions IS
+    'What rules and those who were asked have decided, in its order; null: nothing was asked';
 
 CREATE TABLE job_counts (
     tenant_id bigint NOT NULL,

@@ -118,6 +118,17 @@ BEGIN
         END IF;
     END LOOP;
     IF jsonb_path_exists(
+        job, '$.configuration.rules[*].answer.credential ? (@.type() != "string" || !(@ starts with "crd_"))'
+    ) OR jsonb_path_exists(
+        job, '$.configuration.delegate.otherwise.*.credential ? (@.type() != "string" || !(@ starts with "crd_"))'
+    ) THEN
+        PERFORM fetchd.refuse(
+            '/configuration', 'must not hold a credential in an answer: name a stored one by its id (crd_…)');
+    END IF;
+    PERFORM fetchd.refuse('/configuration', 'must not hold a sensitive field: a configuration is shown in clear')
+    FROM jsonb_path_query(job, '$.configuration.**.headers[*]') AS field
+    WHERE lower(field ->> 'name') = ANY (secrets);
+    IF jsonb_path_exists(
         job, '$.configuration.** ? (@.type() == "string" && @ like_regex "^[^:]+://[^/?#]*@")'
     ) THEN
         PERFORM fetchd.refuse('/configuration', 'must not hold a user name or password: name a stored credential');
@@ -736,6 +747,7 @@ CREATE TABLE public.attempts (
     metrics json,
     status smallint,
     next_at timestamp with time zone,
+    decisions json,
     CONSTRAINT attempts_state_check CHECK ((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])))
 )
 PARTITION BY RANGE (job_id);
@@ -754,6 +766,8 @@ COMMENT ON COLUMN public.attempts.status IS 'Of the response that it got; null: 
 
 COMMENT ON COLUMN public.attempts.next_at IS 'When the next attempt was to start; null: none followed';
 
+COMMENT ON COLUMN public.attempts.decisions IS 'What rules and those who were asked have decided, in its order; null: nothing was asked';
+
 CREATE TABLE public.attempts_default (
     tenant_id bigint NOT NULL,
     job_id uuid NOT NULL,
@@ -766,6 +780,7 @@ CREATE TABLE public.attempts_default (
     metrics json,
     status smallint,
     next_at timestamp with time zone,
+    decisions json,
     CONSTRAINT attempts_state_check CHECK ((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])))
 );
 

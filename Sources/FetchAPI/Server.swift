@@ -66,6 +66,7 @@ package struct Server: Service {
         package let readiness: any Readiness
         package let metrics: MetricsRegistry
         package let checkWebhookURL: WebhookURLCheck
+        package let checkTarget: TargetCheck
         /// What jobs and sessions go by that set nothing.
         package let defaults: @Sendable (SessionSpec.Kind) -> FetchJobs.Configuration
 
@@ -94,6 +95,7 @@ package struct Server: Service {
             readiness: any Readiness,
             metrics: MetricsRegistry,
             checkWebhookURL: @escaping WebhookURLCheck,
+            checkTarget: @escaping TargetCheck,
             defaults: @escaping @Sendable (SessionSpec.Kind) -> FetchJobs.Configuration
         ) {
             self.jobs = jobs
@@ -120,6 +122,7 @@ package struct Server: Service {
             self.readiness = readiness
             self.metrics = metrics
             self.checkWebhookURL = checkWebhookURL
+            self.checkTarget = checkTarget
             self.defaults = defaults
         }
     }
@@ -182,9 +185,14 @@ package struct Server: Service {
         let batch = BatchRoute(
             jobs: ports.jobs, endpoints: known, groups: groups, sessions: sessions, holds: holds, warnings: warnings,
             submitted: submitted)
+        let forecast = ForecastRoute(
+            sessions: sessions, endpoints: known, cookies: ports.cookies, credentials: ports.credentials,
+            cache: ports.cache, limiters: ports.limiters, defaults: ports.defaults, judge: ports.checkTarget)
         return jobs.routes + batch.routes + JobControlRoutes(jobs: ports.jobs, holds: holds).routes
             + JobActionRoutes(jobs: ports.jobs, holds: holds).routes
             + HARRoute(jobs: ports.jobs).routes
+            + ExplainRoute(jobs: ports.jobs).routes
+            + forecast.routes
             + GroupRoutes(groups: ports.groups, known: groups, endpoints: known).routes
             + ScheduleRoutes(schedules: ports.schedules, sessions: sessions, endpoints: known, holds: holds).routes
             + LimiterRoutes(limiters: ports.limiters, kind: .host).routes

@@ -82,6 +82,7 @@ struct TestServer {
             metrics: metrics,
             checkWebhookURL: { url in url.description.contains("127.0.0.1") ? "must be public (addressForbidden)" : nil
             },
+            checkTarget: { url in url.description.contains("127.0.0.1") ? "is not public (addressForbidden)" : nil },
             defaults: { _ in FetchJobs.Configuration(of: .default) }
         )
     }

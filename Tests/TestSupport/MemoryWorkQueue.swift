@@ -222,7 +222,8 @@ package final class MemoryWorkQueue: WorkQueue {
     private static func attempt(_ job: ClaimedJob, _ outcome: JobOutcome, next: Timestamp? = nil) -> Job.Attempt {
         Job.Attempt(
             number: Int(job.claim), startedAt: outcome.startedAt, finishedAt: outcome.finishedAt, state: outcome.state,
-            errorName: outcome.errorName, status: outcome.status, nextAttemptAt: next, metrics: outcome.metrics)
+            errorName: outcome.errorName, status: outcome.status, nextAttemptAt: next, metrics: outcome.metrics,
+            decisions: outcome.decisions)
     }
 
     private static func putBack(_ id: Job.ID, in state: inout MemoryJobStore.State) {

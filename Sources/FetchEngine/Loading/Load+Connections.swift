@@ -14,9 +14,12 @@ extension Load {
         let isAsking = client?.asksDelegates ?? false
         if url.layout.special == .https || url.isFTP {
             let first = originalRequest.url.origin
-            terms.trust = decisions.trustRules(for: url, configuration.tls, isAsking: isAsking)
+            terms.trust = decisions.trustRules(
+                for: url, configuration.tls, isAsking: isAsking || advised.contains(.serverTrust))
+            if advised.isSuperset(of: [.serverTrust, .trustedServers]) { terms.trust.question = .everybody }
             terms.identity = decisions.identity(for: url, configuration.tls, first: first)
-            terms.asksForIdentity = isAsking && !decisions.hasChosenIdentity(for: url)
+            terms.asksForIdentity =
+                (isAsking || advised.contains(.clientCertificate)) && !decisions.hasChosenIdentity(for: url)
         }
         if url.isFTP { terms.login = login(for: url) }
         return terms
@@ -105,7 +108,7 @@ extension Load {
     private func chooseIdentity(
         _ handshake: Handshake, refused: ClientIdentity?, _ url: URLRecord, on loop: isolated TransferLoop
     ) async throws(LoadError) -> Bool {
-        guard client?.asksDelegates ?? false else { return false }
+        guard client?.asksDelegates ?? false || advised.contains(.clientCertificate) else { return false }
         if refused != nil { connections.identityRefused() }
         var challenge = Challenge(
             protectionSpace: ProtectionSpace(url, .clientCertificate),

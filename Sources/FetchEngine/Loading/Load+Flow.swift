@@ -14,11 +14,13 @@ extension Load {
             var request = firstRequest()
             if mustWait { request = try await beginLater(with: request, on: loop) }
             if request.isChangedByParsing { request = try await canonical(request, on: loop) }
+            // Who is asked about the response is asked before its body has come.
+            let limitOfHead = advised.contains(.response) ? 0 : limit
             while true {
                 if let secured = secured(request) { request = try await canonical(secured, on: loop) }
                 request = keepingCredentials(of: request)
-                let exchange = try await answeredExchange(for: request, limit: limit, on: loop)
-                let response = try head(of: exchange, limit: limit)
+                let exchange = try await answeredExchange(for: request, limit: limitOfHead, on: loop)
+                let response = try head(of: exchange, limit: limitOfHead)
                 noteStrictTransport(response, to: request)
                 if response.headerFields.contains(.setCookie) {
                     try await keepCookies(of: response, to: request, on: loop)
@@ -35,6 +37,10 @@ extension Load {
                     continue
                 }
                 try await offer(response, on: loop)
+                if limitOfHead != limit, !endsItself {
+                    await awaitHead(of: exchange, bufferingUpTo: limit, on: loop)
+                    try checkCancellation()
+                }
                 let isComplete = try deliver(response, of: exchange, limit: limit)
                 if isComplete, storing != nil { try await keepResponse(response, completeBytes, on: loop) }
                 if isComplete, !endsItself { await complete(on: loop) }
@@ -115,13 +121,18 @@ extension Load {
 
     // MARK: The final response
 
-    /// Asks the delegate about the response.
+    /// Asks the adviser about the response, else the delegate.
     private func offer(_ response: Response, on loop: isolated TransferLoop) async throws(LoadError) {
-        guard let client, client.offersResponses else { return }
-        switch try await answer(on: loop, to: { await client.disposition(of: response) }) {
+        var disposition = ResponseDisposition.allow
+        if case .response(let answer) = try await advice(on: .response, on: loop, { .response(response) }) {
+            disposition = answer
+        } else if let client, client.offersResponses {
+            disposition = try await answer(on: loop) { await client.disposition(of: response) }
+        }
+        switch disposition {
         case .allow: break
-        case .cancel: throw LoadError(.cancelled, "The delegate cancelled the load at its response.")
-        case .becomeDownload: client.becomesDownload()
+        case .cancel: throw LoadError(.cancelled, "The response was answered with cancel.")
+        case .becomeDownload: client?.becomesDownload()
         }
     }
 

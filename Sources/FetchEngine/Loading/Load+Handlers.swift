@@ -8,7 +8,7 @@ extension Load {
         _ request: Request, with handler: any ProtocolHandler, on loop: isolated TransferLoop
     ) async throws(LoadError) -> any Exchange {
         let canonical = handler.canonicalRequest(for: request)
-        if canonical.url != request.url, let decided = try await decision(on: canonical, nil, on: loop),
+        if canonical.url != request.url, let decided = try await decision(on: canonical, nil, to: request, on: loop),
             decided.url != canonical.url
         {
             return try await start(decided, on: loop)
@@ -27,11 +27,32 @@ extension Load {
         return exchange
     }
 
-    /// What the delegates make of a challenge.
+    /// What the adviser, else the delegates, make of a challenge.
     func disposition(
         of challenge: Challenge, on loop: isolated TransferLoop
     ) async throws(LoadError) -> Challenge.Disposition {
+        if let decided = try await advice(on: challenge, on: loop) { return decided }
         guard let client, client.asksDelegates else { return .performDefaultHandling }
         return try await answer(on: loop) { await client.disposition(of: challenge) }
+    }
+
+    /// What the adviser makes of a challenge; nil where it leaves it to the delegates.
+    ///
+    /// Of a host that wants to be reached by https alone no chain is accepted by an answer (RFC 6797 §12.1).
+    private func advice(
+        on challenge: Challenge, on loop: isolated TransferLoop
+    ) async throws(LoadError) -> Challenge.Disposition? {
+        let kind: LoadQuestion.Kinds =
+            switch challenge.protectionSpace.method {
+            case .serverTrust: .serverTrust
+            case .clientCertificate: .clientCertificate
+            default: .challenge
+            }
+        if let trust = challenge.serverTrust, !trust.isTrusted, isStrict(about: currentRequest.url) { return nil }
+        guard case .challenge(let answer) = try await advice(on: kind, on: loop, { .challenge(challenge) }) else {
+            return nil
+        }
+        if case .performDefaultHandling = answer { return nil }
+        return answer
     }
 }

@@ -16,7 +16,7 @@ extension Load {
         case .deliver: return nil
         case .fail(let error): throw error
         case .propose(let proposed, let redirect):
-            guard let next = try await decision(on: proposed, response, on: loop) else { return nil }
+            guard let next = try await decision(on: proposed, response, to: request, on: loop) else { return nil }
             record.withLock { $0.steps.append(.redirected(redirect)) }
             return next
         }
@@ -27,12 +27,21 @@ extension Load {
     /// A handler may lead wherever the program's handlers do, but data: and file: URLs are never reached by a redirect.
     private func redirect(in response: Response, to request: Request) -> RedirectMachine.Action {
         if let proposed = (exchange as? HandlerExchange)?.proposedRequest {
-            return redirects.received(response, from: currentRequest, proposing: proposed)
+            return redirects.received(
+                response, from: currentRequest, proposing: proposed, isAsking: asksAboutRedirects)
         }
         guard RedirectMachine.isRedirect(response.status.code) else { return .deliver }
         let store = configuration.strictTransport
         let judge = TargetGuard(policy: configuration.targetPolicy)
-        return redirects.received(response, to: request, by: judge) { store?.secured($0) ?? $0 }
+        return redirects.received(response, to: request, by: judge, isAsking: asksAboutRedirects) {
+            store?.secured($0) ?? $0
+        }
+    }
+
+    /// Whether somebody may answer a redirect otherwise than the policy does.
+    private var asksAboutRedirects: Bool {
+        configuration.kind != .background
+            && (advised.contains(.redirection) || client?.asksDelegates ?? false)
     }
 
     /// A hop that the guard refuses when the name has been looked up was not followed either.
@@ -50,18 +59,66 @@ extension Load {
         return refused
     }
 
-    /// What the delegates make of a proposed request; nil to leave it at the response.
+    /// What the adviser and the delegates make of a proposed request; nil to leave it at the response.
     ///
     /// A background session asks nobody (BKG-5).
+    ///
+    /// - Parameter request: The one that was redirected, or whose URL was put into another form.
     func decision(
-        on proposed: Request, _ response: Response?, on loop: isolated TransferLoop
+        on proposed: Request, _ response: Response?, to request: Request, on loop: isolated TransferLoop
     ) async throws(LoadError) -> Request? {
-        guard configuration.kind != .background, let client, client.asksDelegates else { return proposed }
-        switch try await answer(on: loop, to: { await client.redirect(response, to: proposed) }) {
-        case .performDefaultHandling: return proposed
-        case .follow(let request): return request
+        guard configuration.kind != .background else { return proposed }
+        switch try await advice(on: proposed, response, to: request, on: loop) {
+        case .performDefaultHandling: break
+        case .follow(let next): return try checked(next, from: request.url)
         case .returnResponse: return nil
-        case .cancel: throw LoadError(.cancelled, "The delegate cancelled the redirect.")
+        case .cancel: throw LoadError(.cancelled, "The redirect was answered with cancel.")
+        }
+        if let client, client.asksDelegates {
+            switch try await answer(on: loop, to: { await client.redirect(response, to: proposed) }) {
+            case .performDefaultHandling: break
+            case .follow(let request): return request
+            case .returnResponse: return nil
+            case .cancel: throw LoadError(.cancelled, "The delegate cancelled the redirect.")
+            }
+        }
+        guard response != nil else { return proposed }
+        return try redirects.configuration.policy.answer(to: proposed)
+    }
+
+    private func advice(
+        on proposed: Request, _ response: Response?, to request: Request, on loop: isolated TransferLoop
+    ) async throws(LoadError) -> RedirectDisposition {
+        let answer =
+            if let response {
+                try await advice(on: .redirection, on: loop) {
+                    .redirection(response, of: request, proposed: proposed, hop: redirects.followed)
+                }
+            } else {
+                try await advice(on: .canonicalization, on: loop) {
+                    let isStrict = request.url.scheme == "http" && proposed.url.scheme == "https"
+                    return .canonicalization(of: request, proposed: proposed, isStrict: isStrict)
+                }
+            }
+        if case .redirect(let disposition) = answer { return disposition }
+        return .performDefaultHandling
+    }
+
+    /// The request of an answer, as far as a redirect may lead there.
+    private func checked(_ request: Request, from base: URLRecord) throws(LoadError) -> Request {
+        let store = configuration.strictTransport
+        let judge = TargetGuard(policy: configuration.targetPolicy)
+        return try redirects.checked(request, from: base, by: judge) { store?.secured($0) ?? $0 }
+    }
+}
+
+extension RedirectConfiguration.Policy {
+    /// The request to make next; nil to leave it at the response.
+    fileprivate func answer(to proposed: Request) throws(LoadError) -> Request? {
+        switch self {
+        case .follow: return proposed
+        case .return: return nil
+        case .fail: throw LoadError(.redirectRefused, "The server redirects, and the policy is to fail then.")
         }
     }
 }

@@ -10,6 +10,7 @@ extension Load {
         let now = MonotonicTime.now
         let isFirst = record.withLock { record in
             guard !record.hasStarted else { return false }
+            if let adviser = record.adviser { (self.adviser, advised) = (adviser, adviser.kinds) }
             record.hasStarted = true
             if record.phase == .suspended { record.phase = .running }
             return true
@@ -63,7 +64,7 @@ extension Load {
 
     /// Asks the delegates about the standard form of a URL: a redirect without a response (RED-7).
     func canonical(_ request: Request, on loop: isolated TransferLoop) async throws(LoadError) -> Request {
-        try await decision(on: request, nil, on: loop) ?? request
+        try await decision(on: request, nil, to: currentRequest, on: loop) ?? request
     }
 
     // MARK: A hop
@@ -83,7 +84,7 @@ extension Load {
         let carrying = try await withCookies(request, on: loop)
         let plain =
             if case .stream(let length, let provider) = request.body {
-                try await stream(from: provider, length: length, on: loop)
+                try await stream(from: provider, length: length, for: request, on: loop)
             } else {
                 try source(for: request)
             }
@@ -129,10 +130,16 @@ extension Load {
         }
     }
 
-    /// The body's stream: from the request, else from a delegate (UPL-6).
+    /// The body's stream: from the adviser, from the request, else from a delegate (UPL-6).
     private func stream(
-        from provider: any BodyStreamProvider, length: Int64?, on loop: isolated TransferLoop
+        from provider: any BodyStreamProvider, length: Int64?, for request: Request, on loop: isolated TransferLoop
     ) async throws(LoadError) -> UploadSource {
+        if case .body(let body) = try await advice(on: .bodyStream, on: loop, { .bodyStream(request) }) {
+            guard let body, let source = try source(for: body) else {
+                throw LoadError(.requestBodyStreamExhausted, "The question for the body was answered with cancel.")
+            }
+            return source
+        }
         if let pipe = await provider.makeStream() { return UploadSource(pipe, length: length) }
         if let client, client.asksDelegates, let pipe = try await answer(on: loop, to: { await client.newBodyStream() })
         {
@@ -142,14 +149,18 @@ extension Load {
     }
 
     private func source(for request: Request) throws(LoadError) -> UploadSource? {
-        switch request.body {
-        case .bytes(let bytes): return UploadSource(bytes)
-        case .file(let path): return try UploadSource(path: path)
-        case .segments(let segments): return try UploadSource(segments: segments)
-        case nil, .stream:
-            // These methods anticipate content, so its absence is said (RFC 9110 §8.6).
-            let anticipatesContent = [.post, .put, .patch].contains(request.method)
-            return anticipatesContent ? UploadSource([]) : nil
+        if let body = request.body, let source = try source(for: body) { return source }
+        // These methods anticipate content, so its absence is said (RFC 9110 §8.6).
+        let anticipatesContent = [.post, .put, .patch].contains(request.method)
+        return anticipatesContent ? UploadSource([]) : nil
+    }
+
+    private func source(for body: RequestBody) throws(LoadError) -> UploadSource? {
+        switch body {
+        case .bytes(let bytes): UploadSource(bytes)
+        case .file(let path): try UploadSource(path: path)
+        case .segments(let segments): try UploadSource(segments: segments)
+        case .stream: nil
         }
     }
 

@@ -14,6 +14,8 @@ final class Load: @unchecked Sendable {
         var hasStarted = false
         /// How often it was suspended more than resumed.
         var suspensions = 0
+        /// Who decides before the delegates are asked.
+        var adviser: (any LoadAdviser)?
         var currentRequest: Request?
         var response: Response?
         var completeBody: [UInt8]?
@@ -63,6 +65,9 @@ final class Load: @unchecked Sendable {
     var lookUp: (start: MonotonicTime, end: MonotonicTime)?
     /// The conversation with a server that offers Negotiate.
     var negotiation: Negotiation?
+    /// Who decides before the delegates are asked, and about what.
+    var adviser: (any LoadAdviser)?
+    var advised: LoadQuestion.Kinds = []
     /// What the load waits for outside of its exchange: an answer, a moment, or to be resumed.
     private var pause: CheckedContinuation<Void, Never>?
 

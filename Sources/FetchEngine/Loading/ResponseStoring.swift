@@ -43,17 +43,45 @@ final class ResponseStoring {
         return await writer?.append(bytes) ?? false
     }
 
-    /// Stores the complete response, as the delegate wants it.
+    /// Stores the complete response, as the adviser and the delegate want it.
     func finish(_ response: Response, of load: Load, on loop: isolated TransferLoop) async throws(LoadError) {
+        var (entry, data) = (entry, [UInt8]?.none)
+        let advice = try await load.advice(on: .caching, on: loop) {
+            .caching(response, bodyBytes: count, entry.storagePolicy)
+        }
+        if case .caching(let answer) = advice {
+            guard case .store(let userInfo, let policy, let other) = answer else { return }
+            if let userInfo { entry.userInfo = userInfo }
+            if let policy { entry.storagePolicy = policy.stricter(than: entry.storagePolicy) }
+            data = other
+        }
         guard asks else {
+            if let data { return await store(data, as: entry, response) }
             if writer == nil { writer = await cache.writer(for: entry) }
             await writer?.commit(entry)
             return
         }
         guard let client = load.client else { return }
         let proposed = CachedResponse(
-            response: response, data: gathered, userInfo: entry.userInfo, storagePolicy: entry.storagePolicy)
+            response: response, data: data ?? gathered, userInfo: entry.userInfo, storagePolicy: entry.storagePolicy)
         let stored = try await load.answer(on: loop) { await client.responseToCache(proposed) }
         if let stored { await cache.store(stored, as: entry) }
+    }
+
+    /// Stores another body in place of the one that came.
+    private nonisolated(nonsending) func store(_ data: [UInt8], as entry: CacheEntry, _ response: Response) async {
+        writer = nil
+        let changed = CachedResponse(
+            response: response, data: data, userInfo: entry.userInfo, storagePolicy: entry.storagePolicy)
+        await cache.store(changed, as: entry)
+    }
+}
+
+extension CachedResponse.StoragePolicy {
+    /// This policy, unless another one is stricter.
+    fileprivate func stricter(than other: Self) -> Self {
+        let order: [Self] = [.allowed, .allowedInMemoryOnly, .notAllowed]
+        let places = [self, other].compactMap { order.firstIndex(of: $0) }
+        return places.max().map { order[$0] } ?? self
     }
 }

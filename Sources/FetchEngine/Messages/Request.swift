@@ -117,7 +117,7 @@ public struct Request: Sendable {
     }
 
     /// How many bytes of the body are left out at its beginning.
-    var bodyOffset: Int64 {
+    package internal(set) var bodyOffset: Int64 {
         get { values.value.bodyOffset }
         set { values.value.bodyOffset = newValue }
     }

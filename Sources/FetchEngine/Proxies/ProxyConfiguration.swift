@@ -78,7 +78,7 @@ public struct ProxyConfiguration: Sendable, Hashable {
     }
 
     /// The routes to a URL, in the order to try them in; never empty.
-    func routes(to url: URLRecord) -> [Route] {
+    package func routes(to url: URLRecord) -> [Route] {
         guard !rules.isEmpty, !exclusions.contains(where: url.matches) else { return [.direct] }
         guard let rule = rules.first(where: { $0.applies(to: url) }), !rule.routes.isEmpty else { return [.direct] }
         return rule.routes

@@ -1,15 +1,13 @@
 /// What happens when a server redirects.
 public struct RedirectConfiguration: Sendable, Hashable {
-    /// The answer to a redirect response.
+    /// The answer to a redirect response; delegates, where there are any, may give another one.
     public enum Policy: String, Sendable, Hashable, Codable, CaseIterable {
-        /// Follow it; a delegate, where there is one, may change that.
+        /// Follow it.
         case follow
         /// Give the redirect response itself.
         case `return`
         /// Fail with `redirectRefused`.
         case fail
-        /// As the delegate says; without a delegate, follow.
-        case delegate
     }
 
     /// The answer to a redirect response; `follow` by default.

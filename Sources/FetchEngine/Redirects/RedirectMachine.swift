@@ -29,18 +29,17 @@ struct RedirectMachine {
     ///
     /// - Parameters:
     ///   - judge: Reads what the server names, and says whether it may be loaded.
+    ///   - isAsking: Whether somebody may answer otherwise than the policy: then there is a proposal whatever that is.
     ///   - secured: The URL to load in place of one, where its host is known to want https.
     mutating func received(
         _ response: Response, to request: Request, by judge: TargetGuard = TargetGuard(policy: .unrestricted),
-        _ secured: (URLRecord) -> URLRecord = { $0 }
+        isAsking: Bool = false, _ secured: (URLRecord) -> URLRecord = { $0 }
     ) -> Action {
-        guard Self.isRedirect(response.status.code), configuration.policy != .return,
-            let location = response.headerFields.locationText
-        else { return .deliver }
+        guard Self.isRedirect(response.status.code), let location = response.headerFields.locationText else {
+            return .deliver
+        }
+        if let action = actionOfPolicy(isAsking: isAsking) { return action }
         do throws(LoadError) {
-            guard configuration.policy != .fail else {
-                throw LoadError(.redirectRefused, "The server redirects, and the policy is to fail then.")
-            }
             guard followed < configuration.maximum else {
                 throw LoadError(.httpTooManyRedirects, "More than \(configuration.maximum) redirects.")
             }
@@ -57,17 +56,38 @@ struct RedirectMachine {
                     url: request.url, status: response.status, location: location,
                     target: target, method: next.method))
         } catch {
-            return .fail(error)
+            return actionOfPolicy(isAsking: false) ?? .fail(error)
         }
     }
 
+    /// What the policy makes of a redirect without looking where it leads; nil when it is followed, or somebody asked.
+    private func actionOfPolicy(isAsking: Bool) -> Action? {
+        guard !isAsking else { return nil }
+        return switch configuration.policy {
+        case .follow: nil
+        case .return: .deliver
+        case .fail: .fail(LoadError(.redirectRefused, "The server redirects, and the policy is to fail then."))
+        }
+    }
+
+    /// The request that an answer names, with https where its host wants that: what a server's redirect has to pass,
+    /// it has to (SEC-30).
+    func checked(
+        _ request: Request, from base: URLRecord, by judge: TargetGuard, _ secured: (URLRecord) -> URLRecord
+    ) throws(LoadError) -> Request {
+        var checked = request
+        checked.url = secured(request.url)
+        try check(checked.url, from: base)
+        do throws(TargetRefusal) { try judge.judge(checked.url) } catch { throw LoadError(redirectTo: error) }
+        return checked
+    }
+
     /// The proposal that a protocol handler makes: the checks of a server's, but other schemes than http are its own.
-    mutating func received(_ response: Response, from request: Request, proposing next: Request) -> Action {
-        guard configuration.policy != .return else { return .deliver }
+    mutating func received(
+        _ response: Response, from request: Request, proposing next: Request, isAsking: Bool = false
+    ) -> Action {
+        if let action = actionOfPolicy(isAsking: isAsking) { return action }
         do throws(LoadError) {
-            guard configuration.policy != .fail else {
-                throw LoadError(.redirectRefused, "The protocol redirects, and the policy is to fail then.")
-            }
             guard followed < configuration.maximum else {
                 throw LoadError(.httpTooManyRedirects, "More than \(configuration.maximum) redirects.")
             }

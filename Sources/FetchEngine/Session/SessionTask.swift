@@ -161,6 +161,12 @@ public class SessionTask: @unchecked Sendable {
         set { load.state.values.withLock { $0.bandwidths = newValue } }
     }
 
+    /// Who decides before the delegates are asked; to be set before the task is resumed.
+    package var adviser: (any LoadAdviser)? {
+        get { load.record.withLock { $0.adviser } }
+        set { load.record.withLock { $0.adviser = newValue } }
+    }
+
     /// What the program calls the task; nil at first.
     ///
     /// Delegates and stores may read it; the engine does nothing with it.

@@ -143,6 +143,20 @@ extension Question {
             case .rejected(let code, _): self = Self(rawValue: code.name) ?? .serverCertificateUntrusted
             }
         }
+
+        /// The verdict that this is the error of.
+        package var verdict: ServerTrust.Verdict {
+            let code: LoadError.Code
+            switch self {
+            case .none: return .trusted
+            case .serverCertificateHasBadDate: code = .serverCertificateHasBadDate
+            case .serverCertificateNotYetValid: code = .serverCertificateNotYetValid
+            case .serverCertificateHasUnknownRoot: code = .serverCertificateHasUnknownRoot
+            case .serverCertificateHasNoName: code = .serverCertificateHasNoName
+            case .serverCertificateUntrusted: code = .serverCertificateUntrusted
+            }
+            return .rejected(code, reason: "")
+        }
     }
 }
 

@@ -1,3 +1,6 @@
+import FetchEngine
+package import HTTPTypes
+
 /// An answer written beforehand, with the conditions under which it is given.
 package struct Rule: Sendable, Equatable {
     /// What its owner calls it; told with each decision that it makes.
@@ -99,6 +102,21 @@ package struct RuleBook: Sendable {
         rules[.didReceiveServerTrust]?.contains { $0.rule.conditions.askAboutTrustedServers } ?? false
     }
 
+    /// Whether a rule may be for servers that want a certificate, which is asked about in connections of their own.
+    package var mayConcernClientCertificates: Bool {
+        rules[.didReceiveChallenge]?.contains { $0.rule.conditions.mayConcernClientCertificates } ?? false
+    }
+
+    /// The methods that answers put in place of those proposed.
+    package var methods: [HTTPRequest.Method] {
+        rules.values.joined().compactMap { match in
+            switch match.rule.answer {
+            case .follow(let change?), .useRequest(let change): change.method
+            default: nil
+            }
+        }
+    }
+
     /// The first rule whose conditions the question meets.
     package func match(_ question: Question) -> Match? {
         let candidates = question.isSessionLevel ? sessionFirst[question.kind] : rules[question.kind]
@@ -115,5 +133,17 @@ extension Question.Conditions {
     /// Whether they name chains that verification finds good: only then are those asked about.
     package var askAboutTrustedServers: Bool {
         all.contains { if case .trustError(let errors) = $0 { errors.contains(.none) } else { false } }
+    }
+
+    /// Whether a challenge for a client certificate may meet them: it has no realm, and comes without a response.
+    fileprivate var mayConcernClientCertificates: Bool {
+        all.allSatisfy { condition in
+            switch condition {
+            case .authenticationMethod(let methods): methods.contains(.clientCertificate)
+            case .isProxy(let wanted): !wanted
+            case .realm, .status, .header: false
+            default: true
+            }
+        }
     }
 }

@@ -54,7 +54,8 @@ extension Job.Attempt {
             errorName: outcome.errorName,
             status: outcome.status,
             nextAttemptAt: next,
-            metrics: outcome.metrics
+            metrics: outcome.metrics,
+            decisions: outcome.decisions
         )
     }
 }

@@ -68,6 +68,8 @@ package struct Job: Sendable {
         package let nextAttemptAt: Timestamp?
         /// Per transfer, named after URLSessionTaskTransactionMetrics.
         package let metrics: RawJSON?
+        /// What was decided, in its order, as ``Decision`` writes it; nil when nothing was asked.
+        package let decisions: RawJSON?
 
         package init(
             number: Int,
@@ -77,7 +79,8 @@ package struct Job: Sendable {
             errorName: String?,
             status: Int? = nil,
             nextAttemptAt: Timestamp? = nil,
-            metrics: RawJSON?
+            metrics: RawJSON?,
+            decisions: RawJSON? = nil
         ) {
             self.number = number
             self.startedAt = startedAt
@@ -87,6 +90,7 @@ package struct Job: Sendable {
             self.status = status
             self.nextAttemptAt = nextAttemptAt
             self.metrics = metrics
+            self.decisions = decisions
         }
     }
 }

@@ -12,6 +12,8 @@ package struct JobOutcome: Sendable {
     package var redirects: RawJSON?
     package var challenges: RawJSON?
     package var metrics: RawJSON?
+    /// What was decided while the attempt ran, as ``Decision`` writes it; nil when nothing was asked.
+    package var decisions: RawJSON?
     package var body: Body?
     /// `{"blob", "filename", …}` of a download.
     package var file: RawJSON?

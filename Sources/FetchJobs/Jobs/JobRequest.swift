@@ -28,9 +28,14 @@ package struct JobRequest: Sendable, Equatable {
     /// A method that we do not know counts as one that does, unless the client has given the server a key to tell
     /// repeats by.
     package var isIdempotent: Bool {
+        Self.isIdempotent(method) || Self.keyField.map { headers[$0] != nil } ?? false
+    }
+
+    /// Whether a method is one that does no more when it is sent twice, as far as we know.
+    package static func isIdempotent(_ method: HTTPRequest.Method) -> Bool {
         switch method {
         case .get, .head, .put, .delete, .options: true
-        default: Self.keyField.map { headers[$0] != nil } ?? false
+        default: false
         }
     }
 

@@ -67,7 +67,8 @@ package struct PostgresJobStore: JobStore {
                 SELECT j.spec, j.created_at, \(Query.jobState), q.claimed_at, q.cancelling,
                     CASE WHEN q.scheduled THEN q.run_at END, r.started_at, r.finished_at, r.response, r.error,
                     r.redirects, r.body_bytes, r.body_digest, r.file, r.challenges,
-                    a.number, a.started_at, a.finished_at, a.state, a.error_name, a.status, a.next_at, a.metrics
+                    a.number, a.started_at, a.finished_at, a.state, a.error_name, a.status, a.next_at, a.metrics,
+                    a.decisions
                 FROM jobs j
                 LEFT JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
                 LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
@@ -203,7 +204,8 @@ extension Job.Attempt {
             errorName: try row.decode(at: 19),
             status: try row.decode(Int16?.self, at: 20).map { Int($0) },
             nextAttemptAt: try row.decode(at: 21),
-            metrics: try row.decode(at: 22)
+            metrics: try row.decode(at: 22),
+            decisions: try row.decode(at: 23)
         )
     }
 }

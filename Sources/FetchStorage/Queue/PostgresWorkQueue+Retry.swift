@@ -31,9 +31,11 @@ extension PostgresWorkQueue {
                     \(ordered.map(\.outcome.state)),
                     \(ordered.map(\.outcome.errorName)),
                     \(ordered.map { $0.outcome.status.map { Int16(clamping: $0) } }),
-                    \(ordered.map(\.outcome.metrics))
+                    \(ordered.map(\.outcome.metrics)),
+                    \(ordered.map(\.outcome.decisions))
                 ) AS input (
-                    tenant_id, job_id, claim, wait, deadline, started_at, finished_at, state, error_name, status, metrics
+                    tenant_id, job_id, claim, wait, deadline, started_at, finished_at, state, error_name, status,
+                    metrics, decisions
                 )
             ), waiting AS (
                 UPDATE queue q
@@ -52,10 +54,10 @@ extension PostgresWorkQueue {
             ), attempt AS (
                 INSERT INTO attempts (
                     tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name, status, metrics,
-                    next_at
+                    decisions, next_at
                 )
                 SELECT tenant_id, job_id, claim, \(node), started_at, finished_at, state, error_name, status, metrics,
-                    run_at
+                    decisions, run_at
                 FROM waiting
             )
             SELECT job_id, claim FROM waiting

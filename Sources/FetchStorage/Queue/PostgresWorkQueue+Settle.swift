@@ -31,6 +31,7 @@ extension PostgresWorkQueue {
                     \(settlements.map(\.outcome.challenges)),
                     \(settlements.map(\.outcome.file)),
                     \(settlements.map(\.outcome.metrics)),
+                    \(settlements.map(\.outcome.decisions)),
                     \(settlements.map { $0.outcome.body?.inline }),
                     \(settlements.map { $0.outcome.body?.blob }),
                     \(settlements.map { $0.body?.bytes }),
@@ -39,8 +40,8 @@ extension PostgresWorkQueue {
                     \(settlements.map { $0.job.spec.webhook?.events?.contains(.jobFinished) })
                 ) AS input (
                     tenant_id, job_id, claim, state, started_at, finished_at, status, response, error_name, error,
-                    redirects, challenges, file, metrics, body, blob_id, body_bytes, body_digest, delivery_id,
-                    tells_end
+                    redirects, challenges, file, metrics, decisions, body, blob_id, body_bytes, body_digest,
+                    delivery_id, tells_end
                 )
             ), settled AS MATERIALIZED (
                 SELECT held.*, input.*
@@ -63,9 +64,11 @@ extension PostgresWorkQueue {
                 FROM settled
             ), attempt AS (
                 INSERT INTO attempts (
-                    tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name, status, metrics
+                    tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name, status, metrics,
+                    decisions
                 )
-                SELECT tenant_id, job_id, claim, \(node), started_at, finished_at, state, error_name, status, metrics
+                SELECT tenant_id, job_id, claim, \(node), started_at, finished_at, state, error_name, status, metrics,
+                    decisions
                 FROM settled
             ), count AS (
                 INSERT INTO job_counts (tenant_id, minute, node_id, state, jobs, body_bytes)

@@ -34,7 +34,9 @@ struct DownloadRun: Sendable {
     ///
     /// - Parameter rule: Which responses are reason to become one.
     func watch(asking rule: FetchJobs.Configuration.BecomeDownload? = nil) -> DownloadWatch {
-        DownloadWatch(live: live, area: area, answerer: load.answerer, rule: rule)
+        DownloadWatch(
+            live: live, area: area, answerer: load.answerer, decisions: load.decisions, decoded: decodedMediaTypes,
+            rule: rule)
     }
 
     /// Whether an earlier attempt has left a file to go on with.
@@ -79,7 +81,11 @@ struct DownloadRun: Sendable {
         do throws(LoadError) {
             let file = try await receive(task, watch)
             var outcome = JobOutcome(.success((file.response, nil)), of: task, load, startedAt: start)
-            if outcome.state == .succeeded { try await keep(file, in: &outcome) } else { await discard() }
+            if outcome.state == .succeeded {
+                try await keep(file, as: watch.chosenDestination, in: &outcome)
+            } else {
+                await discard()
+            }
             return outcome
         } catch {
             return await failed(stop.judged(error), task, startedAt: start)
@@ -101,12 +107,18 @@ struct DownloadRun: Sendable {
             delegate: watch)
     }
 
+    /// The formats that are decoded as the configuration says.
+    private var decodedMediaTypes: Set<String> {
+        Set((load.settings.response.decode ?? []).flatMap { $0.decoder.mediaTypes })
+    }
+
     private func options(in place: DownloadPlace) -> DownloadOptions {
         var options = DownloadOptions()
         options.temporaryDirectory = place.directory
         // What becomes of it is decided here.
         options.deletesFileUponFailure = false
-        options.decodedMediaTypes = Set((load.settings.response.decode ?? []).flatMap { $0.decoder.mediaTypes })
+        // Who is to be asked is, also about what the configuration has decoded.
+        if load.decisions?.asks(.shouldDecodeSourceData) != true { options.decodedMediaTypes = decodedMediaTypes }
         options.expectedDigest = load.settings.destination.checksum
         return options
     }
@@ -143,7 +155,11 @@ struct DownloadRun: Sendable {
     // MARK: Ending
 
     /// Puts the file into the blob store, under a name of its own.
-    private func keep(_ file: DownloadedFile, in outcome: inout JobOutcome) async throws(LoadError) {
+    ///
+    /// - Parameter chosen: What an answer says of the name, in place of the configuration.
+    private func keep(
+        _ file: DownloadedFile, as chosen: (filename: String?, overwrite: Bool)?, in outcome: inout JobOutcome
+    ) async throws(LoadError) {
         do throws(StoreError) {
             let content = try await blobs.adopt(fileAt: file.path)
             live.completeBody()
@@ -154,10 +170,13 @@ struct DownloadRun: Sendable {
                 contentType: file.decodedMediaType == nil ? file.response.mimeType : nil,
                 expiresAt: destination.expiresAfter.map { Timestamp.now.advanced(by: .seconds($0)) }
             )
-            let suggested = destination.filename ?? file.suggestedFilename
+            let suggested =
+                chosen.map { $0.filename ?? file.suggestedFilename } ?? destination.filename
+                ?? file.suggestedFilename
+            let replaces = chosen?.overwrite ?? destination.allowOverwrite ?? false
             let name = try await patiently { () throws(StoreError) in
                 try await catalog.addFile(
-                    blob, of: job.id, named: suggested, replacing: destination.allowOverwrite ?? false)
+                    blob, of: job.id, named: suggested, replacing: replaces)
             }
             live.note(.destinationCreated) { $0.member("filename", name.filename) }
             if let replaced = name.replaced { try await blobs.delete(replaced) }

@@ -12,19 +12,50 @@ final class DownloadWatch: DownloadDelegate {
     private let area: any DownloadArea
     private let answerer: JobChallengeAnswerer?
     private let rule: FetchJobs.Configuration.BecomeDownload?
+    private let decisions: JobDecisions?
+    /// The formats that are decoded where no answer says otherwise.
+    private let decoded: Set<String>
     private let next = Mutex<Int64>(0)
+    private let destination = Mutex<(filename: String?, overwrite: Bool)?>(nil)
 
     /// - Parameter rule: Which responses of a data task make a download of it.
     init(
         live: LiveJob,
         area: any DownloadArea,
         answerer: JobChallengeAnswerer?,
+        decisions: JobDecisions?,
+        decoded: Set<String>,
         rule: FetchJobs.Configuration.BecomeDownload?
     ) {
         self.live = live
         self.area = area
         self.answerer = answerer
+        self.decisions = decisions
+        self.decoded = decoded
         self.rule = rule
+    }
+
+    /// What an answer says of the file's name; nil when none did.
+    var chosenDestination: (filename: String?, overwrite: Bool)? { destination.withLock { $0 } }
+
+    func task(_ task: DownloadTask, shouldDecodeSourceDataOfMIMEType mediaType: String) async -> Bool {
+        let answer = await decisions?.answer(.decoding(mimeType: mediaType), about: task.currentRequest)
+        if case .decode(let isWanted) = answer { return isWanted }
+        return decoded.contains(mediaType)
+    }
+
+    func task(
+        _ task: DownloadTask, decideDestinationWithSuggestedFilename filename: String
+    ) async -> DownloadDestination? {
+        let subject = Question.Subject.destination(
+            suggestedFilename: filename, expectedContentLength: task.countOfBytesExpectedToReceive)
+        switch await decisions?.answer(subject, about: task.currentRequest) {
+        case .use(let filename, let overwrite): destination.withLock { $0 = (filename, overwrite) }
+        case .cancel: task.cancel()
+        default: break
+        }
+        // Where the file lies meanwhile is decided here.
+        return nil
     }
 
     func task(_ task: SessionTask, didReceive response: Response) async -> ResponseDisposition {

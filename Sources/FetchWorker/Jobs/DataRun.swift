@@ -17,11 +17,13 @@ struct DataRun: Sendable {
     /// Never throws: a failure is an outcome.
     nonisolated(nonsending) func run() async -> JobOutcome {
         let rule = load.settings.response.becomeDownload
-        guard let rule, let downloads else { return await run(load.answerer, upTo: Blob.inlineLimit) }
+        guard let downloads, rule != nil || load.decisions?.mayMakeFile == true else {
+            return await run(load.answerer, upTo: Blob.inlineLimit)
+        }
         // An earlier attempt may have become one, and have left something to go on with.
         if load.job.claim > 1, await downloads.hasPartialFile() { return await downloads.run() }
         let watch = downloads.watch(asking: rule)
-        return await run(watch, upTo: min(Blob.inlineLimit, Int(clamping: rule.aboveBytes ?? .max)), rule, watch)
+        return await run(watch, upTo: min(Blob.inlineLimit, Int(clamping: rule?.aboveBytes ?? .max)), rule, watch)
     }
 
     /// The same with a body that is not written anywhere.
@@ -49,7 +51,7 @@ struct DataRun: Sendable {
         }
         do throws(LoadError) {
             let response = try await task.response(bufferingUpTo: limit)
-            if task.completeBody == nil, let rule, rule.isMet(byIncomplete: response), let downloads, let watch {
+            if isFile(task, response, rule), let downloads, let watch {
                 return await downloads.goOn(for: task, watch, startedAt: start)
             }
             if let boundary = response.boundary {
@@ -63,6 +65,15 @@ struct DataRun: Sendable {
         } catch {
             return JobOutcome(.failure(stop.judged(error)), of: task, load, startedAt: start)
         }
+    }
+
+    /// Whether the body goes to a file: by an answer, or as the configuration says where there was none.
+    private func isFile(
+        _ task: DataTask, _ response: Response, _ rule: FetchJobs.Configuration.BecomeDownload?
+    ) -> Bool {
+        if task.goesOnAsDownload { return true }
+        guard task.completeBody == nil, let rule, load.decisions?.hasDecidedResponse != true else { return false }
+        return rule.isMet(byIncomplete: response)
     }
 
     private nonisolated(nonsending) func body(
@@ -86,6 +97,7 @@ struct DataRun: Sendable {
     ) async throws(LoadError) -> ReplacedParts {
         let keeps = load.settings.response.multipartReplace ?? .last
         var spool = PartSpool(of: response, boundary, keeping: keeps, in: blobs, live, progress)
+        spool.deciding = load.decisions.map { ($0, load.request) }
         do throws(LoadError) {
             for try await chunk in task.body { try await spool.append(chunk) }
             return try await spool.finish()

@@ -40,6 +40,7 @@ extension JobOutcome {
             }
         }
         deadline = load.deadline
+        decisions = load.decisions?.json
         let metrics = task.metrics
         isMultiplexed = metrics.transactions.first?.networkProtocolName == "h2"
         self.metrics = RawJSON.array { writer in
@@ -77,6 +78,7 @@ extension JobOutcome {
         let message = "The node that ran the job was stopped; a request of this method is not repeated."
         var failed = JobOutcome(failing: LoadError(.networkConnectionLost, message), startedAt: outcome.startedAt)
         failed.metrics = outcome.metrics
+        failed.decisions = outcome.decisions
         failed.redirects = outcome.redirects
         failed.challenges = outcome.challenges
         return failed

@@ -15,6 +15,7 @@ package struct JobRunner: Sendable {
     private let live: LiveJobs
     private let bandwidths: any BandwidthSource
     private let subscriptions: EventSubscriptions
+    private let asking: QuestionAskers
     private let random: @Sendable () -> Double
 
     /// - Parameters:
@@ -24,6 +25,7 @@ package struct JobRunner: Sendable {
     ///   - live: Where those who follow jobs find them.
     ///   - bandwidths: What jobs share of the bandwidth.
     ///   - deliveries: Where the events of jobs are stored that endpoints want to be told of.
+    ///   - asking: Who is asked what no rule decides.
     ///   - random: A number from 0 to 1, by which the waits between attempts vary.
     ///   - makeSession: Makes a session of the engine.
     package init(
@@ -37,6 +39,7 @@ package struct JobRunner: Sendable {
         live: LiveJobs,
         bandwidths: any BandwidthSource,
         deliveries: any DeliveryQueue,
+        asking: @escaping QuestionAskers = { _, _, _ in nil },
         random: @escaping @Sendable () -> Double = { .random(in: 0...1) },
         makeSession: @escaping @Sendable (SessionConfiguration) -> Session
     ) {
@@ -47,6 +50,7 @@ package struct JobRunner: Sendable {
         self.area = area
         self.live = live
         self.bandwidths = bandwidths
+        self.asking = asking
         self.random = random
         subscriptions = EventSubscriptions(queue: deliveries)
         self.sessions = EngineSessions(
@@ -86,7 +90,7 @@ package struct JobRunner: Sendable {
         defer { self.live.remove(live) }
         let recorder = try await subscriptions.recorder(of: job, in: session, live)
         let attempt: nonisolated(nonsending) () async -> JobOutcome = {
-            await prepare(job, live, by: terms, configuration) { load in
+            await prepare(job, live, by: terms, configuration, mayBecomeDownload: true) { load in
                 let downloads = DownloadRun(load: load, blobs: blobs, catalog: catalog, area: area, stop: stop)
                 guard job.spec.kind != .download else { return await downloads.run() }
                 return await DataRun(load: load, blobs: blobs, downloads: downloads, stop: stop).run()
@@ -107,7 +111,7 @@ package struct JobRunner: Sendable {
         configuration.maximumResponseBytes = min(configuration.maximumResponseBytes ?? .max, Int64(limit))
         let live = live.add(job)
         defer { self.live.remove(live) }
-        return await prepare(job, live, by: terms, configuration) { load in
+        return await prepare(job, live, by: terms, configuration, mayBecomeDownload: false) { load in
             await DataRun(load: load, stop: stop).runInMemory(upTo: limit)
         }
     }
@@ -118,14 +122,18 @@ package struct JobRunner: Sendable {
         _ live: LiveJob,
         by terms: JobTerms,
         _ configuration: SessionConfiguration?,
+        mayBecomeDownload: Bool,
         run: nonisolated(nonsending) (PreparedLoad) async -> JobOutcome
     ) async -> JobOutcome {
         let (session, settings, retry) = (terms.session.engine, terms.settings, terms.retry)
         let start = Timestamp.now
         let deadline = job.deadline(from: start, (configuration ?? session.configuration).timeoutIntervalForResource)
+        let credentials = NamedCredentials(stores: stores, job: job, session: session)
+        let asker = asking(job, job.spec.configuration.delegate, terms.session.configuration.delegate)
+        let decisions = JobDecisions(
+            of: job, by: terms, asking: asker, credentials, mayBecomeDownload: mayBecomeDownload)
         do throws(LoadError) {
             var configuration = configuration
-            let credentials = NamedCredentials(stores: stores, job: job, session: session)
             if let named = settings.proxy.credential {
                 var own = configuration ?? session.configuration
                 own.proxies = try await credentials.showing(named, own.proxies)
@@ -144,16 +152,20 @@ package struct JobRunner: Sendable {
                 blobs: blobs, catalog: catalog, upload: live.upload, contentType: settings.upload.contentType)
             var (request, copies) = try await content.request(for: job.spec.request, of: job.tenant)
             defer { for path in copies { unlink(path) } }
+            if let decisions, job.spec.runAt != nil, job.tries == 0 {
+                request = try await decisions.beginning(request, in: configuration ?? session.configuration)
+            }
             if let signature = credential?.signature(for: request.url), settings.authentication.allows(.awsSigV4) {
                 try signature.sign(&request, at: .now)
             }
             return await run(
                 PreparedLoad(
                     job: job, session: session, request: request, configuration: configuration, settings: settings,
-                    answerer: answerer, live: live, retry: retry, bandwidths: bandwidths, deadline: deadline,
-                    random: random))
+                    answerer: answerer, decisions: decisions, live: live, retry: retry, mayRepeat: terms.mayRepeat,
+                    bandwidths: bandwidths, deadline: deadline, random: random))
         } catch {
             var outcome = JobOutcome(failing: error, startedAt: start)
+            outcome.decisions = decisions?.json
             outcome.retryAfter = retry.wait(
                 after: .init(code: error.code, wasSent: false), of: job, until: deadline, random: random())
             outcome.deadline = deadline

@@ -8,6 +8,8 @@ struct JobTerms {
     let retry: RetryPolicy
     /// How many connections to its host the job may be one of.
     let maximumConnections: Int
+    /// The answers that it has beforehand.
+    let rules: RuleBook
     /// Whether its request may be sent again when nobody knows what came of it.
     let mayRepeat: Bool
 
@@ -18,6 +20,10 @@ struct JobTerms {
         maximumConnections =
             job.spec.configuration.connections.maximumPerHost
             ?? session.engine.configuration.httpMaximumConnectionsPerHost
-        mayRepeat = retry.mayRepeat(job.spec.request)
+        rules = RuleBook(job: job.spec.configuration.rules, session: session.configuration.rules)
+        // What a rule makes of it may be sent in its place.
+        mayRepeat =
+            retry.mayRepeat(job.spec.request)
+            && (retry.replayUnsafe || rules.methods.allSatisfy { JobRequest.isIdempotent($0) })
     }
 }

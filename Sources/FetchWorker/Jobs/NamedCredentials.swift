@@ -58,7 +58,8 @@ struct NamedCredentials: Sendable {
             "The credential that the job names is for \(ProtectionSpace.Party(space)), and not for \(party).")
     }
 
-    private nonisolated(nonsending) func open(_ named: JobCredential) async throws(LoadError) -> Opened {
+    /// - Throws: `userAuthenticationRequired` when it is gone.
+    nonisolated(nonsending) func open(_ named: JobCredential) async throws(LoadError) -> Opened {
         switch named {
         case .inline(let credential): return Opened(credential: credential, space: nil)
         case .stored(let id):

@@ -16,6 +16,8 @@ struct PartSpool {
     private let blobs: (any BlobStore)?
     private let live: LiveJob
     private let progress: PartProgress
+    /// Who decides about each part, and the request that asked for them.
+    var deciding: (decisions: JobDecisions, request: Request)?
     private var parser: MultipartParser
     private var writer: BodyWriter
     private var parts: [ReplacedParts.Part] = []
@@ -75,6 +77,11 @@ struct PartSpool {
         }
         guard parts.count < Self.maximumParts else {
             throw LoadError(.dataLengthExceedsMaximum, "The answer has more than \(Self.maximumParts) parts.")
+        }
+        if let (decisions, request) = deciding,
+            await decisions.answer(.response(part, part: count), about: request) == .cancel
+        {
+            throw LoadError(.cancelled, "The response was answered with cancel.")
         }
         parts.append(ReplacedParts.Part(number: count, response: part, offset: writer.count))
         let number = count

@@ -13,8 +13,12 @@ struct PreparedLoad: Sendable {
     let settings: FetchJobs.Configuration
     /// Who answers challenges; nil when nobody has anything to say.
     let answerer: JobChallengeAnswerer?
+    /// What is decided while it runs; nil when nothing is asked.
+    let decisions: JobDecisions?
     let live: LiveJob
     let retry: RetryPolicy
+    /// Whether what was sent may be sent again.
+    let mayRepeat: Bool
     let bandwidths: any BandwidthSource
     /// When the job is given up: by its own word, or because its attempts together take too long (SES-9).
     let deadline: Timestamp?
@@ -24,6 +28,7 @@ struct PreparedLoad: Sendable {
     /// Makes a task go by what its job is: its name, how urgent, how fast, and stopped or held by whom.
     func prepare(_ task: SessionTask, _ stop: StopSwitch) {
         task.taskDescription = job.id.description
+        if let decisions { task.adviser = decisions }
         if job.spec.priority != 0.5 { task.priority = Float(job.spec.priority) }
         task.bandwidths = { [bandwidths, job] in bandwidths.bandwidths(of: job) }
         stop.attach(task)
@@ -31,6 +36,7 @@ struct PreparedLoad: Sendable {
 
     /// How long to wait before another attempt; nil when there is none.
     func wait(after failure: RetryPolicy.Failure) -> Duration? {
+        guard mayRepeat || !failure.wasSent else { return nil }
         // What the cache does not have is not put there by waiting (CCH-4).
         if failure.code == .resourceUnavailable, asksCacheAlone, retry.errors == nil { return nil }
         return retry.wait(after: failure, of: job, until: deadline, random: random())

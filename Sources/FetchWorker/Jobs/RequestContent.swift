@@ -35,16 +35,9 @@ struct RequestContent: Sendable {
         _ body: JobBody,
         of tenant: Tenant.ID
     ) async throws(StoreError) -> Prepared {
+        if let inline = Prepared(inline: body) { return inline }
         switch body {
-        case .text(let text): return Prepared(body: .bytes(Array(text.utf8)), contentType: "text/plain; charset=utf-8")
-        case .base64(let bytes): return Prepared(body: .bytes(bytes))
-        case .json(let value):
-            var writer = JSONWriter()
-            writer.value(value)
-            return Prepared(body: .bytes(writer.bytes), contentType: "application/json")
-        case .form(let fields):
-            return Prepared(
-                body: .bytes(FormSerializer.bytes(fields)), contentType: "application/x-www-form-urlencoded")
+        case .text, .base64, .json, .form: preconditionFailure("A body that is in the job has its bytes there.")
         case .stream: return Prepared(body: .stream(upload))
         case .multipart(let parts): return try await multipart(parts, of: tenant)
         case .blob(let id):
@@ -65,13 +58,7 @@ struct RequestContent: Sendable {
         var copies: [String] = []
         for part in parts {
             switch part.content {
-            case .text(let text) where part.filename == nil: form.append(part.name, text)
-            case .text(let text):
-                form.append(
-                    part.name, content: Array(text.utf8), filename: part.filename ?? "", contentType: part.contentType)
-            case .base64(let bytes):
-                form.append(
-                    part.name, content: bytes, filename: part.filename ?? part.name, contentType: part.contentType)
+            case .text, .base64: form.append(part)
             case .blob(let id):
                 let (file, blob) = try await file(id, of: tenant)
                 if file.isCopy { copies.append(file.path) }
@@ -91,5 +78,49 @@ struct RequestContent: Sendable {
             throw StoreError(.blobGone, "The blob that the job sends is gone.")
         }
         return (try await blobs.file(of: id), blob)
+    }
+}
+
+extension RequestContent.Prepared {
+    /// What a body stands for that needs nothing but itself; nil for streams and what has blobs.
+    init?(inline body: JobBody) {
+        switch body {
+        case .text(let text):
+            self.init(body: .bytes(Array(text.utf8)), contentType: "text/plain; charset=utf-8")
+        case .base64(let bytes): self.init(body: .bytes(bytes))
+        case .json(let value):
+            var writer = JSONWriter()
+            writer.value(value)
+            self.init(body: .bytes(writer.bytes), contentType: "application/json")
+        case .form(let fields):
+            self.init(
+                body: .bytes(FormSerializer.bytes(fields)), contentType: "application/x-www-form-urlencoded")
+        case .multipart(let parts) where body.holdsItsBytes:
+            var form = MultipartForm()
+            for part in parts { form.append(part) }
+            self.init(body: form.body, contentType: form.contentType)
+        case .stream, .multipart, .blob: return nil
+        }
+    }
+}
+
+extension JobBody {
+    fileprivate var holdsItsBytes: Bool {
+        guard case .multipart(let parts) = self else { return true }
+        return parts.allSatisfy { if case .blob = $0.content { false } else { true } }
+    }
+}
+
+extension MultipartForm {
+    /// Adds a part that is in the job.
+    fileprivate mutating func append(_ part: JobBody.Part) {
+        switch part.content {
+        case .text(let text) where part.filename == nil: append(part.name, text)
+        case .text(let text):
+            append(part.name, content: Array(text.utf8), filename: part.filename ?? "", contentType: part.contentType)
+        case .base64(let bytes):
+            append(part.name, content: bytes, filename: part.filename ?? part.name, contentType: part.contentType)
+        case .blob: break
+        }
     }
 }

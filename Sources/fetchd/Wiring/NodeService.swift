@@ -166,6 +166,14 @@ private struct RunningNode {
                     resources: NodeResources(directory: settings.dataDirectory)),
                 metrics: metrics,
                 checkWebhookURL: WebhookTargets(policy: settings.targetPolicy).check,
+                checkTarget: { url in
+                    do throws(TargetRefusal) {
+                        try TargetGuard(policy: settings.targetPolicy).judge(url)
+                        return nil
+                    } catch {
+                        return "\(error.message) (\(error.code))"
+                    }
+                },
                 defaults: { .ofJobs(settings.session.defaults(for: $0)) }
             ),
             logger: logger,

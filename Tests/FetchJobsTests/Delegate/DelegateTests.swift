@@ -116,7 +116,7 @@ import Testing
         #expect(try violations(members).map(\.pointer) == [pointer])
     }
 
-    // BKG-5
+    // A background session asks nobody.
     @Test func `a background session is refused for questions about redirects`() throws {
         let text =
             #"{"kind": "background", "identifier": "i", "webhook": {"url": "https://a.example/"}, "#

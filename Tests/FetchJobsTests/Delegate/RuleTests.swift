@@ -208,7 +208,6 @@ import Testing
         #expect(book.kinds == [.willPerformHTTPRedirection])
     }
 
-    // AUT-9, AUT-10, AUT-11
     @Test(arguments: [
         (ProtectionSpace.Method.httpBasic, "job"), (.httpDigest, "job"), (.httpBearer, "job"), (.default, "job"),
         (.ntlm, "session"), (.negotiate, "session"), (.clientCertificate, "session"),

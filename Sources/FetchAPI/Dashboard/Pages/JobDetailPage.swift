@@ -7,6 +7,9 @@ struct JobDetailPage {
         let facts: [Fact]
         let transfers: [Transfer]
         let hasTransfers: Bool
+        /// What was decided, in sentences.
+        let decisions: [String]
+        let hasDecisions: Bool
     }
 
     struct Transfer {
@@ -111,7 +114,12 @@ struct JobDetailPage {
                 facts: self.facts(of: transfer, waterfall.phases(of: row))
             )
         }
-        return Attempt(number: attempt.number, facts: facts, transfers: transfers, hasTransfers: !transfers.isEmpty)
+        let decisions = (parse(attempt.decisions)?.elements ?? []).prefix(maximumRows).map {
+            cut(DecisionSentence($0).text)
+        }
+        return Attempt(
+            number: attempt.number, facts: facts, transfers: transfers, hasTransfers: !transfers.isEmpty,
+            decisions: decisions, hasDecisions: !decisions.isEmpty)
     }
 
     /// The phases in numbers, then all that the engine measured beside them.

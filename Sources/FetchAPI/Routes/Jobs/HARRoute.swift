@@ -22,8 +22,10 @@ struct HARRoute: Sendable {
 /// An HTTP Archive of every attempt's transfers: without credentials, and without the values of fields that hold them.
 struct HAR {
     private let entries: [Entry]
+    private let decisions: [(attempt: Int, decisions: RawJSON)]
 
     init(_ job: Job) {
+        decisions = job.attempts.compactMap { attempt in attempt.decisions.map { (attempt.number, $0) } }
         let spec = (try? JSONParser.parse(job.spec.bytes))?.member("request")
         let redirects = job.redirects.flatMap { try? JSONParser.parse($0.bytes) }?.elements ?? []
         let response = job.response.flatMap { try? JSONParser.parse($0.bytes) }
@@ -70,11 +72,22 @@ struct HAR {
                         writer.member("version", "1")
                     })
                 writer.member("entries", array: { writer in entries.forEach { $0.write(&writer) } })
+                guard !decisions.isEmpty else { return }
+                writer.member("_decisions", array: writeDecisions)
             })
     }
 }
 
 extension HAR {
+    private func writeDecisions(_ writer: inout JSONWriter) {
+        for (attempt, decisions) in decisions {
+            writer.object { writer in
+                writer.member("attempt", attempt)
+                writer.member("decisions", decisions)
+            }
+        }
+    }
+
     fileprivate struct Entry {
         private let transfer: JSONValue
         private let number: Int

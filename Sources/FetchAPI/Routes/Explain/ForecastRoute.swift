@@ -1,0 +1,71 @@
+import FetchJobs
+import HTTPTypes
+import Hummingbird
+
+/// What a job would come to if it were submitted now; nothing is sent and nothing stored.
+struct ForecastRoute: Sendable {
+    let sessions: KnownSessions
+    let endpoints: KnownEndpoints
+    let cookies: any CookieCatalog
+    let credentials: any CredentialCatalog
+    let cache: any CacheStore
+    let limiters: any LimiterStore
+    let defaults: @Sendable (SessionSpec.Kind) -> Configuration
+    let judge: TargetCheck
+
+    var routes: [Route] { [Route(.post, "/v1/explain", tenant: explain)] }
+
+    private func explain(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
+        _ = try call.query()
+        try call.requireContent("application/json")
+        let json = try JSONParser.parse(try await call.body(upTo: JobRoutes.maximumBody).readableBytesView)
+        let spec = try JobSpec(json: json, besides: ["whatIf"])
+        var webhook = spec.webhook
+        try await endpoints.settle(&webhook, asking: spec.configuration.delegate, of: tenant)
+        _ = try await sessions.job(spec, of: tenant, idempotency: nil)
+        var session: SessionSpec?
+        if let id = spec.session { session = try await sessions.session(id, of: tenant)?.spec }
+        let forecast = Forecast(
+            of: spec, in: session, standard: defaults(session?.kind ?? .default))
+        let events = try forecast.events(json)
+        let refusal = judge(spec.request.url)
+        let address = SessionAddress(tenant: tenant, session: spec.session ?? .default)
+        let keeps = session?.kind != .ephemeral
+        let sent = forecast.sends(
+            keeps ? try await cookies.cookies(of: address) : [])
+        let credential = forecast.credential(
+            among: keeps ? try await credentials.credentials(of: address) : [])
+        let stored = keeps ? try await storedAnswer(to: forecast, address) : nil
+        var limits: [Limiter] = []
+        for address in spec.limiters(of: tenant) {
+            if let limiter = try await limiters.limiter(address) { limits.append(limiter) }
+        }
+        let queue = try await limiters.queue(of: tenant)
+        return .json { writer in
+            writer.member("url", forecast.url)
+            writer.member(
+                "target",
+                object: { writer in
+                    writer.member("allowed", refusal == nil)
+                    writer.member("reason", refusal)
+                })
+            writer.member("effectiveConfiguration", object: forecast.effective.write)
+            if let credential { writer.member("credential", object: { $0.member("id", credential) }) }
+            writer.member("cookies", array: { writer in sent.forEach { writer.value($0) } })
+            if let stored { writer.member("cache", object: { stored.explain(&$0) }) }
+            writer.member("proxy", forecast.proxy)
+            writer.member("limiters", array: { writer in limits.forEach { writer.object($0.write) } })
+            writer.member("queue", object: queue.write)
+            writer.member(
+                "whatIf", array: { writer in events.forEach { event in writer.object { forecast.write(event, &$0) } } })
+        }
+    }
+
+    /// The latest answer to the URL that the cache has.
+    private func storedAnswer(to forecast: Forecast, _ session: SessionAddress) async throws -> CachedAnswer? {
+        guard let url = forecast.cachedURL else { return nil }
+        var filter = CacheFilter(session: session.session)
+        filter.url = url
+        return try await cache.answers(filter, of: session.tenant, after: nil, limit: 1).first
+    }
+}

@@ -1,0 +1,134 @@
+package import HTTPTypes
+import Synchronization
+
+/// Decides what loads come to, before their delegates are asked.
+///
+/// A load asks about the kinds that it names and about no others, and asks on its loop: an answer that is known at once
+/// costs a call. A load without an adviser is spared all of it. What breaks a limit of the configuration is not asked,
+/// and an answer that does ends the load.
+package protocol LoadAdviser: Sendable {
+    /// What it wants to be asked; read once, when the load begins.
+    var kinds: LoadQuestion.Kinds { get }
+
+    /// The answer that is known at once; nil when ``decide(_:of:)`` has to find it.
+    ///
+    /// Called on the loop, which it must not hold up.
+    func answer(to question: LoadQuestion, in context: LoadContext) -> LoadAnswer?
+
+    /// The answer, whenever it is known; not waited for any more once the load is cancelled.
+    func decide(_ question: LoadQuestion, in context: LoadContext) async -> LoadAnswer
+}
+
+/// A choice that a load comes to.
+package enum LoadQuestion: Sendable {
+    /// Which choices an adviser wants to make.
+    package struct Kinds: OptionSet, Sendable {
+        package let rawValue: UInt16
+
+        package init(rawValue: UInt16) { self.rawValue = rawValue }
+
+        package static let redirection = Self(rawValue: 1)
+        package static let canonicalization = Self(rawValue: 2)
+        /// Challenges but for those about connections.
+        package static let challenge = Self(rawValue: 4)
+        /// Servers that want a certificate, which costs connections of their own.
+        package static let clientCertificate = Self(rawValue: 8)
+        /// Chains that are not trusted, which costs connections of their own.
+        package static let serverTrust = Self(rawValue: 16)
+        /// Chains that are trusted as well; goes with `serverTrust`.
+        package static let trustedServers = Self(rawValue: 32)
+        package static let response = Self(rawValue: 64)
+        package static let bodyStream = Self(rawValue: 128)
+        package static let caching = Self(rawValue: 256)
+    }
+
+    /// A server redirects.
+    ///
+    /// - hop: The number of the redirect, from 1.
+    case redirection(Response, of: Request, proposed: Request, hop: Int)
+    /// The URL was put into another form.
+    ///
+    /// - isStrict: Its host is to be reached by https alone.
+    case canonicalization(of: Request, proposed: Request, isStrict: Bool)
+    case challenge(Challenge)
+    /// The final head has come.
+    case response(Response)
+    /// A body that is a stream has to be sent.
+    case bodyStream(Request)
+    /// A response has come whole that may be stored.
+    case caching(Response, bodyBytes: Int64, CachedResponse.StoragePolicy)
+}
+
+/// What an adviser makes of a question.
+package enum LoadAnswer: Sendable {
+    /// What the delegates, and then the configuration, make of it.
+    case performDefaultHandling
+    case redirect(RedirectDisposition)
+    case challenge(Challenge.Disposition)
+    case response(ResponseDisposition)
+    /// What is sent in place of the stream; nil: nothing can be, and the load ends.
+    case body(RequestBody?)
+    case caching(CachingAnswer)
+}
+
+/// What is stored of a response.
+package enum CachingAnswer: Sendable {
+    case doNotStore
+    /// - Parameters:
+    ///   - userInfo: In place of the configuration's.
+    ///   - policy: In place of the proposed one, and no laxer.
+    ///   - data: In place of the response's body.
+    case store(userInfo: [String: String]?, policy: CachedResponse.StoragePolicy?, data: [UInt8]?)
+}
+
+/// What a load tells its adviser besides the question.
+package struct LoadContext: Sendable {
+    /// How the load behaves.
+    package let configuration: SessionConfiguration
+    /// The request of the hop at hand.
+    package let currentRequest: Request
+    /// The last redirect or challenge; nil before the first.
+    package let lastStep: LoadStep?
+    /// Whether the body goes to a file already.
+    package let isDownload: Bool
+}
+
+extension Load {
+    /// What the adviser makes of a question, if it wants to be asked.
+    func advice(
+        on kind: LoadQuestion.Kinds, on loop: isolated TransferLoop, _ question: () -> LoadQuestion
+    ) async throws(LoadError) -> LoadAnswer {
+        guard advised.contains(kind), let adviser else { return .performDefaultHandling }
+        let question = question()
+        let context = LoadContext(
+            configuration: configuration, currentRequest: currentRequest,
+            lastStep: record.withLock { $0.steps.last }, isDownload: client?.kind == .download)
+        if let answer = adviser.answer(to: question, in: context) { return answer }
+        return try await answer(on: loop) { await adviser.decide(question, in: context) }
+    }
+}
+
+extension SessionConfiguration {
+    /// The request that a redirect with some status would propose.
+    package func proposal(for request: Request, to target: URLRecord, status: HTTPResponse.Status) -> Request {
+        RedirectMachine.next(
+            request, to: target, status: status, preserving: redirects.preserveMethod,
+            trusting: redirects.forwardsCredentials(
+                from: request.url.scheme, to: target.host ?? "", by: target.scheme))
+    }
+
+    /// Why a request must not be made in place of one that a redirect proposes; nil when it may be.
+    ///
+    /// What holds of the targets of redirects holds of it (SEC-30).
+    ///
+    /// - Parameter base: The URL that is left.
+    package func refusal(of request: Request, inPlaceOfRedirectFrom base: URLRecord) -> LoadError? {
+        let machine = RedirectMachine(configuration: redirects)
+        do throws(LoadError) {
+            _ = try machine.checked(request, from: base, by: TargetGuard(policy: targetPolicy)) {
+                strictTransport?.secured($0) ?? $0
+            }
+            return nil
+        } catch { return error }
+    }
+}

@@ -1,0 +1,92 @@
+package import FetchEngine
+import HTTPTypes
+
+/// What is known beforehand of how a job would go.
+package struct Forecast: Sendable {
+    private let spec: JobSpec
+    private let rules: RuleBook
+    private let delegates: (job: Configuration.Delegate, session: Configuration.Delegate)
+    private let settings: Configuration
+    private let engine: SessionConfiguration
+    /// The values that the job would go by, and who set each.
+    package let effective: EffectiveConfiguration
+
+    /// - Parameters:
+    ///   - session: That of the job; nil for the default session.
+    ///   - standard: What the service has for sessions of this kind.
+    package init(of spec: JobSpec, in session: SessionSpec?, standard: Configuration) {
+        self.spec = spec
+        var standard = standard
+        if spec.session == nil { standard.cookies.jar = Configuration.Cookies.Jar.none }
+        let own = session?.configuration ?? Configuration()
+        var merged = standard
+        merged.override(by: own)
+        merged.override(by: spec.configuration)
+        settings = merged
+        engine = SessionConfiguration.default.overridden(by: merged)
+        rules = RuleBook(job: spec.configuration.rules, session: own.rules)
+        delegates = (spec.configuration.delegate, own.delegate)
+        effective = EffectiveConfiguration(job: spec.configuration, session: own, standard: standard)
+    }
+
+    private var request: Request {
+        Request(url: spec.request.url, method: spec.request.method, headerFields: spec.request.headers)
+    }
+
+    // MARK: What would be sent
+
+    /// The standard form of the URL, which is what would be sent.
+    package var url: String { spec.request.url.withoutFragment().description }
+
+    /// The URL that an answer would be looked for in the cache by; nil when none would.
+    package var cachedURL: String? {
+        spec.request.method == .get ? CacheFilter.canonicalURL(spec.request.url.description) : nil
+    }
+
+    /// The names of the cookies that would be sent, of those that the session has.
+    package func sends(_ cookies: [Cookie]) -> [String] {
+        guard settings.cookies.jar != Configuration.Cookies.Jar.none, settings.cookies.send != false else { return [] }
+        var jar = CookieJar()
+        // What the jar does not take is not sent.
+        for cookie in cookies { try? jar.set(cookie, at: .now) }
+        let context = CookieContext(url: spec.request.url, mainDocumentURL: spec.request.mainDocumentURL)
+        return jar.cookies(for: context, at: .now).map(\.name)
+    }
+
+    /// The credential that the server would be offered if it asked: the id of a stored one, or `sealed` for one that
+    /// came with the job; nil for none.
+    package func credential(among stored: [StoredCredential]) -> String? {
+        if let named = settings.authentication.credential { return named.text }
+        let server = ProtectionSpace.Party(server: spec.request.url)
+        return stored.first { $0.isDefault && ProtectionSpace.Party($0.space) == server }?.id.description
+    }
+
+    /// The proxy that is tried first; nil for none.
+    package var proxy: String? {
+        guard case .proxy(let proxy)? = engine.proxies.routes(to: spec.request.url).first else { return nil }
+        return "\(proxy.kind.rawValue)://\(proxy.host):\(proxy.port)"
+    }
+
+    // MARK: What if
+
+    /// Reads the events that a client imagines.
+    ///
+    /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
+    package func events(_ json: JSONValue) throws(InvalidInput) -> [WhatIf] {
+        guard case .object(let members) = json, let member = members.first(where: { $0.name == "whatIf" }) else {
+            return []
+        }
+        let check = InputCheck()
+        let reader = JSONReader(member.value, pointer: "/whatIf", check: check)
+        let events = (reader.array(maximum: WhatIf.maximum) ?? []).compactMap {
+            WhatIf(reader: $0, about: request, in: engine)
+        }
+        try check.finish()
+        return events
+    }
+
+    /// Writes who would decide about an event, and how.
+    package func write(_ event: WhatIf, _ writer: inout JSONWriter) {
+        event.write(&writer, rules, delegates, engine, of: Question.Asker(labels: spec.labels))
+    }
+}

@@ -1,0 +1,314 @@
+import FetchEngine
+import FetchJobs
+import HTTPTypes
+import Synchronization
+
+/// Decides the questions of one attempt of a job, and keeps what was decided.
+///
+/// The order is: the rules, who is asked, and then whatever the configuration says without this. What nobody may
+/// lift is not asked about, and an answer that breaks it is not used.
+final class JobDecisions: LoadAdviser {
+    /// An origin decides how many questions there are; an attempt's further decisions are made and not kept.
+    private static let maximumKept = 256
+
+    private struct State {
+        var count = 0
+        var kept: [Decision] = []
+        /// Whether the response was decided about by an answer, so that the configuration has no say in it.
+        var hasDecidedResponse = false
+    }
+
+    let kinds: LoadQuestion.Kinds
+    private let asked: Set<Question.Kind>
+    private let rules: RuleBook
+    private let asker: (any QuestionAsker)?
+    private let credentials: NamedCredentials
+    /// The methods of authentication that may be answered; nil for all.
+    private let methods: FetchJobs.Configuration.Authentication
+    /// Whether the body may go to a file.
+    private let mayBecomeDownload: Bool
+    private let job: Question.Asker
+    private let urls: URLForm
+    private let state = Mutex(State())
+
+    /// Nil when nothing is asked.
+    init?(
+        of job: ClaimedJob, by terms: JobTerms, asking asker: (any QuestionAsker)?, _ credentials: NamedCredentials,
+        mayBecomeDownload: Bool
+    ) {
+        let asked = terms.rules.kinds.union(asker?.kinds ?? [])
+        guard !asked.isEmpty else { return nil }
+        self.asked = asked
+        self.asker = asker
+        self.credentials = credentials
+        self.mayBecomeDownload = mayBecomeDownload
+        rules = terms.rules
+        methods = terms.settings.authentication
+        urls = job.spec.request.urlForm
+        self.job = Question.Asker(labels: job.spec.labels, attempt: job.tries + 1)
+        var kinds = LoadQuestion.Kinds()
+        for kind in asked { kinds.formUnion(kind.kinds(of: terms.rules, asker)) }
+        self.kinds = kinds
+    }
+
+    /// What was decided, as it is stored; nil of nothing.
+    var json: RawJSON? {
+        let decisions = state.withLock { $0.kept }
+        guard !decisions.isEmpty else { return nil }
+        return RawJSON.array { writer in for decision in decisions { writer.object(decision.write) } }
+    }
+
+    /// Whether some answer may make a file of the body.
+    var mayMakeFile: Bool { mayBecomeDownload && asked.contains(.didReceiveResponse) }
+
+    /// Whether an answer has decided about the response.
+    var hasDecidedResponse: Bool { state.withLock { $0.hasDecidedResponse } }
+
+    func asks(_ kind: Question.Kind) -> Bool { asked.contains(kind) }
+
+    // MARK: The engine's questions
+
+    func answer(to question: LoadQuestion, in context: LoadContext) -> LoadAnswer? {
+        let asked = self.question(question, in: context)
+        guard isOpen(asked) else { return .performDefaultHandling }
+        if let match = rules.match(asked) {
+            guard !match.rule.answer.needsCredential else { return nil }
+            return use(match.rule.answer, by: .init(match), nil, on: asked, question, context)
+        }
+        if asker?.isAsked(asked) == true { return nil }
+        note(asked, by: .configuration, .performDefaultHandling)
+        return .performDefaultHandling
+    }
+
+    func decide(_ question: LoadQuestion, in context: LoadContext) async -> LoadAnswer {
+        let asked = self.question(question, in: context)
+        let decided: DecidedAnswer
+        if let match = rules.match(asked) {
+            decided = DecidedAnswer(match.rule.answer, by: .init(match))
+        } else if let asker {
+            decided = await asker.decide(asked)
+        } else {
+            return .performDefaultHandling
+        }
+        guard case .useCredential(let named) = decided.answer else {
+            return use(decided.answer, by: decided.decider, decided.waited, on: asked, question, context)
+        }
+        let (credential, refusal) = await credential(named, for: question)
+        note(asked, by: decided.decider, decided.answer, decided.waited, refusal: refusal)
+        return credential.map { .challenge(.useCredential($0)) } ?? .performDefaultHandling
+    }
+
+    /// The answer to a question that the worker asks itself.
+    ///
+    /// - Returns: Nil where the configuration decides.
+    func answer(_ subject: Question.Subject, about request: Request) async -> Answer? {
+        let question = Question(subject, about: request, of: job)
+        guard asked.contains(question.kind) else { return nil }
+        let decided: DecidedAnswer
+        if let match = rules.match(question) {
+            decided = DecidedAnswer(match.rule.answer, by: .init(match))
+        } else if let asker, asker.isAsked(question) {
+            decided = await asker.decide(question)
+        } else {
+            decided = DecidedAnswer(.performDefaultHandling, by: .configuration)
+        }
+        note(question, by: decided.decider, decided.answer, decided.waited)
+        return decided.answer == .performDefaultHandling ? nil : decided.answer
+    }
+
+    /// The request that a delayed job begins with (BEY-3).
+    ///
+    /// - Throws: `cancelled` when that is the answer.
+    func beginning(_ request: Request, in configuration: SessionConfiguration) async throws(LoadError) -> Request {
+        let question = Question(.delayedRequest, about: request, of: job)
+        guard asked.contains(.willBeginDelayedRequest) else { return request }
+        switch await answer(.delayedRequest, about: request) {
+        case .useRequest(let change):
+            let changed = change.applied(to: request)
+            guard let refusal = configuration.refusal(of: changed, inPlaceOfRedirectFrom: request.url) else {
+                return changed
+            }
+            note(question, by: .configuration, .performDefaultHandling, refusal: refusal.message)
+            return request
+        case .cancel: throw LoadError(.cancelled, "The delayed request was answered with cancel.")
+        default: return request
+        }
+    }
+
+    // MARK: From the engine's words to the rules'
+
+    private func question(_ question: LoadQuestion, in context: LoadContext) -> Question {
+        switch question {
+        case .redirection(let response, let request, let proposed, let hop):
+            let redirection = Question.Redirection(
+                response: response, proposed: proposed, hop: hop, maximumHops: context.configuration.redirects.maximum)
+            return Question(.redirection(redirection), about: request, of: job)
+        case .canonicalization(let request, let proposed, let isStrict):
+            let change = Question.Canonicalization(
+                original: request.url, proposed: proposed, reason: isStrict ? .strictTransport : .canonical)
+            return Question(.canonicalization(change), about: request, of: job)
+        case .challenge(let challenge):
+            let subject: Question.Subject =
+                challenge.serverTrust.map { .serverTrust($0) } ?? .challenge(.init(challenge))
+            return Question(subject, about: context.currentRequest, of: job)
+        case .response(let response):
+            return Question(.response(response, part: nil), about: context.currentRequest, of: job)
+        case .bodyStream(let request):
+            return Question(
+                .body(reason(for: request, in: context), offset: request.bodyOffset), about: request, of: job)
+        case .caching(let response, let bytes, let policy):
+            let facts = Question.CachingFacts(response: response, bodyBytes: bytes, storagePolicy: policy)
+            return Question(.caching(facts), about: context.currentRequest, of: job)
+        }
+    }
+
+    private func reason(for request: Request, in context: LoadContext) -> Question.BodyReason {
+        if request.bodyOffset > 0 { return .resume }
+        return switch context.lastStep {
+        case .redirected: .redirect
+        case .challenged: .challenge
+        case nil: job.attempt > 1 ? .retry : .first
+        }
+    }
+
+    /// Whether the question may be answered at all: what the job forbids is rejected, whoever would say otherwise.
+    private func isOpen(_ question: Question) -> Bool {
+        guard case .challenge(let challenge) = question.subject else { return true }
+        return challenge.space.isProxy || methods.allows(challenge.space.method)
+    }
+
+    // MARK: From the rules' words to the engine's
+
+    private func use(
+        _ answer: Answer, by decider: Decision.Decider, _ waited: Duration?, on asked: Question,
+        _ question: LoadQuestion, _ context: LoadContext
+    ) -> LoadAnswer {
+        let (result, refusal) = translate(answer, on: question, context)
+        note(asked, by: decider, answer, waited, refusal: refusal)
+        if case .response = result { state.withLock { $0.hasDecidedResponse = true } }
+        return result
+    }
+
+    private func translate(
+        _ answer: Answer, on question: LoadQuestion, _ context: LoadContext
+    ) -> (LoadAnswer, refusal: String?) {
+        switch answer {
+        case .follow(let change):
+            guard let (base, proposed) = question.redirected else { return (.performDefaultHandling, nil) }
+            guard let change else { return (.redirect(.follow(proposed)), nil) }
+            let changed = change.applied(to: proposed)
+            let refusal = context.configuration.refusal(of: changed, inPlaceOfRedirectFrom: base.url)
+            return (refusal == nil ? .redirect(.follow(changed)) : .performDefaultHandling, refusal?.message)
+        case .returnResponse: return (.redirect(.returnResponse), nil)
+        case .cancel: return (question.cancelled, nil)
+        case .continueWithoutCredential: return (.challenge(.continueWithoutCredential), nil)
+        case .rejectProtectionSpace, .reject: return (.challenge(.rejectProtectionSpace), nil)
+        case .accept:
+            guard case .challenge(let challenge) = question, let trust = challenge.serverTrust else { break }
+            return (.challenge(.useCredential(Credential(trust: trust))), nil)
+        case .allow: return (.response(.allow), nil)
+        case .becomeDownload where !mayBecomeDownload && !context.isDownload:
+            return (.performDefaultHandling, "The job cannot become a download: its session keeps nothing on a disk.")
+        case .becomeDownload: return (.response(.becomeDownload), nil)
+        case .useBody(let body):
+            guard let content = RequestContent.Prepared(inline: body) else { break }
+            return (.body(content.body), nil)
+        case .store(let storing):
+            let data = storing.body.flatMap { RequestContent.Prepared(inline: $0) }?.body.bytes
+            return (
+                .caching(.store(userInfo: storing.userInfo, policy: storing.storagePolicy, data: data)), nil
+            )
+        case .doNotStore: return (.caching(.doNotStore), nil)
+        case .performDefaultHandling, .useCredential, .decode, .use, .continueLoading, .useRequest: break
+        }
+        return (.performDefaultHandling, nil)
+    }
+
+    /// The credential of an answer, if it may be shown to who asks.
+    private func credential(
+        _ named: JobCredential, for question: LoadQuestion
+    ) async -> (Credential?, refusal: String?) {
+        guard case .challenge(let challenge) = question else { return (nil, nil) }
+        let opened: NamedCredentials.Opened
+        do throws(LoadError) { opened = try await credentials.open(named) } catch { return (nil, error.message) }
+        guard opened.covers(challenge.protectionSpace) else {
+            return (nil, "The credential is stored for another server (credentialOutOfSpace).")
+        }
+        guard opened.credential != challenge.proposedCredential else {
+            return (nil, "The credential was refused here before.")
+        }
+        return (opened.credential, nil)
+    }
+
+    // MARK: What was decided
+
+    private func note(
+        _ question: Question, by decider: Decision.Decider, _ answer: Answer, _ waited: Duration? = nil,
+        refusal: String? = nil
+    ) {
+        state.withLock { state in
+            state.count += 1
+            guard state.kept.count < Self.maximumKept else { return }
+            state.kept.append(
+                Decision(
+                    sequence: state.count, question, by: decider, answer, waited: waited, refusal: refusal, urls))
+        }
+    }
+}
+
+extension Decision.Decider {
+    fileprivate init(_ match: RuleBook.Match) {
+        self = .rule(name: match.rule.name, match.level, index: match.index)
+    }
+}
+
+extension Answer {
+    /// Whether it is given only when a credential has been read.
+    fileprivate var needsCredential: Bool { credential != nil }
+}
+
+extension LoadQuestion {
+    /// The request that is left, and the one that would be made.
+    fileprivate var redirected: (from: Request, proposed: Request)? {
+        switch self {
+        case .redirection(_, let request, let proposed, _), .canonicalization(let request, let proposed, _):
+            (request, proposed)
+        case .challenge, .response, .bodyStream, .caching: nil
+        }
+    }
+
+    fileprivate var cancelled: LoadAnswer {
+        switch self {
+        case .redirection, .canonicalization: .redirect(.cancel)
+        case .challenge: .challenge(.cancelAuthenticationChallenge)
+        case .response: .response(.cancel)
+        case .bodyStream: .body(nil)
+        case .caching: .performDefaultHandling
+        }
+    }
+}
+
+extension Question.Kind {
+    /// What the engine is to ask, so that questions of this kind come up.
+    fileprivate func kinds(of rules: RuleBook, _ asker: (any QuestionAsker)?) -> LoadQuestion.Kinds {
+        switch self {
+        case .willPerformHTTPRedirection: .redirection
+        case .didCanonicalize: .canonicalization
+        case .didReceiveChallenge:
+            rules.mayConcernClientCertificates || asker?.kinds.contains(self) == true
+                ? [.challenge, .clientCertificate] : .challenge
+        case .didReceiveServerTrust:
+            rules.asksAboutTrustedServers || asker?.asksAboutTrustedServers == true
+                ? [.serverTrust, .trustedServers] : .serverTrust
+        case .didReceiveResponse: .response
+        case .needNewBodyStream: .bodyStream
+        case .willCacheResponse: .caching
+        // These come up in the worker.
+        case .shouldDecodeSourceData, .decideDestination, .willBeginDelayedRequest: []
+        }
+    }
+}
+
+extension RequestBody {
+    fileprivate var bytes: [UInt8]? { if case .bytes(let bytes) = self { bytes } else { nil } }
+}

@@ -1,0 +1,42 @@
+package import FetchJobs
+
+/// Who is asked the questions of a job's load that no rule decides: what is remembered, the delegate, and `otherwise`
+/// when neither answers.
+package protocol QuestionAsker: Sendable {
+    /// The kinds that it may be asked about; of others it costs nothing.
+    var kinds: Set<Question.Kind> { get }
+
+    /// Whether it may be asked about chains that verification finds good.
+    var asksAboutTrustedServers: Bool { get }
+
+    /// Whether a question is one for it, by kind and conditions.
+    func isAsked(_ question: Question) -> Bool
+
+    /// The answer, and who gave it; comes at the latest when the question's time is over.
+    ///
+    /// An answer that breaks a limit is not used: the configuration decides then.
+    func decide(_ question: Question) async -> DecidedAnswer
+}
+
+/// An answer with who gave it.
+package struct DecidedAnswer: Sendable {
+    package let answer: Answer
+    package let decider: Decision.Decider
+    /// How long the load waited for it.
+    package let waited: Duration?
+
+    package init(_ answer: Answer, by decider: Decision.Decider, waited: Duration? = nil) {
+        self.answer = answer
+        self.decider = decider
+        self.waited = waited
+    }
+}
+
+/// Makes who is asked for one attempt of a job; nil when nobody is.
+///
+/// - Parameters:
+///   - job: The delegate that the job sets itself.
+///   - session: The delegate of its session.
+package typealias QuestionAskers =
+    @Sendable (ClaimedJob, _ job: FetchJobs.Configuration.Delegate, _ session: FetchJobs.Configuration.Delegate) ->
+    (any QuestionAsker)?

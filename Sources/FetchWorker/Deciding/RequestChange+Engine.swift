@@ -1,0 +1,40 @@
+import FetchEngine
+import FetchJobs
+import HTTPTypes
+
+extension RequestChange {
+    /// The proposed request with what changes.
+    ///
+    /// What was meant for one origin alone stays there (SEC-31): where the origin changes, sensitive fields go.
+    func applied(to proposed: Request) -> Request {
+        var request = proposed
+        if let url {
+            if url.origin != proposed.url.origin { request.headerFields.removeAll(where: \.isSensitive) }
+            request.url = url
+        }
+        if let method { request.method = method }
+        if let headers {
+            let names = Set(headers.map(\.name))
+            request.headerFields.removeAll { !$0.isSensitive || names.contains($0.name) }
+            for field in headers { request.headerFields.append(field) }
+        }
+        if let cachePolicy { request.cachePolicy = cachePolicy }
+        switch body {
+        case nil: break
+        case RequestChange.Body.none?: request.setContent(nil)
+        case .content(let body)?: request.setContent(RequestContent.Prepared(inline: body))
+        }
+        return request
+    }
+}
+
+extension Request {
+    /// Sends other content, or none; what described the old one goes with it.
+    fileprivate mutating func setContent(_ content: RequestContent.Prepared?) {
+        let described: Set<HTTPField.Name> = [.contentEncoding, .contentLanguage, .contentLocation, .contentLength]
+        headerFields.removeAll { described.contains($0.name) }
+        if content == nil { headerFields[.contentType] = nil }
+        body = content?.body
+        if let type = content?.contentType { headerFields[.contentType] = type }
+    }
+}
