@@ -75,7 +75,7 @@ import Yams
     @Test func `bodies are read as they are described`() async throws {
         let server = try await TestServer()
         let (_, token) = try await server.keys.create(name: "operator", tenant: "default", isAdmin: true)
-        try await server.server.application.test(.router) { client in
+        try await server.server.application().test(.router) { client in
             let call = TestCalls(client: client, authorization: "Bearer \(token.revealed)")
             let document = OpenAPINode(try Yams.compose(yaml: ServiceRoutes.openAPI), root: nil)
             var (count, unmet) = (0, Set(Self.known))
