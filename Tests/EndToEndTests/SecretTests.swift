@@ -121,8 +121,8 @@ import Testing
                 }
             }
             let views =
-                [held, failed, done, made].flatMap {
-                    ["/v1/jobs/\($0)", "/v1/jobs/\($0)/har", "/v1/jobs/\($0)/events"]
+                [held, failed, done, made].flatMap { id in
+                    ["", "/har", "/events", "/explain"].map { "/v1/jobs/\(id)\($0)" }
                 }
                 + [
                     "/v1/jobs", "/v1/jobs/export", "/v1/jobs/export?form=submission", "/v1/schedules/\(schedule)",
@@ -184,7 +184,7 @@ import Testing
                 #", "configuration": {"redirects": {"policy": "\#(policy)"}, "cache": {"cacheableStatuses": "rfc9111"}}"#
             let job = try await service.fetch(origin.url(), more: more)
             let id = try #require(member(job, "id", as: String.self))
-            for path in ["", "/har", "/events"] {
+            for path in ["", "/har", "/events", "/explain"] {
                 #expect(try await !service.request(.get, "/v1/jobs/\(id)\(path)").text.contains("canary"), "\(path)")
             }
             if policy == "return" { #expect("\(job)".contains("http://127.0.0.1/x")) }

@@ -123,10 +123,10 @@ private func text(_ decision: [String: Any]?, _ path: String...) -> String? {
     // Precedence 1: what nobody may lift.
     @Test func `an answer that breaks a limit is not used`() async throws {
         let rig = try SharedService.current
-        let play = rig.stage.serve { number, connection in
-            try connection.send(number == 0 ? Self.redirect(to: "next") : answer())
-        }
         for target in ["http://10.0.0.1/", "http://elsewhere.example/"] {
+            let play = rig.stage.serve { number, connection in
+                try connection.send(number == 0 ? Self.redirect(to: "next") : answer())
+            }
             let job = try await rig.fetch(
                 play.url("a"),
                 configuration: rules(

@@ -39,6 +39,22 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        #"{"rules": [{"on": "didReceiveChallenge", "answer": {"answer": "useCredential", "#
+            + #""credential": {"user": "u", "password": "p"}}}]}"#,
+        #"{"delegate": {"via": "api", "questions": ["didReceiveChallenge"], "otherwise": {"didReceiveChallenge": "#
+            + #"{"answer": "useCredential", "credential": {"bearerToken": "t"}}}}}"#,
+        #"{"rules": [{"on": "willPerformHTTPRedirection", "answer": {"answer": "follow", "#
+            + #""request": {"headers": [{"name": "Authorization", "value": "x"}]}}}]}"#,
+    ])
+    func `answers that bring a secret are refused`(configuration: String) async throws {
+        try await StoreFixture.with { fixture in
+            let job = #"{"request": {"url": "http://x.example/"}, "configuration": \#(configuration)}"#
+            let refusal = try await fixture.refusal(of: job)
+            #expect(refusal.hasPrefix("/configuration must not"))
+        }
+    }
+
     // SEC-50: what nobody can seal is not stored.
     @Test func `fields that carry credentials are refused`() async throws {
         try await StoreFixture.with { fixture in
