@@ -107,6 +107,11 @@ package struct RuleBook: Sendable {
         rules[.didReceiveChallenge]?.contains { $0.rule.conditions.mayConcernClientCertificates } ?? false
     }
 
+    /// Whether a rule may make a file of a response's body.
+    package var mayBecomeDownload: Bool {
+        rules[.didReceiveResponse]?.contains { $0.rule.answer == .becomeDownload } ?? false
+    }
+
     /// The methods that answers put in place of those proposed.
     package var methods: [HTTPRequest.Method] {
         rules.values.joined().compactMap { match in

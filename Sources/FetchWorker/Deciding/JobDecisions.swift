@@ -59,7 +59,9 @@ final class JobDecisions: LoadAdviser {
     }
 
     /// Whether some answer may make a file of the body.
-    var mayMakeFile: Bool { mayBecomeDownload && asked.contains(.didReceiveResponse) }
+    var mayMakeFile: Bool {
+        mayBecomeDownload && (rules.mayBecomeDownload || asker?.kinds.contains(.didReceiveResponse) == true)
+    }
 
     /// Whether an answer has decided about the response.
     var hasDecidedResponse: Bool { state.withLock { $0.hasDecidedResponse } }

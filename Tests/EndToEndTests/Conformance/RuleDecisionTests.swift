@@ -261,7 +261,7 @@ private func text(_ decision: [String: Any]?, _ path: String...) -> String? {
         #expect(member(job, "response", "url") == play.url("b") && play.requests.count == 1)
     }
 
-    @Test func `HAR, page and explanation tell the same decisions`() async throws {
+    @Test func `the HTTP Archive tells what was decided`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.serve { _, connection in try connection.send(answer()) }
         let job = try await rig.fetch(
