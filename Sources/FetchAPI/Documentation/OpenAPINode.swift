@@ -19,7 +19,12 @@ struct OpenAPINode {
         self.node = reference.split(separator: "/").dropFirst().reduce(root) { $0?.mapping?[String($1)] }
     }
 
-    subscript(name: String) -> OpenAPINode { OpenAPINode(node?.mapping?[name], root: root) }
+    /// The member with a name.
+    ///
+    /// Names are strings even where YAML reads them otherwise, as it does `on`.
+    subscript(name: String) -> OpenAPINode {
+        OpenAPINode(node?.mapping?[Yams.Node(name, Tag(.str))], root: root)
+    }
 
     var members: [(name: String, node: OpenAPINode)] {
         (node?.mapping).map { mapping in

@@ -70,6 +70,11 @@ import Yams
         "/backoff/maximum: 605404.7999999999 is taken",
         "/filter/labels: more than 32 are taken",
         "/serverTrust/policy: may be missing",
+        // These are refused where their group stands.
+        "/delegate/via: may be missing",
+        "/delegate/questions: may be missing",
+        // A body is asked for where it is a stream, which the bodies of this test lack.
+        #"/rules/0/on: "needNewBodyStream" is refused"#,
     ]
 
     @Test func `bodies are read as they are described`() async throws {
@@ -126,6 +131,10 @@ private struct BodyProbe {
         let body: (String) -> String
     }
 
+    /// Where the kind of a question decides which members there may be; the tests of rules, conditions and delegates
+    /// look at those.
+    private static let ofKind = ["/when", "/rules/0/answer", "/otherwise/k", "/whatIf/0"]
+
     let call: TestCalls
     let method: HTTPRequest.Method
     let uri: String
@@ -173,6 +182,7 @@ private struct BodyProbe {
     }
 
     private func ofObject(_ schema: OpenAPINode, at place: Place) async throws -> [String] {
+        guard !Self.ofKind.contains(where: place.pointer.hasSuffix) else { return [] }
         var faults: [String] = []
         let members = schema["properties"].members
         if schema.isClosed {
