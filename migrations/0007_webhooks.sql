@@ -145,8 +145,8 @@ LANGUAGE sql IMMUTABLE
 AS $$
     SELECT ARRAY[
         'job.started', 'job.redirected', 'job.challenged', 'job.response', 'job.becameDownload', 'job.resumedAtOffset',
-        'job.bodyWanted', 'job.destinationCreated', 'job.progress', 'job.finished', 'session.eventsFinished',
-        'session.invalidated', 'group.finished', 'cookies.changed', 'credentials.changed', 'endpoint.disabled'
+        'job.bodyWanted', 'job.question', 'job.destinationCreated', 'job.progress', 'job.finished',
+        'session.eventsFinished', 'session.invalidated', 'group.finished', 'cookies.changed', 'credentials.changed', 'endpoint.disabled'
     ]
 $$;
 COMMENT ON FUNCTION webhook_events() IS 'the events that an endpoint, or a job, can ask for';

@@ -560,6 +560,13 @@ CREATE FUNCTION public.check_invariants(patience interval, kept interval) RETURN
         FROM queue q
         WHERE q.node_id IS NULL AND q.expires_at < now() - patience
         UNION ALL
+        SELECT 'a job that waits for an answer has an open question', 'job', q.job_id
+        FROM queue q
+        WHERE q.question_id IS NOT NULL AND q.claimed_at < now() - patience
+            AND NOT EXISTS (
+                SELECT FROM questions a WHERE a.tenant_id = q.tenant_id AND a.id = q.question_id AND a.state = 'open'
+            )
+        UNION ALL
         SELECT 'a closed group without jobs to be done is finished', 'grp', g.id
         FROM groups g
         WHERE g.closed_at < now() - patience AND g.finished_at IS NULL
@@ -710,8 +717,8 @@ CREATE FUNCTION public.webhook_events() RETURNS text[]
     AS $$
     SELECT ARRAY[
         'job.started', 'job.redirected', 'job.challenged', 'job.response', 'job.becameDownload', 'job.resumedAtOffset',
-        'job.bodyWanted', 'job.destinationCreated', 'job.progress', 'job.finished', 'session.eventsFinished',
-        'session.invalidated', 'group.finished', 'cookies.changed', 'credentials.changed', 'endpoint.disabled'
+        'job.bodyWanted', 'job.question', 'job.destinationCreated', 'job.progress', 'job.finished',
+        'session.eventsFinished', 'session.invalidated', 'group.finished', 'cookies.changed', 'credentials.changed', 'endpoint.disabled'
     ]
 $$;
 
@@ -1183,6 +1190,77 @@ COMMENT ON COLUMN public.nodes.lease_until IS 'Until then the jobs of the node a
 
 COMMENT ON COLUMN public.nodes.url IS 'Where other nodes reach it; null: they do not';
 
+CREATE TABLE public.questions (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    job_id uuid NOT NULL,
+    claim integer NOT NULL,
+    sequence integer NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    host text COLLATE pg_catalog."C",
+    group_id uuid,
+    labels text[],
+    facts json NOT NULL,
+    limits json NOT NULL,
+    asked_at timestamp with time zone DEFAULT now() NOT NULL,
+    deadline timestamp with time zone NOT NULL,
+    endpoint_id uuid,
+    state text DEFAULT 'open'::text NOT NULL,
+    ended_at timestamp with time zone,
+    reason text,
+    answer json,
+    sealed_answer bytea,
+    answered_by json,
+    note text,
+    fault text,
+    CONSTRAINT questions_answered_have_an_answer CHECK ((((state = 'answered'::text) = (answer IS NOT NULL)) AND ((state = 'answered'::text) = (answered_by IS NOT NULL)))),
+    CONSTRAINT questions_closed_have_a_reason CHECK (((state = 'closed'::text) = (reason IS NOT NULL))),
+    CONSTRAINT questions_facts_are_bounded CHECK ((octet_length((facts)::text) <= 65536)),
+    CONSTRAINT questions_over_have_an_end CHECK (((state = 'open'::text) = (ended_at IS NULL))),
+    CONSTRAINT questions_reason CHECK ((reason = ANY (ARRAY['expired'::text, 'superseded'::text, 'withdrawn'::text]))),
+    CONSTRAINT questions_secrets_belong_to_answers CHECK (((sealed_answer IS NULL) OR (answer IS NOT NULL))),
+    CONSTRAINT questions_state CHECK ((state = ANY (ARRAY['open'::text, 'answered'::text, 'closed'::text])))
+)
+WITH (fillfactor='80');
+
+COMMENT ON TABLE public.questions IS 'What loads ask their delegates. A row is written when the question is asked, and once more when it is answered or closed: whichever comes first, by the clock of the database. It is removed with its job';
+
+COMMENT ON COLUMN public.questions.claim IS 'The claim of the job whose attempt asks';
+
+COMMENT ON COLUMN public.questions.sequence IS 'Its order among the questions of the attempt, from 1';
+
+COMMENT ON COLUMN public.questions.kind IS 'The kind, as a configuration names it in delegate.questions';
+
+COMMENT ON COLUMN public.questions.host IS 'Host and port of whom the question is about: who asks for a credential, shows a certificate or answered; null: the URL has no host';
+
+COMMENT ON COLUMN public.questions.group_id IS 'The group of the job, for filters; null: none';
+
+COMMENT ON COLUMN public.questions.labels IS 'Those of the job, each as name:value, for filters; null: none';
+
+COMMENT ON COLUMN public.questions.facts IS 'The request and what an answer is chosen by, without secrets';
+
+COMMENT ON COLUMN public.questions.limits IS 'What an answer may be: the words, and what the configuration keeps them to';
+
+COMMENT ON COLUMN public.questions.deadline IS 'No answer is taken from then on';
+
+COMMENT ON COLUMN public.questions.endpoint_id IS 'The endpoint that is asked; null: the question waits for the API alone';
+
+COMMENT ON COLUMN public.questions.state IS 'open, answered or closed';
+
+COMMENT ON COLUMN public.questions.ended_at IS 'When it was answered or closed; null: it is open';
+
+COMMENT ON COLUMN public.questions.reason IS 'Why it was closed: expired (nobody answered in time), withdrawn (its job ended or was stopped), superseded (its node was lost); null: it was not';
+
+COMMENT ON COLUMN public.questions.answer IS 'The answer without its secrets; null: there is none';
+
+COMMENT ON COLUMN public.questions.sealed_answer IS 'The answer with its secrets; AES-256-GCM, bound to this table, tenant and question; null: it has none';
+
+COMMENT ON COLUMN public.questions.answered_by IS 'Who answered, as the ledger writes it; null: nobody';
+
+COMMENT ON COLUMN public.questions.note IS 'What who answered has said about it; null: nothing';
+
+COMMENT ON COLUMN public.questions.fault IS 'What was wrong with the last reply of the endpoint, and never the reply; null: nothing was';
+
 CREATE TABLE public.queue (
     tenant_id bigint NOT NULL,
     job_id uuid NOT NULL,
@@ -1211,11 +1289,13 @@ CREATE TABLE public.queue (
     trial_claim integer DEFAULT 0 NOT NULL,
     is_changed boolean DEFAULT false NOT NULL,
     company smallint DEFAULT 0 NOT NULL,
+    question_id uuid,
     CONSTRAINT queue_claimed_by_a_node CHECK (((node_id IS NULL) = (claimed_at IS NULL))),
     CONSTRAINT queue_claims_are_counted CHECK (((node_id IS NULL) OR (claim > 0))),
     CONSTRAINT queue_gate_check CHECK ((gate = ANY (ARRAY['flow'::text, 'host'::text]))),
     CONSTRAINT queue_gated_jobs_wait CHECK (((gate IS NULL) OR ((node_id IS NULL) AND (NOT scheduled)))),
     CONSTRAINT queue_gates_have_limiters CHECK (((((gate IS DISTINCT FROM 'flow'::text) AND (NOT in_flow)) OR (flow IS NOT NULL)) AND (((gate IS DISTINCT FROM 'host'::text) AND (NOT in_host)) OR (host IS NOT NULL)))),
+    CONSTRAINT queue_jobs_that_ask_are_had_by_a_node CHECK (((question_id IS NULL) OR (node_id IS NOT NULL))),
     CONSTRAINT queue_scheduled_jobs_wait CHECK (((node_id IS NULL) OR (NOT scheduled))),
     CONSTRAINT queue_waiting_jobs_have_not_begun CHECK (((node_id IS NOT NULL) OR (NOT (begun OR cancelling))))
 )
@@ -1272,6 +1352,8 @@ COMMENT ON COLUMN public.queue.trial_claim IS 'The claim under which the job run
 COMMENT ON COLUMN public.queue.is_changed IS 'The job was changed after it was stored: the node that has it reads its spec again';
 
 COMMENT ON COLUMN public.queue.company IS 'How many suspects the job was tried with the last time; 0: it was not';
+
+COMMENT ON COLUMN public.queue.question_id IS 'The open question that the job waits for; null: none';
 
 CREATE TABLE public.queue_state (
     singleton boolean DEFAULT true NOT NULL,
@@ -1762,6 +1844,9 @@ ALTER TABLE ONLY public.limiters
 ALTER TABLE ONLY public.nodes
     ADD CONSTRAINT nodes_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.questions
+    ADD CONSTRAINT questions_pkey PRIMARY KEY (tenant_id, id);
+
 ALTER TABLE ONLY public.queue
     ADD CONSTRAINT queue_pkey PRIMARY KEY (tenant_id, job_id);
 
@@ -1906,6 +1991,18 @@ COMMENT ON INDEX public.limiters_removed IS 'expired.limiters; for all tenants, 
 CREATE INDEX limiters_version ON public.limiters USING btree (version);
 
 COMMENT ON INDEX public.limiters_version IS 'limiters.read: what nodes have not read yet';
+
+CREATE INDEX questions_job ON public.questions USING btree (tenant_id, job_id, id);
+
+COMMENT ON INDEX public.questions_job IS 'questions.list of a job; queue.rescue; jobs.remove';
+
+CREATE INDEX questions_open ON public.questions USING btree (tenant_id, id) WHERE (state = 'open'::text);
+
+COMMENT ON INDEX public.questions_open IS 'questions.list of open ones; questions.ask: how many a tenant has';
+
+CREATE INDEX questions_over ON public.questions USING btree (tenant_id, ended_at) WHERE (state <> 'open'::text);
+
+COMMENT ON INDEX public.questions_over IS 'questions.lastEnded; expired.questions';
 
 CREATE INDEX queue_cancelling ON public.queue USING btree (node_id) WHERE cancelling;
 

@@ -61,6 +61,9 @@ package struct Server: Service {
         package let node: Node.ID
         /// Where the others are.
         package let nodes: any NodeDirectory
+        package let questions: any QuestionStore
+        package let askedQuestions: AskedQuestions
+        package let judge: AnswerJudge
         package let limiters: any LimiterStore
         package let nodeClient: any NodeClient
         package let readiness: any Readiness
@@ -90,6 +93,9 @@ package struct Server: Service {
             live: LiveJobs,
             node: Node.ID,
             nodes: any NodeDirectory,
+            questions: any QuestionStore,
+            askedQuestions: AskedQuestions,
+            judge: AnswerJudge,
             limiters: any LimiterStore,
             nodeClient: any NodeClient,
             readiness: any Readiness,
@@ -117,6 +123,9 @@ package struct Server: Service {
             self.live = live
             self.node = node
             self.nodes = nodes
+            self.questions = questions
+            self.askedQuestions = askedQuestions
+            self.judge = judge
             self.limiters = limiters
             self.nodeClient = nodeClient
             self.readiness = readiness
@@ -188,11 +197,15 @@ package struct Server: Service {
         let forecast = ForecastRoute(
             sessions: sessions, endpoints: known, cookies: ports.cookies, credentials: ports.credentials,
             cache: ports.cache, limiters: ports.limiters, defaults: ports.defaults, judge: ports.checkTarget)
+        let answers = answers(ports, authenticator)
         return jobs.routes + batch.routes + JobControlRoutes(jobs: ports.jobs, holds: holds).routes
             + JobActionRoutes(jobs: ports.jobs, holds: holds).routes
             + HARRoute(jobs: ports.jobs).routes
             + ExplainRoute(jobs: ports.jobs).routes
             + forecast.routes
+            + QuestionRoutes(
+                questions: ports.questions, asked: ports.askedQuestions, answers: answers, jobs: ports.jobs
+            ).routes + QuestionActionRoute(questions: ports.questions, answers: answers).routes
             + GroupRoutes(groups: ports.groups, known: groups, endpoints: known).routes
             + ScheduleRoutes(schedules: ports.schedules, sessions: sessions, endpoints: known, holds: holds).routes
             + LimiterRoutes(limiters: ports.limiters, kind: .host).routes
@@ -229,6 +242,11 @@ package struct Server: Service {
             + pages(ports, configuration, authenticator)
     }
 
+    private static func answers(_ ports: Ports, _ authenticator: Authenticator) -> QuestionAnswers {
+        QuestionAnswers(
+            questions: ports.questions, judge: ports.judge, catalog: ports.catalog, authenticator: authenticator)
+    }
+
     private static func pages(
         _ ports: Ports,
         _ configuration: Configuration,
@@ -238,6 +256,8 @@ package struct Server: Service {
         let dashboard = DashboardRoutes(
             jobs: ports.jobs,
             limiters: ports.limiters,
+            questions: ports.questions,
+            answers: answers(ports, authenticator),
             blobs: ports.blobs,
             authenticator: authenticator,
             gate: DashboardGate(secret: configuration.sessionSecret, keys: ports.keys),

@@ -28,6 +28,8 @@ struct TestServer {
     let live = LiveJobs()
     let nodes = MemoryNodes()
     let limiters: MemoryLimiterStore
+    let questions: MemoryQuestionStore
+    let askedQuestions = AskedQuestions()
     let uploads = MemoryUploadArea()
     let readiness = MemoryReadiness()
     let metrics = MetricsRegistry()
@@ -41,6 +43,7 @@ struct TestServer {
         sessions = MemorySessionStore(jobs: jobs)
         catalog = MemoryBlobCatalog(jobs: jobs)
         limiters = MemoryLimiterStore(jobs: jobs)
+        questions = MemoryQuestionStore()
         (key, token) = try await keys.create(name: "test", tenant: "test")
     }
 
@@ -76,6 +79,11 @@ struct TestServer {
             live: live,
             node: Node.ID(),
             nodes: nodes,
+            questions: questions,
+            askedQuestions: askedQuestions,
+            judge: AnswerJudge(credentials: credentials) { url in
+                url.description.contains("127.0.0.1") ? "must be public (addressForbidden)" : nil
+            },
             limiters: limiters,
             nodeClient: nodes,
             readiness: readiness,

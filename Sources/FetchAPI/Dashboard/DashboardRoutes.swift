@@ -9,6 +9,8 @@ struct DashboardRoutes: Sendable {
 
     let jobs: any JobStore
     let limiters: any LimiterStore
+    let questions: any QuestionStore
+    let answers: QuestionAnswers
     let blobs: any BlobStore
     let authenticator: Authenticator
     let gate: DashboardGate
@@ -25,7 +27,7 @@ struct DashboardRoutes: Sendable {
             Route(.get, "/dashboard/jobs", signedIn(list)),
             Route(.get, "/dashboard/jobs/{id}", signedIn(job)),
             Route(.post, "/dashboard/jobs/{id}/cancel", signedIn(cancel)),
-        ] + Limiter.Kind.allCases.flatMap(limiterRoutes)
+        ] + Limiter.Kind.allCases.flatMap(limiterRoutes) + questionRoutes
     }
 
     private static let style: Response = {

@@ -8,12 +8,15 @@ import NIOCore
 struct Call: Sendable {
     let request: Request
     let id: RequestID
-    /// What stands in the path where the route has a parameter.
-    let parameter: String
+    /// What stands in the path where the route has parameters.
+    let parameters: [String]
     let logger: Logger
     let channel: any Channel
     /// Nil where there is no network.
     let connection: Connection?
+
+    /// The first parameter; empty when the route has none.
+    var parameter: String { parameters.first ?? "" }
 
     var headers: HTTPFields { request.headers }
 

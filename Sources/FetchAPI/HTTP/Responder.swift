@@ -34,7 +34,7 @@ struct Responder: HTTPResponder {
         let call = Call(
             request: request,
             id: id,
-            parameter: match?.parameter ?? "",
+            parameters: match?.parameters ?? [],
             logger: context.logger,
             channel: context.channel,
             connection: Connection.current

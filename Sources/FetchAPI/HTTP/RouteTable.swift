@@ -14,7 +14,7 @@ struct Route: Sendable {
     }
 
     let method: HTTPRequest.Method
-    /// As `openapi.yaml` writes it, with at most one parameter: `/v1/jobs/{id}`.
+    /// As `openapi.yaml` writes it; a parameter is a whole segment: `/v1/jobs/{id}/body`.
     let path: String
     let handler: Handler
     /// It gives the node work that it had not, or bytes to keep.
@@ -75,35 +75,39 @@ struct RouteTable: Sendable {
     }
 
     private var fixed: [String: Resource] = [:]
-    /// The text before the parameter, the text after it, and the resource.
-    private var templates: [(prefix: String, suffix: String, resource: Resource)] = []
+    /// Those of paths with parameters, and the segments of each; nil stands for a parameter.
+    private var templates: [(segments: [Substring?], resource: Resource)] = []
 
     init(_ routes: [Route]) {
         for (path, routes) in Dictionary(grouping: routes, by: \.path) {
             var resource = Resource(path: path)
             for route in routes { resource.routes[route.method] = route }
-            guard let open = path.firstIndex(of: "{"), let close = path.firstIndex(of: "}") else {
+            guard path.contains("{") else {
                 fixed[path] = resource
                 continue
             }
-            templates.append((String(path[..<open]), String(path[path.index(after: close)...]), resource))
+            templates.append((Self.segments(of: path).map { $0.hasPrefix("{") ? nil : $0 }, resource))
         }
-        // The longest text decides, so that "…/{id}/body" is tried before "…/{id}".
-        templates.sort { ($0.prefix.count, $0.suffix.count) > ($1.prefix.count, $1.suffix.count) }
+        // Of two that fit, the one with fewer parameters is meant.
+        templates.sort { left, right in left.segments.count { $0 == nil } < right.segments.count { $0 == nil } }
     }
 
-    /// The resource at a path and what stands there for its parameter.
-    func resource(at path: String) -> (Resource, parameter: String)? {
-        if let resource = fixed[path] { return (resource, "") }
-        for template in templates {
-            let length = template.prefix.utf8.count + template.suffix.utf8.count
-            guard path.utf8.count > length, path.hasPrefix(template.prefix), path.hasSuffix(template.suffix) else {
-                continue
+    /// The resource at a path and what stands there for its parameters.
+    func resource(at path: String) -> (Resource, parameters: [String])? {
+        if let resource = fixed[path] { return (resource, []) }
+        let segments = Self.segments(of: path)
+        for template in templates where template.segments.count == segments.count {
+            let fits = zip(template.segments, segments).allSatisfy { known, segment in
+                known.map { $0 == segment } ?? !segment.isEmpty
             }
-            let parameter = path.dropFirst(template.prefix.count).dropLast(template.suffix.count)
-            guard !parameter.utf8.contains(UInt8(ascii: "/")) else { continue }
-            return (template.resource, String(parameter))
+            guard fits else { continue }
+            let parameters = zip(template.segments, segments).filter { $0.0 == nil }.map { String($0.1) }
+            return (template.resource, parameters)
         }
         return nil
+    }
+
+    private static func segments(of path: String) -> [Substring] {
+        path.split(separator: "/", omittingEmptySubsequences: false)
     }
 }

@@ -32,7 +32,8 @@ final class Authenticator: Sendable {
         guard try await key(of: call).isAdmin else { throw Problem(.adminRequired) }
     }
 
-    private func key(of call: Call) async throws -> APIKey {
+    /// The key of a request.
+    func key(of call: Call) async throws -> APIKey {
         guard let field = call.headers[.authorization] else { throw Self.unauthorized }
         let scheme = field.prefix(7)
         guard scheme.lowercased() == "bearer " else { throw Self.unauthorized }

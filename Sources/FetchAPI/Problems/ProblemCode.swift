@@ -6,6 +6,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
     case unauthorized, adminRequired, forbidden
     case notFound, methodNotAllowed, requestTimeout, jobFinal, jobNotFinal, jobNotRetriable, jobNotWaiting
     case blobInUse, bodyNotWanted, uploadOffsetMismatch
+    case alreadyAnswered, answerNotAllowed, questionClosed
     case sessionInvalidated, sessionNotInvalidated, sessionIdentifierInUse, sessionHasNoSnapshot
     case sessionEventsNotFinished, sessionEventsAcknowledged
     case deliveryNotReplayable, scheduleNotRunnable, groupClosed, groupNotFinished
@@ -27,8 +28,9 @@ enum ProblemCode: String, Sendable, CaseIterable {
             .uploadOffsetMismatch,
             .sessionInvalidated, .sessionNotInvalidated, .sessionIdentifierInUse, .sessionHasNoSnapshot,
             .sessionEventsNotFinished, .sessionEventsAcknowledged,
-            .deliveryNotReplayable, .scheduleNotRunnable, .groupClosed, .groupNotFinished:
+            .deliveryNotReplayable, .scheduleNotRunnable, .groupClosed, .groupNotFinished, .alreadyAnswered:
             .conflict
+        case .questionClosed: .gone
         case .misdirectedRequest: .misdirectedRequest
         case .preconditionFailed: .preconditionFailed
         case .contentTooLarge: .contentTooLarge
@@ -36,7 +38,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .unsupportedMediaType: .unsupportedMediaType
         case .rangeNotSatisfiable: .rangeNotSatisfiable
         case .expectationFailed: .expectationFailed
-        case .invalidInput, .idempotencyKeyReused: .unprocessableContent
+        case .invalidInput, .idempotencyKeyReused, .answerNotAllowed: .unprocessableContent
         case .tooManyFailures, .tooManyCalls, .overloaded, .queueFull, .sessionFull, .tooManySessions: .tooManyRequests
         case .headersTooLarge: .requestHeaderFieldsTooLarge
         case .internalError: .internalServerError
@@ -76,6 +78,9 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .misdirectedRequest: "Another node has it in memory"
         case .blobInUse: "The blob is in use"
         case .bodyNotWanted: "The job does not take a body now"
+        case .alreadyAnswered: "The question has another answer"
+        case .answerNotAllowed: "The answer breaks a limit of its question"
+        case .questionClosed: "The question is closed"
         case .contentTooLarge: "The body is too large"
         case .uriTooLong: "The request target is too long"
         case .unsupportedMediaType: "The content type is not supported here"
@@ -131,6 +136,12 @@ enum ProblemCode: String, Sendable, CaseIterable {
             "Only jobs that failed or were cancelled are tried again, while their session takes jobs, and not those of ephemeral sessions. Submit a new job instead."
         case .jobNotWaiting:
             "The priority of a job can be changed until it is final, its runAt until it runs, and its labels always."
+        case .alreadyAnswered:
+            "The first answer to a question counts; the detail says who gave it, and when. The question has it as answer."
+        case .answerNotAllowed:
+            "The question is still open: errors says what is not allowed. answers of the question has the words that are possible; what the configuration of the job forbids, no answer allows."
+        case .questionClosed:
+            "Nobody answered in time, or the job has ended or asks anew. GET /v1/jobs/{id}/questions has what it asks now."
         case .preconditionFailed: "Read the resource again, and repeat the change with its ETag if you still want it."
         case .sessionInvalidated: "Make a new session: one that was invalidated never takes jobs again."
         case .sessionNotInvalidated:

@@ -74,7 +74,10 @@ extension Question {
                 "chain",
                 array: { writer in
                     for certificate in trust.certificates.prefix(10) {
-                        writer.object { $0.member("sha256", Fingerprint(of: certificate).description) }
+                        writer.object { writer in
+                            writer.member("sha256", Fingerprint(of: certificate).description)
+                            CertificateSummary(der: certificate)?.write(&writer)
+                        }
                     }
                 })
         case .response(let response, let part):
@@ -85,6 +88,18 @@ extension Question {
             writer.member("bodyBytes", facts.bodyBytes)
             writer.member("storagePolicy", facts.storagePolicy.rawValue)
         }
+    }
+}
+
+extension CertificateSummary {
+    fileprivate func write(_ writer: inout JSONWriter) {
+        writer.member("subject", subject)
+        writer.member("issuer", issuer)
+        writer.member("names", alternativeNames)
+        writer.member("notBefore", notBefore.map { Timestamp(microseconds: $0 * 1_000_000).description })
+        writer.member("notAfter", notAfter.map { Timestamp(microseconds: $0 * 1_000_000).description })
+        writer.member("spki", publicKey?.description)
+        writer.member("pem", pem)
     }
 }
 

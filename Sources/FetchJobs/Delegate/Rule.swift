@@ -131,7 +131,8 @@ package struct RuleBook: Sendable {
 }
 
 extension Question.Kind {
-    fileprivate var mayBeSessionLevel: Bool { self == .didReceiveChallenge || self == .didReceiveServerTrust }
+    /// Whether some of its questions are of session level.
+    package var mayBeSessionLevel: Bool { self == .didReceiveChallenge || self == .didReceiveServerTrust }
 }
 
 extension Question.Conditions {

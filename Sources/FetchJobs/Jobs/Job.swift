@@ -16,6 +16,8 @@ package struct Job: Sendable {
     package var finishedAt: Timestamp?
     /// When it is to start, while it is scheduled.
     package var nextAttemptAt: Timestamp?
+    /// The open question that it waits for.
+    package var waitingFor: Question.ID?
     /// It was asked to stop and has not yet.
     package var isCancelling = false
     /// How far it is, when it runs in this process.
@@ -106,6 +108,7 @@ extension Job {
         writer.member("startedAt", startedAt?.description)
         writer.member("finishedAt", finishedAt?.description)
         writer.member("nextAttemptAt", nextAttemptAt?.description)
+        writer.member("waitingFor", waitingFor?.description)
         if isCancelling { writer.member("cancelling", true) }
         if let progress { writer.member("progress", object: progress.write) }
         (error.flatMap { Resumable(error: $0) } ?? progress?.resumable)?.write(&writer)

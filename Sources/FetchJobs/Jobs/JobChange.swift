@@ -62,7 +62,7 @@ package struct JobChange: Sendable, Equatable {
     package func obstacle(in state: JobState) -> String? {
         switch state {
         case .scheduled, .queued, .suspended: nil
-        case .running: runAt == nil ? nil : "The job runs already: runAt cannot be changed."
+        case .running, .awaitingDecision: runAt == nil ? nil : "The job runs already: runAt cannot be changed."
         case .succeeded, .failed, .cancelled:
             runAt == nil && !changesPace ? nil : "The job is \(state.rawValue): only its labels can be changed."
         }

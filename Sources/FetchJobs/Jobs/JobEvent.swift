@@ -10,6 +10,7 @@ package struct JobEvent: Sendable {
         case response = "job.response"
         case becameDownload = "job.becameDownload"
         case bodyWanted = "job.bodyWanted"
+        case question = "job.question"
         case destinationCreated = "job.destinationCreated"
         case progress = "job.progress"
     }

@@ -14,6 +14,8 @@ package enum ExpiredRow: String, Sendable, CaseIterable {
     case counts
     /// Groups that have finished, where final jobs are not kept for good.
     case groups
+    /// Questions of jobs that are gone, where final jobs are not kept for good.
+    case questions
     /// Turns to fetch for a cache that nodes have not given back.
     case cacheTurns
     /// Open circuits of hosts that nobody has asked for long.

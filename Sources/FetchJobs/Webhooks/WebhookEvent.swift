@@ -14,6 +14,8 @@ package enum WebhookEvent: String, Sendable, CaseIterable {
     case jobResumedAtOffset = "job.resumedAtOffset"
     /// A client is to send the body of the request.
     case jobBodyWanted = "job.bodyWanted"
+    /// The job's delegate is asked.
+    case jobQuestion = "job.question"
     /// The download has its name.
     case jobDestinationCreated = "job.destinationCreated"
     /// How far the transfer is.

@@ -71,6 +71,14 @@ package final class RunningJobs: Sendable {
         for stop in suspended { stop.stop(reason) }
     }
 
+    /// Stops those whose delegates are asked: the answer may be days away.
+    package func stopAsking(_ reason: StopSwitch.Reason) {
+        let all = state.withLock { Array($0.switches.values) }
+        for stop in all where stop.position.withLock(\.isAsking) { stop.stop(reason) }
+    }
+
+    package func stop(of id: Job.ID) -> StopSwitch? { state.withLock { $0.switches[id] } }
+
     package func setPace(_ pace: JobPace, of id: Job.ID) { state.withLock { $0.switches[id] }?.setPace(pace) }
 
     // MARK: Deadlines

@@ -34,6 +34,10 @@ package final class StopSwitch: Sendable {
         var isLoading = false
         /// Its client holds it: others have its slot and its place in the origin queue.
         var isLent = false
+        /// It waits for an answer of its delegate: others have its slot, and its connection is still its own.
+        var isAsking = false
+        /// The job is over here: an answer that comes late takes no slot for it.
+        var hasLeft = false
         /// Where its origin queue is; nil until that was looked up, and while it is not in it.
         var index: Int?
     }

@@ -128,7 +128,7 @@ extension Slots.State {
     /// - Returns: Those that go on: whose turn it is now, and the job itself if it waits, to be held where it would
     ///   load.
     mutating func lend(_ stop: StopSwitch) -> [Slots.Waiter] {
-        shares.leave(stop.tenant)
+        if !stop.position.withLock(\.isAsking) { shares.leave(stop.tenant) }
         let index = index(of: stop)
         let waiter = remove(stop)
         let wasLoading = stop.position.withLock { position in

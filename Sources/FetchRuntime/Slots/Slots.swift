@@ -42,6 +42,8 @@ package final class Slots: Sendable {
         var isQuiet = false
         /// How many nodes run jobs, this one among them.
         var nodes = 1
+        /// Jobs whose delegates have answered and that wait for a slot to go on, the first first.
+        var returning: Deque<Returning> = []
         var isWatched = false
     }
 
@@ -58,6 +60,12 @@ package final class Slots: Sendable {
         package let stop: StopSwitch
         /// Goes on with whether the job is to load.
         package let continuation: CheckedContinuation<Bool, Never>
+    }
+
+    /// A job that is to go on.
+    struct Returning {
+        let stop: StopSwitch
+        let continuation: CheckedContinuation<Void, Never>
     }
 
     let clock: NodeClock
@@ -149,30 +157,40 @@ package final class Slots: Sendable {
     ///
     /// - Returns: Whether jobs wait for its slot.
     package func leave(_ stop: StopSwitch) -> Bool {
-        state.withLock { state in
-            if !stop.position.withLock(\.isLent) {
-                state.shares.leave(stop.tenant)
+        let (next, hasWaiting) = state.withLock { state in
+            let (isLent, isAsking) = stop.position.withLock { position in
+                position.hasLeft = true
+                return (position.isLent, position.isAsking)
+            }
+            if !isLent {
+                if !isAsking { state.shares.leave(stop.tenant) }
                 if let index = state.index(of: stop) { state.leave(index) }
             }
-            return state.callHeldBack(weight)
+            return (state.nextReturning(weight), state.callHeldBack(weight))
         }
+        for returning in next { returning.continuation.resume() }
+        return hasWaiting
     }
 
     /// Gives others the slots of jobs and their places in origin queues, or takes them back, even if none is free.
     package func lend(_ stops: [StopSwitch], _ isLent: Bool) -> Lent {
-        let (next, hasWaiting) = state.withLock { state in
+        let (next, returning, hasWaiting) = state.withLock { state in
             var next: [Waiter] = []
             for stop in stops {
                 if isLent {
                     next += state.lend(stop)
                 } else {
-                    state.shares.take(for: stop.tenant, weight: weight(stop.tenant))
+                    // One that waits for an answer takes its slot when it has that.
+                    if !stop.position.withLock(\.isAsking) {
+                        state.shares.take(for: stop.tenant, weight: weight(stop.tenant))
+                    }
                     state.comeBack(stop)
                 }
             }
-            return (next, state.callHeldBack(weight))
+            return (next, state.nextReturning(weight), state.callHeldBack(weight))
         }
         for waiter in next { waiter.continuation.resume(returning: true) }
+        for returning in returning { returning.continuation.resume() }
         return Lent(hasWaiting: hasWaiting, limiters: isLent ? Set(stops.compactMap(\.originQueue?.limiter)) : [])
     }
 
@@ -282,13 +300,13 @@ extension Slots.State {
         }
     }
 
-    fileprivate mutating func noteBacklog() {
+    mutating func noteBacklog() {
         hasBacklog = true
         backlogs += 1
     }
 
     /// Whether there is something to claim, be it of tenants that had to wait.
-    fileprivate mutating func callHeldBack(_ weight: (Tenant.ID) -> Int) -> Bool {
+    mutating func callHeldBack(_ weight: (Tenant.ID) -> Int) -> Bool {
         let called = heldBack.filter { room(of: $0, weight) > 0 }
         guard !called.isEmpty else { return hasBacklog }
         heldBack.subtract(called)

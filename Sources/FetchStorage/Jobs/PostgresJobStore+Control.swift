@@ -126,6 +126,8 @@ extension Query {
             DELETE FROM results r USING target t WHERE r.tenant_id = t.tenant_id AND r.job_id = t.job_id
         ), attempt AS (
             DELETE FROM attempts a USING target t WHERE a.tenant_id = t.tenant_id AND a.job_id = t.job_id
+        ), question AS (
+            DELETE FROM questions a USING target t WHERE a.tenant_id = t.tenant_id AND a.job_id = t.job_id
         )
         DELETE FROM jobs j
         USING target t

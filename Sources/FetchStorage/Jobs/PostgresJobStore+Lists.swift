@@ -87,6 +87,15 @@ extension PostgresJobStore {
                 SELECT job_id
                 FROM queue
                 WHERE tenant_id = \(tenant) AND job_id < \(start) AND node_id IS NOT NULL AND NOT suspended
+                    AND question_id IS NULL
+                ORDER BY job_id DESC
+                """
+            case .awaitingDecision:
+                """
+                SELECT job_id
+                FROM queue
+                WHERE tenant_id = \(tenant) AND job_id < \(start) AND node_id IS NOT NULL AND NOT suspended
+                    AND question_id IS NOT NULL
                 ORDER BY job_id DESC
                 """
             case .suspended:

@@ -68,7 +68,8 @@ package struct PostgresJobStore: JobStore {
                     CASE WHEN q.scheduled THEN q.run_at END, r.started_at, r.finished_at, r.response, r.error,
                     r.redirects, r.body_bytes, r.body_digest, r.file, r.challenges,
                     a.number, a.started_at, a.finished_at, a.state, a.error_name, a.status, a.next_at, a.metrics,
-                    a.decisions
+                    a.decisions,
+                    q.question_id
                 FROM jobs j
                 LEFT JOIN queue q ON q.tenant_id = j.tenant_id AND q.job_id = j.id
                 LEFT JOIN results r ON r.tenant_id = j.tenant_id AND r.job_id = j.id
@@ -159,6 +160,7 @@ extension Query {
         CASE
             WHEN r.state IS NOT NULL THEN r.state
             WHEN q.suspended THEN 'suspended'
+            WHEN q.question_id IS NOT NULL THEN 'awaitingDecision'
             WHEN q.node_id IS NOT NULL THEN 'running'
             WHEN q.scheduled THEN 'scheduled'
             ELSE 'queued'
@@ -189,6 +191,7 @@ extension Job {
         }
         file = try row.decode(at: 13)
         challenges = try row.decode(at: 14)
+        waitingFor = try row.decode(at: 24)
     }
 }
 

@@ -26,6 +26,9 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
             case .groups:
                 guard let age = retention.jobs else { return 0 }
                 return try await delete(groups(age))
+            case .questions:
+                guard let age = retention.jobs else { return 0 }
+                return try await delete(questions(age))
             case .cacheTurns: return try await delete(cacheTurns)
             case .circuits: return try await delete(.circuits(retention.circuits, limit))
             case .limiters: return try await delete(.limiters(retention.limiters, limit))
@@ -163,6 +166,25 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
             FOR UPDATE SKIP LOCKED
         ) AS old
         WHERE g.tenant_id = t.id AND g.id = old.id
+        RETURNING 1
+        """
+    }
+
+    /// Partitions of jobs are dropped whole; what was asked goes when its job has.
+    private func questions(_ age: Duration) -> Query {
+        """
+        -- expired.questions
+        DELETE FROM questions a
+        USING tenants t, LATERAL (
+            SELECT o.id
+            FROM questions o
+            WHERE o.tenant_id = t.id AND o.state <> 'open' AND o.ended_at < now() - \(age)
+                AND NOT EXISTS (SELECT FROM jobs j WHERE j.tenant_id = o.tenant_id AND j.id = o.job_id)
+            ORDER BY o.ended_at
+            LIMIT \(limit)
+            FOR UPDATE SKIP LOCKED
+        ) AS old
+        WHERE a.tenant_id = t.id AND a.id = old.id
         RETURNING 1
         """
     }

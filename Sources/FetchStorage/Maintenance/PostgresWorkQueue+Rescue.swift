@@ -187,11 +187,17 @@ extension Query {
         """
         waiting AS (
             UPDATE queue q
-            SET node_id = NULL, claimed_at = NULL, begun = false, crashes = lost.crashes,
+            SET node_id = NULL, claimed_at = NULL, begun = false, question_id = NULL, crashes = lost.crashes,
                 expires_at = least(q.expires_at, lost.claimed_at + \(timeoutIntervalForResource))
             FROM lost
             WHERE q.tenant_id = lost.tenant_id AND q.job_id = lost.job_id AND NOT lost.is_over AND NOT lost.has_result
             RETURNING q.job_id
+        ), superseded AS (
+            -- Whoever asked is gone; the next attempt asks anew.
+            UPDATE questions a
+            SET state = 'closed', reason = \(StoredQuestion.Reason.superseded), ended_at = now()
+            FROM lost
+            WHERE a.tenant_id = lost.tenant_id AND a.job_id = lost.job_id AND a.state = 'open'
         ), final AS (
             -- What has its result is final, whatever left it here.
             DELETE FROM queue q

@@ -39,7 +39,8 @@ extension PostgresWorkQueue {
                 )
             ), waiting AS (
                 UPDATE queue q
-                SET node_id = NULL, claimed_at = NULL, begun = false, scheduled = true, run_at = now() + input.wait,
+                SET node_id = NULL, claimed_at = NULL, begun = false, question_id = NULL, scheduled = true,
+                    run_at = now() + input.wait,
                     tries = q.tries + 1, in_host = false, expires_at = least(q.expires_at, input.deadline),
                     -- In a flow with an order, those behind it wait until it is final.
                     in_flow = q.in_flow AND EXISTS (

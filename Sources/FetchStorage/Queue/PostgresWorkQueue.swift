@@ -109,7 +109,7 @@ package struct PostgresWorkQueue: WorkQueue {
                 """
                 -- queue.release
                 UPDATE queue q
-                SET node_id = NULL, claimed_at = NULL, cancelling = false, keeps_partial = false
+                SET node_id = NULL, claimed_at = NULL, cancelling = false, keeps_partial = false, question_id = NULL
                 FROM unnest(\(jobs.map(\.tenant)), \(jobs.map(\.id)), \(jobs.map(\.claim)))
                     AS held (tenant_id, job_id, claim)
                 WHERE q.tenant_id = held.tenant_id AND q.job_id = held.job_id AND q.claim = held.claim

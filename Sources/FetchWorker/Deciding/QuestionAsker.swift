@@ -37,6 +37,9 @@ package struct DecidedAnswer: Sendable {
 /// - Parameters:
 ///   - job: The delegate that the job sets itself.
 ///   - session: The delegate of its session.
+///   - settings: What the job goes by.
 package typealias QuestionAskers =
-    @Sendable (ClaimedJob, _ job: FetchJobs.Configuration.Delegate, _ session: FetchJobs.Configuration.Delegate) ->
-    (any QuestionAsker)?
+    @Sendable (
+        ClaimedJob, _ job: FetchJobs.Configuration.Delegate, _ session: FetchJobs.Configuration.Delegate,
+        _ settings: FetchJobs.Configuration
+    ) -> (any QuestionAsker)?

@@ -39,7 +39,7 @@ package struct JobRunner: Sendable {
         live: LiveJobs,
         bandwidths: any BandwidthSource,
         deliveries: any DeliveryQueue,
-        asking: @escaping QuestionAskers = { _, _, _ in nil },
+        asking: @escaping QuestionAskers = { _, _, _, _ in nil },
         random: @escaping @Sendable () -> Double = { .random(in: 0...1) },
         makeSession: @escaping @Sendable (SessionConfiguration) -> Session
     ) {
@@ -129,7 +129,8 @@ package struct JobRunner: Sendable {
         let start = Timestamp.now
         let deadline = job.deadline(from: start, (configuration ?? session.configuration).timeoutIntervalForResource)
         let credentials = NamedCredentials(stores: stores, job: job, session: session)
-        let asker = asking(job, job.spec.configuration.delegate, terms.session.configuration.delegate)
+        let asker = asking(
+            job, job.spec.configuration.delegate, terms.session.configuration.delegate, terms.settings)
         let decisions = JobDecisions(
             of: job, by: terms, asking: asker, credentials, mayBecomeDownload: mayBecomeDownload)
         do throws(LoadError) {

@@ -149,6 +149,7 @@ package final class Dispatcher: Service {
         try? await gracefulShutdown()
         await releaseWaiting()
         running.stopSuspended(.drained)
+        running.stopAsking(.drained)
         let deadline = clock.now + configuration.drainTimeout
         while running.count > 0, clock.now < deadline {
             try? await clock.sleep(for: .milliseconds(20))

@@ -22,7 +22,10 @@ final class EventSubscriptions: Sendable {
         of job: ClaimedJob, in session: EngineSession, _ live: LiveJob
     ) async throws(StoreError) -> EventRecorder? {
         guard let webhook = job.spec.webhook ?? session.webhook, let endpoint = webhook.endpoint else { return nil }
-        let wanted = try await events(webhook, endpoint, job.tenant).filter(\.isOfRun)
+        var wanted = try await events(webhook, endpoint, job.tenant).filter(\.isOfRun)
+        // Who is asked hears of a question by the question itself.
+        let delegate = session.configuration(with: job.spec.configuration).delegate
+        if delegate.via == .webhook, delegate.endpoint == endpoint { wanted.remove(.jobQuestion) }
         guard !wanted.isEmpty else { return nil }
         return EventRecorder(live, in: job.spec.session, wanted, to: endpoint, queue)
     }

@@ -6,6 +6,11 @@ struct WebhookMessage {
     let id: String
     let body: [UInt8]
 
+    init(id: String, body: [UInt8]) {
+        self.id = id
+        self.body = body
+    }
+
     init(_ delivery: WebhookDelivery, data: @escaping EventContents.Data) {
         id = delivery.id.description
         body = JSONWriter.object { delivery.writeMessage(&$0, data: data) }

@@ -102,6 +102,14 @@ private struct RunningNode {
             session: Session(configuration: settings.session, transferLoop: loop),
             logger: logger
         )
+        let (open, askedQuestions) = (OpenQuestions(), AskedQuestions())
+        let questions = PostgresQuestionStore(
+            client: database.client, keys: keys, onAsk: askedQuestions.note, onEnd: open.finish)
+        let judge = AnswerJudge(credentials: stores, refusal: TargetJudge(policy: settings.targetPolicy).refusal)
+        let delegates = RemoteDelegates(
+            store: questions, open: open, judge: judge, deliveries: webhooks,
+            session: Session(configuration: settings.session, transferLoop: loop), intake: intake, live: live, node: id,
+            metrics: metrics, logger: logger)
         let completionNotifier = CompletionNotifier(
             sessions: sessions, groups: groups, courier: courier, logger: logger)
         let scheduleTimer = Timer()
@@ -109,7 +117,7 @@ private struct RunningNode {
         let runner = JobRunner(
             loop: loop, configuration: settings.session, sessions: sessions, stores: stores, blobs: blobs,
             catalog: catalog, area: area, live: live, bandwidths: limiters.bandwidths, deliveries: webhooks,
-            makeSession: makeSession)
+            asking: delegates.asker, makeSession: makeSession)
         let dispatcher = Dispatcher(
             configuration: settings.dispatcher,
             intake: intake,
@@ -156,6 +164,9 @@ private struct RunningNode {
                 live: live,
                 node: id,
                 nodes: PostgresNodeDirectory(client: database.client, node: id),
+                questions: questions,
+                askedQuestions: askedQuestions,
+                judge: judge,
                 limiters: PostgresLimiterStore(
                     client: database.client, known: limiters, quotas: quotas, intake: intake,
                     announce: announce),
@@ -190,8 +201,8 @@ private struct RunningNode {
             catalog: catalog, area: area, uploads: uploads, metrics: metrics, logger: logger)
         let watch = DatabaseWatch(client: database.client, patience: settings.databasePatience)
         let others: [any Service] = [
-            watch, TaskThreadWatch(stalls: stalls), stores.cacheEvictor, stores.credentialUses, dispatcher, ephemeral,
-            completionNotifier, scheduler, courier,
+            watch, TaskThreadWatch(stalls: stalls), stores.cacheEvictor, stores.credentialUses, delegates, dispatcher,
+            ephemeral, completionNotifier, scheduler, courier,
             notifications, quotas, pruner, server,
         ]
         services = database.clients + others
@@ -269,6 +280,18 @@ private struct NodeReadiness: FetchJobs.Readiness {
         // What runs goes on, and is answered for, while little memory is left; what it would write has no place.
         if resources.overload == .storageFull { obstacles.append("The disk of the data directory is nearly full.") }
         return obstacles
+    }
+}
+
+/// Which URLs answers may lead to: those that jobs may reach.
+private struct TargetJudge: Sendable {
+    let policy: TargetPolicy
+
+    func refusal(_ url: URLRecord) async -> String? {
+        do throws(TargetRefusal) {
+            try TargetGuard(policy: policy).judge(url)
+            return nil
+        } catch { return error.message }
     }
 }
 

@@ -88,6 +88,13 @@ AS $$
         FROM queue q
         WHERE q.node_id IS NULL AND q.expires_at < now() - patience
         UNION ALL
+        SELECT 'a job that waits for an answer has an open question', 'job', q.job_id
+        FROM queue q
+        WHERE q.question_id IS NOT NULL AND q.claimed_at < now() - patience
+            AND NOT EXISTS (
+                SELECT FROM questions a WHERE a.tenant_id = q.tenant_id AND a.id = q.question_id AND a.state = 'open'
+            )
+        UNION ALL
         SELECT 'a closed group without jobs to be done is finished', 'grp', g.id
         FROM groups g
         WHERE g.closed_at < now() - patience AND g.finished_at IS NULL

@@ -1,0 +1,117 @@
+/// The questions of loads to their delegates.
+///
+/// One conditional change decides by the store's clock what becomes of a question, whoever makes it: the first one wins.
+package protocol QuestionStore: Sendable {
+    /// Writes a question down, and that its job waits for it.
+    ///
+    /// - Parameters:
+    ///   - timeout: How long there is to answer it.
+    ///   - node: That has the job.
+    func ask(_ question: AskedQuestion, timeout: Duration, at node: Node.ID) async throws(StoreError) -> Asking
+
+    /// Answers a question, unless it is over.
+    func answer(
+        _ id: Question.ID, of tenant: Tenant.ID, _ reply: Reply, by decider: Decision.Decider
+    ) async throws(StoreError) -> Answering
+
+    /// Closes a question that is open; one is expired by its deadline only.
+    ///
+    /// - Returns: What became of it, by this or before; nil while it is open.
+    func close(
+        _ id: Question.ID, of tenant: Tenant.ID, _ reason: StoredQuestion.Reason
+    ) async throws(StoreError) -> QuestionEnd?
+
+    /// What became of those questions that are over.
+    func ends(of questions: [QuestionKey]) async throws(StoreError) -> [Question.ID: QuestionEnd]
+
+    /// Notes what was wrong with a reply to a question.
+    func note(fault: String, of id: Question.ID, _ tenant: Tenant.ID) async throws(StoreError)
+
+    func question(_ id: Question.ID, of tenant: Tenant.ID) async throws(StoreError) -> StoredQuestion?
+
+    /// A page of the tenant's questions that are meant, the oldest first.
+    func questions(
+        of tenant: Tenant.ID, matching filter: QuestionFilter, after: Question.ID?, limit: Int
+    ) async throws(StoreError) -> [StoredQuestion]
+
+    /// The tenant's questions that ended last, the last one first.
+    func lastEnded(of tenant: Tenant.ID, limit: Int) async throws(StoreError) -> [StoredQuestion]
+}
+
+/// A question, and whose.
+package struct QuestionKey: Sendable, Hashable {
+    package let tenant: Tenant.ID
+    package let id: Question.ID
+
+    package init(tenant: Tenant.ID, id: Question.ID) {
+        self.tenant = tenant
+        self.id = id
+    }
+}
+
+/// What became of asking.
+package enum Asking: Sendable, Equatable {
+    /// It is open, and since when and until when.
+    case open(askedAt: Timestamp, deadline: Timestamp)
+    /// The tenant has as many open questions as it may.
+    case tooMany
+    /// The job is not, or not any more, this node's under this claim, or it is being cancelled.
+    case jobIsOver
+
+    /// How many open questions one tenant may have.
+    package static let maximumOpen = 10_000
+}
+
+/// What became of an answer.
+package enum Answering: Sendable {
+    /// It is the question's; or it was already, and this says the same.
+    case accepted(StoredQuestion)
+    /// Another one was given before.
+    case alreadyAnswered(StoredQuestion)
+    /// The question is closed, or its deadline has passed.
+    case closed(StoredQuestion)
+    case notFound
+}
+
+/// How a question ended.
+package enum QuestionEnd: Sendable, Equatable {
+    case answered(Answer, by: Decision.Decider)
+    case closed(StoredQuestion.Reason)
+}
+
+/// Which questions are meant: those of which all that is set is true.
+package struct QuestionFilter: Sendable, Equatable {
+    package var state: StoredQuestion.State?
+    package var kind: Question.Kind?
+    package var job: Job.ID?
+    package var group: JobGroup.ID?
+    /// Host and port of whom it is about.
+    package var host: String?
+    /// All of them, with these values.
+    package var labels: [JobSpec.Label] = []
+    /// Asked before that time.
+    package var askedBefore: Timestamp?
+
+    package init(state: StoredQuestion.State? = nil) { self.state = state }
+
+    package func matches(_ question: StoredQuestion) -> Bool {
+        (state == nil || question.state == state) && (kind == nil || question.asked.kind == kind)
+            && (job == nil || question.asked.job == job) && (group == nil || question.asked.group == group)
+            && (host == nil || question.asked.host == host)
+            && labels.allSatisfy { question.asked.labels.contains($0) }
+            && (askedBefore.map { question.askedAt < $0 } ?? true)
+    }
+}
+
+extension QuestionFilter {
+    /// Reads which open questions are to be answered alike: those of one kind, at least.
+    package init?(reader: JSONReader) {
+        guard let object = reader.object(of: ["kind", "job", "group", "host", "labels"]) else { return nil }
+        self.init()
+        kind = object.required("kind")?.oneOf(Question.Kind.self)
+        job = object["job"]?.identifier("a job (job_…)")
+        group = object["group"]?.identifier("a group (grp_…)")
+        host = object["host"]?.string(maximumLength: 260)
+        labels = object["labels"].map { JobSpec.labels($0) } ?? []
+    }
+}

@@ -1,0 +1,166 @@
+import FetchEngine
+
+/// A question to a delegate as it stands: what is asked, by when, and what came of it.
+package struct StoredQuestion: Sendable {
+    package enum State: String, Sendable, CaseIterable {
+        /// It waits for an answer.
+        case open
+        case answered
+        /// It was never answered; see ``Reason``.
+        case closed
+    }
+
+    /// Why a question was closed without an answer.
+    package enum Reason: String, Sendable, CaseIterable {
+        /// Nobody answered before the deadline.
+        case expired
+        /// Its job ended, or was stopped.
+        case withdrawn
+        /// The node whose load asked is gone: the next attempt asks anew.
+        case superseded
+    }
+
+    /// What was answered, and by whom.
+    package struct GivenAnswer: Sendable {
+        /// Without its secrets.
+        package let answer: RawJSON
+        package let by: Decision.Decider
+        /// What who answered has said about it.
+        package let note: String?
+
+        package init(answer: RawJSON, by decider: Decision.Decider, note: String? = nil) {
+            self.answer = answer
+            by = decider
+            self.note = note
+        }
+    }
+
+    package let asked: AskedQuestion
+    package let askedAt: Timestamp
+    package let deadline: Timestamp
+    package var state = State.open
+    /// When it was answered or closed.
+    package var endedAt: Timestamp?
+    package var reason: Reason?
+    package var given: GivenAnswer?
+    /// What was wrong with the last reply of its endpoint.
+    package var fault: String?
+
+    package var id: Question.ID { asked.id }
+
+    package init(_ asked: AskedQuestion, askedAt: Timestamp, deadline: Timestamp) {
+        self.asked = asked
+        self.askedAt = askedAt
+        self.deadline = deadline
+    }
+
+    package func write(_ writer: inout JSONWriter) {
+        asked.writeOrigin(&writer)
+        writer.member("state", state.rawValue)
+        writer.member("askedAt", askedAt.description)
+        writer.member("deadline", deadline.description)
+        asked.writeContent(&writer)
+        writer.member("endedAt", endedAt?.description)
+        writer.member("reason", reason?.rawValue)
+        if let given {
+            writer.member("answer", given.answer)
+            writer.member("by", object: given.by.write)
+            writer.member("note", given.note)
+        }
+        writer.member("fault", fault)
+    }
+}
+
+/// What a load asks of its delegate.
+package struct AskedQuestion: Sendable {
+    package let id: Question.ID
+    package let tenant: Tenant.ID
+    package let job: Job.ID
+    /// The claim of the job whose attempt asks.
+    package let claim: Int32
+    /// Its order among the questions of the attempt, from 1.
+    package let sequence: Int
+    package let kind: Question.Kind
+    /// Host and port of whom it is about; nil when the URL has no host.
+    package let host: String?
+    package let group: JobGroup.ID?
+    package let labels: [JobSpec.Label]
+    /// An object with `request` and `facts`, without secrets.
+    package let content: RawJSON
+    package let limits: AnswerLimits
+    /// Who is asked by webhook; nil when the question waits in the API alone.
+    package let endpoint: WebhookEndpoint.ID?
+
+    package init(
+        id: Question.ID = Question.ID(),
+        tenant: Tenant.ID,
+        job: Job.ID,
+        claim: Int32,
+        sequence: Int,
+        kind: Question.Kind,
+        host: String?,
+        group: JobGroup.ID?,
+        labels: [JobSpec.Label],
+        content: RawJSON,
+        limits: AnswerLimits,
+        endpoint: WebhookEndpoint.ID?
+    ) {
+        self.id = id
+        self.tenant = tenant
+        self.job = job
+        self.claim = claim
+        self.sequence = sequence
+        self.kind = kind
+        self.host = host
+        self.group = group
+        self.labels = labels
+        self.content = content
+        self.limits = limits
+        self.endpoint = endpoint
+    }
+
+    /// So many bytes ``content`` has at most.
+    package static let maximumContentBytes = 65_536
+
+    /// - Parameters:
+    ///   - sequence: Its order among the questions of the attempt.
+    ///   - urls: What of the URLs is shown.
+    package init(
+        _ question: Question, of job: ClaimedJob, sequence: Int, limits: AnswerLimits,
+        endpoint: WebhookEndpoint.ID?, _ urls: URLForm = .whole
+    ) {
+        let text = JSONWriter.object { writer in
+            writer.member("request", object: { question.request.writeHead(&$0, urls) })
+            writer.member("facts", object: { question.writeFacts(&$0, urls) })
+        }
+        self.init(
+            tenant: job.tenant, job: job.id, claim: job.claim, sequence: sequence, kind: question.kind,
+            host: question.hostOfSubject, group: job.spec.group, labels: job.spec.labels,
+            content: QuestionContent.bounded(text), limits: limits, endpoint: endpoint)
+    }
+
+    package func writeOrigin(_ writer: inout JSONWriter) {
+        writer.member("id", id.description)
+        writer.member("job", job.description)
+        writer.member("attempt", Int(claim))
+        writer.member("sequence", sequence)
+        writer.member("kind", kind.rawValue)
+    }
+
+    package func writeContent(_ writer: inout JSONWriter) {
+        writer.member("answers", array: { writer in limits.words.forEach { writer.value($0.rawValue) } })
+        writer.member("endpoint", endpoint?.description)
+        writer.members(of: content)
+    }
+}
+
+extension Question {
+    /// Host and port of whom the question is about: who asks for a credential, shows a certificate, or else answered.
+    package var hostOfSubject: String? {
+        switch subject {
+        case .challenge(let challenge): "\(challenge.space.host):\(challenge.space.port)"
+        case .serverTrust(let trust): "\(trust.host):\(trust.port)"
+        default: request.url.hostAndPort
+        }
+    }
+}

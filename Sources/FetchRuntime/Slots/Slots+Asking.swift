@@ -1,0 +1,104 @@
+import DequeModule
+import FetchJobs
+import Synchronization
+
+// Jobs that wait for answers of their delegates: they keep their connections, and others have their slots.
+
+extension Slots {
+    /// Whether no slot is given out any more.
+    package var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    /// How many jobs have their answer and wait for a slot.
+    package var returningCount: Int { state.withLock { $0.returning.count } }
+
+    /// Gives the slot of a job to others until it has its answer.
+    ///
+    /// - Returns: Whether jobs wait for it.
+    package func leaveToAsk(_ stop: StopSwitch) -> Bool {
+        let (next, hasWaiting) = state.withLock { state in
+            let hasSlot = stop.position.withLock { position in
+                guard !position.hasLeft, !position.isAsking else { return false }
+                position.isAsking = true
+                return !position.isLent
+            }
+            if hasSlot { state.shares.leave(stop.tenant) }
+            return (state.nextReturning(weight), state.callHeldBack(weight))
+        }
+        for returning in next { returning.continuation.resume() }
+        return hasWaiting
+    }
+
+    /// Takes a slot for a job that has its answer, as soon as one is free; one that is to stop does not wait for it.
+    ///
+    /// A thousand answers at once are not a thousand loads.
+    package nonisolated(nonsending) func comeBackFromAsking(_ stop: StopSwitch) async {
+        let hasSlot = state.withLock { state in
+            guard state.returning.isEmpty else { return false }
+            return state.returnIfFree(stop, weight)
+        }
+        if hasSlot { return }
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                guard stop.reason == nil, !state.isClosed else {
+                    state.goBack(stop, weight)
+                    return true
+                }
+                // A slot may have become free meanwhile.
+                if state.returning.isEmpty, state.returnIfFree(stop, weight) { return true }
+                state.returning.append(Returning(stop: stop, continuation: continuation))
+                return false
+            }
+            guard !isOver else { return continuation.resume() }
+            stop.whenThrown { [weak self, weak stop] in if let stop { self?.letGoBack(stop) } }
+        }
+    }
+
+    /// Has a job go on that is to stop: it ends by its switch.
+    private func letGoBack(_ stop: StopSwitch) {
+        let returning = state.withLock { state -> Returning? in
+            guard let place = state.returning.firstIndex(where: { $0.stop === stop }) else { return nil }
+            state.goBack(stop, weight)
+            return state.returning.remove(at: place)
+        }
+        returning?.continuation.resume()
+    }
+}
+
+extension Slots.State {
+    /// Those that have a slot now and go on, in their order; of a tenant that has no room those behind others of it
+    /// wait too.
+    mutating func nextReturning(_ weight: (Tenant.ID) -> Int) -> [Slots.Returning] {
+        guard !returning.isEmpty, shares.free > 0 else { return [] }
+        var (next, waiting) = ([Slots.Returning](), Deque<Slots.Returning>())
+        var full: Set<Tenant.ID> = []
+        while let first = returning.popFirst() {
+            let tenant = first.stop.tenant
+            if shares.free > 0, !full.contains(tenant), returnIfFree(first.stop, weight) {
+                next.append(first)
+            } else {
+                full.insert(tenant)
+                waiting.append(first)
+            }
+        }
+        returning = waiting
+        return next
+    }
+
+    /// - Returns: Whether the job goes on.
+    fileprivate mutating func returnIfFree(_ stop: StopSwitch, _ weight: (Tenant.ID) -> Int) -> Bool {
+        let isLent = stop.position.withLock(\.isLent)
+        guard isLent || shares.room(of: stop.tenant, weight: weight(stop.tenant)) > 0 else { return false }
+        goBack(stop, weight)
+        return true
+    }
+
+    /// Takes a slot, even if none is free; one that its client holds takes it when that lets it go on.
+    fileprivate mutating func goBack(_ stop: StopSwitch, _ weight: (Tenant.ID) -> Int) {
+        let takesSlot = stop.position.withLock { position in
+            guard !position.hasLeft, position.isAsking else { return false }
+            position.isAsking = false
+            return !position.isLent
+        }
+        if takesSlot { shares.take(for: stop.tenant, weight: weight(stop.tenant)) }
+    }
+}

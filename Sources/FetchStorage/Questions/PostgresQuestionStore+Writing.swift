@@ -1,0 +1,183 @@
+import FetchJobs
+import Postgres
+
+extension PostgresQuestionStore {
+    /// A question that is being asked.
+    struct NewQuestion: Sendable {
+        let asked: AskedQuestion
+        let timeout: Duration
+        let node: Node.ID
+    }
+
+    /// What is to become of a question.
+    struct NewEnd: Sendable {
+        enum Outcome: Sendable {
+            case answered(Reply, sealed: [UInt8]?, by: Decision.Decider)
+            case closed(StoredQuestion.Reason)
+        }
+
+        let tenant: Tenant.ID
+        let id: Question.ID
+        let outcome: Outcome
+    }
+
+    /// Writes questions down whose jobs are held under their claims, and that these wait, all in one statement.
+    static func ask(_ questions: [NewQuestion], client: Client, maximumOpen: Int) async throws -> [Asking] {
+        let rows = try await client.query(
+            """
+            -- questions.ask
+            WITH input AS MATERIALIZED (
+                SELECT *
+                FROM unnest(
+                    \(questions.map(\.asked.tenant)),
+                    \(questions.map(\.asked.id)),
+                    \(questions.map(\.asked.job)),
+                    \(questions.map(\.asked.claim)),
+                    \(questions.map(\.node)),
+                    \(questions.map { Int32(clamping: $0.asked.sequence) }),
+                    \(questions.map(\.asked.kind.rawValue)),
+                    \(questions.map(\.asked.host)),
+                    \(questions.map(\.asked.group)),
+                    \(questions.map { $0.asked.labels.isEmpty ? nil : $0.asked.labelsJSON }),
+                    \(questions.map(\.asked.content)),
+                    \(questions.map(\.asked.limits.json)),
+                    \(questions.map(\.timeout)),
+                    \(questions.map(\.asked.endpoint))
+                ) AS input (
+                    tenant_id, id, job_id, claim, node_id, sequence, kind, host, group_id, labels, facts, limits, timeout,
+                    endpoint_id
+                )
+            ), held AS MATERIALIZED (
+                SELECT i.*
+                FROM input i
+                JOIN queue q ON q.tenant_id = i.tenant_id AND q.job_id = i.job_id AND q.claim = i.claim
+                    AND q.node_id = i.node_id AND NOT q.cancelling
+                -- In one order, so that no two statements wait for each other.
+                ORDER BY q.tenant_id, q.job_id
+                FOR UPDATE OF q
+            ), open AS MATERIALIZED (
+                SELECT t.tenant_id, (
+                    SELECT count(*) FROM questions a WHERE a.tenant_id = t.tenant_id AND a.state = 'open'
+                ) AS questions
+                FROM (SELECT DISTINCT tenant_id FROM held) AS t
+            ), placed AS (
+                SELECT h.*,
+                    open.questions + row_number() OVER (PARTITION BY h.tenant_id ORDER BY h.id) <= \(Int64(maximumOpen))
+                        AS has_place
+                FROM held h
+                JOIN open ON open.tenant_id = h.tenant_id
+            ), asked AS (
+                INSERT INTO questions (
+                    tenant_id, id, job_id, claim, sequence, kind, host, group_id, labels, facts, limits, deadline,
+                    endpoint_id
+                )
+                SELECT tenant_id, id, job_id, claim, sequence, kind, host, group_id,
+                    (SELECT array_agg(label) FROM json_array_elements_text(labels) AS label), facts, limits,
+                    now() + timeout, endpoint_id
+                FROM placed
+                WHERE has_place
+                RETURNING tenant_id, id, job_id, asked_at, deadline
+            ), waiting AS (
+                UPDATE queue q
+                SET question_id = a.id
+                FROM asked a
+                WHERE q.tenant_id = a.tenant_id AND q.job_id = a.job_id
+            )
+            SELECT p.id, a.asked_at, a.deadline
+            FROM placed p
+            LEFT JOIN asked a ON a.tenant_id = p.tenant_id AND a.id = p.id
+            """
+        )
+        var asked: [Question.ID: Asking] = [:]
+        for row in rows {
+            let askedAt = try row.decode(Timestamp?.self, at: 1)
+            asked[try row.decode(at: 0)] =
+                try askedAt.map { .open(askedAt: $0, deadline: try row.decode(at: 2)) } ?? .tooMany
+        }
+        return questions.map { asked[$0.asked.id] ?? .jobIsOver }
+    }
+
+    /// Answers and closes questions that are open, and has their jobs wait no more, all in one statement.
+    ///
+    /// - Returns: Of each that was its question's end, the question as it is now.
+    static func end(_ ends: [NewEnd], client: Client) async throws -> [StoredQuestion?] {
+        let rows = try await client.query(
+            """
+            -- questions.end
+            WITH input AS MATERIALIZED (
+                SELECT *
+                FROM unnest(
+                    \(ends.map(\.tenant)),
+                    \(ends.map(\.id)),
+                    \(ends.map(\.reason)),
+                    \(ends.map(\.reply?.shown)),
+                    \(ends.map(\.sealed)),
+                    \(ends.map(\.decider?.json)),
+                    \(ends.map(\.reply?.note))
+                ) WITH ORDINALITY AS input (
+                    tenant_id, id, reason, answer, sealed_answer, answered_by, note, number
+                )
+            ), open AS MATERIALIZED (
+                SELECT a.tenant_id, a.id, a.job_id, a.deadline
+                FROM questions a
+                WHERE (a.tenant_id, a.id) IN (SELECT tenant_id, id FROM input) AND a.state = 'open'
+                -- In one order, so that no two statements wait for each other.
+                ORDER BY a.tenant_id, a.id
+                FOR UPDATE OF a
+            ), first AS MATERIALIZED (
+                SELECT DISTINCT ON (i.tenant_id, i.id) i.*, o.job_id
+                FROM input i
+                JOIN open o ON o.tenant_id = i.tenant_id AND o.id = i.id
+                WHERE CASE
+                    -- What was locked before is decided by the time at which it was.
+                    WHEN i.reason IS NULL THEN o.deadline > clock_timestamp()
+                    WHEN i.reason = 'expired' THEN o.deadline <= clock_timestamp()
+                    ELSE true
+                END
+                ORDER BY i.tenant_id, i.id, i.number
+            ), ended AS (
+                UPDATE questions a
+                SET state = CASE WHEN f.reason IS NULL THEN 'answered' ELSE 'closed' END, ended_at = clock_timestamp(),
+                    reason = f.reason, answer = f.answer, sealed_answer = f.sealed_answer,
+                    answered_by = f.answered_by, note = f.note
+                FROM first f
+                WHERE a.tenant_id = f.tenant_id AND a.id = f.id
+                RETURNING f.number, \(StoredRow.columns)
+            ), waiting AS MATERIALIZED (
+                SELECT q.tenant_id, q.job_id
+                FROM first f
+                JOIN queue q ON q.tenant_id = f.tenant_id AND q.job_id = f.job_id AND q.question_id = f.id
+                ORDER BY q.tenant_id, q.job_id
+                FOR UPDATE OF q
+            ), going AS (
+                UPDATE queue q
+                SET question_id = NULL
+                FROM waiting w
+                WHERE q.tenant_id = w.tenant_id AND q.job_id = w.job_id
+            )
+            SELECT \(StoredRow.columns), a.number FROM ended a
+            """
+        )
+        var ended: [StoredQuestion?] = ends.map { _ in nil }
+        for row in rows {
+            let index = Int(try row.decode(Int64.self, at: 22)) - 1
+            guard ended.indices.contains(index) else { continue }
+            ended[index] = try StoredRow(row).question
+        }
+        return ended
+    }
+}
+
+extension PostgresQuestionStore.NewEnd {
+    fileprivate var reply: Reply? { if case .answered(let reply, _, _) = outcome { reply } else { nil } }
+    fileprivate var sealed: [UInt8]? { if case .answered(_, let sealed, _) = outcome { sealed } else { nil } }
+    fileprivate var decider: Decision.Decider? { if case .answered(_, _, let by) = outcome { by } else { nil } }
+    fileprivate var reason: StoredQuestion.Reason? { if case .closed(let reason) = outcome { reason } else { nil } }
+}
+
+extension AskedQuestion {
+    /// Arrays of arrays cannot be parameters.
+    fileprivate var labelsJSON: RawJSON {
+        .array { writer in for label in labels { writer.value("\(label.name):\(label.value)") } }
+    }
+}

@@ -1,0 +1,252 @@
+package import FetchJobs
+package import Postgres
+
+/// The questions in PostgreSQL; what is secret of answers is sealed.
+package struct PostgresQuestionStore: QuestionStore {
+    private static let table = "questions"
+
+    let client: Client
+    let keys: TenantKeys
+    private let asking: Batcher<NewQuestion, Asking>
+    private let ending: Batcher<NewEnd, StoredQuestion?>
+    /// Hears of tenants that have new questions, and of questions that ended here.
+    private let onAsk: @Sendable (Tenant.ID) -> Void
+    private let onEnd: @Sendable ([Question.ID: QuestionEnd]) -> Void
+
+    /// - Parameters:
+    ///   - client: The connections for what runs for every question.
+    ///   - keys: What answers are sealed with.
+    ///   - maximumOpen: How many open questions one tenant may have.
+    ///   - onAsk: Hears whose questions are asked by this store.
+    ///   - onEnd: Hears of questions that were answered or closed by this store.
+    package init(
+        client: Client, keys: TenantKeys, maximumOpen: Int = Asking.maximumOpen,
+        onAsk: @escaping @Sendable (Tenant.ID) -> Void = { _ in },
+        onEnd: @escaping @Sendable ([Question.ID: QuestionEnd]) -> Void = { _ in }
+    ) {
+        self.client = client
+        self.keys = keys
+        self.onAsk = onAsk
+        self.onEnd = onEnd
+        asking = Batcher(maximumItems: 500) { try await Self.ask($0, client: client, maximumOpen: maximumOpen) }
+        ending = Batcher(maximumItems: 500) { try await Self.end($0, client: client) }
+    }
+
+    package func ask(
+        _ question: AskedQuestion, timeout: Duration, at node: Node.ID
+    ) async throws(StoreError) -> Asking {
+        try await StoreError.wrap {
+            let new = NewQuestion(asked: question, timeout: timeout, node: node)
+            let asking = try await asking.submit([new]).first ?? .jobIsOver
+            if case .open = asking { onAsk(question.tenant) }
+            return asking
+        }
+    }
+
+    package func answer(
+        _ id: Question.ID, of tenant: Tenant.ID, _ reply: Reply, by decider: Decision.Decider
+    ) async throws(StoreError) -> Answering {
+        try await StoreError.wrap {
+            let sealed = try await seal(reply, id, tenant)
+            let end = NewEnd(
+                tenant: tenant, id: id, outcome: .answered(reply, sealed: sealed, by: decider))
+            if let stored = try await ending.submit([end]).first ?? nil {
+                onEnd([id: .answered(reply.answer, by: decider)])
+                return .accepted(stored)
+            }
+            guard let stored = try await find(id, of: tenant) else { return .notFound }
+            guard stored.question.state == .answered else { return .closed(stored.question) }
+            let isSame = try await answer(of: stored) == reply.answer
+            return isSame ? .accepted(stored.question) : .alreadyAnswered(stored.question)
+        }
+    }
+
+    package func close(
+        _ id: Question.ID, of tenant: Tenant.ID, _ reason: StoredQuestion.Reason
+    ) async throws(StoreError) -> QuestionEnd? {
+        try await StoreError.wrap {
+            let end = NewEnd(tenant: tenant, id: id, outcome: .closed(reason))
+            if try await ending.submit([end]).first ?? nil != nil {
+                onEnd([id: .closed(reason)])
+                return .closed(reason)
+            }
+            guard let stored = try await find(id, of: tenant) else { return nil }
+            return try await self.end(of: stored)
+        }
+    }
+
+    package func ends(of questions: [QuestionKey]) async throws(StoreError) -> [Question.ID: QuestionEnd] {
+        try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- questions.ends
+                SELECT \(StoredRow.columns)
+                FROM unnest(\(questions.map(\.tenant)), \(questions.map(\.id))) AS asked (tenant_id, id)
+                JOIN questions a ON a.tenant_id = asked.tenant_id AND a.id = asked.id
+                WHERE a.state <> 'open'
+                """
+            )
+            var ends: [Question.ID: QuestionEnd] = [:]
+            for row in rows {
+                let stored = try StoredRow(row)
+                ends[stored.question.id] = try await end(of: stored)
+            }
+            return ends
+        }
+    }
+
+    package func note(fault: String, of id: Question.ID, _ tenant: Tenant.ID) async throws(StoreError) {
+        try await StoreError.wrap {
+            try await client.query(
+                """
+                -- questions.note
+                UPDATE questions SET fault = \(fault) WHERE tenant_id = \(tenant) AND id = \(id)
+                """
+            )
+        }
+    }
+
+    package func question(
+        _ id: Question.ID, of tenant: Tenant.ID
+    ) async throws(StoreError) -> StoredQuestion? {
+        try await StoreError.wrap { try await find(id, of: tenant)?.question }
+    }
+
+    package func questions(
+        of tenant: Tenant.ID, matching filter: QuestionFilter, after: Question.ID?, limit: Int
+    ) async throws(StoreError) -> [StoredQuestion] {
+        let start = after ?? Question.ID(UUIDv7(high: 0, low: 0))
+        return try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- questions.list
+                SELECT \(StoredRow.columns)
+                FROM questions a
+                WHERE a.tenant_id = \(tenant) AND a.id > \(start)\(Self.conditions(filter))
+                ORDER BY a.id
+                LIMIT \(limit)
+                """
+            )
+            return try rows.map { try StoredRow($0).question }
+        }
+    }
+
+    package func lastEnded(of tenant: Tenant.ID, limit: Int) async throws(StoreError) -> [StoredQuestion] {
+        try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- questions.lastEnded
+                SELECT \(StoredRow.columns)
+                FROM questions a
+                WHERE a.tenant_id = \(tenant) AND a.state <> 'open'
+                ORDER BY a.ended_at DESC
+                LIMIT \(limit)
+                """
+            )
+            return try rows.map { try StoredRow($0).question }
+        }
+    }
+
+    /// One condition for each part of a filter that matters, so that each list has the index that is made for it.
+    private static func conditions(_ filter: QuestionFilter) -> Query {
+        var conditions: Query = ""
+        switch filter.state {
+        // By its word, which the index of open ones is found by.
+        case .open?: conditions = " AND a.state = 'open'"
+        case let state?: conditions = " AND a.state = \(state)"
+        case nil: break
+        }
+        if let kind = filter.kind { conditions = "\(conditions) AND a.kind = \(kind.rawValue)" }
+        if let job = filter.job { conditions = "\(conditions) AND a.job_id = \(job)" }
+        if let group = filter.group { conditions = "\(conditions) AND a.group_id = \(group)" }
+        if let host = filter.host { conditions = "\(conditions) AND a.host = \(host)" }
+        if let time = filter.askedBefore { conditions = "\(conditions) AND a.asked_at < \(time)" }
+        if !filter.labels.isEmpty {
+            conditions = "\(conditions) AND a.labels @> \(filter.labels.map { "\($0.name):\($0.value)" })"
+        }
+        return conditions
+    }
+
+    // MARK: Answers
+
+    private func find(_ id: Question.ID, of tenant: Tenant.ID) async throws -> StoredRow? {
+        let rows = try await client.query(
+            """
+            -- questions.find
+            SELECT \(StoredRow.columns) FROM questions a WHERE a.tenant_id = \(tenant) AND a.id = \(id)
+            """
+        )
+        return try rows.first.map { try StoredRow($0) }
+    }
+
+    private func seal(_ reply: Reply, _ id: Question.ID, _ tenant: Tenant.ID) async throws -> [UInt8]? {
+        guard let secret = reply.secretBytes else { return nil }
+        return try await keys.vault(of: tenant).seal(secret, table: Self.table, row: Array(id.description.utf8))
+    }
+
+    private func answer(of stored: StoredRow) async throws -> Answer? {
+        let asked = stored.question.asked
+        var json = stored.question.given?.answer.bytes ?? []
+        if let sealed = stored.sealedAnswer {
+            json = try await keys.vault(of: asked.tenant)
+                .open(sealed, table: Self.table, row: Array(asked.id.description.utf8))
+        }
+        guard !json.isEmpty else { return nil }
+        return try Reply(json: JSONParser.parse(json), to: asked.kind).answer
+    }
+
+    private func end(of stored: StoredRow) async throws -> QuestionEnd? {
+        if let reason = stored.question.reason { return .closed(reason) }
+        guard let given = stored.question.given, let answer = try await answer(of: stored) else { return nil }
+        return .answered(answer, by: given.by)
+    }
+}
+
+/// A question as its row has it.
+struct StoredRow {
+    let question: StoredQuestion
+    let sealedAnswer: [UInt8]?
+
+    static let columns: Query = """
+        a.tenant_id, a.id, a.job_id, a.claim, a.sequence, a.kind, a.host, a.group_id, a.labels, a.facts, a.limits,
+        a.asked_at, a.deadline, a.endpoint_id, a.state, a.ended_at, a.reason, a.answer, a.sealed_answer, a.answered_by,
+        a.note, a.fault
+        """
+
+    init(_ row: Row) throws {
+        guard let kind = Question.Kind(rawValue: try row.decode(String.self, at: 5)) else {
+            throw StoreError(.failed, "A question is of a kind that is not known here.")
+        }
+        let labels = try row.decode([String]?.self, at: 8) ?? []
+        let asked = AskedQuestion(
+            id: try row.decode(at: 1), tenant: try row.decode(at: 0), job: try row.decode(at: 2),
+            claim: try row.decode(at: 3), sequence: Int(try row.decode(Int32.self, at: 4)), kind: kind,
+            host: try row.decode(at: 6), group: try row.decode(at: 7),
+            labels: labels.compactMap { JobSpec.Label(stored: $0) }, content: try row.decode(at: 9),
+            limits: try AnswerLimits(stored: try row.decode(at: 10)), endpoint: try row.decode(at: 13))
+        var question = StoredQuestion(asked, askedAt: try row.decode(at: 11), deadline: try row.decode(at: 12))
+        question.state = try row.decode(at: 14)
+        question.endedAt = try row.decode(at: 15)
+        question.reason = try row.decode(at: 16)
+        if let answer = try row.decode(RawJSON?.self, at: 17), let by = try row.decode(RawJSON?.self, at: 19) {
+            question.given = .init(
+                answer: answer, by: try Decision.Decider(stored: by), note: try row.decode(at: 20))
+        }
+        question.fault = try row.decode(at: 21)
+        self.question = question
+        sealedAnswer = try row.decode(at: 18)
+    }
+}
+
+extension JobSpec.Label {
+    /// Reads `name:value`; no name has a colon.
+    fileprivate init?(stored text: String) {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        self.init(name: String(parts[0]), value: String(parts[1]))
+    }
+}
+
+extension StoredQuestion.State: PostgresValue, PostgresArrayElement {}
+
+extension StoredQuestion.Reason: PostgresValue, PostgresArrayElement {}

@@ -1,0 +1,94 @@
+import FetchJobs
+import Synchronization
+
+/// The slots of questions at endpoints, and the circuit breaker of each.
+///
+/// They are apart from those of deliveries, so that no question waits behind one. After ``maximumFailures`` in a row an
+/// endpoint is asked one question at a time; the first that it takes closes its circuit.
+final class EndpointGate: Sendable {
+    enum Entry: Sendable {
+        /// Ask, and leave when that is done.
+        case place
+        /// It does not answer, and others find out when it does again.
+        case unreachable
+    }
+
+    static let maximumFailures = 5
+
+    private struct Waiter {
+        let waits: Bool
+        let continuation: CheckedContinuation<Entry, Never>
+    }
+
+    private struct Endpoint {
+        var failures = 0
+        var asked = 0
+        var waiting: [Waiter] = []
+
+        var isBroken: Bool { failures >= EndpointGate.maximumFailures }
+
+        func hasSlot(of slots: Int) -> Bool { asked < (isBroken ? 1 : slots) }
+
+        /// Those that have a place now, and those that need not wait for one.
+        mutating func next(of slots: Int) -> [(Waiter, Entry)] {
+            var next: [(Waiter, Entry)] = []
+            while !waiting.isEmpty, hasSlot(of: slots) {
+                asked += 1
+                next.append((waiting.removeFirst(), .place))
+            }
+            guard isBroken else { return next }
+            next += waiting.filter { !$0.waits }.map { ($0, .unreachable) }
+            waiting.removeAll { !$0.waits }
+            return next
+        }
+    }
+
+    private let slots: Int
+    private let endpoints = Mutex<[WebhookEndpoint.ID: Endpoint]>([:])
+
+    /// - Parameter slots: How many questions one endpoint is asked at once.
+    init(slots: Int) { self.slots = slots }
+
+    /// Waits for a place.
+    ///
+    /// - Parameter waits: Whether it waits too while the endpoint does not answer.
+    func enter(_ id: WebhookEndpoint.ID, waits: Bool) async -> Entry {
+        await withCheckedContinuation { continuation in
+            let entry = endpoints.withLock { endpoints -> Entry? in
+                var endpoint = endpoints[id] ?? Endpoint()
+                defer { endpoints[id] = endpoint }
+                if endpoint.waiting.isEmpty, endpoint.hasSlot(of: slots) {
+                    endpoint.asked += 1
+                    return .place
+                }
+                if endpoint.isBroken, !waits { return .unreachable }
+                endpoint.waiting.append(Waiter(waits: waits, continuation: continuation))
+                return nil
+            }
+            if let entry { continuation.resume(returning: entry) }
+        }
+    }
+
+    /// Gives a place back.
+    ///
+    /// - Parameter hasAnswered: Whether the endpoint did, whatever it said; nil when it was not asked.
+    func leave(_ id: WebhookEndpoint.ID, hasAnswered: Bool?) {
+        let next = endpoints.withLock { endpoints -> [(Waiter, Entry)] in
+            guard var endpoint = endpoints[id] else { return [] }
+            endpoint.asked -= 1
+            switch hasAnswered {
+            case true?: endpoint.failures = 0
+            case false?: endpoint.failures += 1
+            case nil: break
+            }
+            let next = endpoint.next(of: slots)
+            let isForgotten = endpoint.asked == 0 && endpoint.waiting.isEmpty && endpoint.failures == 0
+            endpoints[id] = isForgotten ? nil : endpoint
+            return next
+        }
+        for (waiter, entry) in next { waiter.continuation.resume(returning: entry) }
+    }
+
+    /// How many endpoints do not answer.
+    var brokenCount: Int { endpoints.withLock { $0.values.count(where: \.isBroken) } }
+}

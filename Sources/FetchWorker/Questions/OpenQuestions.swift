@@ -1,0 +1,89 @@
+package import FetchJobs
+import FetchRuntime
+import Synchronization
+
+/// The questions that loads of this node wait for, and how each of them ends.
+package final class OpenQuestions: Sendable {
+    /// What a load goes on by.
+    enum End: Sendable {
+        case known(QuestionEnd)
+        /// The job is to stop: nothing is waited for.
+        case stopped
+    }
+
+    private struct Entry {
+        let key: QuestionKey
+        /// When to close it unless it is answered; nil until that is known.
+        var deadline: ContinuousClock.Instant?
+        var end: End?
+        var continuation: CheckedContinuation<End, Never>?
+    }
+
+    private let entries = Mutex<[Question.ID: Entry]>([:])
+
+    package init() {}
+
+    var count: Int { entries.withLock { $0.count } }
+
+    var keys: [QuestionKey] { entries.withLock { $0.values.filter { $0.end == nil }.map(\.key) } }
+
+    /// Whether somebody waits for the answer.
+    func isOpen(_ id: Question.ID) -> Bool {
+        entries.withLock { entries in entries[id].map { $0.end == nil } ?? false }
+    }
+
+    /// Begins before the question can be answered, so that no answer is missed.
+    func begin(_ key: QuestionKey) { entries.withLock { $0[key.id] = Entry(key: key) } }
+
+    func setDeadline(_ time: ContinuousClock.Instant, of id: Question.ID) {
+        entries.withLock { $0[id]?.deadline = time }
+    }
+
+    /// Nobody waits for it.
+    func forget(_ id: Question.ID) { entries.withLock { _ = $0.removeValue(forKey: id) } }
+
+    /// Questions have ended, here or elsewhere; the first end counts.
+    package func finish(_ ends: [Question.ID: QuestionEnd]) {
+        for (id, end) in ends { finish(id, .known(end)) }
+    }
+
+    func finish(_ id: Question.ID, _ end: End) {
+        let continuation = entries.withLock { entries -> CheckedContinuation<End, Never>? in
+            guard entries[id] != nil, entries[id]?.end == nil else { return nil }
+            entries[id]?.end = end
+            return entries[id]?.continuation.take()
+        }
+        continuation?.resume(returning: end)
+    }
+
+    /// Waits until a question has ended, and forgets it.
+    ///
+    /// - Parameter stop: Whoever throws it ends the wait.
+    nonisolated(nonsending) func end(of id: Question.ID, _ stop: StopSwitch) async -> End {
+        stop.whenThrown { [weak self] in self?.finish(id, .stopped) }
+        let end = await withCheckedContinuation { continuation in
+            let known = entries.withLock { entries -> End? in
+                guard let entry = entries[id] else { return .stopped }
+                if entry.end == nil { entries[id]?.continuation = continuation }
+                return entry.end
+            }
+            if let known { continuation.resume(returning: known) }
+        }
+        forget(id)
+        return end
+    }
+
+    // MARK: Deadlines
+
+    /// The first deadline of those that are open.
+    var firstDeadline: ContinuousClock.Instant? {
+        entries.withLock { $0.values.lazy.filter { $0.end == nil }.compactMap(\.deadline).min() }
+    }
+
+    /// Those whose deadline has passed.
+    func overdue(at now: ContinuousClock.Instant) -> [QuestionKey] {
+        entries.withLock { entries in
+            entries.values.filter { entry in entry.end == nil && entry.deadline.map { $0 <= now } ?? false }.map(\.key)
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import FetchEngine
+import FetchJobs
+import HTTPTypes
+
+/// One question on its way to its endpoint, and what the endpoint makes of it.
+struct QuestionMessage: Sendable {
+    /// What a reply means.
+    enum Verdict: Sendable {
+        case reply(Reply)
+        /// The answer comes by the API.
+        case later
+        /// To be asked again, after so long at least, with what was wrong.
+        case again(after: Duration?, fault: String)
+        /// Not to be asked again: the answer may come by the API.
+        case refused(fault: String)
+
+        /// Whether the endpoint is there, whatever it says.
+        var hasAnswered: Bool { if case .again = self { false } else { true } }
+    }
+
+    let question: StoredQuestion
+    let endpoint: WebhookEndpoint
+
+    /// How long an endpoint has to reply.
+    static let timeout = Duration.seconds(10)
+
+    /// Sends the question, signed; its id is the message's, the same each time it is sent.
+    ///
+    /// - Parameters:
+    ///   - session: Loads messages alone; its guard is that of jobs.
+    ///   - connections: How many there may be to one endpoint.
+    func send(in session: Session, connections: Int) async -> Verdict {
+        let now = Timestamp.now
+        let body = JSONWriter.object { writer in
+            writer.member("type", WebhookEvent.jobQuestion.rawValue)
+            writer.member("timestamp", question.askedAt.description)
+            writer.member("data", object: question.write)
+        }
+        var request = Request(url: endpoint.url, method: .post, body: .bytes(body))
+        request.headerFields = WebhookMessage(id: question.id.description, body: body)
+            .headers(signedWith: endpoint.secrets(at: now), at: now.seconds)
+        var configuration = session.configuration
+        endpoint.serverTrust.apply(to: &configuration)
+        configuration.tls.clientIdentity = endpoint.clientIdentity
+        configuration.redirects.policy = .return
+        configuration.timeoutIntervalForResource = Self.timeout
+        configuration.httpMaximumConnectionsPerHost = connections
+        do throws(LoadError) {
+            let task = session.dataTask(with: request, configuration: configuration)
+            let response = try await task.response(bufferingUpTo: Reply.maximumBytes)
+            guard let bytes = task.completeBody else {
+                task.cancel()
+                guard response.status.code == 200 else { return verdict(on: response, []) }
+                return .refused(fault: "The reply has more than \(Reply.maximumBytes) bytes.")
+            }
+            return verdict(on: response, bytes)
+        } catch {
+            return .again(after: nil, fault: "The endpoint cannot be asked: \(error.code.name).")
+        }
+    }
+
+    /// What a reply means; what it says is never told on, for it may hold a secret.
+    private func verdict(on response: Response, _ body: [UInt8]) -> Verdict {
+        switch response.status.code {
+        case 200:
+            guard !body.isEmpty else { return .later }
+            return verdict(on: body)
+        case 202, 204: return .later
+        case 201, 203, 205...299:
+            return body.isEmpty ? .later : .refused(fault: "The reply has the status \(response.status.code), not 200.")
+        case 408, 425, 429, 500...599:
+            let wait = response.retryAfter()
+            return .again(after: wait, fault: "The reply has the status \(response.status.code).")
+        default: return .refused(fault: "The reply has the status \(response.status.code).")
+        }
+    }
+
+    private func verdict(on body: [UInt8]) -> Verdict {
+        do {
+            return .reply(try Reply(json: try JSONParser.parse(body), to: question.asked.kind))
+        } catch let error as JSONParser.Failure {
+            return .refused(fault: "The reply is not JSON: \(error.message), at byte \(error.offset).")
+        } catch let error as InvalidInput {
+            return .refused(fault: "The reply is no answer: \(error.violations.summary).")
+        } catch {
+            return .refused(fault: "The reply cannot be read.")
+        }
+    }
+}
+
+extension [Violation] {
+    private static let members: Set = [
+        "", "answer", "request", "credential", "filename", "overwrite", "body", "userInfo", "storagePolicy", "note",
+    ]
+
+    /// Which rules are broken where, with no name or value of the reply's own.
+    var summary: String {
+        map { violation in
+            let parts = violation.pointer.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+            let first = parts.count < 2 ? "" : String(parts[1].prefix { $0 != "/" })
+            guard Self.members.contains(first) else { return "a member is not known here" }
+            return "\(first.isEmpty ? "it" : "/\(first)") \(violation.message)"
+        }
+        .joined(separator: "; ")
+    }
+}

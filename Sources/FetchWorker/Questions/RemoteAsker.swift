@@ -1,0 +1,64 @@
+import FetchEngine
+import FetchJobs
+import FetchRuntime
+import Synchronization
+
+/// Asks the delegates of one attempt of a job: its own, or that of its session.
+final class RemoteAsker: QuestionAsker {
+    let job: ClaimedJob
+    let stop: StopSwitch
+    let live: LiveJob
+    private let delegates: RemoteDelegates
+    private let own: FetchJobs.Configuration.Delegate
+    private let session: FetchJobs.Configuration.Delegate
+    private let redirects: FetchJobs.Configuration.Redirects
+    private let mayBecomeDownload: Bool
+    private let count = Atomic<Int>(0)
+
+    /// - Parameters:
+    ///   - own: The delegate that the job sets itself; it is asked in place of its session's.
+    ///   - session: The delegate of its session.
+    ///   - redirects: What redirects of the job are kept to.
+    init(
+        _ job: ClaimedJob, own: FetchJobs.Configuration.Delegate, session: FetchJobs.Configuration.Delegate,
+        redirects: FetchJobs.Configuration.Redirects, stop: StopSwitch, live: LiveJob, delegates: RemoteDelegates
+    ) {
+        self.job = job
+        self.own = own
+        self.session = session
+        self.redirects = redirects
+        self.stop = stop
+        self.live = live
+        self.delegates = delegates
+        mayBecomeDownload = job.spec.kind != .download
+    }
+
+    var kinds: Set<Question.Kind> {
+        own.via == nil ? session.kinds : own.kinds.union(session.kinds.filter(\.mayBeSessionLevel))
+    }
+
+    var asksAboutTrustedServers: Bool { own.asksAboutTrustedServers || session.asksAboutTrustedServers }
+
+    func isAsked(_ question: Question) -> Bool { delegate(for: question) != nil }
+
+    /// Of questions of session level the session's is asked, and the job's where that has none for the kind (AUT-9).
+    private func delegate(for question: Question) -> FetchJobs.Configuration.Delegate? {
+        let delegates = question.isSessionLevel ? [session, own] : [own.via == nil ? session : own]
+        return delegates.first { $0.via != nil && $0.isAsked(question) }
+    }
+
+    func decide(_ question: Question) async -> DecidedAnswer {
+        guard let delegate = delegate(for: question) else {
+            return DecidedAnswer(.performDefaultHandling, by: .configuration)
+        }
+        let limits = AnswerLimits(of: question, redirects, without: mayBecomeDownload ? [] : [.becomeDownload])
+        return await delegates.answer(to: question, of: delegate, within: limits, for: self)
+    }
+
+    /// The order of the next question among those of the attempt; nil when the job has asked as often as it may.
+    func next(of delegate: FetchJobs.Configuration.Delegate) -> Int? {
+        let number = count.add(1, ordering: .relaxed).newValue
+        let maximum = delegate.maximumQuestions ?? FetchJobs.Configuration.Delegate.defaultMaximumQuestions
+        return number <= maximum ? number : nil
+    }
+}

@@ -1,0 +1,368 @@
+package import FetchEngine
+package import FetchJobs
+package import FetchRuntime
+package import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// Asks the delegates of jobs what no rule decides, and has each load go on by the answer.
+///
+/// A question is held: its load waits where it is, with its connection and without its slot. A load that is stored
+/// and goes on anywhere would begin in ``answer(to:of:within:for:)``, before the wait.
+package final class RemoteDelegates: Service {
+    package struct Configuration: Sendable {
+        /// How long a load is held for an answer, whatever its delegate's timeout is.
+        package var longestHeld = Duration.seconds(300)
+        /// How many questions one endpoint is asked at once.
+        package var slotsPerEndpoint = 64
+
+        package init() {}
+    }
+
+    private struct Errand: Sendable {
+        let question: StoredQuestion
+        let endpoint: WebhookEndpoint.ID
+        let waitsWhileUnreachable: Bool
+        let otherwise: Answer
+    }
+
+    private let configuration: Configuration
+    private let store: any QuestionStore
+    private let open: OpenQuestions
+    private let judge: AnswerJudge
+    private let endpoints: KnownEndpoint
+    private let session: Session
+    private let intake: NodeIntake
+    private let live: LiveJobs
+    private let node: Node.ID
+    private let gate: EndpointGate
+    private let logger: Logger
+    private let timer: Timer
+    private let errands: AsyncStream<Errand>
+    private let errand: AsyncStream<Errand>.Continuation
+    private let counts: MetricFamily<Counter>
+    private let waits: Histogram
+
+    /// - Parameters:
+    ///   - store: Where questions are written down; tells `open` of those that end in it.
+    ///   - deliveries: Where endpoints are.
+    ///   - session: Loads messages alone; its guard is that of jobs.
+    ///   - intake: Hears of slots that jobs leave while they wait.
+    ///   - live: Where those who follow jobs hear of questions.
+    package init(
+        configuration: Configuration = .init(),
+        store: any QuestionStore,
+        open: OpenQuestions,
+        judge: AnswerJudge,
+        deliveries: any DeliveryQueue,
+        session: Session,
+        intake: NodeIntake,
+        live: LiveJobs,
+        node: Node.ID,
+        metrics: MetricsRegistry,
+        logger: Logger
+    ) {
+        self.configuration = configuration
+        self.store = store
+        self.open = open
+        self.judge = judge
+        self.session = session
+        self.intake = intake
+        self.live = live
+        self.node = node
+        self.logger = logger
+        endpoints = KnownEndpoint(deliveries)
+        let gate = EndpointGate(slots: configuration.slotsPerEndpoint)
+        self.gate = gate
+        timer = Timer(clock: intake.clock)
+        (errands, errand) = AsyncStream.makeStream()
+        counts = metrics.counter(
+            "fetchd_questions_total", "Questions to delegates that ended here, by who answered.", labels: "kind", "by")
+        waits =
+            metrics.histogram(
+                "fetchd_question_wait_seconds", "From the time a question was asked until its load went on.")[]
+        metrics.gauge("fetchd_questions_held", "Loads here that wait for an answer.") { Double(open.count) }
+        metrics.gauge("fetchd_delegates_unreachable", "Endpoints that do not answer questions.") {
+            Double(gate.brokenCount)
+        }
+    }
+
+    // MARK: Asking
+
+    /// Who is asked for one attempt of a job; nil when neither it nor its session has a delegate.
+    ///
+    /// - Parameter settings: What the job goes by.
+    package func asker(
+        _ job: ClaimedJob, own: FetchJobs.Configuration.Delegate, session: FetchJobs.Configuration.Delegate,
+        settings: FetchJobs.Configuration
+    ) -> (any QuestionAsker)? {
+        guard own.via != nil || session.via != nil, let stop = intake.running.stop(of: job.id),
+            let live = live.job(job.id, of: job.tenant)
+        else { return nil }
+        return RemoteAsker(
+            job, own: own, session: session, redirects: settings.redirects, stop: stop, live: live, delegates: self)
+    }
+
+    /// What a delegate, or what holds without it, makes of a question.
+    ///
+    /// - Parameter limits: What an answer may be.
+    nonisolated(nonsending) func answer(
+        to question: Question, of delegate: FetchJobs.Configuration.Delegate, within limits: AnswerLimits,
+        for asker: RemoteAsker
+    ) async -> DecidedAnswer {
+        let start = intake.clock.now
+        let (answer, by) = await ending(of: question, delegate, within: limits, for: asker)
+        let waited = intake.clock.now - start
+        counts[question.kind.rawValue, by.word].add()
+        waits.observe(waited.seconds)
+        return DecidedAnswer(answer, by: by, waited: waited)
+    }
+
+    private nonisolated(nonsending) func ending(
+        of question: Question, _ delegate: FetchJobs.Configuration.Delegate, within limits: AnswerLimits,
+        for asker: RemoteAsker
+    ) async -> (Answer, Decision.Decider) {
+        var otherwise = delegate.otherwise?[question.kind] ?? .performDefaultHandling
+        // An answer that nobody gave is kept to the limits too.
+        if !limits.violations(of: otherwise).isEmpty { otherwise = .performDefaultHandling }
+        guard let number = asker.next(of: delegate) else { return (otherwise, .otherwise(.tooManyQuestions)) }
+        let asked = AskedQuestion(
+            question, of: asker.job, sequence: number, limits: limits,
+            endpoint: delegate.via == .webhook ? delegate.endpoint : nil,
+            asker.job.spec.request.urlForm)
+        let timeout = min(
+            delegate.timeout ?? FetchJobs.Configuration.Delegate.defaultTimeout, configuration.longestHeld)
+        let key = QuestionKey(tenant: asked.tenant, id: asked.id)
+        open.begin(key)
+        do throws(StoreError) {
+            switch try await store.ask(asked, timeout: timeout, at: node) {
+            case .tooMany:
+                open.forget(key.id)
+                return (otherwise, .otherwise(.tooManyQuestions))
+            case .jobIsOver:
+                open.forget(key.id)
+                return (.performDefaultHandling, .configuration)
+            case .open(let askedAt, let deadline):
+                let stored = StoredQuestion(asked, askedAt: askedAt, deadline: deadline)
+                return await end(of: stored, delegate, for: asker, otherwise)
+            }
+        } catch {
+            open.forget(key.id)
+            logger.warning("a question was not asked", metadata: ["job.id": "\(asked.job)", "error": "\(error)"])
+            return (otherwise, .otherwise(.unreachable))
+        }
+    }
+
+    /// Waits for the end of a question that is written down; its job has no slot meanwhile.
+    private nonisolated(nonsending) func end(
+        of question: StoredQuestion, _ delegate: FetchJobs.Configuration.Delegate, for asker: RemoteAsker,
+        _ otherwise: Answer
+    ) async -> (Answer, Decision.Decider) {
+        let time = Duration.microseconds(question.deadline.microseconds - question.askedAt.microseconds)
+        open.setDeadline(intake.clock.now + time, of: question.id)
+        timer.set(after: time)
+        asker.live.note(.question, question.write)
+        if let endpoint = question.asked.endpoint {
+            errand.yield(
+                Errand(
+                    question: question, endpoint: endpoint,
+                    waitsWhileUnreachable: delegate.whenUnreachable != .otherwise, otherwise: otherwise))
+        }
+        if intake.slots.leaveToAsk(asker.stop) { intake.claims.signal() }
+        // A node that stops has told those that asked before.
+        if intake.slots.isClosed { asker.stop.stop(.drained) }
+        switch await open.end(of: question.id, asker.stop) {
+        case .known(.answered(let answer, let by)):
+            await intake.slots.comeBackFromAsking(asker.stop)
+            return (answer, by)
+        case .known(.closed(.expired)):
+            await intake.slots.comeBackFromAsking(asker.stop)
+            return (otherwise, .otherwise(.timeout))
+        case .known(.closed), .stopped:
+            // The load ends by its switch, whatever is answered.
+            await withdraw(question.asked, because: asker.stop.reason)
+            return (.performDefaultHandling, .configuration)
+        }
+    }
+
+    private nonisolated(nonsending) func withdraw(_ asked: AskedQuestion, because reason: StopSwitch.Reason?) async {
+        let isGivenUp =
+            switch reason {
+            case .leaseLost, .drained: true
+            case .cancelled, .expired, nil: false
+            }
+        do throws(StoreError) {
+            _ = try await store.close(asked.id, of: asked.tenant, isGivenUp ? .superseded : .withdrawn)
+        } catch {
+            // It is not answered after its deadline, and goes with its job.
+            logger.warning("a question was not closed", metadata: ["question.id": "\(asked.id)", "error": "\(error)"])
+        }
+    }
+
+    // MARK: Service
+
+    package func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await self.timer.run { await self.expire() } }
+                group.addTask { await self.keepLooking() }
+                for await errand in self.errands {
+                    group.addTask { await self.ask(errand) }
+                }
+                group.cancelAll()
+            }
+        }
+    }
+
+    /// Looks once a second what other nodes have taken answers to.
+    private func keepLooking() async {
+        while !Task.isCancelled {
+            try? await intake.clock.sleep(for: .seconds(1))
+            let keys = open.keys
+            for start in stride(from: 0, to: keys.count, by: 1000) {
+                do throws(StoreError) {
+                    open.finish(try await store.ends(of: Array(keys[start..<min(start + 1000, keys.count)])))
+                } catch {
+                    logger.warning("answers are not known", metadata: ["error": "\(error)"])
+                }
+            }
+        }
+    }
+
+    /// Closes what nobody has answered in time; the store's clock has the last word.
+    private func expire() async {
+        let overdue = open.overdue(at: intake.clock.now)
+        await withDiscardingTaskGroup { group in
+            for key in overdue { group.addTask { await self.expire(key) } }
+        }
+        guard let next = open.firstDeadline else { return }
+        timer.set(after: max(next - intake.clock.now, .milliseconds(20)))
+    }
+
+    private func expire(_ key: QuestionKey) async {
+        do throws(StoreError) {
+            if let end = try await store.close(key.id, of: key.tenant, .expired) { open.finish([key.id: end]) }
+        } catch {
+            logger.warning("a question was not closed", metadata: ["question.id": "\(key.id)", "error": "\(error)"])
+            open.setDeadline(intake.clock.now + .seconds(1), of: key.id)
+        }
+    }
+
+    // MARK: Endpoints
+
+    /// Asks an endpoint until it has said something, or the question is over.
+    private func ask(_ errand: Errand) async {
+        var wait = Duration.milliseconds(500)
+        var fault = errand.question.fault
+        while open.isOpen(errand.question.id), !Task.isCancelled {
+            guard await gate.enter(errand.endpoint, waits: errand.waitsWhileUnreachable) == .place else {
+                return await giveUp(errand)
+            }
+            let verdict = await send(errand)
+            gate.leave(errand.endpoint, hasAnswered: verdict?.hasAnswered)
+            switch verdict {
+            case nil:
+                // It is gone or disabled: there is nobody to wait for.
+                return errand.waitsWhileUnreachable ? () : await giveUp(errand)
+            case .reply(let reply): return await take(reply, of: errand)
+            case .later: return
+            case .refused(let fault): return await note(fault, of: errand)
+            case .again(let after, let new):
+                if new != fault { await note(new, of: errand) }
+                fault = new
+                try? await intake.clock.sleep(for: max(wait, min(after ?? .zero, .seconds(60))))
+                wait = min(wait * 2, .seconds(60))
+            }
+        }
+    }
+
+    /// - Returns: nil when the endpoint is not asked.
+    private func send(_ errand: Errand) async -> QuestionMessage.Verdict? {
+        guard open.isOpen(errand.question.id) else { return .later }
+        do throws(StoreError) {
+            let endpoint = try await endpoints.endpoint(errand.endpoint, of: errand.question.asked.tenant)
+            guard let endpoint, endpoint.disabling == nil else { return nil }
+            return await QuestionMessage(question: errand.question, endpoint: endpoint)
+                .send(in: session, connections: configuration.slotsPerEndpoint)
+        } catch {
+            return .again(after: nil, fault: "The endpoint is not known for now.")
+        }
+    }
+
+    private func take(_ reply: Reply, of errand: Errand) async {
+        let asked = errand.question.asked
+        do throws(StoreError) {
+            let violations = try await judge.violations(of: reply.answer, to: asked)
+            guard violations.isEmpty else {
+                return await note("The answer is not allowed: \(violations.summary).", of: errand)
+            }
+            let answering = try await store.answer(asked.id, of: asked.tenant, reply, by: .delegate(errand.endpoint))
+            logger.info(
+                "question answered",
+                metadata: ["question.id": "\(asked.id)", "job.id": "\(asked.job)", "answering": "\(answering.word)"])
+        } catch {
+            logger.warning("an answer was not stored", metadata: ["question.id": "\(asked.id)", "error": "\(error)"])
+        }
+    }
+
+    /// Answers as is configured for an endpoint that does not.
+    private func giveUp(_ errand: Errand) async {
+        let asked = errand.question.asked
+        do throws(StoreError) {
+            _ = try await store.answer(
+                asked.id, of: asked.tenant, Reply(errand.otherwise), by: .otherwise(.unreachable))
+        } catch {
+            logger.warning("an answer was not stored", metadata: ["question.id": "\(asked.id)", "error": "\(error)"])
+        }
+    }
+
+    private func note(_ fault: String, of errand: Errand) async {
+        let asked = errand.question.asked
+        logger.notice(
+            "question not answered",
+            metadata: [
+                "question.id": "\(asked.id)", "endpoint.id": "\(errand.endpoint)", "question.fault": "\(fault)",
+            ])
+        do throws(StoreError) { try await store.note(fault: fault, of: asked.id, asked.tenant) } catch {
+            logger.warning("a fault was not noted", metadata: ["question.id": "\(asked.id)", "error": "\(error)"])
+        }
+    }
+}
+
+extension Answering {
+    /// What became of the answer, for logs.
+    fileprivate var word: String {
+        switch self {
+        case .accepted: "accepted"
+        case .alreadyAnswered: "alreadyAnswered"
+        case .closed: "closed"
+        case .notFound: "notFound"
+        }
+    }
+}
+
+/// Endpoints as they were a moment ago, so that not every question asks the database for its own.
+private final class KnownEndpoint: Sendable {
+    private struct Known {
+        let endpoint: WebhookEndpoint?
+        let since: ContinuousClock.Instant
+    }
+
+    private static let age = Duration.seconds(2)
+
+    private let deliveries: any DeliveryQueue
+    private let known = Mutex<[WebhookEndpoint.ID: Known]>([:])
+
+    init(_ deliveries: any DeliveryQueue) { self.deliveries = deliveries }
+
+    func endpoint(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError) -> WebhookEndpoint? {
+        let now = ContinuousClock.now
+        if let known = known.withLock({ $0[id] }), now - known.since < Self.age { return known.endpoint }
+        let endpoint = try await deliveries.endpoint(id, of: tenant)
+        known.withLock { known in
+            if known.count >= 10_000 { known.removeAll() }
+            known[id] = Known(endpoint: endpoint, since: now)
+        }
+        return endpoint
+    }
+}

@@ -1,0 +1,480 @@
+import FetchJobs
+import Foundation
+import HTTPTypes
+import Synchronization
+import TestSupport
+import Testing
+
+extension ServiceProcess {
+    /// Submits a job that asks its delegate by the API about kinds, and returns its id.
+    fileprivate func submit(
+        _ url: String, asking kinds: String, _ more: String = "", via: String = #""via": "api""#, spec: String = ""
+    ) async throws -> String {
+        let delegate = #""delegate": {\#(via), "questions": \#(kinds), "timeout": 60\#(more)}"#
+        let body = #"{"request": {"url": "\#(url)"}, "configuration": {\#(delegate)}\#(spec)}"#
+        let answer = try await request(.post, "/v1/jobs", body: body)
+        try #require(answer.status == 202, "\(answer.text)")
+        return try #require(member(answer.json, "id"))
+    }
+
+    /// The next open question of a job, as soon as there is one.
+    fileprivate func question(of job: String) async throws -> [String: Any] {
+        let answer = try await request(
+            .get, "/v1/jobs/\(job)/questions?state=open", headers: [.prefer: "wait=30"])
+        try #require(answer.status == 200, "\(answer.text)")
+        let seen = try await request(.get, "/v1/jobs/\(job)").text
+        return try #require(member(answer.json, "data", "0"), "\(seen)")
+    }
+
+    fileprivate func answer(_ question: [String: Any], _ body: String) async throws -> Answer {
+        let job = try #require(member(question, "job", as: String.self))
+        let id = try #require(member(question, "id", as: String.self))
+        return try await request(.post, "/v1/jobs/\(job)/questions/\(id)", body: body)
+    }
+
+    fileprivate func end(of job: String) async throws -> [String: Any] {
+        try await self.job(job) { ["succeeded", "failed", "cancelled"].contains(member($0, "state", as: String.self)) }
+    }
+}
+
+private func reply(_ json: String, status: String = "200 OK") -> String {
+    "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\nContent-Length: \(json.utf8.count)\r\n\r\n\(json)"
+}
+
+extension LoopbackServer {
+    /// What the address guard has to open for it.
+    fileprivate var rule: String { "127.0.0.1:\(port)" }
+}
+
+/// nginx, whose `/go` redirects to `/a`.
+private func redirecting() async throws -> LoopbackServer {
+    try await LoopbackServer.nginx(
+        in: try TemporaryDirectory(),
+        """
+        absolute_redirect off; location = /go { return 302 /a; } location = /a { return 200 "here"; }
+        """)
+}
+
+/// Loads ask their delegates, who answer by the API.
+@Suite struct DelegateTests {
+    private static let redirection = #"["willPerformHTTPRedirection"]"#
+
+    @Test(arguments: [("follow", 200), ("returnResponse", 302), ("performDefaultHandling", 200)])
+    func `a redirect waits for an answer, and the job goes on by it`(_ word: String, _ code: Int) async throws {
+        let origin = try await redirecting()
+        try await ServiceProcess.with(allowing: [origin.rule]) { service in
+            let id = try await service.submit(origin.url("/go"), asking: Self.redirection)
+            let question = try await service.question(of: id)
+            let waiting = try await service.request(.get, "/v1/jobs/\(id)").json
+            #expect(member(waiting, "state") == "awaitingDecision")
+            #expect(member(waiting, "waitingFor") == member(question, "id", as: String.self))
+            #expect(member(question, "facts", "proposed", "url") == origin.url("/a"))
+            #expect(member(question, "facts", "response", "status") == 302)
+            #expect(member(question, "facts", "hop") == 1)
+            let answered = try await service.answer(question, #"{"answer": "\#(word)", "note": "as I see it"}"#)
+            #expect(answered.status == 200 && member(answered.json, "state") == "answered", "\(answered.text)")
+            #expect(member(answered.json, "by", "who") == "key" && member(answered.json, "note") == "as I see it")
+            let job = try await service.end(of: id)
+            #expect(member(job, "response", "status") == code, "\(job)")
+        }
+    }
+
+    @Test func `a redirect that is answered with cancel ends the job`() async throws {
+        let origin = try await redirecting()
+        try await ServiceProcess.with(allowing: [origin.rule]) { service in
+            let id = try await service.submit(origin.url("/go"), asking: Self.redirection)
+            _ = try await service.answer(try await service.question(of: id), #""cancel""#)
+            #expect(member(try await service.end(of: id), "state") == "cancelled")
+        }
+    }
+
+    @Test func `what nobody answers in time is decided as the job says otherwise`() async throws {
+        let origin = try await redirecting()
+        try await ServiceProcess.with(allowing: [origin.rule]) { service in
+            let more = #", "otherwise": {"willPerformHTTPRedirection": "returnResponse"}"#
+            let delegate = #""delegate": {"via": "api", "questions": \#(Self.redirection), "timeout": 1\#(more)}"#
+            let body = #"{"request": {"url": "\#(origin.url("/go"))"}, "configuration": {\#(delegate)}}"#
+            let answer = try await service.request(.post, "/v1/jobs", body: body)
+            let id = try #require(member(answer.json, "id", as: String.self))
+            let question = try await service.question(of: id)
+            #expect(member(try await service.end(of: id), "response", "status") == 302)
+            let late = try await service.answer(question, #""follow""#)
+            #expect(late.status == 410 && member(late.json, "code") == "questionClosed", "\(late.text)")
+            let closed = try await service.request(
+                .get, "/v1/questions/\(try #require(member(question, "id", as: String.self)))")
+            #expect(member(closed.json, "reason") == "expired")
+        }
+    }
+
+    @Test func `the first answer counts, and what breaks a limit is none`() async throws {
+        let origin = try await redirecting()
+        try await ServiceProcess.with(allowing: [origin.rule]) { service in
+            let id = try await service.submit(origin.url("/go"), asking: Self.redirection)
+            let question = try await service.question(of: id)
+            let unknown = try await service.answer(question, #""allow""#)
+            #expect(unknown.status == 422 && member(unknown.json, "code") == "invalidInput", "\(unknown.text)")
+            let guarded = try await service.answer(
+                question, #"{"answer": "follow", "request": {"url": "http://10.0.0.1/"}}"#)
+            #expect(guarded.status == 422 && member(guarded.json, "code") == "answerNotAllowed")
+            #expect(member(guarded.json, "errors", "0", "pointer") == "/request/url", "\(guarded.text)")
+            #expect(try await service.answer(question, #""returnResponse""#).status == 200)
+            #expect(try await service.answer(question, #"{"answer": "returnResponse"}"#).status == 200)
+            let other = try await service.answer(question, #""cancel""#)
+            #expect(other.status == 409 && member(other.json, "code") == "alreadyAnswered", "\(other.text)")
+            #expect(member(try await service.end(of: id), "response", "status") == 302)
+        }
+    }
+
+    @Test func `cancelling a job withdraws its question`() async throws {
+        let origin = try await redirecting()
+        try await ServiceProcess.with(allowing: [origin.rule]) { service in
+            let id = try await service.submit(origin.url("/go"), asking: Self.redirection)
+            let question = try await service.question(of: id)
+            _ = try await service.request(.post, "/v1/jobs/\(id)/cancel")
+            #expect(member(try await service.end(of: id), "state") == "cancelled")
+            let path = "/v1/questions/\(try #require(member(question, "id", as: String.self)))"
+            try await until { member(try await service.request(.get, path).json, "reason") == "withdrawn" }
+        }
+    }
+
+    @Test(.enabled(if: LoopbackServer.hasApache(modules: "auth_digest", "dav")))
+    func `httpd lets in with the credential of an answer, which is shown to nobody`() async throws {
+        let origin = try await LoopbackServer.apache()
+        try await ServiceProcess.with(allowing: [origin.rule]) { service in
+            let id = try await service.submit(origin.url("/basic/page"), asking: #"["didReceiveChallenge"]"#)
+            let question = try await service.question(of: id)
+            #expect(member(question, "facts", "protectionSpace", "authenticationMethod") == "httpBasic")
+            let login = #"{"user": "\#(Cave.user)", "password": "\#(Cave.password)"}"#
+            let answer = try await service.answer(
+                question, #"{"answer": "useCredential", "credential": \#(login)}"#)
+            #expect(answer.status == 200 && !answer.text.contains(Cave.password), "\(answer.text)")
+            #expect(member(try await service.end(of: id), "response", "status") == 200)
+            #expect(!service.logged.contains(Cave.password))
+        }
+    }
+
+    @Test(arguments: [("accept", "succeeded"), ("reject", "failed")])
+    func `a chain that nobody vouches for is accepted or not`(_ word: String, _ state: String) async throws {
+        let origin = try TLSOrigin()
+        let rule = "127.0.0.1:\(origin.port)"
+        try await ServiceProcess.with(allowing: [rule]) { service in
+            let id = try await service.submit("https://\(rule)/", asking: #"["didReceiveServerTrust"]"#)
+            let question = try await service.question(of: id)
+            #expect(member(question, "facts", "verdict") == "rejected")
+            let chain = member(question, "facts", "chain", as: [[String: Any]].self) ?? []
+            #expect(chain.count == 1 && (chain.first?["pem"] as? String)?.contains("BEGIN CERTIFICATE") == true)
+            #expect((chain.first?["subject"] as? String)?.contains("localhost") == true)
+            #expect(try await service.answer(question, "\"\(word)\"").status == 200)
+            #expect(member(try await service.end(of: id), "state") == state)
+        }
+    }
+
+    @Test(arguments: ["allow", "becomeDownload", "cancel"])
+    func `a response waits for its disposition`(_ word: String) async throws {
+        let origin = try await redirecting()
+        try await ServiceProcess.with(allowing: [origin.rule]) { service in
+            let id = try await service.submit(origin.url("/a"), asking: #"["didReceiveResponse"]"#)
+            let question = try await service.question(of: id)
+            #expect(member(question, "facts", "response", "status") == 200)
+            #expect(try await service.answer(question, "\"\(word)\"").status == 200)
+            let job = try await service.end(of: id)
+            #expect(member(job, "state") == (word == "cancel" ? "cancelled" : "succeeded"), "\(job)")
+            #expect((job["file"] != nil) == (word == "becomeDownload"))
+        }
+    }
+
+    @Test func `the time of the request stands still while an answer is waited for`() async throws {
+        let origin = try await redirecting()
+        try await ServiceProcess.with(allowing: [origin.rule]) { service in
+            let times =
+                #", "otherwise": {}}, "timeouts": {"timeoutIntervalForRequest": 1"#
+            let id = try await service.submit(origin.url("/go"), asking: Self.redirection, times)
+            let question = try await service.question(of: id)
+            try await Task.sleep(for: .seconds(3))
+            #expect(try await service.answer(question, #""follow""#).status == 200)
+            let job = try await service.end(of: id)
+            #expect(member(job, "response", "status") == 200, "\(job)")
+        }
+    }
+
+    @Test func `a download gets the name that is answered`() async throws {
+        let origin = try await redirecting()
+        try await ServiceProcess.with(allowing: [origin.rule]) { service in
+            let id = try await service.submit(
+                origin.url("/a"), asking: #"["decideDestination"]"#, spec: #", "kind": "download""#)
+            let question = try await service.question(of: id)
+            #expect(member(question, "facts", "suggestedFilename", as: String.self) != nil)
+            let taken = try await service.answer(question, #"{"answer": "use", "filename": "mine.txt"}"#)
+            #expect(taken.status == 200, "\(taken.text)")
+            #expect(member(try await service.end(of: id), "file", "filename") == "mine.txt")
+        }
+    }
+
+    @Test(arguments: [("continueLoading", "succeeded"), ("cancel", "cancelled")])
+    func `a delayed job asks when its time has come`(_ word: String, _ state: String) async throws {
+        let origin = try await redirecting()
+        try await ServiceProcess.with(allowing: [origin.rule]) { service in
+            let time = Timestamp.now.advanced(by: .seconds(1))
+            let id = try await service.submit(
+                origin.url("/a"), asking: #"["willBeginDelayedRequest"]"#, spec: #", "runAt": "\#(time)""#)
+            let question = try await service.question(of: id)
+            #expect(try await service.answer(question, "\"\(word)\"").status == 200)
+            #expect(member(try await service.end(of: id), "state") == state)
+        }
+    }
+
+    @Test func `a body that was to be streamed is the answer's`() async throws {
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                let length = head.firstMatch(of: /(?i)content-length: (\d+)/).flatMap { Int($0.output.1) } ?? 0
+                let body = try connection.receive(length)
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n")
+                try connection.send(body)
+            }
+        }
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let delegate = #""delegate": {"via": "api", "questions": ["needNewBodyStream"], "timeout": 60}"#
+            let request = #"{"url": "\#(origin.url("/up"))", "method": "POST", "body": {"stream": true}}"#
+            let answer = try await service.request(
+                .post, "/v1/jobs", body: #"{"kind": "upload", "request": \#(request), "configuration": {\#(delegate)}}"#
+            )
+            let id = try #require(member(answer.json, "id", as: String.self), "\(answer.text)")
+            let question = try await service.question(of: id)
+            #expect(member(question, "facts", "reason") == "first")
+            let given = try await service.answer(question, #"{"answer": "useBody", "body": {"text": "mine"}}"#)
+            #expect(given.status == 200, "\(given.text)")
+            _ = try await service.end(of: id)
+            #expect(try await service.request(.get, "/v1/jobs/\(id)/body").text == "mine")
+        }
+    }
+
+    @Test func `a response is stored or not as is answered`() async throws {
+        let requests = Mutex(0)
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                requests.withLock { $0 += 1 }
+                try connection.send(
+                    "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 1\r\n\r\nx")
+            }
+        }
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            for (word, count) in [("doNotStore", 1), ("store", 2), ("", 2)] {
+                let id = try await service.submit(
+                    origin.url("/a"), asking: word.isEmpty ? "[]" : #"["willCacheResponse"]"#)
+                if !word.isEmpty {
+                    let question = try await service.question(of: id)
+                    #expect(member(question, "facts", "storagePolicy") == "allowed")
+                    #expect(try await service.answer(question, "\"\(word)\"").status == 200)
+                }
+                #expect(member(try await service.end(of: id), "state") == "succeeded")
+                #expect(requests.withLock { $0 } == count, "\(word)")
+            }
+        }
+    }
+
+    @Test func `one answer is given to all that ask alike, and not to what was asked since`() async throws {
+        let origin = try await redirecting()
+        try await ServiceProcess.with(allowing: [origin.rule]) { service in
+            var jobs: [String] = []
+            // Each load keeps its connection while it asks.
+            let many = #", "otherwise": {}}, "connections": {"maximumPerHost": 64"#
+            for _ in 0..<20 {
+                jobs.append(try await service.submit(origin.url("/go"), asking: Self.redirection, many))
+            }
+            for job in jobs { _ = try await service.question(of: job) }
+            let order = #""filter": {"kind": "willPerformHTTPRedirection"}, "answer": "returnResponse""#
+            let dry = try await service.request(.post, "/v1/questions/actions", body: "{\(order), \"dryRun\": true}")
+            #expect(member(dry.json, "matched") == 20 && member(dry.json, "changed") == 20, "\(dry.text)")
+            let time = try #require(member(dry.json, "askedBefore", as: String.self))
+            let later = try await service.submit(origin.url("/go"), asking: Self.redirection, many)
+            let question = try await service.question(of: later)
+            let missing = try await service.request(.post, "/v1/questions/actions", body: "{\(order)}")
+            #expect(missing.status == 422 && missing.text.contains("/askedBefore"))
+            let done = try await service.request(
+                .post, "/v1/questions/actions", body: "{\(order), \"askedBefore\": \"\(time)\"}")
+            #expect(member(done.json, "changed") == 20, "\(done.text)")
+            for job in jobs { #expect(member(try await service.end(of: job), "response", "status") == 302) }
+            #expect(try await service.answer(question, #""follow""#).status == 200)
+            #expect(member(try await service.end(of: later), "response", "status") == 200)
+        }
+    }
+
+    @Test func `the question of a node that is lost is superseded, and the load asks anew`() async throws {
+        let origin = try await redirecting()
+        let settings = ["WORKER_LEASE_SECONDS": "2"]
+        try await ServiceProcess.Place.with(allowing: [origin.rule], settings: settings) { place in
+            let key = try await place.run("keys", "create")
+            let first = try await ServiceProcess.start(place, key: key)
+            let id = try await first.submit(origin.url("/go"), asking: Self.redirection)
+            let question = try await first.question(of: id)
+            let second = try await ServiceProcess.start(place.apart, key: key)
+            first.send(SIGKILL)
+            _ = try await first.waitForEnd()
+            let path = "/v1/questions/\(try #require(member(question, "id", as: String.self)))"
+            try await until { member(try await second.request(.get, path).json, "reason") == "superseded" }
+            let again = try await second.question(of: id)
+            #expect(member(again, "id") != member(question, "id", as: String.self))
+            #expect(try await second.answer(again, #""follow""#).status == 200)
+            #expect(member(try await second.end(of: id), "response", "status") == 200)
+            #expect(try await second.stop() == 0)
+        }
+    }
+
+    @Test func `an answer that another node takes reaches the load within a second or so`() async throws {
+        let origin = try await redirecting()
+        try await ServiceProcess.Place.with(allowing: [origin.rule]) { place in
+            let key = try await place.run("keys", "create")
+            let first = try await ServiceProcess.start(place, key: key)
+            let id = try await first.submit(origin.url("/go"), asking: Self.redirection)
+            let question = try await first.question(of: id)
+            let second = try await ServiceProcess.start(place.apart, key: key)
+            #expect(try await second.answer(question, #""follow""#).status == 200)
+            #expect(member(try await first.end(of: id), "response", "status") == 200)
+            #expect(try await second.stop() == 0)
+            #expect(try await first.stop() == 0)
+        }
+    }
+}
+
+/// Loads ask endpoints, which answer in their replies.
+@Suite struct DelegateEndpointTests {
+    private static let redirection = #"["willPerformHTTPRedirection"]"#
+
+    /// Has a job ask a receiver that replies so.
+    private func ask(
+        _ replies: [String], _ more: String = "",
+        _ body: (ServiceProcess, _ job: String, WebhookReceiver, WebhookSecret) async throws -> Void
+    ) async throws {
+        let origin = try await redirecting()
+        let receiver = try WebhookReceiver(answers: replies)
+        try await ServiceProcess.with(allowing: [origin.rule, receiver.rule]) { service in
+            let (endpoint, secret) = try await receiver.endpoint(of: service)
+            let id = try await service.submit(
+                origin.url("/go"), asking: Self.redirection, more,
+                via: #""via": "webhook", "endpoint": "\#(endpoint)""#)
+            try await body(service, id, receiver, secret)
+        }
+    }
+
+    @Test func `the reply is the answer, to a message that is signed and named by the question`() async throws {
+        try await ask([reply(#"{"answer": "returnResponse"}"#)]) { service, id, receiver, secret in
+            let message = try await receiver.next()
+            #expect(try message.isSigned(with: secret))
+            let json = try #require(try JSONSerialization.jsonObject(with: Data(message.body)) as? [String: Any])
+            #expect(member(json, "type") == "job.question" && member(json, "data", "job") == id)
+            #expect(member(json, "data", "id") == message["webhook-id"])
+            #expect(member(try await service.end(of: id), "response", "status") == 302)
+            let list = try await service.request(.get, "/v1/jobs/\(id)/questions")
+            #expect(member(list.json, "data", "0", "by", "who") == "delegate", "\(list.text)")
+        }
+    }
+
+    @Test(arguments: ["HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 204 No Content\r\n\r\n"])
+    func `a reply may leave the answer to the API`(_ later: String) async throws {
+        try await ask([later]) { service, id, receiver, _ in
+            _ = try await receiver.next()
+            #expect(try await service.answer(try await service.question(of: id), #""follow""#).status == 200)
+            #expect(member(try await service.end(of: id), "response", "status") == 200)
+        }
+    }
+
+    @Test(arguments: [
+        (reply("hush {"), "is not JSON"), (reply(#"{"answer": "allow"}"#), "no answer"),
+        (reply(#"{"answer": "follow", "request": {"url": "http://10.0.0.1/hush"}}"#), "not allowed"),
+        ("HTTP/1.1 302 Found\r\nLocation: /hush\r\nContent-Length: 0\r\n\r\n", "status 302"),
+        ("HTTP/1.1 400 Bad Request\r\nContent-Length: 4\r\n\r\nhush", "status 400"),
+        (reply(String(repeating: " ", count: 10 << 20)), "more than 65536 bytes"),
+    ])
+    func `a reply that is no answer is told and never repeated, and the API has its time`(
+        _ wrong: String, _ fault: String
+    ) async throws {
+        try await ask([wrong]) { service, id, receiver, _ in
+            _ = try await receiver.next()
+            let question = try await service.question(of: id)
+            let path = "/v1/questions/\(try #require(member(question, "id", as: String.self)))"
+            var text = ""
+            try await until {
+                text = member(try await service.request(.get, path).json, "fault") ?? ""
+                return !text.isEmpty
+            }
+            #expect(text.contains(fault) && !text.contains("hush"), "\(text)")
+            #expect(try await service.answer(question, #""follow""#).status == 200)
+            #expect(member(try await service.end(of: id), "response", "status") == 200)
+            #expect(!service.logged.contains("hush"))
+        }
+    }
+
+    @Test func `an endpoint that fails is asked again under the same id`() async throws {
+        let failure = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
+        try await ask([failure, failure, reply(#""returnResponse""#)]) { service, id, receiver, _ in
+            let ids = [try await receiver.next(), try await receiver.next(), try await receiver.next()].map {
+                $0["webhook-id"]
+            }
+            #expect(Set(ids).count == 1)
+            #expect(member(try await service.end(of: id), "response", "status") == 302)
+        }
+    }
+
+    @Test func `questions to an endpoint that does not answer are answered otherwise at once, where the job says so`()
+        async throws
+    {
+        let origin = try await redirecting()
+        let dead = try WireOrigin { connection in
+            while try connection.receiveHead() != nil { connection.reset() }
+        }
+        try await ServiceProcess.with(allowing: [origin.rule, "127.0.0.1:\(dead.port)"]) { service in
+            let made = try await service.request(
+                .post, "/v1/webhooks/endpoints", body: #"{"url": "\#(dead.url("/hook"))"}"#)
+            let endpoint = try #require(member(made.json, "id", as: String.self))
+            let more =
+                #", "whenUnreachable": "otherwise", "otherwise": {"willPerformHTTPRedirection": "returnResponse"}"#
+            var jobs: [String] = []
+            for _ in 0..<12 {
+                jobs.append(
+                    try await service.submit(
+                        origin.url("/go"), asking: Self.redirection, more,
+                        via: #""via": "webhook", "endpoint": "\#(endpoint)""#))
+            }
+            // Some find out that nobody answers; the one that goes on trying has until its deadline.
+            var ended = 0
+            try await until {
+                ended = 0
+                for job in jobs
+                where member(try await service.request(.get, "/v1/jobs/\(job)").json, "state")
+                    == "succeeded"
+                { ended += 1 }
+                return ended >= 11
+            }
+            let list = try await service.request(.get, "/v1/questions?state=answered&limit=50")
+            #expect(member(list.json, "data", "0", "by", "reason") == "unreachable", "\(list.text)")
+        }
+    }
+
+    // R51
+    @Test func `an endpoint that is slow holds up neither deliveries nor other delegates`() async throws {
+        let origin = try await redirecting()
+        let isOver = Gate()
+        defer { isOver.open() }
+        let slow = try WireOrigin { connection in
+            while try connection.receiveHead() != nil { try isOver.wait() }
+        }
+        let quick = try WebhookReceiver(answers: [reply(#""returnResponse""#)])
+        try await ServiceProcess.with(allowing: [origin.rule, quick.rule, "127.0.0.1:\(slow.port)"]) { service in
+            let made = try await service.request(
+                .post, "/v1/webhooks/endpoints", body: #"{"url": "\#(slow.url("/hook"))"}"#)
+            let endpoint = try #require(member(made.json, "id", as: String.self))
+            let many = #", "otherwise": {}}, "connections": {"maximumPerHost": 256"#
+            for _ in 0..<100 {
+                _ = try await service.submit(
+                    origin.url("/go"), asking: Self.redirection, many,
+                    via: #""via": "webhook", "endpoint": "\#(endpoint)""#)
+            }
+            let (other, _) = try await quick.endpoint(of: service)
+            let id = try await service.submit(
+                origin.url("/go"), asking: Self.redirection, many,
+                via: #""via": "webhook", "endpoint": "\#(other)""#)
+            #expect(member(try await service.end(of: id), "response", "status") == 302)
+            isOver.open()
+        }
+    }
+}

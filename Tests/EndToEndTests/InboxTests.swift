@@ -1,0 +1,66 @@
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// The inbox of the dashboard, in a real browser.
+@Suite struct InboxTests {
+    /// Set `SCREENSHOTS` to a directory to look at what the browser shows.
+    private func keep(_ browser: Browser, as name: String) async throws {
+        let screenshot = try await browser.screenshot
+        #expect(screenshot.starts(with: [0x89, 0x50, 0x4E, 0x47]))
+        guard let directory = ProcessInfo.processInfo.environment["SCREENSHOTS"] else { return }
+        try screenshot.write(to: URL(filePath: directory).appending(path: "\(name).png"))
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a person sees what loads ask, and answers one, and all that ask alike`() async throws {
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                try connection.send(
+                    head.hasPrefix("GET /go")
+                        ? "HTTP/1.1 302 Found\r\nLocation: /a\r\nX-Odd: <b>&\r\nContent-Length: 0\r\n\r\n"
+                        : "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx")
+            }
+        }
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
+            let key = try await place.run("keys", "create")
+            let service = try await ServiceProcess.start(place, key: key)
+            func submit(_ path: String) async throws -> String {
+                let kind = path == "/go" ? "willPerformHTTPRedirection" : "didReceiveResponse"
+                let delegate = #""delegate": {"via": "api", "questions": ["\#(kind)"], "timeout": 200}"#
+                let body = #"{"request": {"url": "\#(origin.url(path))"}, "configuration": {\#(delegate)}}"#
+                return try #require(member(try await service.request(.post, "/v1/jobs", body: body).json, "id"))
+            }
+            var jobs: [String] = []
+            for path in ["/go", "/go", "/b"] { jobs.append(try await submit(path)) }
+            for job in jobs {
+                _ = try await service.job(job) { member($0, "state") == "awaitingDecision" }
+            }
+            try await Browser.with { browser in
+                try await browser.open(service.base + "/dashboard/questions")
+                try await browser.type(key, into: "#key")
+                try await browser.click("form.card button")
+                #expect(try await browser.text("h1") == "Questions")
+                let page = try await browser.text("main")
+                #expect(page.contains("Follow a redirect?") && page.contains("Take the response?"))
+                #expect(
+                    page.contains(origin.url("/a")) && page.contains("<b>&") && page.contains("for all 2 like this"))
+                try await keep(browser, as: "questions")
+
+                try await browser.click("article:first-of-type input[name=all]")
+                try await browser.click("article:first-of-type button[value=returnResponse]")
+                #expect(try await browser.text("table").contains("a person at the dashboard"))
+                for job in jobs.prefix(2) {
+                    let ended = try await service.job(job) { member($0, "state") == "succeeded" }
+                    #expect(member(ended, "response", "status") == 302)
+                }
+                try await browser.click("article:first-of-type button[value=cancel]")
+                _ = try await service.job(jobs[2]) { member($0, "state") == "cancelled" }
+                #expect(try await browser.text("main").contains("No load waits for an answer."))
+                try await keep(browser, as: "questionsAnswered")
+            }
+            #expect(try await service.stop() == 0)
+        }
+    }
+}

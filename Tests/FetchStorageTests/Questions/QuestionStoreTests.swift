@@ -1,0 +1,119 @@
+import FetchJobs
+import FetchStorage
+import Postgres
+import TestSupport
+import Testing
+
+/// Questions in PostgreSQL and in memory keep the same promises.
+@Suite struct QuestionStoreTests {
+    @Test("the questions in memory keep the promise", arguments: QuestionStoreContract.clauses)
+    func memory(_ clause: Clause<QuestionStoreContract.Subject>) async throws {
+        let jobs = try (0..<4).map { _ in try claimed() }
+        let store = MemoryQuestionStore(maximumOpen: 3)
+        store.hold(Dictionary(uniqueKeysWithValues: jobs.map { ($0.id, $0.claim) }))
+        let subject = QuestionStoreContract.Subject(store: store, node: Node.ID(), jobs: jobs)
+        #expect(try await clause.differences(in: subject) == [])
+    }
+
+    @Test("the questions in PostgreSQL keep the promise", arguments: QuestionStoreContract.clauses)
+    func postgres(_ clause: Clause<QuestionStoreContract.Subject>) async throws {
+        try await StoreFixture.with { fixture in
+            let subject = QuestionStoreContract.Subject(
+                store: questions(fixture), node: fixture.nodes[0], jobs: try await claim(4, fixture))
+            #expect(try await clause.differences(in: subject) == [])
+        }
+    }
+
+    private func claimed() throws -> ClaimedJob {
+        let job = try NewJob.make()
+        return ClaimedJob(id: job.id, tenant: job.tenant, spec: job.spec, claim: 1)
+    }
+
+    private func questions(_ fixture: StoreFixture) -> PostgresQuestionStore {
+        PostgresQuestionStore(client: fixture.database.client, keys: fixture.keys, maximumOpen: 3)
+    }
+
+    private func claim(_ count: Int, _ fixture: StoreFixture) async throws -> [ClaimedJob] {
+        _ = try await fixture.store().enqueue((0..<count).map { _ in try NewJob.make() })
+        return try await fixture.queue().claim(limit: count)
+    }
+
+    private func question(of job: ClaimedJob) -> AskedQuestion {
+        let kind = Question.Kind.willPerformHTTPRedirection
+        return AskedQuestion(
+            tenant: job.tenant, job: job.id, claim: job.claim, sequence: 1, kind: kind, host: "a.example", group: nil,
+            labels: [], content: RawJSON(Array("{}".utf8)), limits: AnswerLimits(words: kind.words), endpoint: nil)
+    }
+
+    @Test func `a job awaits a decision from its question to the answer`() async throws {
+        try await StoreFixture.with { fixture in
+            let job = try await claim(1, fixture)[0]
+            let (store, question) = (questions(fixture), question(of: job))
+            _ = try await store.ask(question, timeout: .seconds(60), at: fixture.nodes[0])
+            let asking = try await fixture.store().job(job.id, of: fixture.tenant)
+            #expect(asking?.state == .awaitingDecision && asking?.waitingFor == question.id)
+            let waiting = try await fixture.store().jobs(
+                of: fixture.tenant, state: .awaitingDecision, page: JobPage(limit: 9))
+            #expect(waiting.map(\.id) == [job.id])
+            #expect(
+                try await fixture.store().jobs(of: fixture.tenant, state: .running, page: JobPage(limit: 9)).isEmpty)
+            #expect(try await fixture.store().overview(of: fixture.tenant).counts[.awaitingDecision] == 1)
+            _ = try await store.answer(question.id, of: fixture.tenant, Reply(.cancel), by: .operator)
+            let going = try await fixture.store().job(job.id, of: fixture.tenant)
+            #expect(going?.state == .running && going?.waitingFor == nil)
+        }
+    }
+
+    // REL-2
+    @Test func `the question of a node that is lost is superseded, and its job waits for another`() async throws {
+        try await StoreFixture.with { fixture in
+            _ = try await fixture.queue().heartbeat()
+            let job = try await claim(1, fixture)[0]
+            let (store, question) = (questions(fixture), question(of: job))
+            _ = try await store.ask(question, timeout: .seconds(60), at: fixture.nodes[0])
+            try await fixture.database.client.query(
+                "UPDATE nodes SET lease_until = now() - interval '1 second' WHERE id = \(fixture.nodes[0])")
+            _ = try await fixture.queue(1).rescue()
+            #expect(try await store.question(question.id, of: fixture.tenant)?.reason == .superseded)
+            #expect(try await fixture.store().job(job.id, of: fixture.tenant)?.state == .queued)
+            guard
+                case .closed = try await store.answer(question.id, of: fixture.tenant, Reply(.cancel), by: .operator)
+            else {
+                Issue.record("an answer was taken")
+                return
+            }
+        }
+    }
+
+    @Test func `questions go with their job`() async throws {
+        try await StoreFixture.with { fixture in
+            let job = try await claim(1, fixture)[0]
+            let (store, question) = (questions(fixture), question(of: job))
+            _ = try await store.ask(question, timeout: .seconds(60), at: fixture.nodes[0])
+            _ = try await store.close(question.id, of: fixture.tenant, .withdrawn)
+            #expect(try await fixture.queue().settle(job, .make(.cancelled)))
+            #expect(try await fixture.store().remove([job.id], of: fixture.tenant) == [job.id])
+            #expect(try await fixture.count("questions") == 0)
+        }
+    }
+
+    // SEC-50
+    @Test func `an answer with a secret is stored sealed`() async throws {
+        try await StoreFixture.with { fixture in
+            let job = try await claim(1, fixture)[0]
+            let store = questions(fixture)
+            let kind = Question.Kind.didReceiveChallenge
+            let question = AskedQuestion(
+                tenant: job.tenant, job: job.id, claim: job.claim, sequence: 1, kind: kind, host: nil, group: nil,
+                labels: [], content: RawJSON(Array("{}".utf8)), limits: AnswerLimits(words: kind.words), endpoint: nil)
+            _ = try await store.ask(question, timeout: .seconds(60), at: fixture.nodes[0])
+            let text = #"{"answer":"useCredential","credential":{"user":"me","password":"hush"}}"#
+            let reply = try Reply(json: JSONParser.parse(text.utf8), to: kind)
+            _ = try await store.answer(question.id, of: fixture.tenant, reply, by: .operator)
+            let rows = try await fixture.database.client.query(
+                "SELECT q::text, sealed_answer IS NOT NULL FROM questions q")
+            #expect(try rows.first?.decode(Bool.self, at: 1) == true)
+            #expect(try rows.first?.decode(String.self, at: 0).contains("hush") == false)
+        }
+    }
+}

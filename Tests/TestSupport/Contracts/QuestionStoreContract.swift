@@ -1,0 +1,220 @@
+import FetchEngine
+package import FetchJobs
+
+/// What every form of ``QuestionStore`` does with the questions of claimed jobs.
+package enum QuestionStoreContract {
+    /// A fresh store, in which one tenant may have three open questions, and jobs that a node has claimed.
+    package struct Subject: Sendable {
+        package let store: any QuestionStore
+        package let node: Node.ID
+        package let jobs: [ClaimedJob]
+
+        package init(store: any QuestionStore, node: Node.ID, jobs: [ClaimedJob]) {
+            self.store = store
+            self.node = node
+            self.jobs = jobs
+        }
+
+        fileprivate let tenant = Tenant.ID(rawValue: 1)
+
+        fileprivate func question(
+            of job: Int = 0, kind: Question.Kind = .willPerformHTTPRedirection, host: String? = "a.example",
+            labels: [JobSpec.Label] = []
+        ) -> AskedQuestion {
+            AskedQuestion(
+                tenant: tenant, job: jobs[job].id, claim: jobs[job].claim, sequence: 1, kind: kind, host: host,
+                group: nil, labels: labels, content: RawJSON(Array(#"{"request":{},"facts":{"hop":1}}"#.utf8)),
+                limits: AnswerLimits(words: kind.words), endpoint: nil)
+        }
+
+        fileprivate func ask(_ question: AskedQuestion, timeout: Duration = .seconds(60)) async throws -> Bool {
+            if case .open = try await store.ask(question, timeout: timeout, at: node) { true } else { false }
+        }
+
+        fileprivate func answer(
+            _ id: Question.ID, _ answer: Answer, by decider: Decision.Decider = .key("key_a")
+        ) async throws -> String {
+            try await store.answer(id, of: tenant, Reply(answer), by: decider).word
+        }
+
+        fileprivate func state(_ id: Question.ID) async throws -> StoredQuestion.State? {
+            try await store.question(id, of: tenant)?.state
+        }
+
+        fileprivate func list(_ filter: QuestionFilter, after: Question.ID? = nil, limit: Int = 9) async throws
+            -> [Question.ID]
+        {
+            try await store.questions(of: tenant, matching: filter, after: after, limit: limit).map(\.id)
+        }
+    }
+
+    package static let clauses: [Clause<Subject>] = asking + answering + closing + listing
+
+    // MARK: Asking
+
+    private static let asking: [Clause<Subject>] = [
+        Clause("a question is open from when it is asked to its deadline, and kept as it was asked") { subject in
+            let question = subject.question(labels: [.init(name: "team", value: "a:b")])
+            guard
+                case .open(let askedAt, let deadline) = try await subject.store.ask(
+                    question, timeout: .seconds(60), at: subject.node)
+            else { return ["not asked"] }
+            let stored = try await subject.store.question(question.id, of: subject.tenant)
+            return compare("time", deadline.microseconds - askedAt.microseconds, 60_000_000)
+                + compare("state", stored?.state, .open) + compare("deadline", stored?.deadline, deadline)
+                + compare("labels", stored?.asked.labels, question.labels)
+                + compare("limits", stored?.asked.limits, question.limits)
+                + compare("content", stored?.asked.content.text, question.content.text)
+        },
+        Clause("a job that is not held under the claim asks nothing") { subject in
+            let job = subject.jobs[0]
+            let question = AskedQuestion(
+                tenant: subject.tenant, job: job.id, claim: job.claim + 1, sequence: 1, kind: .didReceiveResponse,
+                host: nil, group: nil, labels: [], content: RawJSON(Array("{}".utf8)),
+                limits: AnswerLimits(words: [.allow]), endpoint: nil)
+            let asking = try await subject.store.ask(question, timeout: .seconds(60), at: subject.node)
+            return compare("asking", asking, .jobIsOver)
+                + compare("state", try await subject.state(question.id), nil)
+        },
+        Clause("a tenant has so many open questions and no more, until one is over") { subject in
+            let questions = (0..<4).map { subject.question(of: $0) }
+            var differences: [String] = []
+            for question in questions.prefix(3) {
+                differences += compare("asked", try await subject.ask(question), true)
+            }
+            let fourth = try await subject.store.ask(questions[3], timeout: .seconds(60), at: subject.node)
+            differences += compare("the fourth", fourth, .tooMany)
+            _ = try await subject.answer(questions[0].id, .cancel)
+            return differences + compare("later", try await subject.ask(questions[3]), true)
+        },
+    ]
+
+    // MARK: Answering
+
+    private static let answering: [Clause<Subject>] = [
+        Clause("the first answer counts: the same one is accepted again, and another one is not") { subject in
+            let question = subject.question()
+            _ = try await subject.ask(question)
+            var differences = compare("first", try await subject.answer(question.id, .follow(nil)), "accepted")
+            differences += compare("again", try await subject.answer(question.id, .follow(nil)), "accepted")
+            differences += compare("other", try await subject.answer(question.id, .cancel, by: .operator), "other")
+            let stored = try await subject.store.question(question.id, of: subject.tenant)
+            return differences + compare("answer", stored?.given?.answer.text, #""follow""#)
+                + compare("who", stored?.given?.by, .key("key_a"))
+        },
+        Clause("of many answers at once one counts") { subject in
+            let question = subject.question()
+            _ = try await subject.ask(question)
+            let answers: [Answer] = [.follow(nil), .cancel, .returnResponse]
+            let words = try await withThrowingTaskGroup(of: String.self) { group in
+                for index in 0..<12 { group.addTask { try await subject.answer(question.id, answers[index % 3]) } }
+                return try await group.reduce(into: [String: Int]()) { $0[$1, default: 0] += 1 }
+            }
+            return compare("answers", words, ["accepted": 4, "other": 8])
+        },
+        Clause("an answer after the deadline is too late, whoever has looked since") { subject in
+            let question = subject.question()
+            _ = try await subject.ask(question, timeout: .milliseconds(1))
+            try await Task.sleep(for: .milliseconds(20))
+            return compare("late", try await subject.answer(question.id, .cancel), "closed")
+        },
+        Clause("what is secret of an answer is given to who waits and shown to nobody") { subject in
+            let question = subject.question(kind: .didReceiveChallenge)
+            _ = try await subject.ask(question)
+            let text = #"{"answer":"useCredential","credential":{"user":"u","password":"hush"},"note":"mine"}"#
+            let reply = try Reply(json: JSONParser.parse(text.utf8), to: .didReceiveChallenge)
+            _ = try await subject.store.answer(question.id, of: subject.tenant, reply, by: .operator)
+            let stored = try await subject.store.question(question.id, of: subject.tenant)
+            let shown = stored.map { question in JSONWriter.object { question.write(&$0) } } ?? []
+            let key = QuestionKey(tenant: subject.tenant, id: question.id)
+            let end = try await subject.store.ends(of: [key])[question.id]
+            return compare("shown", String(decoding: shown, as: UTF8.self).contains("hush"), false)
+                + compare("note", stored?.given?.note, "mine")
+                + compare("end", end, .answered(reply.answer, by: .operator))
+        },
+        Clause("a question of somebody else is answered as one that is not there") { subject in
+            let question = subject.question()
+            _ = try await subject.ask(question)
+            let answering = try await subject.store.answer(
+                question.id, of: Tenant.ID(rawValue: 2), Reply(.cancel), by: .operator)
+            return compare("answering", answering.word, "notFound")
+                + compare("state", try await subject.state(question.id), .open)
+        },
+    ]
+
+    // MARK: Closing
+
+    private static let closing: [Clause<Subject>] = [
+        Clause("a question that is closed takes no answer, and says why") { subject in
+            let question = subject.question()
+            _ = try await subject.ask(question)
+            let end = try await subject.store.close(question.id, of: subject.tenant, .withdrawn)
+            let stored = try await subject.store.question(question.id, of: subject.tenant)
+            return compare("end", end, .closed(.withdrawn))
+                + compare("answer", try await subject.answer(question.id, .cancel), "closed")
+                + compare("reason", stored?.reason, .withdrawn)
+        },
+        Clause("a question expires at its deadline and not before") { subject in
+            let (early, late) = (subject.question(), subject.question(of: 1))
+            _ = try await subject.ask(early)
+            _ = try await subject.ask(late, timeout: .milliseconds(1))
+            try await Task.sleep(for: .milliseconds(20))
+            return compare("early", try await subject.store.close(early.id, of: subject.tenant, .expired), nil)
+                + compare(
+                    "late", try await subject.store.close(late.id, of: subject.tenant, .expired), .closed(.expired))
+                + compare("state", try await subject.state(early.id), .open)
+        },
+        Clause("who closes a question that was answered learns of the answer") { subject in
+            let question = subject.question()
+            _ = try await subject.ask(question)
+            _ = try await subject.answer(question.id, .returnResponse)
+            let end = try await subject.store.close(question.id, of: subject.tenant, .withdrawn)
+            return compare("end", end, .answered(.returnResponse, by: .key("key_a")))
+        },
+    ]
+
+    // MARK: Listing
+
+    private static let listing: [Clause<Subject>] = [
+        Clause("questions are listed the oldest first, page by page, by all that a filter says") { subject in
+            let first = subject.question(labels: [.init(name: "team", value: "a")])
+            let second = subject.question(of: 1, host: "b.example")
+            let third = subject.question(of: 2, kind: .didReceiveResponse)
+            for question in [first, second, third] { _ = try await subject.ask(question) }
+            _ = try await subject.answer(second.id, .cancel)
+            var (labelled, ofJob) = (QuestionFilter(), QuestionFilter())
+            labelled.labels = [.init(name: "team", value: "a")]
+            ofJob.job = subject.jobs[2].id
+            var (ofHost, ofKind) = (QuestionFilter(state: .answered), QuestionFilter(state: .open))
+            ofHost.host = "b.example"
+            ofKind.kind = .didReceiveResponse
+            return compare("all", try await subject.list(.init()), [first.id, second.id, third.id])
+                + compare("page", try await subject.list(.init(), after: first.id, limit: 1), [second.id])
+                + compare("open", try await subject.list(.init(state: .open)), [first.id, third.id])
+                + compare("label", try await subject.list(labelled), [first.id])
+                + compare("job", try await subject.list(ofJob), [third.id])
+                + compare("host", try await subject.list(ofHost), [second.id])
+                + compare("kind", try await subject.list(ofKind), [third.id])
+                + compare(
+                    "last", try await subject.store.lastEnded(of: subject.tenant, limit: 5).map(\.id), [second.id])
+        },
+        Clause("what was wrong with a reply is told with the question") { subject in
+            let question = subject.question()
+            _ = try await subject.ask(question)
+            try await subject.store.note(fault: "The reply is not JSON.", of: question.id, subject.tenant)
+            let stored = try await subject.store.question(question.id, of: subject.tenant)
+            return compare("fault", stored?.fault, "The reply is not JSON.")
+        },
+    ]
+}
+
+extension Answering {
+    fileprivate var word: String {
+        switch self {
+        case .accepted: "accepted"
+        case .alreadyAnswered: "other"
+        case .closed: "closed"
+        case .notFound: "notFound"
+        }
+    }
+}

@@ -1,0 +1,141 @@
+package import FetchJobs
+import Synchronization
+
+/// The questions of a test, in memory: the second form of ``QuestionStore``.
+package final class MemoryQuestionStore: QuestionStore {
+    private struct Stored {
+        var question: StoredQuestion
+        var answer: Answer?
+
+        var end: QuestionEnd? {
+            if let reason = question.reason { return .closed(reason) }
+            guard let answer, let given = question.given else { return nil }
+            return .answered(answer, by: given.by)
+        }
+    }
+
+    private struct State {
+        var stored: [Question.ID: Stored] = [:]
+        /// Jobs that are held, and under which claim.
+        var held: [Job.ID: Int32]?
+    }
+
+    private let maximumOpen: Int
+    private let onEnd: @Sendable ([Question.ID: QuestionEnd]) -> Void
+    private let state = Mutex(State())
+
+    package init(
+        maximumOpen: Int = Asking.maximumOpen,
+        onEnd: @escaping @Sendable ([Question.ID: QuestionEnd]) -> Void = { _ in }
+    ) {
+        self.maximumOpen = maximumOpen
+        self.onEnd = onEnd
+    }
+
+    /// Says which jobs are held, and under which claim; all are before that is said.
+    package func hold(_ jobs: [Job.ID: Int32]) { state.withLock { $0.held = jobs } }
+
+    package func ask(
+        _ question: AskedQuestion, timeout: Duration, at node: Node.ID
+    ) async throws(StoreError) -> Asking {
+        state.withLock { state in
+            if let held = state.held, held[question.job] != question.claim { return .jobIsOver }
+            let open = state.stored.values.count {
+                $0.question.asked.tenant == question.tenant && $0.question.state == .open
+            }
+            guard open < maximumOpen else { return .tooMany }
+            let now = Timestamp.now
+            let deadline = now.advanced(by: timeout)
+            state.stored[question.id] = Stored(
+                question: StoredQuestion(question, askedAt: now, deadline: deadline))
+            return .open(askedAt: now, deadline: deadline)
+        }
+    }
+
+    package func answer(
+        _ id: Question.ID, of tenant: Tenant.ID, _ reply: Reply, by decider: Decision.Decider
+    ) async throws(StoreError) -> Answering {
+        let (answering, isNew) = state.withLock { state -> (Answering, Bool) in
+            guard var stored = state.stored[id], stored.question.asked.tenant == tenant else {
+                return (.notFound, false)
+            }
+            switch stored.question.state {
+            case .answered:
+                let isSame = stored.answer == reply.answer
+                return (isSame ? .accepted(stored.question) : .alreadyAnswered(stored.question), false)
+            case .closed: return (.closed(stored.question), false)
+            case .open:
+                guard stored.question.deadline > .now else { return (.closed(stored.question), false) }
+                stored.question.state = .answered
+                stored.question.endedAt = .now
+                stored.question.given = .init(answer: reply.shown, by: decider, note: reply.note)
+                stored.answer = reply.answer
+                state.stored[id] = stored
+                return (.accepted(stored.question), true)
+            }
+        }
+        if isNew { onEnd([id: .answered(reply.answer, by: decider)]) }
+        return answering
+    }
+
+    package func close(
+        _ id: Question.ID, of tenant: Tenant.ID, _ reason: StoredQuestion.Reason
+    ) async throws(StoreError) -> QuestionEnd? {
+        let (end, isNew) = state.withLock { state -> (QuestionEnd?, Bool) in
+            guard var stored = state.stored[id], stored.question.asked.tenant == tenant else { return (nil, false) }
+            guard stored.question.state == .open else { return (stored.end, false) }
+            if reason == .expired, stored.question.deadline > .now { return (nil, false) }
+            stored.question.state = .closed
+            stored.question.reason = reason
+            stored.question.endedAt = .now
+            state.stored[id] = stored
+            return (.closed(reason), true)
+        }
+        if isNew, let end { onEnd([id: end]) }
+        return end
+    }
+
+    package func ends(of questions: [QuestionKey]) async throws(StoreError) -> [Question.ID: QuestionEnd] {
+        state.withLock { state in
+            var ends: [Question.ID: QuestionEnd] = [:]
+            for key in questions {
+                guard let stored = state.stored[key.id], stored.question.asked.tenant == key.tenant else { continue }
+                ends[key.id] = stored.end
+            }
+            return ends
+        }
+    }
+
+    package func note(fault: String, of id: Question.ID, _ tenant: Tenant.ID) async throws(StoreError) {
+        state.withLock { $0.stored[id]?.question.fault = fault }
+    }
+
+    package func question(_ id: Question.ID, of tenant: Tenant.ID) async throws(StoreError) -> StoredQuestion? {
+        state.withLock { state in
+            state.stored[id].map(\.question).flatMap { $0.asked.tenant == tenant ? $0 : nil }
+        }
+    }
+
+    package func questions(
+        of tenant: Tenant.ID, matching filter: QuestionFilter, after: Question.ID?, limit: Int
+    ) async throws(StoreError) -> [StoredQuestion] {
+        state.withLock { state in
+            state.stored.values.map(\.question)
+                .filter { question in
+                    question.asked.tenant == tenant && filter.matches(question)
+                        && (after.map { question.id > $0 } ?? true)
+                }
+                .sorted { $0.id < $1.id }
+                .prefix(limit).map(\.self)
+        }
+    }
+
+    package func lastEnded(of tenant: Tenant.ID, limit: Int) async throws(StoreError) -> [StoredQuestion] {
+        state.withLock { state in
+            state.stored.values.map(\.question)
+                .filter { $0.asked.tenant == tenant && $0.state != .open }
+                .sorted { ($0.endedAt ?? .now) > ($1.endedAt ?? .now) }
+                .prefix(limit).map(\.self)
+        }
+    }
+}

@@ -1,0 +1,72 @@
+-- Questions of loads to their delegates (docs/delegate.md).
+
+CREATE TABLE questions (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    job_id uuid NOT NULL,
+    claim integer NOT NULL,
+    sequence integer NOT NULL,
+    kind text COLLATE "C" NOT NULL,
+    host text COLLATE "C",
+    group_id uuid,
+    labels text[],
+    facts json NOT NULL,
+    limits json NOT NULL,
+    asked_at timestamptz NOT NULL DEFAULT now(),
+    deadline timestamptz NOT NULL,
+    endpoint_id uuid,
+    state text NOT NULL DEFAULT 'open',
+    ended_at timestamptz,
+    reason text,
+    answer json,
+    sealed_answer bytea,
+    answered_by json,
+    note text,
+    fault text,
+    PRIMARY KEY (tenant_id, id),
+    CONSTRAINT questions_answered_have_an_answer CHECK (
+        (state = 'answered') = (answer IS NOT NULL) AND (state = 'answered') = (answered_by IS NOT NULL)
+    ),
+    CONSTRAINT questions_closed_have_a_reason CHECK ((state = 'closed') = (reason IS NOT NULL)),
+    CONSTRAINT questions_facts_are_bounded CHECK (octet_length(facts::text) <= 65536),
+    CONSTRAINT questions_over_have_an_end CHECK ((state = 'open') = (ended_at IS NULL)),
+    CONSTRAINT questions_reason CHECK (reason IN ('expired', 'superseded', 'withdrawn')),
+    CONSTRAINT questions_secrets_belong_to_answers CHECK (sealed_answer IS NULL OR answer IS NOT NULL),
+    CONSTRAINT questions_state CHECK (state IN ('open', 'answered', 'closed'))
+) WITH (fillfactor = 80);
+COMMENT ON TABLE questions IS
+    'What loads ask their delegates. A row is written when the question is asked, and once more when it is answered or '
+    'closed: whichever comes first, by the clock of the database. It is removed with its job';
+COMMENT ON COLUMN questions.claim IS 'The claim of the job whose attempt asks';
+COMMENT ON COLUMN questions.sequence IS 'Its order among the questions of the attempt, from 1';
+COMMENT ON COLUMN questions.kind IS 'The kind, as a configuration names it in delegate.questions';
+COMMENT ON COLUMN questions.host IS
+    'Host and port of whom the question is about: who asks for a credential, shows a certificate or answered; null: '
+    'the URL has no host';
+COMMENT ON COLUMN questions.group_id IS 'The group of the job, for filters; null: none';
+COMMENT ON COLUMN questions.labels IS 'Those of the job, each as name:value, for filters; null: none';
+COMMENT ON COLUMN questions.facts IS 'The request and what an answer is chosen by, without secrets';
+COMMENT ON COLUMN questions.limits IS 'What an answer may be: the words, and what the configuration keeps them to';
+COMMENT ON COLUMN questions.deadline IS 'No answer is taken from then on';
+COMMENT ON COLUMN questions.endpoint_id IS 'The endpoint that is asked; null: the question waits for the API alone';
+COMMENT ON COLUMN questions.state IS 'open, answered or closed';
+COMMENT ON COLUMN questions.ended_at IS 'When it was answered or closed; null: it is open';
+COMMENT ON COLUMN questions.reason IS
+    'Why it was closed: expired (nobody answered in time), withdrawn (its job ended or was stopped), superseded (its '
+    'node was lost); null: it was not';
+COMMENT ON COLUMN questions.answer IS 'The answer without its secrets; null: there is none';
+COMMENT ON COLUMN questions.sealed_answer IS
+    'The answer with its secrets; AES-256-GCM, bound to this table, tenant and question; null: it has none';
+COMMENT ON COLUMN questions.answered_by IS 'Who answered, as the ledger writes it; null: nobody';
+COMMENT ON COLUMN questions.note IS 'What who answered has said about it; null: nothing';
+COMMENT ON COLUMN questions.fault IS
+    'What was wrong with the last reply of the endpoint, and never the reply; null: nothing was';
+
+CREATE INDEX questions_job ON questions (tenant_id, job_id, id);
+COMMENT ON INDEX questions_job IS 'questions.list of a job; queue.rescue; jobs.remove';
+
+CREATE INDEX questions_open ON questions (tenant_id, id) WHERE state = 'open';
+COMMENT ON INDEX questions_open IS 'questions.list of open ones; questions.ask: how many a tenant has';
+
+CREATE INDEX questions_over ON questions (tenant_id, ended_at) WHERE state <> 'open';
+COMMENT ON INDEX questions_over IS 'questions.lastEnded; expired.questions';
