@@ -59,6 +59,15 @@ struct Query: Sendable {
         return id
     }
 
+    /// A text of so many characters at most.
+    func text(_ name: String, maximumLength: Int) throws(Problem) -> String? {
+        guard let text = self[name] else { return nil }
+        guard text.unicodeScalars.count <= maximumLength else {
+            throw Problem(parameter: name, "must have at most \(maximumLength) characters")
+        }
+        return text
+    }
+
     /// `true` or `false`.
     func bool(_ name: String) throws(Problem) -> Bool? {
         switch self[name] {
@@ -121,6 +130,14 @@ struct Query: Sendable {
 }
 
 extension Query {
+    /// The label that `label` names, written as ``JobSpec/Label/text``.
+    func label() throws(Problem) -> JobSpec.Label? {
+        guard let text = self["label"] else { return nil }
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2 else { throw Problem(parameter: "label", "must be a name, a colon and a value") }
+        return JobSpec.Label(name: String(parts[0]), value: String(parts[1]))
+    }
+
     /// The session that a request is about; the default one when it names none.
     func session() throws(Problem) -> TenantSession.ID {
         guard let text = self["session"] else { return .default }
@@ -129,4 +146,9 @@ extension Query {
         }
         return session
     }
+}
+
+extension JobSpec.Label {
+    /// The label as queries write it: its name, a colon and its value.
+    var text: String { "\(name):\(value)" }
 }

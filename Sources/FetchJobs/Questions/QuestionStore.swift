@@ -87,6 +87,8 @@ package struct QuestionFilter: Sendable, Equatable {
     package var group: JobGroup.ID?
     /// Host and port of whom it is about.
     package var host: String?
+    /// The longest name of a host, with brackets or a dot, a colon and a port.
+    package static let maximumHostLength = 260
     /// All of them, with these values.
     package var labels: [JobSpec.Label] = []
     /// Asked before that time.
@@ -111,7 +113,7 @@ extension QuestionFilter {
         kind = object.required("kind")?.oneOf(Question.Kind.self)
         job = object["job"]?.identifier("a job (job_…)")
         group = object["group"]?.identifier("a group (grp_…)")
-        host = object["host"]?.string(maximumLength: 260)
+        host = object["host"]?.string(maximumLength: Self.maximumHostLength)
         labels = object["labels"].map { JobSpec.labels($0) } ?? []
     }
 }

@@ -21,10 +21,7 @@ extension JobFilter {
         }
         createdAfter = try Self.time("createdAfter", query)
         createdBefore = try Self.time("createdBefore", query)
-        guard let label = query["label"] else { return }
-        let parts = label.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2 else { throw Problem(parameter: "label", "must be a name, a colon and a value") }
-        labels = [JobSpec.Label(name: String(parts[0]), value: String(parts[1]))]
+        labels = try query.label().map { [$0] } ?? []
     }
 
     private static func time(_ name: String, _ query: Query) throws(Problem) -> Timestamp? {
@@ -40,7 +37,7 @@ extension JobFilter {
         [
             ("state", state?.rawValue), ("kind", kind?.rawValue), ("session", session?.description),
             ("schedule", schedule?.description), ("group", group?.description), ("host", host),
-            ("label", labels.first.map { "\($0.name):\($0.value)" }), ("error", error),
+            ("label", labels.first?.text), ("error", error),
             ("status", status?.description),
             ("createdAfter", createdAfter?.description), ("createdBefore", createdBefore?.description),
         ]
@@ -50,7 +47,7 @@ extension JobFilter {
     var word: String {
         guard !isPlain else { return state?.rawValue ?? "" }
         var items = items
-        items.append(("labels", labels.map { "\($0.name):\($0.value)" }.sorted().joined(separator: "\n")))
+        items.append(("labels", labels.map(\.text).sorted().joined(separator: "\n")))
         let text = Query.text(items)
         return SHA256Digest(of: Array(text.utf8)).bytes.prefix(12).map { String($0, radix: 16) }.joined()
     }

@@ -206,17 +206,14 @@ extension QuestionFilter {
         kind = try query.oneOf("kind")
         job = try query.identifier("job", "a job (job_…)")
         group = try query.identifier("group", "a group (grp_…)")
-        host = query["host"]
-        guard let label = query["label"] else { return }
-        let parts = label.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        guard parts.count == 2 else { throw Problem(parameter: "label", "must be a name, a colon and a value") }
-        labels = [JobSpec.Label(name: String(parts[0]), value: String(parts[1]))]
+        host = try query.text("host", maximumLength: Self.maximumHostLength)
+        labels = try query.label().map { [$0] } ?? []
     }
 
     private var items: [(name: String, value: String?)] {
         [
             ("state", state?.rawValue), ("kind", kind?.rawValue), ("job", job?.description),
-            ("group", group?.description), ("label", labels.first.map { "\($0.name):\($0.value)" }), ("host", host),
+            ("group", group?.description), ("label", labels.first?.text), ("host", host),
         ]
     }
 
@@ -229,6 +226,6 @@ extension QuestionFilter {
     var word: String { Cursor<QuestionIDKind>.digest(of: Query.text(items + [("labels", labelsText)])) }
 
     private var labelsText: String? {
-        labels.count < 2 ? nil : labels.map { "\($0.name):\($0.value)" }.sorted().joined(separator: "\n")
+        labels.count < 2 ? nil : labels.map(\.text).sorted().joined(separator: "\n")
     }
 }

@@ -74,6 +74,18 @@ import Testing
         }
     }
 
+    @Test func `a filter that is no host is refused by its rule, and one that fits nothing lists nothing`() async throws {
+        let server = try await TestServer()
+        _ = try await ask(server)
+        try await server.test { call async throws in
+            let host = String(repeating: "a", count: 261)
+            let refused = try await call(.get, "/v1/questions?host=\(host)")
+            #expect(refused.status == .badRequest && refused.text.contains("at most 260 characters"))
+            let none = try await call(.get, "/v1/questions?host=\(host.dropFirst())")
+            #expect(none.status == .ok && none.json?["data"]?.count == 0)
+        }
+    }
+
     @Test func `a question of another job or tenant is not there`() async throws {
         let server = try await TestServer()
         let (question, other) = (try await ask(server), try await ask(server))
