@@ -74,7 +74,8 @@ import Testing
         }
     }
 
-    @Test func `a filter that is no host is refused by its rule, and one that fits nothing lists nothing`() async throws {
+    @Test func `a filter that is no host is refused by its rule, and one that fits nothing lists nothing`() async throws
+    {
         let server = try await TestServer()
         _ = try await ask(server)
         try await server.test { call async throws in
