@@ -24,7 +24,7 @@ extension Slots {
             if hasSlot { state.shares.leave(stop.tenant) }
             return (state.nextReturning(weight), state.callHeldBack(weight))
         }
-        for returning in next { returning.continuation.resume() }
+        next.goOn()
         return hasWaiting
     }
 
@@ -32,22 +32,20 @@ extension Slots {
     ///
     /// A thousand answers at once are not a thousand loads.
     package nonisolated(nonsending) func comeBackFromAsking(_ stop: StopSwitch) async {
-        let hasSlot = state.withLock { state in
-            guard state.returning.isEmpty else { return false }
-            return state.returnIfFree(stop, weight)
-        }
-        if hasSlot { return }
         await withCheckedContinuation { continuation in
-            let isOver = state.withLock { state in
+            let (isOver, next) = state.withLock { state -> (Bool, [Returning]) in
                 guard stop.reason == nil, !state.isClosed else {
                     state.goBack(stop, weight)
-                    return true
+                    return (true, [])
                 }
-                // A slot may have become free meanwhile.
-                if state.returning.isEmpty, state.returnIfFree(stop, weight) { return true }
+                // One that its client holds takes no slot now, and so nobody's.
+                let isFirst = state.returning.isEmpty || stop.position.withLock(\.isLent)
+                if isFirst, state.returnIfFree(stop, weight) { return (true, []) }
                 state.returning.append(Returning(stop: stop, continuation: continuation))
-                return false
+                // Those before it may wait for the share of another tenant alone.
+                return (false, state.nextReturning(weight))
             }
+            next.goOn()
             guard !isOver else { return continuation.resume() }
             stop.whenThrown { [weak self, weak stop] in if let stop { self?.letGoBack(stop) } }
         }
@@ -68,19 +66,18 @@ extension Slots.State {
     /// Those that have a slot now and go on, in their order; of a tenant that has no room those behind others of it
     /// wait too.
     mutating func nextReturning(_ weight: (Tenant.ID) -> Int) -> [Slots.Returning] {
-        guard !returning.isEmpty, shares.free > 0 else { return [] }
-        var (next, waiting) = ([Slots.Returning](), Deque<Slots.Returning>())
-        var full: Set<Tenant.ID> = []
-        while let first = returning.popFirst() {
+        var (next, full) = ([Slots.Returning](), Set<Tenant.ID>())
+        var skipped: [Slots.Returning] = []
+        while shares.free > 0, let first = returning.popFirst() {
             let tenant = first.stop.tenant
-            if shares.free > 0, !full.contains(tenant), returnIfFree(first.stop, weight) {
+            if !full.contains(tenant), returnIfFree(first.stop, weight) {
                 next.append(first)
             } else {
                 full.insert(tenant)
-                waiting.append(first)
+                skipped.append(first)
             }
         }
-        returning = waiting
+        returning.prepend(contentsOf: skipped)
         return next
     }
 
@@ -101,4 +98,9 @@ extension Slots.State {
         }
         if takesSlot { shares.take(for: stop.tenant, weight: weight(stop.tenant)) }
     }
+}
+
+extension [Slots.Returning] {
+    /// They have their slots.
+    func goOn() { for returning in self { returning.continuation.resume() } }
 }

@@ -109,13 +109,15 @@ package final class Slots: Sendable {
 
     /// Gives slots back of jobs that are not started.
     package func release(_ jobs: [NewJob]) {
-        state.withLock { state in
+        let next = state.withLock { state in
             for job in jobs {
                 state.shares.leave(job.tenant)
                 let key = OriginQueue.Key(job.spec, of: job.tenant)
                 if let index = key.flatMap({ state.indices[$0] }) { state.leave(index) }
             }
+            return state.nextReturning(weight)
         }
+        next.goOn()
     }
 
     // MARK: Jobs that are claimed
@@ -134,13 +136,15 @@ package final class Slots: Sendable {
 
     /// The jobs have got slots of those that were set aside; the others are free again.
     package func assign(_ jobs: [ClaimedJob], of count: Int) {
-        state.withLock { state in
+        let next = state.withLock { state in
             state.shares.putBack(count - jobs.count)
             for job in jobs {
                 state.shares.assign(to: job.tenant, weight: weight(job.tenant))
                 state.add(to: job.originQueue)
             }
+            return state.nextReturning(weight)
         }
+        next.goOn()
     }
 
     /// Takes slots for jobs that run in any case.
@@ -168,7 +172,7 @@ package final class Slots: Sendable {
             }
             return (state.nextReturning(weight), state.callHeldBack(weight))
         }
-        for returning in next { returning.continuation.resume() }
+        next.goOn()
         return hasWaiting
     }
 
@@ -190,7 +194,7 @@ package final class Slots: Sendable {
             return (next, state.nextReturning(weight), state.callHeldBack(weight))
         }
         for waiter in next { waiter.continuation.resume(returning: true) }
-        for returning in returning { returning.continuation.resume() }
+        returning.goOn()
         return Lent(hasWaiting: hasWaiting, limiters: isLent ? Set(stops.compactMap(\.originQueue?.limiter)) : [])
     }
 

@@ -54,6 +54,41 @@ import Testing
         #expect(slots.areEmpty)
     }
 
+    @Test func `slots that a claim had set aside and gives back go to who waits to go on`() async throws {
+        let (slots, asking) = slots(8, holding: try jobs(1))
+        _ = slots.leaveToAsk(asking[0])
+        slots.noteBacklog()
+        let offer = try #require(slots.reserveForClaim(maximum: 200))
+        try await withThrowingDiscardingTaskGroup { group in
+            group.addTask { await slots.comeBackFromAsking(asking[0]) }
+            try await until { slots.returningCount == 1 }
+            slots.assign([], of: offer.count)
+            try await until { slots.returningCount == 0 }
+        }
+        #expect(!slots.areEmpty)
+    }
+
+    @Test func `who waits for the share of its tenant keeps nobody else from going on`() async throws {
+        let other = try ClaimedJob.make(of: .second)
+        let (slots, asking) = slots(8, holding: try jobs(1) + [other])
+        for stop in asking { _ = slots.leaveToAsk(stop) }
+        // What the tenant may have at most while there are others.
+        var held: [NewJob] = []
+        while case let job = try NewJob.make(of: .first, host: "\(held.count).example"), slots.reserve([job]) == [true]
+        {
+            held.append(job)
+        }
+        #expect(!held.isEmpty)
+        try await withThrowingDiscardingTaskGroup { group in
+            group.addTask { await slots.comeBackFromAsking(asking[0]) }
+            try await until { slots.returningCount == 1 }
+            await slots.comeBackFromAsking(asking[1])
+            #expect(slots.returningCount == 1)
+            slots.release(held)
+            try await until { slots.returningCount == 0 }
+        }
+    }
+
     @Test func `a job that is over while it waits to go on takes no slot with it`() async throws {
         let (slots, asking) = slots(1, holding: try jobs(1))
         _ = slots.leaveToAsk(asking[0])
