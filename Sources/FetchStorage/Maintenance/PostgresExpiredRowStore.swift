@@ -27,8 +27,9 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
                 guard let age = retention.jobs else { return 0 }
                 return try await delete(groups(age))
             case .questions:
-                guard let age = retention.jobs else { return 0 }
-                return try await delete(questions(age))
+                let closed = try await client.query(overdueQuestions).count
+                guard let age = retention.jobs else { return closed }
+                return closed + (try await delete(questions(age)))
             case .cacheTurns: return try await delete(cacheTurns)
             case .circuits: return try await delete(.circuits(retention.circuits, limit))
             case .limiters: return try await delete(.limiters(retention.limiters, limit))
@@ -167,6 +168,43 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
         ) AS old
         WHERE g.tenant_id = t.id AND g.id = old.id
         RETURNING 1
+        """
+    }
+
+    /// Closes open ones whose node did not: their jobs wait for nothing, and they take no room from others.
+    private var overdueQuestions: Query {
+        """
+        -- expired.openQuestions
+        WITH overdue AS MATERIALIZED (
+            SELECT o.tenant_id, o.id, o.job_id
+            FROM tenants t
+            CROSS JOIN LATERAL (
+                SELECT a.tenant_id, a.id, a.job_id
+                FROM questions a
+                WHERE a.tenant_id = t.id AND a.state = 'open' AND a.deadline < now() - interval '1 minute'
+                ORDER BY a.id
+                LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED
+            ) AS o
+        ), closed AS (
+            UPDATE questions a
+            SET state = 'closed', reason = 'expired', ended_at = now()
+            FROM overdue o
+            WHERE a.tenant_id = o.tenant_id AND a.id = o.id
+            RETURNING 1
+        ), waiting AS MATERIALIZED (
+            SELECT q.tenant_id, q.job_id
+            FROM overdue o
+            JOIN queue q ON q.tenant_id = o.tenant_id AND q.job_id = o.job_id AND q.question_id = o.id
+            ORDER BY q.tenant_id, q.job_id
+            FOR UPDATE OF q
+        ), going AS (
+            UPDATE queue q
+            SET question_id = NULL
+            FROM waiting w
+            WHERE q.tenant_id = w.tenant_id AND q.job_id = w.job_id
+        )
+        SELECT FROM closed
         """
     }
 

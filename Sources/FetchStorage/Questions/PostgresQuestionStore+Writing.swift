@@ -57,7 +57,9 @@ extension PostgresQuestionStore {
                 FOR UPDATE OF q
             ), open AS MATERIALIZED (
                 SELECT t.tenant_id, (
-                    SELECT count(*) FROM questions a WHERE a.tenant_id = t.tenant_id AND a.state = 'open'
+                    SELECT count(*)
+                    FROM questions a
+                    WHERE a.tenant_id = t.tenant_id AND a.state = 'open' AND a.deadline > now()
                 ) AS questions
                 FROM (SELECT DISTINCT tenant_id FROM held) AS t
             ), placed AS (

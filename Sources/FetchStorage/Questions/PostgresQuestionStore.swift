@@ -87,10 +87,15 @@ package struct PostgresQuestionStore: QuestionStore {
                 """
             )
             var ends: [Question.ID: QuestionEnd] = [:]
+            var failure: (any Error)?
             for row in rows {
-                let stored = try StoredRow(row)
-                ends[stored.question.id] = try await end(of: stored)
+                // One that cannot be read keeps no other from going on.
+                do {
+                    let stored = try StoredRow(row)
+                    ends[stored.question.id] = try await end(of: stored)
+                } catch { failure = error }
             }
+            if let failure, ends.isEmpty { throw failure }
             return ends
         }
     }

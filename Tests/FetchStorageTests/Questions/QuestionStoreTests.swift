@@ -85,6 +85,27 @@ import Testing
         }
     }
 
+    @Test func `an open question that nobody closed is closed, and takes no room meanwhile`() async throws {
+        try await StoreFixture.with { fixture in
+            let jobs = try await claim(4, fixture)
+            let store = questions(fixture)
+            let asked = jobs.map { question(of: $0) }
+            for question in asked.prefix(3) {
+                _ = try await store.ask(question, timeout: .seconds(60), at: fixture.nodes[0])
+            }
+            let full = try await store.ask(asked[3], timeout: .seconds(60), at: fixture.nodes[0])
+            #expect({ if case .tooMany = full { true } else { false } }())
+            try await fixture.database.client.query("UPDATE questions SET deadline = now() - interval '2 minutes'")
+            let next = try await store.ask(asked[3], timeout: .seconds(60), at: fixture.nodes[0])
+            #expect({ if case .open = next { true } else { false } }())
+            let expired = PostgresExpiredRowStore(client: fixture.database.client)
+            #expect(try await expired.remove(.questions, keeping: Retention()) == 3)
+            #expect(try await store.question(asked[0].id, of: fixture.tenant)?.reason == .expired)
+            #expect(try await fixture.store().job(jobs[0].id, of: fixture.tenant)?.state == .running)
+            #expect(try await fixture.store().job(jobs[3].id, of: fixture.tenant)?.state == .awaitingDecision)
+        }
+    }
+
     @Test func `questions go with their job`() async throws {
         try await StoreFixture.with { fixture in
             let job = try await claim(1, fixture)[0]
@@ -108,6 +129,10 @@ import Testing
                 labels: [], content: RawJSON(Array("{}".utf8)), limits: AnswerLimits(words: kind.words), endpoint: nil)
             _ = try await store.ask(question, timeout: .seconds(60), at: fixture.nodes[0])
             let text = #"{"answer":"useCredential","credential":{"user":"me","password":"hush"}}"#
+            let body = Answer.useBody(.text("hush"))
+            #expect(!String(decoding: Reply(body).shown.bytes, as: UTF8.self).contains("hush"))
+            let sealed = try JSONParser.parse(try #require(Reply(body).secretBytes))
+            #expect(try Reply(json: sealed, to: .needNewBodyStream).answer == body)
             let reply = try Reply(json: JSONParser.parse(text.utf8), to: kind)
             _ = try await store.answer(question.id, of: fixture.tenant, reply, by: .operator)
             let rows = try await fixture.database.client.query(
