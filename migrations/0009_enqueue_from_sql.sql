@@ -408,6 +408,13 @@ BEGIN
             PERFORM fetchd.refuse('/webhook/endpoint', 'is not an endpoint of yours');
         END IF;
     END IF;
+    IF asked #>> '{configuration,delegate,endpoint}' IS NOT NULL AND NOT EXISTS (
+        SELECT
+        FROM webhook_endpoints e
+        WHERE e.tenant_id = owner AND e.id = fetchd.id_of_text('whe', asked #>> '{configuration,delegate,endpoint}')
+    ) THEN
+        PERFORM fetchd.refuse('/configuration/delegate/endpoint', 'is not an endpoint of yours');
+    END IF;
     IF spec ->> 'session' IS NOT NULL THEN
         session := fetchd.id_of_text('ses', spec ->> 'session');
         SELECT coalesce(stored.endpoint, s.endpoint_id) INTO stored.endpoint

@@ -154,6 +154,11 @@ import Testing
         (#"{"request": "http://x.example/", "labels": {"a": 1}}"#, "/labels must be"),
         (#"{"request": "http://x.example/", "session": "ses_1"}"#, "/session is not"),
         (#"{"request": "http://x.example/", "webhook": {"endpoint": "whe_1"}}"#, "/webhook/endpoint is not"),
+        (
+            #"{"request": "http://x.example/", "configuration": {"delegate": {"via": "webhook", "#
+                + #""endpoint": "whe_01jd3v8m5qf0t8n4r6w2y9bcde", "questions": ["didReceiveResponse"]}}}"#,
+            "/configuration/delegate/endpoint is not an endpoint of yours"
+        ),
     ])
     func `what is refused names the member, and stores nothing`(job: String, message: String) async throws {
         try await StoreFixture.with { fixture in
