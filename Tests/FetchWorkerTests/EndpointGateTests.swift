@@ -16,7 +16,7 @@ private final class Entries: Sendable {
 
 /// The places of questions at an endpoint.
 @Suite struct EndpointGateTests {
-    private let endpoint = WebhookEndpoint.ID()
+    private let endpoint = EndpointGate.Key(tenant: .first, endpoint: WebhookEndpoint.ID())
 
     private func fail(_ gate: EndpointGate, times: Int) async {
         for _ in 0..<times {
@@ -34,7 +34,11 @@ private final class Entries: Sendable {
                 #expect(await gate.enter(endpoint, waits: false) == .place)
                 entries.add()
             }
-            #expect(await gate.enter(WebhookEndpoint.ID(), waits: false) == .place, "another endpoint has its own")
+            let others = [
+                EndpointGate.Key(tenant: .first, endpoint: WebhookEndpoint.ID()),
+                EndpointGate.Key(tenant: .second, endpoint: endpoint.endpoint),
+            ]
+            for other in others { #expect(await gate.enter(other, waits: false) == .place, "another one has its own") }
             #expect(entries.count == 0)
             gate.leave(endpoint, hasAnswered: true)
             try await until { entries.count == 1 }

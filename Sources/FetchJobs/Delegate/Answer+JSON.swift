@@ -32,7 +32,7 @@ extension Answer {
         }
         guard let word = Self.word(wordReader, of: kind) else { return nil }
         if !isWord {
-            guard let known = reader.object(of: word.members(of: kind).union(["answer"])) else { return nil }
+            guard let known = reader.object(of: word.members.union(["answer"])) else { return nil }
             object = known
         }
         guard let answer = Self.answer(word, object, reader, place) else { return nil }
@@ -130,12 +130,12 @@ extension Answer {
 
     // MARK: Writing
 
-    /// Writes the answer as ``init(reader:to:in:)`` reads it, without secrets: an inline credential is `sealed`.
-    package func write(_ writer: inout JSONWriter) {
+    /// Writes the answer as ``init(reader:to:in:)`` reads it; an inline credential is `sealed` in either form.
+    func write(_ writer: inout JSONWriter, _ form: SecretForm) {
         guard hasMembers else { return writer.value(word.rawValue) }
         writer.object { writer in
             writer.member("answer", word.rawValue)
-            writeMembers(&writer)
+            writeMembers(&writer, form)
         }
     }
 
@@ -149,21 +149,22 @@ extension Answer {
         }
     }
 
-    private func writeMembers(_ writer: inout JSONWriter) {
+    private func writeMembers(_ writer: inout JSONWriter, _ form: SecretForm) {
         switch self {
-        case .follow(let change?), .useRequest(let change): writer.member("request", object: change.write)
+        case .follow(let change?), .useRequest(let change):
+            writer.member("request", object: { change.write(&$0, form) })
         case .use(let filename, let overwrite):
             writer.member("filename", filename)
             if overwrite { writer.member("overwrite", true) }
         case .useCredential(let credential): writer.member("credential", credential.text)
-        case .useBody(let body): writer.member("body", object: body.write)
+        case .useBody(let body): writer.member("body", object: body.written(form).write)
         case .store(let storing):
             if let userInfo = storing.userInfo {
                 writer.name("userInfo")
                 ConfigurationRule<[String: String]>.texts(upTo: 32).write(userInfo, &writer)
             }
             writer.member("storagePolicy", storing.storagePolicy?.rawValue)
-            if let body = storing.body { writer.member("body", object: body.write) }
+            if let body = storing.body { writer.member("body", object: body.written(form).write) }
         default: break
         }
     }
@@ -171,7 +172,7 @@ extension Answer {
 
 extension Answer.Word {
     /// The members that go with it.
-    fileprivate func members(of kind: Question.Kind) -> Set<String> {
+    fileprivate var members: Set<String> {
         switch self {
         case .follow, .useRequest: ["request"]
         case .useCredential: ["credential"]
@@ -200,20 +201,24 @@ extension RequestChange {
         if self == RequestChange() { reader.refuse("must change something") }
     }
 
-    /// Writes what changes, without secrets.
-    func write(_ writer: inout JSONWriter) {
+    func write(_ writer: inout JSONWriter, _ form: SecretForm) {
         writer.member("url", url?.description)
         writer.member("method", method?.rawValue)
         if let headers {
-            writer.member("headers", array: { writer in for field in headers { field.write(&writer, .redacted) } })
+            writer.member("headers", array: { writer in for field in headers { field.write(&writer, form) } })
         }
         switch body {
         case nil: break
         case RequestChange.Body.none?:
             writer.name("body")
             writer.null()
-        case .content(let body)?: writer.member("body", object: body.write)
+        case .content(let body)?: writer.member("body", object: body.written(form).write)
         }
         writer.member("cachePolicy", cachePolicy?.rawValue)
     }
+}
+
+extension JobBody {
+    /// The body as an answer is written with it: no answer says of its body whether it is secret.
+    fileprivate func written(_ form: SecretForm) -> JobBody { form == .redacted ? .text(Redaction.text) : self }
 }

@@ -84,6 +84,13 @@ extension Configuration {
             questions?.contains { $0.on == question.kind && $0.conditions.areMet(by: question) } ?? false
         }
 
+        /// Who is asked: of questions of session level the session's, and the job's where that has none for the kind
+        /// (AUT-9); of others the job's, and its session's only where the job has none at all.
+        package static func asked(_ question: Question, job: Self, session: Self) -> Self? {
+            let delegates = question.isSessionLevel ? [session, job] : [job.via == nil ? session : job]
+            return delegates.first { $0.via != nil && $0.isAsked(question) }
+        }
+
         /// The kinds that the delegate may be asked about.
         package var kinds: Set<Question.Kind> { Set((questions ?? []).map(\.on)) }
 
@@ -155,7 +162,7 @@ extension ConfigurationRule where Value == [Question.Kind: Answer] {
                     for kind in Question.Kind.allCases {
                         guard let answer = answers[kind] else { continue }
                         writer.name(kind.rawValue)
-                        answer.write(&writer)
+                        answer.write(&writer, .open)
                     }
                 }
             }

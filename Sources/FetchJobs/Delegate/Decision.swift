@@ -6,8 +6,6 @@ package struct Decision: Sendable {
         case configuration
         /// A rule of the job or its session.
         case rule(name: String?, RuleBook.Level, index: Int)
-        /// An answer that was to be remembered.
-        case remembered
         /// The delegate, by its reply.
         case delegate(WebhookEndpoint.ID)
         /// Whoever has an API key.
@@ -24,12 +22,8 @@ package struct Decision: Sendable {
         case timeout
         /// The endpoint could not be reached, and is not waited for.
         case unreachable
-        /// What was replied is no answer.
-        case invalidReply
         /// The job, or its tenant, has asked as often as it may.
         case tooManyQuestions
-        /// What was answered breaks a limit that nobody may lift.
-        case answerNotAllowed
     }
 
     /// Its order among the questions of the attempt, from 1.
@@ -72,7 +66,7 @@ package struct Decision: Sendable {
         writer.member("facts", facts)
         writer.member("by", object: by.write)
         writer.name("answer")
-        answer.write(&writer)
+        answer.write(&writer, .redacted)
         writer.member("waited", waited?.seconds)
         writer.member("refusal", refusal)
     }
@@ -84,7 +78,6 @@ extension Decision.Decider {
         switch self {
         case .configuration: "configuration"
         case .rule: "rule"
-        case .remembered: "remembered"
         case .delegate: "delegate"
         case .key: "key"
         case .operator: "operator"
@@ -95,7 +88,7 @@ extension Decision.Decider {
     package func write(_ writer: inout JSONWriter) {
         writer.member("who", word)
         switch self {
-        case .configuration, .remembered, .operator: break
+        case .configuration, .operator: break
         case .rule(let name, let level, let index):
             writer.member("rule", name)
             writer.member("from", level.rawValue)

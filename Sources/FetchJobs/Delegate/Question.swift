@@ -149,8 +149,6 @@ extension Question {
         package let failureResponse: Response?
         /// What the server offers beside, strongest first.
         package let offered: [ProtectionSpace.Method]
-        /// The issuers of client certificates that are accepted, DER; none means any.
-        package let acceptableIssuers: [[UInt8]]
 
         package init(_ challenge: Challenge) {
             space = challenge.protectionSpace
@@ -158,7 +156,6 @@ extension Question {
             proposedUser = challenge.proposedCredential?.user
             failureResponse = challenge.failureResponse
             offered = challenge.offeredSpaces.map(\.method)
-            acceptableIssuers = challenge.acceptableIssuers
         }
     }
 

@@ -49,7 +49,7 @@ extension Rule {
         writer.member("on", on.rawValue)
         if !conditions.all.isEmpty { writer.member("when", object: conditions.write) }
         writer.name("answer")
-        answer.write(&writer)
+        answer.write(&writer, .open)
     }
 }
 
@@ -91,8 +91,6 @@ package struct RuleBook: Sendable {
         sessionFirst = Dictionary(
             grouping: (ofSession + ofJob).filter { $0.rule.on.mayBeSessionLevel }, by: \.rule.on)
     }
-
-    package var isEmpty: Bool { rules.isEmpty }
 
     /// The kinds that some rule is for.
     package var kinds: Set<Question.Kind> { Set(rules.keys) }

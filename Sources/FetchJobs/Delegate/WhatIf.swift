@@ -145,13 +145,14 @@ extension WhatIf {
             writer.member("error", limit.code.name)
             return
         }
-        let order = question.isSessionLevel ? [delegates.session, delegates.job] : [delegates.job, delegates.session]
         if let match = rules.match(question) {
             writer.member(
                 "by", object: Decision.Decider.rule(name: match.rule.name, match.level, index: match.index).write)
             writer.name("answer")
-            match.rule.answer.write(&writer)
-        } else if let delegate = order.first(where: { $0.via != nil }), delegate.isAsked(question) {
+            match.rule.answer.write(&writer, .redacted)
+        } else if let delegate = Configuration.Delegate.asked(
+            question, job: delegates.job, session: delegates.session)
+        {
             writer.member(
                 "by",
                 object: { writer in
@@ -160,7 +161,7 @@ extension WhatIf {
                     writer.member("endpoint", delegate.endpoint?.description)
                 })
             writer.name("otherwise")
-            (delegate.otherwise?[question.kind] ?? .performDefaultHandling).write(&writer)
+            (delegate.otherwise?[question.kind] ?? .performDefaultHandling).write(&writer, .redacted)
         } else {
             writer.member("by", object: { $0.member("who", "configuration") })
             writer.member("answer", Answer.Word.performDefaultHandling.rawValue)

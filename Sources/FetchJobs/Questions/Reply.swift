@@ -32,7 +32,7 @@ package struct Reply: Sendable, CustomStringConvertible {
     package init(_ answer: Answer) {
         self.answer = answer
         var writer = JSONWriter()
-        answer.write(&writer)
+        answer.write(&writer, .open)
         json = (try? JSONParser.parse(writer.bytes)) ?? .string(answer.word.rawValue)
         note = nil
     }
@@ -40,7 +40,7 @@ package struct Reply: Sendable, CustomStringConvertible {
     /// As it is shown.
     package var shown: RawJSON {
         var writer = JSONWriter()
-        answer.write(&writer)
+        answer.write(&writer, .redacted)
         return RawJSON(writer.bytes)
     }
 

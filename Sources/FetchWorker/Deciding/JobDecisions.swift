@@ -84,14 +84,7 @@ final class JobDecisions: LoadAdviser {
 
     func decide(_ question: LoadQuestion, in context: LoadContext) async -> LoadAnswer {
         let asked = self.question(question, in: context)
-        let decided: DecidedAnswer
-        if let match = rules.match(asked) {
-            decided = DecidedAnswer(match.rule.answer, by: .init(match))
-        } else if let asker {
-            decided = await asker.decide(asked)
-        } else {
-            return .performDefaultHandling
-        }
+        let decided = await decided(asked)
         guard case .useCredential(let named) = decided.answer else {
             return use(decided.answer, by: decided.decider, decided.waited, on: asked, question, context)
         }
@@ -106,35 +99,41 @@ final class JobDecisions: LoadAdviser {
     func answer(_ subject: Question.Subject, about request: Request) async -> Answer? {
         let question = Question(subject, about: request, of: job)
         guard asked.contains(question.kind) else { return nil }
-        let decided: DecidedAnswer
-        if let match = rules.match(question) {
-            decided = DecidedAnswer(match.rule.answer, by: .init(match))
-        } else if let asker, asker.isAsked(question) {
-            decided = await asker.decide(question)
-        } else {
-            decided = DecidedAnswer(.performDefaultHandling, by: .configuration)
-        }
+        let decided = await decided(question)
         note(question, by: decided.decider, decided.answer, decided.waited)
         return decided.answer == .performDefaultHandling ? nil : decided.answer
+    }
+
+    /// What the rules, or else the delegate, make of a question.
+    private func decided(_ question: Question) async -> DecidedAnswer {
+        if let match = rules.match(question) { return DecidedAnswer(match.rule.answer, by: .init(match)) }
+        guard let asker, asker.isAsked(question) else {
+            return DecidedAnswer(.performDefaultHandling, by: .configuration)
+        }
+        return await asker.decide(question)
     }
 
     /// The request that a delayed job begins with (BEY-3).
     ///
     /// - Throws: `cancelled` when that is the answer.
     func beginning(_ request: Request, in configuration: SessionConfiguration) async throws(LoadError) -> Request {
-        let question = Question(.delayedRequest, about: request, of: job)
         guard asked.contains(.willBeginDelayedRequest) else { return request }
-        switch await answer(.delayedRequest, about: request) {
-        case .useRequest(let change):
-            let changed = change.applied(to: request)
-            guard let refusal = configuration.refusal(of: changed, inPlaceOfRedirectFrom: request.url) else {
-                return changed
+        let question = Question(.delayedRequest, about: request, of: job)
+        let decided = await decided(question)
+        var (next, refusal) = (request, String?.none)
+        if case .useRequest(let change) = decided.answer {
+            if let changed = change.applied(to: request) {
+                refusal = configuration.refusal(of: changed, inPlaceOfRedirectFrom: request.url)?.message
+                if refusal == nil { next = changed }
+            } else {
+                refusal = RequestChange.bodyRefusal
             }
-            note(question, by: .configuration, .performDefaultHandling, refusal: refusal.message)
-            return request
-        case .cancel: throw LoadError(.cancelled, "The delayed request was answered with cancel.")
-        default: return request
         }
+        note(question, by: decided.decider, decided.answer, decided.waited, refusal: refusal)
+        if case .cancel = decided.answer {
+            throw LoadError(.cancelled, "The delayed request was answered with cancel.")
+        }
+        return next
     }
 
     // MARK: From the engine's words to the rules'
@@ -198,7 +197,9 @@ final class JobDecisions: LoadAdviser {
         case .follow(let change):
             guard let (base, proposed) = question.redirected else { return (.performDefaultHandling, nil) }
             guard let change else { return (.redirect(.follow(proposed)), nil) }
-            let changed = change.applied(to: proposed)
+            guard let changed = change.applied(to: proposed) else {
+                return (.performDefaultHandling, RequestChange.bodyRefusal)
+            }
             let refusal = context.configuration.refusal(of: changed, inPlaceOfRedirectFrom: base.url)
             return (refusal == nil ? .redirect(.follow(changed)) : .performDefaultHandling, refusal?.message)
         case .returnResponse: return (.redirect(.returnResponse), nil)
@@ -213,7 +214,9 @@ final class JobDecisions: LoadAdviser {
             return (.performDefaultHandling, "The job cannot become a download: its session keeps nothing on a disk.")
         case .becomeDownload: return (.response(.becomeDownload), nil)
         case .useBody(let body):
-            guard let content = RequestContent.Prepared(inline: body) else { break }
+            guard let content = RequestContent.Prepared(inline: body) else {
+                return (.performDefaultHandling, RequestChange.bodyRefusal)
+            }
             return (.body(content.body), nil)
         case .store(let storing):
             let data = storing.body.flatMap { RequestContent.Prepared(inline: $0) }?.body.bytes

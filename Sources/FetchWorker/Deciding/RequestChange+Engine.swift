@@ -3,10 +3,13 @@ import FetchJobs
 import HTTPTypes
 
 extension RequestChange {
-    /// The proposed request with what changes.
+    /// What an answer is not used for whose body is a blob or a stream.
+    static let bodyRefusal = "The body of the answer is not in the answer itself, and nothing sends it from elsewhere."
+
+    /// The proposed request with what changes; nil where the body is not in the answer itself.
     ///
     /// What was meant for one origin alone stays there (SEC-31): where the origin changes, sensitive fields go.
-    func applied(to proposed: Request) -> Request {
+    func applied(to proposed: Request) -> Request? {
         var request = proposed
         if let url {
             if url.origin != proposed.url.origin { request.headerFields.removeAll(where: \.isSensitive) }
@@ -22,7 +25,9 @@ extension RequestChange {
         switch body {
         case nil: break
         case RequestChange.Body.none?: request.setContent(nil)
-        case .content(let body)?: request.setContent(RequestContent.Prepared(inline: body))
+        case .content(let body)?:
+            guard let content = RequestContent.Prepared(inline: body) else { return nil }
+            request.setContent(content)
         }
         return request
     }

@@ -6,6 +6,12 @@ import Synchronization
 /// They are apart from those of deliveries, so that no question waits behind one. After ``maximumFailures`` in a row an
 /// endpoint is asked one question at a time; the first that it takes closes its circuit.
 final class EndpointGate: Sendable {
+    /// An endpoint of a tenant: nobody's questions count against another's.
+    struct Key: Hashable, Sendable {
+        let tenant: Tenant.ID
+        let endpoint: WebhookEndpoint.ID
+    }
+
     enum Entry: Sendable {
         /// Ask, and leave when that is done.
         case place
@@ -44,7 +50,7 @@ final class EndpointGate: Sendable {
     }
 
     private let slots: Int
-    private let endpoints = Mutex<[WebhookEndpoint.ID: Endpoint]>([:])
+    private let endpoints = Mutex<[Key: Endpoint]>([:])
 
     /// - Parameter slots: How many questions one endpoint is asked at once.
     init(slots: Int) { self.slots = slots }
@@ -52,11 +58,11 @@ final class EndpointGate: Sendable {
     /// Waits for a place.
     ///
     /// - Parameter waits: Whether it waits too while the endpoint does not answer.
-    func enter(_ id: WebhookEndpoint.ID, waits: Bool) async -> Entry {
+    func enter(_ key: Key, waits: Bool) async -> Entry {
         await withCheckedContinuation { continuation in
             let entry = endpoints.withLock { endpoints -> Entry? in
-                var endpoint = endpoints[id] ?? Endpoint()
-                defer { endpoints[id] = endpoint }
+                var endpoint = endpoints[key] ?? Endpoint()
+                defer { endpoints[key] = endpoint }
                 if endpoint.waiting.isEmpty, endpoint.hasSlot(of: slots) {
                     endpoint.asked += 1
                     return .place
@@ -72,9 +78,9 @@ final class EndpointGate: Sendable {
     /// Gives a place back.
     ///
     /// - Parameter hasAnswered: Whether the endpoint did, whatever it said; nil when it was not asked.
-    func leave(_ id: WebhookEndpoint.ID, hasAnswered: Bool?) {
+    func leave(_ key: Key, hasAnswered: Bool?) {
         let next = endpoints.withLock { endpoints -> [(Waiter, Entry)] in
-            guard var endpoint = endpoints[id] else { return [] }
+            guard var endpoint = endpoints[key] else { return [] }
             endpoint.asked -= 1
             switch hasAnswered {
             case true?: endpoint.failures = 0
@@ -83,7 +89,7 @@ final class EndpointGate: Sendable {
             }
             let next = endpoint.next(of: slots)
             let isForgotten = endpoint.asked == 0 && endpoint.waiting.isEmpty && endpoint.failures == 0
-            endpoints[id] = isForgotten ? nil : endpoint
+            endpoints[key] = isForgotten ? nil : endpoint
             return next
         }
         for (waiter, entry) in next { waiter.continuation.resume(returning: entry) }

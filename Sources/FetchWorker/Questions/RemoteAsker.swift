@@ -41,10 +41,8 @@ final class RemoteAsker: QuestionAsker {
 
     func isAsked(_ question: Question) -> Bool { delegate(for: question) != nil }
 
-    /// Of questions of session level the session's is asked, and the job's where that has none for the kind (AUT-9).
     private func delegate(for question: Question) -> FetchJobs.Configuration.Delegate? {
-        let delegates = question.isSessionLevel ? [session, own] : [own.via == nil ? session : own]
-        return delegates.first { $0.via != nil && $0.isAsked(question) }
+        .asked(question, job: own, session: session)
     }
 
     func decide(_ question: Question) async -> DecidedAnswer {

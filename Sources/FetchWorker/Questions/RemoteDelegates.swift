@@ -10,23 +10,35 @@ import Synchronization
 /// A question is held: its load waits where it is, with its connection and without its slot. A load that is stored
 /// and goes on anywhere would begin in ``answer(to:of:within:for:)``, before the wait.
 package final class RemoteDelegates: Service {
-    package struct Configuration: Sendable {
-        /// How long a load is held for an answer, whatever its delegate's timeout is.
-        package var longestHeld = Duration.seconds(300)
-        /// How many questions one endpoint is asked at once.
-        package var slotsPerEndpoint = 64
+    /// How long a load is held for an answer, whatever its delegate's timeout is.
+    private static let longestHeld = Duration.seconds(300)
+    /// How many questions one endpoint is asked at once.
+    private static let slotsPerEndpoint = 64
 
-        package init() {}
-    }
-
-    private struct Errand: Sendable {
+    /// A question on its way to its endpoint.
+    private struct Message: Sendable {
         let question: StoredQuestion
         let endpoint: WebhookEndpoint.ID
         let waitsWhileUnreachable: Bool
         let otherwise: Answer
+
+        var key: EndpointGate.Key { .init(tenant: question.asked.tenant, endpoint: endpoint) }
     }
 
-    private let configuration: Configuration
+    /// What came of one attempt to ask an endpoint.
+    private enum Attempt {
+        case replied(QuestionMessage.Verdict)
+        /// It was not asked: the question is over.
+        case over
+        /// It was not asked: it is gone or disabled.
+        case gone
+        /// It was not asked: where it is is not known for now.
+        case unknown
+
+        /// Whether the endpoint is there, whatever it says; nil when it was not asked.
+        var hasAnswered: Bool? { if case .replied(let verdict) = self { verdict.hasAnswered } else { nil } }
+    }
+
     private let store: any QuestionStore
     private let open: OpenQuestions
     private let judge: AnswerJudge
@@ -35,11 +47,11 @@ package final class RemoteDelegates: Service {
     private let intake: NodeIntake
     private let live: LiveJobs
     private let node: Node.ID
-    private let gate: EndpointGate
+    private let gate = EndpointGate(slots: RemoteDelegates.slotsPerEndpoint)
     private let logger: Logger
     private let timer: Timer
-    private let errands: AsyncStream<Errand>
-    private let errand: AsyncStream<Errand>.Continuation
+    private let messages: AsyncStream<Message>
+    private let sending: AsyncStream<Message>.Continuation
     private let counts: MetricFamily<Counter>
     private let waits: Histogram
 
@@ -50,7 +62,6 @@ package final class RemoteDelegates: Service {
     ///   - intake: Hears of slots that jobs leave while they wait.
     ///   - live: Where those who follow jobs hear of questions.
     package init(
-        configuration: Configuration = .init(),
         store: any QuestionStore,
         open: OpenQuestions,
         judge: AnswerJudge,
@@ -62,7 +73,6 @@ package final class RemoteDelegates: Service {
         metrics: MetricsRegistry,
         logger: Logger
     ) {
-        self.configuration = configuration
         self.store = store
         self.open = open
         self.judge = judge
@@ -72,17 +82,15 @@ package final class RemoteDelegates: Service {
         self.node = node
         self.logger = logger
         endpoints = KnownEndpoint(deliveries)
-        let gate = EndpointGate(slots: configuration.slotsPerEndpoint)
-        self.gate = gate
         timer = Timer(clock: intake.clock)
-        (errands, errand) = AsyncStream.makeStream()
+        (messages, sending) = AsyncStream.makeStream()
         counts = metrics.counter(
             "fetchd_questions_total", "Questions to delegates that ended here, by who answered.", labels: "kind", "by")
         waits =
             metrics.histogram(
                 "fetchd_question_wait_seconds", "From the time a question was asked until its load went on.")[]
         metrics.gauge("fetchd_questions_held", "Loads here that wait for an answer.") { Double(open.count) }
-        metrics.gauge("fetchd_delegates_unreachable", "Endpoints that do not answer questions.") {
+        metrics.gauge("fetchd_delegates_unreachable", "Endpoints that do not answer questions.") { [gate] in
             Double(gate.brokenCount)
         }
     }
@@ -131,7 +139,7 @@ package final class RemoteDelegates: Service {
             endpoint: delegate.via == .webhook ? delegate.endpoint : nil,
             asker.job.spec.request.urlForm)
         let timeout = min(
-            delegate.timeout ?? FetchJobs.Configuration.Delegate.defaultTimeout, configuration.longestHeld)
+            delegate.timeout ?? FetchJobs.Configuration.Delegate.defaultTimeout, Self.longestHeld)
         let key = QuestionKey(tenant: asked.tenant, id: asked.id)
         open.begin(key)
         do throws(StoreError) {
@@ -148,6 +156,8 @@ package final class RemoteDelegates: Service {
             }
         } catch {
             open.forget(key.id)
+            // It may have been written down all the same.
+            await withdraw(asked, because: nil)
             logger.warning("a question was not asked", metadata: ["job.id": "\(asked.job)", "error": "\(error)"])
             return (otherwise, .otherwise(.unreachable))
         }
@@ -163,8 +173,8 @@ package final class RemoteDelegates: Service {
         timer.set(after: time)
         asker.live.note(.question, question.write)
         if let endpoint = question.asked.endpoint {
-            errand.yield(
-                Errand(
+            sending.yield(
+                Message(
                     question: question, endpoint: endpoint,
                     waitsWhileUnreachable: delegate.whenUnreachable != .otherwise, otherwise: otherwise))
         }
@@ -178,7 +188,11 @@ package final class RemoteDelegates: Service {
         case .known(.closed(.expired)):
             await intake.slots.comeBackFromAsking(asker.stop)
             return (otherwise, .otherwise(.timeout))
-        case .known(.closed), .stopped:
+        case .known(.closed):
+            // Another node has the job now, or its client has ended it: the load is not to go on here.
+            asker.stop.stop(.leaseLost)
+            return (.performDefaultHandling, .configuration)
+        case .stopped:
             // The load ends by its switch, whatever is answered.
             await withdraw(question.asked, because: asker.stop.reason)
             return (.performDefaultHandling, .configuration)
@@ -206,8 +220,8 @@ package final class RemoteDelegates: Service {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.timer.run { await self.expire() } }
                 group.addTask { await self.keepLooking() }
-                for await errand in self.errands {
-                    group.addTask { await self.ask(errand) }
+                for await message in self.messages {
+                    group.addTask { await self.ask(message) }
                 }
                 group.cancelAll()
             }
@@ -251,52 +265,57 @@ package final class RemoteDelegates: Service {
     // MARK: Endpoints
 
     /// Asks an endpoint until it has said something, or the question is over.
-    private func ask(_ errand: Errand) async {
+    private func ask(_ message: Message) async {
         var wait = Duration.milliseconds(500)
-        var fault = errand.question.fault
-        while open.isOpen(errand.question.id), !Task.isCancelled {
-            guard await gate.enter(errand.endpoint, waits: errand.waitsWhileUnreachable) == .place else {
-                return await giveUp(errand)
+        var fault = message.question.fault
+        while open.isOpen(message.question.id), !Task.isCancelled {
+            guard await gate.enter(message.key, waits: message.waitsWhileUnreachable) == .place else {
+                return await giveUp(message)
             }
-            let verdict = await send(errand)
-            gate.leave(errand.endpoint, hasAnswered: verdict?.hasAnswered)
-            switch verdict {
-            case nil:
-                // It is gone or disabled: there is nobody to wait for.
-                return errand.waitsWhileUnreachable ? () : await giveUp(errand)
-            case .reply(let reply): return await take(reply, of: errand)
-            case .later: return
-            case .refused(let fault): return await note(fault, of: errand)
-            case .again(let after, let new):
-                if new != fault { await note(new, of: errand) }
-                fault = new
-                try? await intake.clock.sleep(for: max(wait, min(after ?? .zero, .seconds(60))))
-                wait = min(wait * 2, .seconds(60))
+            let attempt = await send(message)
+            gate.leave(message.key, hasAnswered: attempt.hasAnswered)
+            var least: Duration?
+            switch attempt {
+            case .over: return
+            // There is nobody to wait for.
+            case .gone: return message.waitsWhileUnreachable ? () : await giveUp(message)
+            case .replied(.reply(let reply)): return await take(reply, of: message)
+            case .replied(.later): return
+            case .replied(.refused(let fault)): return await note(fault, of: message)
+            case .replied(.again(let after, let new)):
+                if new != fault { await note(new, of: message) }
+                (fault, least) = (new, after)
+            case .unknown: break
             }
+            try? await intake.clock.sleep(for: max(wait, min(least ?? .zero, .seconds(60))))
+            wait = min(wait * 2, .seconds(60))
         }
     }
 
-    /// - Returns: nil when the endpoint is not asked.
-    private func send(_ errand: Errand) async -> QuestionMessage.Verdict? {
-        guard open.isOpen(errand.question.id) else { return .later }
+    private func send(_ message: Message) async -> Attempt {
+        guard open.isOpen(message.question.id) else { return .over }
         do throws(StoreError) {
-            let endpoint = try await endpoints.endpoint(errand.endpoint, of: errand.question.asked.tenant)
-            guard let endpoint, endpoint.disabling == nil else { return nil }
-            return await QuestionMessage(question: errand.question, endpoint: endpoint)
-                .send(in: session, connections: configuration.slotsPerEndpoint)
+            let endpoint = try await endpoints.endpoint(message.key)
+            guard let endpoint, endpoint.disabling == nil else { return .gone }
+            return .replied(
+                await QuestionMessage(question: message.question, endpoint: endpoint)
+                    .send(in: session, connections: Self.slotsPerEndpoint))
         } catch {
-            return .again(after: nil, fault: "The endpoint is not known for now.")
+            logger.warning(
+                "an endpoint is not known",
+                metadata: ["endpoint.id": "\(message.endpoint)", "error": "\(error)"])
+            return .unknown
         }
     }
 
-    private func take(_ reply: Reply, of errand: Errand) async {
-        let asked = errand.question.asked
+    private func take(_ reply: Reply, of message: Message) async {
+        let asked = message.question.asked
         do throws(StoreError) {
             let violations = try await judge.violations(of: reply.answer, to: asked)
             guard violations.isEmpty else {
-                return await note("The answer is not allowed: \(violations.summary).", of: errand)
+                return await note("The answer is not allowed: \(violations.summary).", of: message)
             }
-            let answering = try await store.answer(asked.id, of: asked.tenant, reply, by: .delegate(errand.endpoint))
+            let answering = try await store.answer(asked.id, of: asked.tenant, reply, by: .delegate(message.endpoint))
             logger.info(
                 "question answered",
                 metadata: ["question.id": "\(asked.id)", "job.id": "\(asked.job)", "answering": "\(answering.word)"])
@@ -306,22 +325,22 @@ package final class RemoteDelegates: Service {
     }
 
     /// Answers as is configured for an endpoint that does not.
-    private func giveUp(_ errand: Errand) async {
-        let asked = errand.question.asked
+    private func giveUp(_ message: Message) async {
+        let asked = message.question.asked
         do throws(StoreError) {
             _ = try await store.answer(
-                asked.id, of: asked.tenant, Reply(errand.otherwise), by: .otherwise(.unreachable))
+                asked.id, of: asked.tenant, Reply(message.otherwise), by: .otherwise(.unreachable))
         } catch {
             logger.warning("an answer was not stored", metadata: ["question.id": "\(asked.id)", "error": "\(error)"])
         }
     }
 
-    private func note(_ fault: String, of errand: Errand) async {
-        let asked = errand.question.asked
+    private func note(_ fault: String, of message: Message) async {
+        let asked = message.question.asked
         logger.notice(
             "question not answered",
             metadata: [
-                "question.id": "\(asked.id)", "endpoint.id": "\(errand.endpoint)", "question.fault": "\(fault)",
+                "question.id": "\(asked.id)", "endpoint.id": "\(message.endpoint)", "question.fault": "\(fault)",
             ])
         do throws(StoreError) { try await store.note(fault: fault, of: asked.id, asked.tenant) } catch {
             logger.warning("a fault was not noted", metadata: ["question.id": "\(asked.id)", "error": "\(error)"])
@@ -351,17 +370,17 @@ private final class KnownEndpoint: Sendable {
     private static let age = Duration.seconds(2)
 
     private let deliveries: any DeliveryQueue
-    private let known = Mutex<[WebhookEndpoint.ID: Known]>([:])
+    private let known = Mutex<[EndpointGate.Key: Known]>([:])
 
     init(_ deliveries: any DeliveryQueue) { self.deliveries = deliveries }
 
-    func endpoint(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError) -> WebhookEndpoint? {
+    func endpoint(_ key: EndpointGate.Key) async throws(StoreError) -> WebhookEndpoint? {
         let now = ContinuousClock.now
-        if let known = known.withLock({ $0[id] }), now - known.since < Self.age { return known.endpoint }
-        let endpoint = try await deliveries.endpoint(id, of: tenant)
+        if let known = known.withLock({ $0[key] }), now - known.since < Self.age { return known.endpoint }
+        let endpoint = try await deliveries.endpoint(key.endpoint, of: key.tenant)
         known.withLock { known in
             if known.count >= 10_000 { known.removeAll() }
-            known[id] = Known(endpoint: endpoint, since: now)
+            known[key] = Known(endpoint: endpoint, since: now)
         }
         return endpoint
     }
