@@ -15,9 +15,3 @@ extension ClaimedJob {
         return ClaimedJob(id: Job.ID(), tenant: tenant, spec: spec, claim: claim, tries: tries, expiresAt: expiresAt)
     }
 }
-
-extension NewJob {
-    package static func make(of tenant: Tenant.ID, host: String = "a.example") throws -> NewJob {
-        NewJob(tenant: tenant, spec: try JobSpec.make(url: "http://\(host)/"))
-    }
-}

@@ -27,6 +27,11 @@ extension NewJob {
             idempotency: key.map { Idempotency(key: $0, fingerprint: digest) }
         )
     }
+
+    /// A job of a tenant for a host.
+    package static func make(of tenant: Tenant.ID, host: String = "a.example") throws -> NewJob {
+        NewJob(tenant: tenant, spec: try JobSpec.make(url: "http://\(host)/"))
+    }
 }
 
 extension JobOutcome {

@@ -1,5 +1,4 @@
 import FetchJobs
-import FetchRuntime
 import HTTPTypes
 import TestSupport
 import Testing
@@ -7,27 +6,11 @@ import Testing
 @testable import FetchAPI
 
 @Suite struct QuestionRoutesTests {
-    /// Has a job ask, as a worker does.
-    private func ask(
-        _ server: TestServer, kind: Question.Kind = .willPerformHTTPRedirection, host: String = "a.example:443",
-        timeout: Duration = .seconds(60), limits: AnswerLimits? = nil
-    ) async throws -> AskedQuestion {
-        let job = try NewJob.make()
-        _ = try await server.jobs.enqueue([job])
-        let question = AskedQuestion(
-            tenant: server.key.tenant, job: job.id, claim: 1, sequence: 1, kind: kind, host: host, group: nil,
-            labels: [], content: RawJSON(Array(#"{"request":{"url":"https://a.example/"},"facts":{"hop":1}}"#.utf8)),
-            limits: limits ?? AnswerLimits(words: kind.words), endpoint: nil)
-        _ = try await server.questions.ask(question, timeout: timeout, at: Node.ID())
-        server.askedQuestions.note(question.tenant)
-        return question
-    }
-
     private func path(_ question: AskedQuestion) -> String { "/v1/jobs/\(question.job)/questions/\(question.id)" }
 
     @Test func `a question is listed with its facts until it is answered`() async throws {
         let server = try await TestServer()
-        let question = try await ask(server)
+        let question = try await server.ask()
         try await server.test { call async throws in
             let list = try await call(.get, "/v1/questions?state=open")
             #expect(list.json?["data"]?[0]?["id"]?.string == question.id.description)
@@ -43,7 +26,7 @@ import Testing
 
     @Test func `the same answer is accepted again, another one is refused, and a late one too`() async throws {
         let server = try await TestServer()
-        let (question, late) = (try await ask(server), try await ask(server, timeout: .zero))
+        let (question, late) = (try await server.ask(), try await server.ask(timeout: .zero))
         try await server.test { call async throws in
             for _ in 0..<2 { #expect(try await call(.post, path(question), body: #""cancel""#).status == .ok) }
             let other = try await call(.post, path(question), body: #""follow""#)
@@ -58,7 +41,7 @@ import Testing
         let server = try await TestServer()
         var limits = AnswerLimits(words: Question.Kind.willPerformHTTPRedirection.words)
         limits.following = .init(scheme: "https", allowHTTPSToHTTP: false)
-        let question = try await ask(server, limits: limits)
+        let question = try await server.ask(limits: limits)
         try await server.test { call async throws in
             for url in ["http://a.example/", "https://127.0.0.1/"] {
                 let body = #"{"answer": "follow", "request": {"url": "\#(url)"}}"#
@@ -77,7 +60,7 @@ import Testing
     @Test func `a filter that is no host is refused by its rule, and one that fits nothing lists nothing`() async throws
     {
         let server = try await TestServer()
-        _ = try await ask(server)
+        _ = try await server.ask()
         try await server.test { call async throws in
             let host = String(repeating: "a", count: 261)
             let refused = try await call(.get, "/v1/questions?host=\(host)")
@@ -89,7 +72,7 @@ import Testing
 
     @Test func `a question of another job or tenant is not there`() async throws {
         let server = try await TestServer()
-        let (question, other) = (try await ask(server), try await ask(server))
+        let (question, other) = (try await server.ask(), try await server.ask())
         let (_, stranger) = try await server.keys.create(name: "x", tenant: "stranger")
         try await server.test { call async throws in
             let crossed = "/v1/jobs/\(other.job)/questions/\(question.id)"
@@ -105,49 +88,10 @@ import Testing
         let server = try await TestServer()
         try await server.test { call async throws in
             async let waiting = call(.get, "/v1/questions?state=open", headers: [.prefer: "wait=30"])
-            let question = try await ask(server)
+            let question = try await server.ask()
             let list = try await waiting
             #expect(list.json?["data"]?[0]?["id"]?.string == question.id.description)
             #expect(list.headers[.preferenceApplied] == "wait=30")
-        }
-    }
-
-    @Test func `one answer is given to all of a filter, after a dry run that says how many`() async throws {
-        let server = try await TestServer()
-        for _ in 0..<3 { _ = try await ask(server) }
-        let elsewhere = try await ask(server, host: "b.example:443")
-        try await server.test { call async throws in
-            let order =
-                #""filter": {"kind": "willPerformHTTPRedirection", "host": "a.example:443"}, "answer": "cancel""#
-            let dry = try await call(.post, "/v1/questions/actions", body: "{\(order), \"dryRun\": true}")
-            #expect(dry.json?["matched"]?.integer == 3 && dry.json?["changed"]?.integer == 3)
-            let time = try #require(dry.json?["askedBefore"]?.string)
-            let later = try await ask(server)
-            let body = "{\(order), \"askedBefore\": \"\(time)\", \"limit\": 2}"
-            let done = try await call(.post, "/v1/questions/actions", body: body)
-            #expect(done.json?["changed"]?.integer == 2)
-            let cursor = try #require(done.json?["nextCursor"]?.string)
-            let rest = try await call(
-                .post, "/v1/questions/actions",
-                body: "{\(order), \"askedBefore\": \"\(time)\", \"cursor\": \"\(cursor)\"}")
-            #expect(rest.json?["changed"]?.integer == 1)
-            let open = try await call(.get, "/v1/questions?state=open")
-            #expect(open.json?["data"]?[0]?["id"]?.string == elsewhere.id.description)
-            #expect(open.json?["data"]?[1]?["id"]?.string == later.id.description)
-        }
-    }
-
-    @Test(arguments: [
-        (#"{"filter": {"kind": "didReceiveServerTrust"}, "answer": "accept", "dryRun": true}"#, "/filter/host"),
-        (#"{"filter": {}, "answer": "cancel", "dryRun": true}"#, "/filter/kind"),
-        (#"{"filter": {"kind": "didReceiveResponse"}, "answer": "cancel"}"#, "/askedBefore"),
-        (#"{"filter": {"kind": "didReceiveResponse"}, "answer": "follow", "dryRun": true}"#, "/answer"),
-    ])
-    func `an order that says too little is refused`(_ body: String, _ pointer: String) async throws {
-        let server = try await TestServer()
-        try await server.test { call async throws in
-            let answer = try await call(.post, "/v1/questions/actions", body: body)
-            #expect(answer.problem == .invalidInput && answer.json?["errors"]?[0]?["pointer"]?.string == pointer)
         }
     }
 }
