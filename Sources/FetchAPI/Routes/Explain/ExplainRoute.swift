@@ -2,7 +2,7 @@ import FetchJobs
 import HTTPTypes
 import Hummingbird
 
-/// Why a job went as it did: what is on record of each attempt, and nothing that is not.
+/// Explains why a job ended as it did, from what its attempts have recorded and from nothing else.
 struct ExplainRoute: Sendable {
     let jobs: any JobStore
 
@@ -17,7 +17,7 @@ struct ExplainRoute: Sendable {
     }
 }
 
-/// What is on record of the decisions of a job, its own and those of the rules of HTTP.
+/// The recorded decisions of a job: those of its rules and delegate, and those that follow from HTTP.
 struct Explanation {
     private let job: Job
     private let request: JSONValue?
@@ -81,7 +81,7 @@ struct Explanation {
         }
     }
 
-    /// The redirects, with the names of the request's fields that were taken away at each.
+    /// Writes the redirects, each with whether it left the origin, and the method before it where it changed that.
     private func write(_ redirects: RawJSON, _ writer: inout JSONWriter) {
         let hops = (try? JSONParser.parse(redirects.bytes))?.elements ?? []
         var method = request?.member("method")?.text

@@ -2,7 +2,9 @@ import FetchJobs
 import HTTPTypes
 import Hummingbird
 
-/// What a job would come to if it were submitted now; nothing is sent and nothing stored.
+/// Explains how a job would be run if it were submitted now.
+///
+/// It sends nothing and stores nothing.
 struct ForecastRoute: Sendable {
     let sessions: KnownSessions
     let endpoints: KnownEndpoints
@@ -19,9 +21,10 @@ struct ForecastRoute: Sendable {
         _ = try call.query()
         try call.requireContent("application/json")
         let json = try JSONParser.parse(try await call.body(upTo: JobRoutes.maximumBody).readableBytesView)
-        let spec = try JobSpec(json: json, besides: ["whatIf"])
-        var webhook = spec.webhook
-        try await endpoints.settle(&webhook, asking: spec.configuration.delegate, of: tenant)
+        let spec = try await KeyReading.shared.read(json, of: tenant) { json throws(InvalidInput) in
+            try JobSpec(json: json, besides: ["whatIf"])
+        }
+        try await endpoints.check(spec.webhook, asking: spec.configuration.delegate, of: tenant)
         _ = try await sessions.job(spec, of: tenant, idempotency: nil)
         var session: SessionSpec?
         if let id = spec.session { session = try await sessions.session(id, of: tenant)?.spec }

@@ -21,27 +21,18 @@ struct KnownEndpoints: Sendable {
         }
     }
 
-    /// Refuses an endpoint that the tenant does not have, and finds or makes the one of an address.
+    /// Refuses an endpoint that the tenant does not have, and an address for which no endpoint can be made.
     ///
-    /// - Parameter delegate: Who is asked, whose endpoint has to be there too.
-    func settle(
-        _ webhook: inout JobSpec.Webhook?, asking delegate: Configuration.Delegate = .init(), of tenant: Tenant.ID
-    ) async throws {
+    /// - Parameter delegate: The delegate, whose endpoint has to exist too.
+    /// - Returns: The endpoint that has the address of the webhook: the oldest one that is enabled. Nil when there is
+    ///   none yet, and when the webhook has no address.
+    @discardableResult
+    func check(
+        _ webhook: JobSpec.Webhook?, asking delegate: Configuration.Delegate = .init(), of tenant: Tenant.ID
+    ) async throws -> WebhookEndpoint.ID? {
         try await delegates.require(delegate.endpoint, of: tenant)
         try await ids.require(webhook?.endpoint, of: tenant)
-        guard let address = webhook, let made = try await endpoint(at: address, of: tenant) else { return }
-        webhook?.endpoint = made
-        webhook?.url = nil
-    }
-
-    func forget(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) {
-        ids.forget(id, of: tenant)
-        delegates.forget(id, of: tenant)
-    }
-
-    /// The tenant's endpoint with an address, the oldest that is enabled; a new one when there is none.
-    private func endpoint(at address: JobSpec.Webhook, of tenant: Tenant.ID) async throws -> WebhookEndpoint.ID? {
-        guard let url = address.url else { return nil }
+        guard let url = webhook?.url else { return nil }
         let endpoints = try await store.endpoints(of: tenant)
         if let known = endpoints.first(where: { $0.url == url && $0.disabling == nil }) { return known.id }
         if let refusal = await check(url) { throw InvalidInput(pointer: "/webhook/url", message: refusal) }
@@ -50,8 +41,26 @@ struct KnownEndpoints: Sendable {
                 pointer: "/webhook/url",
                 message: "is new, and there are \(Self.maximumEndpoints) endpoints: name one, or remove some")
         }
-        let new = WebhookEndpoint(tenant: tenant, url: url, events: WebhookEvent.ends)
-        try await store.add(new)
-        return new.id
+        return nil
+    }
+
+    /// Checks a webhook, and replaces its address by the endpoint that has it; adds one when there is none.
+    func settle(
+        _ webhook: inout JobSpec.Webhook?, asking delegate: Configuration.Delegate = .init(), of tenant: Tenant.ID
+    ) async throws {
+        var endpoint = try await check(webhook, asking: delegate, of: tenant)
+        guard let url = webhook?.url else { return }
+        if endpoint == nil {
+            let new = WebhookEndpoint(tenant: tenant, url: url, events: WebhookEvent.ends)
+            try await store.add(new)
+            endpoint = new.id
+        }
+        webhook?.endpoint = endpoint
+        webhook?.url = nil
+    }
+
+    func forget(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) {
+        ids.forget(id, of: tenant)
+        delegates.forget(id, of: tenant)
     }
 }

@@ -1,0 +1,28 @@
+import FetchJobs
+import HTTPTypes
+import Testing
+
+@testable import FetchAPI
+
+@Suite struct ForecastRouteTests {
+    private static let endpoints = "/v1/webhooks/endpoints"
+
+    private func body(_ address: String) -> String {
+        #"{"request": {"url": "https://a.example/"}, "webhook": {"url": "\#(address)"}}"#
+    }
+
+    @Test func `the address of a webhook is checked, and no endpoint is made for it`() async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            #expect(try await call(.post, "/v1/explain", body: body("https://hooks.example/")).status == .ok)
+            let forbidden = try await call(.post, "/v1/explain", body: body("https://127.0.0.1/"))
+            #expect(forbidden.problem == .invalidInput)
+            #expect(forbidden.json?["errors"]?[0]?["pointer"]?.string == "/webhook/url")
+            #expect(try await call(.get, Self.endpoints).json?["data"]?.count == 0)
+            // A submission does make it, and is explained by it from then on.
+            #expect(try await call(.post, "/v1/jobs", body: body("https://hooks.example/")).status == .accepted)
+            #expect(try await call(.post, "/v1/explain", body: body("https://hooks.example/")).status == .ok)
+            #expect(try await call(.get, Self.endpoints).json?["data"]?.count == 1)
+        }
+    }
+}
