@@ -50,21 +50,23 @@ struct QuestionMessage: Sendable {
             let response = try await task.response(bufferingUpTo: Reply.maximumBytes)
             guard let bytes = task.completeBody else {
                 task.cancel()
-                guard response.status.code == 200 else { return verdict(on: response, []) }
+                guard response.status.code == 200 else { return await verdict(on: response, []) }
                 return .refused(fault: "The reply has more than \(Reply.maximumBytes) bytes.")
             }
-            return verdict(on: response, bytes)
+            return await verdict(on: response, bytes)
         } catch {
             return .again(after: nil, fault: "The endpoint cannot be asked: \(error.code.name).")
         }
     }
 
-    /// What a reply means; what it says is never told on, for it may hold a secret.
-    private func verdict(on response: Response, _ body: [UInt8]) -> Verdict {
+    /// What a reply means.
+    ///
+    /// No text of the reply is repeated in a fault: the reply may hold a secret.
+    private func verdict(on response: Response, _ body: [UInt8]) async -> Verdict {
         switch response.status.code {
         case 200:
             guard !body.isEmpty else { return .later }
-            return verdict(on: body)
+            return await verdict(on: body)
         case 202, 204: return .later
         case 201, 203, 205...299:
             return body.isEmpty ? .later : .refused(fault: "The reply has the status \(response.status.code), not 200.")
@@ -75,9 +77,16 @@ struct QuestionMessage: Sendable {
         }
     }
 
-    private func verdict(on body: [UInt8]) -> Verdict {
+    private func verdict(on body: [UInt8]) async -> Verdict {
         do {
-            return .reply(try Reply(json: try JSONParser.parse(body), to: question.asked.kind))
+            let json = try JSONParser.parse(body)
+            let kind = question.asked.kind
+            return .reply(
+                try await KeyReading.shared.read(json, of: question.asked.tenant) { json throws(InvalidInput) in
+                    try Reply(json: json, to: kind)
+                })
+        } catch is KeyReading.Busy {
+            return .again(after: nil, fault: "Too many encrypted keys of the tenant wait to be read.")
         } catch let error as JSONParser.Failure {
             return .refused(fault: "The reply is not JSON: \(error.message), at byte \(error.offset).")
         } catch let error as InvalidInput {
