@@ -107,7 +107,10 @@ package final class MemoryQuestionStore: QuestionStore {
     }
 
     package func note(fault: String, of id: Question.ID, _ tenant: Tenant.ID) async throws(StoreError) {
-        state.withLock { $0.stored[id]?.question.fault = fault }
+        state.withLock { state in
+            guard state.stored[id]?.question.asked.tenant == tenant else { return }
+            state.stored[id]?.question.fault = fault
+        }
     }
 
     package func question(_ id: Question.ID, of tenant: Tenant.ID) async throws(StoreError) -> StoredQuestion? {

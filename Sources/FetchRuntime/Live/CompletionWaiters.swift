@@ -36,7 +36,8 @@ package final class CompletionWaiters: Sendable {
 /// One caller's wait for the end of a job.
 package final class CompletionWaiter: Sendable {
     package let id: Job.ID
-    private let condition = Condition()
+    /// Signalled when the job has ended here.
+    package let condition = Condition()
     private let job = Mutex<Job?>(nil)
 
     init(for id: Job.ID) { self.id = id }
@@ -46,12 +47,6 @@ package final class CompletionWaiter: Sendable {
 
     fileprivate func end(with final: Job?) {
         job.withLock { $0 = final }
-        wake()
+        condition.signal()
     }
-
-    /// Has the caller look into the store: now, or as soon as it waiters.
-    package func wake() { condition.signal() }
-
-    /// Returns once it was woken, or when the caller is cancelled.
-    package func isWoken() async { for await _ in condition.values { return } }
 }

@@ -9,4 +9,7 @@ package final class Condition: Sendable {
     }
 
     package func signal() { continuation.yield() }
+
+    /// Returns at the next signal, at once when there was one since the last, and when the caller is cancelled.
+    package func next() async { for await _ in values { return } }
 }

@@ -9,7 +9,7 @@ import Testing
     @Test func `each wait ends when its job finishes`() async {
         let waits = [waiters.wait(for: id), waiters.wait(for: id)]
         await withDiscardingTaskGroup { group in
-            for wait in waits { group.addTask { await wait.isWoken() } }
+            for wait in waits { group.addTask { await wait.condition.next() } }
             group.addTask { waiters.finish([Job.ID(), id]) }
         }
     }
@@ -17,7 +17,7 @@ import Testing
     @Test func `a job that finished before the caller waits is not missed`() async {
         let wait = waiters.wait(for: id)
         waiters.finish([id])
-        await wait.isWoken()
+        await wait.condition.next()
     }
 
     @Test func `a wait is given the job as it ended, if that is known`() async {
@@ -26,8 +26,8 @@ import Testing
         let spec = RawJSON(Array("{}".utf8))
         let job = Job(id: id, tenant: Tenant.ID(rawValue: 1), state: .succeeded, spec: spec, createdAt: .now)
         waiters.finish([id, other]) { $0 == id ? job : nil }
-        await known.isWoken()
-        await unknown.isWoken()
+        await known.condition.next()
+        await unknown.condition.next()
         #expect(known.finalJob?.id == id)
         #expect(unknown.finalJob == nil)
     }
@@ -35,7 +35,7 @@ import Testing
     @Test func `a cancelled wait ends`() async {
         let wait = waiters.wait(for: id)
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await wait.isWoken() }
+            group.addTask { await wait.condition.next() }
             group.cancelAll()
         }
     }
@@ -44,8 +44,8 @@ import Testing
         let (ended, other) = (waiters.wait(for: id), waiters.wait(for: id))
         waiters.end(ended)
         waiters.finish([id])
-        await other.isWoken()
-        let waiting = Task { await ended.isWoken() }
+        await other.condition.next()
+        let waiting = Task { await ended.condition.next() }
         waiting.cancel()
         await waiting.value
     }

@@ -205,6 +205,13 @@ package enum QuestionStoreContract {
             let stored = try await subject.store.question(question.id, of: subject.tenant)
             return compare("fault", stored?.fault, "The reply is not JSON.")
         },
+        Clause("what somebody else notes of a question is not told") { subject in
+            let question = subject.question()
+            _ = try await subject.ask(question)
+            try await subject.store.note(fault: "mine", of: question.id, Tenant.ID(rawValue: 2))
+            let stored = try await subject.store.question(question.id, of: subject.tenant)
+            return compare("fault", stored?.fault, nil)
+        },
     ]
 }
 

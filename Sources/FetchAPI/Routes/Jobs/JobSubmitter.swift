@@ -1,6 +1,5 @@
 import FetchJobs
 import FetchRuntime
-import ServiceLifecycle
 
 /// Submits jobs and waits for them to become final.
 struct JobSubmitter: Sendable {
@@ -9,9 +8,6 @@ struct JobSubmitter: Sendable {
         /// The job as it stands, when it was looked at.
         let job: Job?
     }
-
-    /// How often the store is asked about a job that may have finished on another node.
-    static let pollInterval = Duration.seconds(1)
 
     let jobs: any JobStore
     let waiters: CompletionWaiters
@@ -49,28 +45,11 @@ struct JobSubmitter: Sendable {
     private func end(
         _ wait: CompletionWaiter, of tenant: Tenant.ID, until deadline: ContinuousClock.Instant, for client: Connection?
     ) async throws -> Job? {
-        let leaving = client?.onLeave { wait.wake() }
-        defer { if let leaving { client?.forget(leaving) } }
         var job: Job?
-        while job?.state.isFinal != true, client?.hasLeft != true, !Task.isCancelled, !Task.isShuttingDownGracefully {
-            let rest = deadline - .now
-            guard rest > .zero else { break }
-            await pause(wait, for: min(rest, Self.pollInterval))
+        try await wait.condition.wait(until: deadline, for: client) {
             job = if let final = wait.finalJob { final } else { try await jobs.job(wait.id, of: tenant) }
+            return job?.state.isFinal == true
         }
         return job
-    }
-
-    /// Returns when the job has finished in this process, the client has left, the time is up, or the service stops.
-    private func pause(_ wait: CompletionWaiter, for time: Duration) async {
-        await withDiscardingTaskGroup { group in
-            group.addTask { if (try? await Task.sleep(for: time)) != nil { wait.wake() } }
-            await withGracefulShutdownHandler {
-                await wait.isWoken()
-            } onGracefulShutdown: {
-                wait.wake()
-            }
-            group.cancelAll()
-        }
     }
 }
