@@ -1,7 +1,12 @@
 import FetchJobs
 
 /// A stored decision as a sentence for people.
+///
+/// Texts that an origin may have written are cut, each by itself, so that the answer is always there.
 struct DecisionSentence {
+    /// How many facts are told.
+    private static let maximumFacts = 10
+
     let text: String
 
     init(_ decision: JSONValue) {
@@ -11,19 +16,22 @@ struct DecisionSentence {
         let word = answer?.text ?? answer?.member("answer")?.text ?? ""
         var text = "\(kind)\(facts.isEmpty ? "" : " (\(facts))"): \(word), by \(Self.who(decision.member("by")))"
         if let waited = decision.member("waited")?.double { text += " after \(Waterfall.show(waited))" }
-        if let refusal = decision.member("refusal")?.text { text += ". It was not used: \(refusal)" }
+        if let refusal = decision.member("refusal")?.text {
+            text += ". It was not used: \(VisibleText.cut(refusal))"
+        }
         self.text = text
     }
 
     private static func facts(_ facts: JSONValue?) -> String {
         guard case .object(let members) = facts else { return "" }
-        return members.map { "\($0.name) \($0.value.shown)" }.joined(separator: ", ")
+        return members.prefix(maximumFacts).map { "\($0.name) \(VisibleText.cut($0.value.shown))" }
+            .joined(separator: ", ")
     }
 
     private static func who(_ decider: JSONValue?) -> String {
         guard let decider, let who = decider.member("who")?.text else { return "nobody" }
         guard who == "rule" else { return decider.member("endpoint")?.text ?? decider.member("key")?.text ?? who }
-        let name = (decider.member("rule")?.text).map { "\"\($0)\"" }
+        let name = (decider.member("rule")?.text).map { "\"\(VisibleText.cut($0))\"" }
         let number = (decider.member("index")?.integer).map { "number \($0 + 1)" }
         return "the rule \(name ?? number ?? "") of the \(decider.member("from")?.text ?? "job")"
     }

@@ -38,6 +38,14 @@ enum VisibleText {
         }
     }
 
+    /// The longest text of an origin that a page shows whole, in characters.
+    private static let maximumLength = 400
+
+    /// The text, cut where it is longer than a page can show, with `…` at the cut.
+    static func cut(_ text: String) -> String {
+        text.unicodeScalars.count <= maximumLength ? text : String(text.unicodeScalars.prefix(maximumLength)) + "…"
+    }
+
     /// The start of a body as text, or nil when it is none.
     static func preview(of bytes: [UInt8], limit: Int) -> String? {
         let text = String(decoding: bytes.prefix(limit), as: UTF8.self)

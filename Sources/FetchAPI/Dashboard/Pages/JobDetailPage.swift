@@ -54,11 +54,13 @@ struct JobDetailPage {
         id = job.id.description
         state = job.state.rawValue
         method = request?.member("method")?.text ?? "GET"
-        url = Self.cut(request?.member("url")?.text ?? "")
+        url = VisibleText.cut(request?.member("url")?.text ?? "")
         facts = Self.facts(job, spec: spec, response: response)
         error = Self.members(failure)
         hasError = !error.isEmpty
-        redirects = (Self.parse(job.redirects)?.elements ?? []).prefix(Self.maximumRows).map { Self.cut($0.shown) }
+        redirects = (Self.parse(job.redirects)?.elements ?? []).prefix(Self.maximumRows).map {
+            VisibleText.cut($0.shown)
+        }
         hasRedirects = !redirects.isEmpty
         requestHeaders = Self.headers(request)
         hasRequestHeaders = !requestHeaders.isEmpty
@@ -78,13 +80,16 @@ struct JobDetailPage {
             Fact(name: "State", value: job.isCancelling ? "\(job.state.rawValue), cancelling" : job.state.rawValue)
         ]
         if let status = response?.member("status")?.integer { facts.append(Fact(name: "Status", value: "\(status)")) }
-        if let url = response?.member("url")?.text { facts.append(Fact(name: "Response from", value: cut(url))) }
+        if let url = response?.member("url")?.text {
+            facts.append(Fact(name: "Response from", value: VisibleText.cut(url)))
+        }
         facts.append(Fact(name: "Created", value: job.createdAt.description))
         if let time = job.startedAt { facts.append(Fact(name: "Started", value: time.description)) }
         if let time = job.finishedAt { facts.append(Fact(name: "Finished", value: time.description)) }
         for name in ["priority", "configuration", "labels", "webhook"] {
             guard let value = spec?.member(name) else { continue }
-            facts.append(Fact(name: name.prefix(1).uppercased() + name.dropFirst(), value: cut(value.shown)))
+            facts.append(
+                Fact(name: name.prefix(1).uppercased() + name.dropFirst(), value: VisibleText.cut(value.shown)))
         }
         return facts
     }
@@ -104,10 +109,10 @@ struct JobDetailPage {
             Fact(name: "State", value: attempt.state.rawValue),
         ]
         if queued > 0 { facts.insert(Fact(name: "Queued for", value: Waterfall.show(queued)), at: 0) }
-        if let name = attempt.errorName { facts.append(Fact(name: "Error", value: cut(name))) }
+        if let name = attempt.errorName { facts.append(Fact(name: "Error", value: VisibleText.cut(name))) }
         let transfers = zip(metrics?.elements ?? [], waterfall.rows).prefix(maximumRows).map { transfer, row in
             Transfer(
-                url: cut(transfer.member("url")?.text ?? ""),
+                url: VisibleText.cut(transfer.member("url")?.text ?? ""),
                 status: transfer.member("status")?.integer.map { String($0) } ?? "no response",
                 duration: Waterfall.show(row.duration),
                 chart: waterfall.svg(row),
@@ -115,7 +120,7 @@ struct JobDetailPage {
             )
         }
         let decisions = (parse(attempt.decisions)?.elements ?? []).prefix(maximumRows).map {
-            cut(DecisionSentence($0).text)
+            DecisionSentence($0).text
         }
         return Attempt(
             number: attempt.number, facts: facts, transfers: transfers, hasTransfers: !transfers.isEmpty,
@@ -133,21 +138,15 @@ struct JobDetailPage {
         (message?.member("headers")?.elements ?? []).prefix(maximumRows).map { header in
             let name = header.member("name")?.text ?? ""
             // What an earlier release has stored in clear is not shown either.
-            let isHidden = Redaction.hides(fieldNamed: name)
-            return Fact(name: cut(name), value: isHidden ? Redaction.text : cut(header.member("value")?.text ?? ""))
+            let value = Redaction.hides(fieldNamed: name) ? Redaction.text : header.member("value")?.text ?? ""
+            return Fact(name: VisibleText.cut(name), value: VisibleText.cut(value))
         }
     }
 
     private static func members(_ value: JSONValue?, without names: Set<String> = []) -> [Fact] {
         guard case .object(let members) = value else { return [] }
         return members.filter { !names.contains($0.name) }.prefix(maximumRows)
-            .map { Fact(name: cut($0.name), value: cut($0.value.shown)) }
-    }
-
-    /// A text of an origin, no longer than a page can bear.
-    private static func cut(_ text: String) -> String {
-        let limit = 400
-        return text.unicodeScalars.count <= limit ? text : String(text.unicodeScalars.prefix(limit)) + "…"
+            .map { Fact(name: VisibleText.cut($0.name), value: VisibleText.cut($0.value.shown)) }
     }
 
     private static func parse(_ json: RawJSON?) -> JSONValue? {
