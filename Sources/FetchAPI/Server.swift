@@ -205,7 +205,7 @@ package struct Server: Service {
             + forecast.routes
             + QuestionRoutes(
                 questions: ports.questions, asked: ports.askedQuestions, answers: answers, jobs: ports.jobs
-            ).routes + QuestionActionRoute(questions: ports.questions, answers: answers).routes
+            ).routes + QuestionActionRoute(answers: answers).routes
             + GroupRoutes(groups: ports.groups, known: groups, endpoints: known).routes
             + ScheduleRoutes(schedules: ports.schedules, sessions: sessions, endpoints: known, holds: holds).routes
             + LimiterRoutes(limiters: ports.limiters, kind: .host).routes

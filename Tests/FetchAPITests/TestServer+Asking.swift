@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 import TestSupport
 
 extension TestServer {

@@ -2,11 +2,11 @@ import FetchJobs
 import HTTPTypes
 import Hummingbird
 
-// The inbox: what loads ask, answered by a person.
+// The inbox: the open questions, for a person to answer.
 
 extension DashboardRoutes {
     private static let path = "/dashboard/questions"
-    /// How many of those that are over are shown.
+    /// How many ended questions the page shows.
     private static let endedCount = 10
 
     var questionRoutes: [Route] {
@@ -19,6 +19,7 @@ extension DashboardRoutes {
     private func inbox(_ call: Call, _ session: DashboardSession) async throws -> Response {
         let query = try call.query(allowing: ["cursor"])
         let filter = QuestionFilter(state: .open)
+        let now = Timestamp.now
         let after = try query["cursor"].map { try Cursor<QuestionIDKind>($0, filter: filter.word).after }
         let found = try await questions.questions(
             of: session.tenant, matching: filter, after: after, limit: Self.pageSize + 1)
@@ -26,8 +27,8 @@ extension DashboardRoutes {
         let next = found.count > shown.count ? shown.last.map { Cursor(after: $0.id, filter: filter.word) } : nil
         let ended = try await questions.lastEnded(of: session.tenant, limit: Self.endedCount)
         let content = QuestionListPage(
-            shown, ended: ended, next: next.map { "\(Self.path)?cursor=\($0.text)" },
-            frame: frame("Questions", session), now: .now)
+            shown, isFirst: after == nil, next: next.map { "\(Self.path)?cursor=\($0.text)" }, ended: ended,
+            frame: frame("Questions", session), now: now)
         return page(.questions, content)
     }
 
@@ -37,22 +38,27 @@ extension DashboardRoutes {
             let question = try await questions.question(id, of: session.tenant)
         else { throw QuestionAnswers.notFound }
         let reply = try Reply(json: Self.answer(form), to: question.asked.kind)
-        guard form["all"] != nil, let before = form["before"].flatMap({ Timestamp(rfc3339: $0) }) else {
+        if form["all"] != nil, let alike = Self.alike(question, before: form["before"]) {
+            _ = try await answers.giveAll(reply, to: alike, of: session.tenant, by: .operator)
+        } else {
             _ = try await answers.give(reply, to: question, by: .operator)
-            return Self.redirect(to: Self.path)
         }
-        var filter = QuestionFilter(state: .open)
-        filter.kind = question.asked.kind
-        filter.host = question.asked.host
-        filter.askedBefore = before
-        let alike = try await questions.questions(
-            of: session.tenant, matching: filter, after: nil, limit: QuestionActionRoute.maximumQuestions)
-        _ = try await QuestionActionRoute(questions: questions, answers: answers)
-            .give(reply, to: alike, by: .operator)
         return Self.redirect(to: Self.path)
     }
 
-    /// The answer that a form says.
+    /// The open questions of the same kind about the same host that were asked before a time.
+    ///
+    /// Nil without a host, as a filter without one means every host, and without a time.
+    private static func alike(_ question: StoredQuestion, before time: String?) -> QuestionFilter? {
+        guard let host = question.asked.host, let time = time.flatMap({ Timestamp(rfc3339: $0) }) else { return nil }
+        var filter = QuestionFilter(state: .open)
+        filter.kind = question.asked.kind
+        filter.host = host
+        filter.askedBefore = time
+        return filter
+    }
+
+    /// The reply that a form holds, as the API would get it.
     private static func answer(_ form: Query) -> JSONValue {
         var members = [JSONMember("answer", .string(form["answer"] ?? ""))]
         if form["answer"] == Answer.Word.useCredential.rawValue {

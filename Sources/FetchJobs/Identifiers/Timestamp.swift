@@ -22,6 +22,16 @@ package struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertibl
         return Timestamp(microseconds: microseconds + seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
     }
 
+    /// RFC 3339 in UTC, to the microsecond, for a time that is compared when it comes back:
+    /// `2026-11-21T10:52:00.125048Z`.
+    package var exact: String {
+        var text = description
+        text.removeLast()
+        let rest = microseconds % 1000
+        text.append(padded: Int(rest < 0 ? rest + 1000 : rest), to: 3)
+        return text + "Z"
+    }
+
     /// RFC 3339 in UTC, with milliseconds: `2026-11-21T10:52:00.125Z`.
     package var description: String {
         let milliseconds = Self.divided(Self.divided(microseconds).quotient)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct DashboardTests {
     /// Requests as a browser makes them that has signed in.
-    private struct Browser {
+    struct Browser {
         let call: TestCalls
         var cookie: String?
 
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    private static func test(
+    static func test(
         _ server: TestServer,
         _ body: @escaping @Sendable (inout Browser, TestServer) async throws -> Void
     ) async throws {

@@ -1,11 +1,10 @@
 import FetchJobs
 
-/// The inbox: questions that wait for an answer, and those that were answered last.
+/// The inbox: a page of the open questions, and the questions that ended last.
 struct QuestionListPage {
     /// A question with its facts side by side.
     struct Row {
         let id: String
-        let kind: String
         let title: String
         let job: String
         let host: String?
@@ -15,21 +14,22 @@ struct QuestionListPage {
         let deadline: String
         let left: String
         let fault: String?
-        /// What the load has asked for.
+        /// The request of the load.
         let request: [Fact]
-        /// What has come of it, or would be next.
+        /// The facts that the answer depends on, without certificates.
         let facts: [Fact]
+        /// The certificates of the server's chain, as PEM.
         let certificates: [String]
         let buttons: [Button]
         let takesLogin: Bool
-        /// How many open ones of the page are of the same kind about the same host, if there are others.
-        let alike: Int?
+        /// Offers to answer all of the same kind about the same host; nil when the page shows no other one.
+        let alike: String?
     }
 
     struct Button {
         let word: String
         let text: String
-        /// One that lets nothing through.
+        /// It is not the first choice, and looks so.
         let isQuiet: Bool
     }
 
@@ -51,18 +51,27 @@ struct QuestionListPage {
     let next: String?
     let ended: [Ended]
     let hasEnded: Bool
-    /// When the page was made: what was asked since is not answered by "all like this".
-    let now: String
+    /// "All like this" means questions asked before this time: all that the page shows and, where the list goes on,
+    /// all that were asked before the page was made.
+    let before: String
 
+    /// - Parameters:
+    ///   - isFirst: The list begins with this page.
+    ///   - next: The path of the next page; nil when the list ends with this one.
+    ///   - now: A time before the questions were read.
     init(
-        _ open: [StoredQuestion], ended: [StoredQuestion], next: String?, frame: PageFrame, now: Timestamp
+        _ open: [StoredQuestion], isFirst: Bool, next: String?, ended: [StoredQuestion], frame: PageFrame,
+        now: Timestamp
     ) {
         self.frame = frame
         self.next = next
-        self.now = now.description
+        let last = open.map(\.askedAt).max()?.advanced(by: .microseconds(1))
+        before = (next == nil ? last ?? now : now).exact
         questions = open.map { question in
-            let alike = open.count { $0.asked.kind == question.asked.kind && $0.asked.host == question.asked.host }
-            return Row(question, alike: alike > 1 ? alike : nil, now: now)
+            let count = open.count { $0.asked.kind == question.asked.kind && $0.asked.host == question.asked.host }
+            let isWhole = isFirst && next == nil
+            let alike = isWhole ? "for all \(count) like this" : "for all like this (\(count) on this page)"
+            return Row(question, alike: question.asked.host != nil && count > 1 ? alike : nil, now: now)
         }
         isEmpty = open.isEmpty
         self.ended = ended.map { Ended($0, now: now) }
@@ -71,10 +80,9 @@ struct QuestionListPage {
 }
 
 extension QuestionListPage.Row {
-    fileprivate init(_ question: StoredQuestion, alike: Int?, now: Timestamp) {
+    fileprivate init(_ question: StoredQuestion, alike: String?, now: Timestamp) {
         let asked = question.asked
         id = asked.id.description
-        kind = asked.kind.rawValue
         title = asked.kind.title
         job = asked.job.description
         host = asked.host
@@ -84,14 +92,12 @@ extension QuestionListPage.Row {
         deadline = question.deadline.description
         left = Age.text(since: now, now: question.deadline)
         fault = question.fault
-        var content: [String: JSONValue] = [:]
-        if case .object(let members)? = try? JSONParser.parse(asked.content.bytes) {
-            for member in members { content[member.name] = member.value }
-        }
-        request = content["request"].map { $0.facts() } ?? []
-        let all = content["facts"].map { $0.facts() } ?? []
-        facts = all.filter { !$0.name.hasSuffix("pem") }
-        certificates = all.filter { $0.name.hasSuffix("pem") }.map(\.value)
+        // Content that cannot be read shows no facts; the question can still be answered.
+        let content = try? JSONParser.parse(asked.content.bytes)
+        request = content?.member("request")?.facts() ?? []
+        let about = content?.member("facts")
+        facts = about?.mapMember("chain", \.withoutCertificates).facts() ?? []
+        certificates = about?.member("chain")?.elements.compactMap { $0.member("pem")?.text } ?? []
         buttons = asked.limits.words.filter { !$0.needsMore }.map {
             QuestionListPage.Button(word: $0.rawValue, text: $0.label, isQuiet: $0 != asked.limits.words.first)
         }
@@ -105,7 +111,8 @@ extension QuestionListPage.Ended {
         title = question.asked.kind.title
         job = question.asked.job.description
         host = question.asked.host
-        answer = question.given.flatMap { VisibleText.preview(of: $0.answer.bytes, limit: 200) } ?? "none"
+        let answered = question.given.flatMap { try? JSONParser.parse($0.answer.bytes) }
+        answer = answered.map { VisibleText.cut($0.shown) } ?? "none"
         by = question.given?.by.name ?? question.reason?.rawValue ?? ""
         note = question.given?.note
         endedAt = question.endedAt?.description ?? ""
@@ -114,7 +121,22 @@ extension QuestionListPage.Ended {
 }
 
 extension JSONValue {
-    /// The values with their paths, one a line; an element of an array that is a field has its name.
+    /// The object with another value for one of its members.
+    fileprivate func mapMember(_ name: String, _ change: (JSONValue) -> JSONValue) -> JSONValue {
+        guard case .object(let members) = self else { return self }
+        return .object(members.map { $0.name == name ? JSONMember(name, change($0.value)) : $0 })
+    }
+
+    /// A chain without the PEM text of its certificates.
+    fileprivate var withoutCertificates: JSONValue {
+        .array(
+            elements.map { certificate in
+                guard case .object(let members) = certificate else { return certificate }
+                return .object(members.filter { $0.name != "pem" })
+            })
+    }
+
+    /// The values with their paths as names; an element of an array that is a header field has the name of the field.
     fileprivate func facts(_ name: String = "") -> [Fact] {
         switch self {
         case .null: [Fact(name: name, value: "null")]
@@ -122,13 +144,8 @@ extension JSONValue {
         case .number(let number): [Fact(name: name, value: number.text)]
         case .string(let text): [Fact(name: name, value: text)]
         case .array(let elements):
-            if elements.allSatisfy({ if case .string = $0 { true } else { false } }) {
-                [
-                    Fact(
-                        name: name,
-                        value: elements.compactMap { if case .string(let text) = $0 { text } else { nil } }
-                            .joined(separator: ", "))
-                ]
+            if elements.allSatisfy({ $0.text != nil }) {
+                [Fact(name: name, value: elements.compactMap(\.text).joined(separator: ", "))]
             } else {
                 elements.enumerated().flatMap { index, element in
                     element.field.map { [Fact(name: "\(name) \($0.name)", value: $0.value)] }
@@ -140,23 +157,19 @@ extension JSONValue {
         }
     }
 
-    /// A header field.
+    /// The value as a header field; nil when it is none.
+    ///
+    /// A field without its value is a secret one.
     private var field: Fact? {
-        guard case .object(let members) = self,
-            case .string(let name)? = members.first(where: { $0.name == "name" })?.value
-        else { return nil }
-        guard case .string(let value)? = members.first(where: { $0.name == "value" })?.value else {
-            return Fact(name: name, value: Redaction.text)
-        }
-        return Fact(name: name, value: value)
+        member("name")?.text.map { Fact(name: $0, value: member("value")?.text ?? Redaction.text) }
     }
 }
 
 extension Answer.Word {
-    /// It means nothing alone.
+    /// An answer with this word needs more than the word, which a button cannot give.
     fileprivate var needsMore: Bool { [.useCredential, .useBody, .useRequest].contains(self) }
 
-    /// What its button says.
+    /// The text of its button.
     fileprivate var label: String {
         switch self {
         case .performDefaultHandling: "As configured"
@@ -183,7 +196,7 @@ extension Answer.Word {
 }
 
 extension Question.Kind {
-    /// What is asked, for people.
+    /// The question as a sentence for people.
     fileprivate var title: String {
         switch self {
         case .willPerformHTTPRedirection: "Follow a redirect?"

@@ -1,4 +1,5 @@
 import FetchJobs
+import HTTPTypes
 import TestSupport
 import Testing
 
@@ -15,6 +16,8 @@ import Testing
             let dry = try await call(.post, "/v1/questions/actions", body: "{\(order), \"dryRun\": true}")
             #expect(dry.json?["matched"]?.integer == 3 && dry.json?["changed"]?.integer == 3)
             let time = try #require(dry.json?["askedBefore"]?.string)
+            let end = try #require(Timestamp(rfc3339: time))
+            try await until { Timestamp.now >= end }
             let later = try await server.ask()
             let body = "{\(order), \"askedBefore\": \"\(time)\", \"limit\": 2}"
             let done = try await call(.post, "/v1/questions/actions", body: body)
@@ -27,6 +30,23 @@ import Testing
             let open = try await call(.get, "/v1/questions?state=open")
             #expect(open.json?["data"]?[0]?["id"]?.string == elsewhere.id.description)
             #expect(open.json?["data"]?[1]?["id"]?.string == later.id.description)
+        }
+    }
+
+    @Test func `the time that a dry run tells means as many questions as it has counted`() async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            let order = #""filter": {"kind": "willPerformHTTPRedirection"}, "answer": "cancel""#
+            for _ in 0..<30 {
+                for _ in 0..<2 { _ = try await server.ask() }
+                let dry = try await call(.post, "/v1/questions/actions", body: "{\(order), \"dryRun\": true}")
+                #expect(dry.json?["changed"]?.integer == 2)
+                let time = try #require(dry.json?["askedBefore"]?.string)
+                let body = "{\(order), \"askedBefore\": \"\(time)\"}"
+                let done = try await call(.post, "/v1/questions/actions", body: body)
+                #expect(done.json?["matched"]?.integer == 2 && done.json?["changed"]?.integer == 2)
+                #expect(done.json?["askedBefore"]?.string == time)
+            }
         }
     }
 
