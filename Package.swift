@@ -269,9 +269,10 @@ let package = Package(
         .testTarget(
             name: "fetchdTests",
             dependencies: [
-                "FetchAPI", "FetchEngine", "FetchStorage", "TestSupport", "fetchd",
+                "FetchAPI", "FetchEngine", "FetchJobs", "FetchStorage", "FetchWorker", "TestSupport", "fetchd",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: settings
         ),

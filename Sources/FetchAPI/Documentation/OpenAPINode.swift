@@ -16,7 +16,15 @@ struct OpenAPINode {
             return
         }
         self.reference = reference
-        self.node = reference.split(separator: "/").dropFirst().reduce(root) { $0?.mapping?[String($1)] }
+        let target = reference.split(separator: "/").dropFirst().reduce(root) { $0?.mapping?[String($1)] }
+        self.node = Self.merge(node, into: target)
+    }
+
+    /// What is referred to, with what stands beside the reference in place of its own (OpenAPI 3.1 allows both).
+    private static func merge(_ node: Yams.Node?, into target: Yams.Node?) -> Yams.Node? {
+        guard let members = node?.mapping, members.count > 1, var result = target?.mapping else { return target }
+        for (name, value) in members where name.string != "$ref" { result[name] = value }
+        return .mapping(result)
     }
 
     /// The member with a name.

@@ -105,7 +105,7 @@ extension ConfigurationRule where Value: FixedWidthInteger {
 }
 
 extension ConfigurationRule where Value == Duration {
-    /// Seconds, from a millisecond to a week, kept to the microsecond.
+    /// Seconds, from a millisecond to a year, kept to the microsecond.
     static var seconds: Self {
         Self(
             read: { reader in

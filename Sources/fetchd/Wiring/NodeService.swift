@@ -245,7 +245,7 @@ private struct RunningNode {
 
 extension FetchJobs.Configuration {
     /// What jobs go by that set nothing: the engine's settings, and what is added to them where jobs run.
-    fileprivate static func ofJobs(_ session: SessionConfiguration) -> Self {
+    static func ofJobs(_ session: SessionConfiguration) -> Self {
         var defaults = Self(of: session)
         defaults.cookies.jar = .session
         defaults.authentication.persistence = Credential.Persistence.none
