@@ -16,7 +16,7 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
         var jobs: [UnownedJob] = []
         var actions: [@Sendable () -> Void] = []
         var isEmpty: Bool { jobs.isEmpty && actions.isEmpty }
-        /// The loop waits in epoll, or is about to: whoever brings work has to wake it.
+        /// The loop waits in epoll, or is about to; new work must wake it.
         var isAsleep = false
         var isStopping = false
     }
@@ -59,7 +59,7 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
     private let doorbell: Int32
     private let inbox = Mutex(Inbox())
     private var turn = Turn()
-    /// Is told of the long turns of every loop of the process.
+    /// Gets the long turns of every loop of the process.
     private static let stallObserver = Mutex<(@Sendable (LoopStall) -> Void)?>(nil)
     private let thread = Mutex<pthread_t?>(nil)
     /// The thread's id, for the check made at each enqueue; 0 until the thread runs.
@@ -183,7 +183,7 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
             data: epoll_data(u64: UInt64(turn.generation) << 32 | UInt64(UInt32(descriptor)))
         )
         // A library may have closed the descriptor and been given the same number again: then the kernel has
-        // forgotten it, or still knows it, whatever we believe.
+        // forgotten it, or still knows it, against our record.
         if epoll_ctl(epoll, isKnown ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, descriptor, &event) != 0 {
             epoll_ctl(epoll, isKnown ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event)
         }

@@ -2,8 +2,8 @@
 /// any hop.
 ///
 /// Swift compares a job's loop with its task's preference at each call of an isolated function. Here a task without the
-/// preference pays a turn of the loop for each of them, as on a plain loop one with a preference does; so whatever the
-/// loop, what must not be interrupted has no `await` in it, not even of a function of the same actor.
+/// preference pays a turn of the loop for each call, as a task with a preference does on a plain loop. On either loop,
+/// code that must not be interrupted therefore has no `await`, not even of a function of the same actor.
 package final class TaskLoop: EventLoop, TaskExecutor, @unchecked Sendable {
     package func asUnownedTaskExecutor() -> UnownedTaskExecutor { UnownedTaskExecutor(ordinary: self) }
 

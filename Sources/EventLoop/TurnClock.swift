@@ -13,7 +13,7 @@ package struct LoopStall: Sendable {
 
 /// Measures the turns of a loop, at the price of two looks at the clock for each.
 struct TurnClock {
-    /// Turns below this are not told of.
+    /// Shorter turns are not reported.
     private static let threshold: Int64 = 5_000_000
     /// How old the reading of the thread's own clock may be when a turn begins: that one is a call of the kernel.
     private static let precision: Int64 = 1_000_000

@@ -61,7 +61,7 @@ final class Batcher<Item: Sendable, Outcome: Sendable>: Sendable {
         if leadsAtOnce { return try await lead(items) }
         let signal = await withCheckedContinuation { continuation in
             let mayLead = state.withLock { state in
-                // The last leader may have left since: then nobody would wake this one.
+                // The last leader may have left since, and then nothing would wake this one.
                 guard state.leaders >= maximumLeaders else {
                     state.leaders += 1
                     return true

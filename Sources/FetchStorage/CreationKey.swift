@@ -3,7 +3,7 @@ import Postgres
 
 /// An Idempotency-Key that came with a request to make something other than a job.
 ///
-/// It lies among those of jobs and is forgotten with them; clients' own keys have no spaces, so it is none of theirs.
+/// It is stored with the keys of jobs and expires like them. Keys of clients have no spaces, so it differs from them.
 struct CreationKey {
     let text: String?
     let fingerprint: [UInt8]?

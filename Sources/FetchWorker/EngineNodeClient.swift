@@ -68,7 +68,7 @@ package struct EngineNodeClient: NodeClient {
     }
 }
 
-/// Reads an answer for whoever asks, one after the other.
+/// Reads a response for its callers, one after the other.
 private actor AnswerReader {
     private var whole: [UInt8]?
     private var rest: ResponseBody.Iterator?

@@ -51,7 +51,7 @@ package actor Client: QueryRunner, Service {
     let logger: Logger
     private let currentState = Mutex(State.unavailable(since: Date(), reason: nil))
 
-    /// Open and lent to nobody; the one used last is lent first.
+    /// Open and idle; the one used last is lent first.
     private var idle: [Connection] = []
     /// All that are open or being opened, lent or not.
     private var connections: [ObjectIdentifier: Connection] = [:]
@@ -148,7 +148,7 @@ package actor Client: QueryRunner, Service {
         }
     }
 
-    /// Lends one connection for as long as `body` runs.
+    /// Lends one connection while `body` runs.
     package func withConnection<R: Sendable>(_ body: @Sendable (Connection) async throws -> R) async throws -> R {
         let connection = try await acquire()
         defer { release(connection) }

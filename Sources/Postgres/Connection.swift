@@ -27,7 +27,7 @@ package actor Connection: QueryRunner {
         ///
         /// Off for a pooler in transaction mode.
         package var preparesStatements = true
-        /// Plans each prepared statement once, whatever its parameters.
+        /// Plans each prepared statement once for all parameters.
         ///
         /// For statements that run all the time: planning them anew costs about as much as running them. The plan may
         /// be made while the tables are empty and must do when they are full: no table is read as a whole, and the
@@ -88,7 +88,7 @@ package actor Connection: QueryRunner {
         wire = Wire(configuration, loop: loop)
     }
 
-    /// The loop keeps what it watches, so a connection that nobody closed is closed here.
+    /// The loop keeps what it watches, so a connection that was not closed is closed here.
     isolated deinit { wire.close() }
 
     /// Connects; one try, whose error says why.
@@ -143,7 +143,7 @@ package actor Connection: QueryRunner {
         wire.observer.closed = { _ in tell() }
     }
 
-    /// Whether it may be lent to somebody else.
+    /// Whether it may be lent again.
     var isClean: Bool { wire.isClean && !isInTransaction }
 
     // MARK: Queries

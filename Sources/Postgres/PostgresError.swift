@@ -51,7 +51,7 @@ package struct PostgresError: Error, CustomStringConvertible {
 extension PostgresError.Code {
     /// The connection broke while the statement was under way: it may or may not have been carried out.
     package static let connectionLost = Self("connection_lost")
-    /// No connection could be had in time; nothing was sent.
+    /// No connection became available in time; nothing was sent.
     package static let unavailable = Self("unavailable")
     /// The server did not answer in time and the connection was closed: the statement may have been carried out.
     package static let timedOut = Self("timed_out")

@@ -37,7 +37,7 @@ final class WaitingLine<Value: Sendable> {
 
     /// Gives the value to the first in line.
     ///
-    /// - Returns: false when nobody waits.
+    /// - Returns: false when the line is empty.
     func serve(_ value: Value) -> Bool {
         guard let first = waiters.popFirst() else { return false }
         first.answer(.served(value))

@@ -2,10 +2,10 @@ import CLibPQ
 import DequeModule
 import EventLoop
 
-/// One libpq connection as events: what is asked is sent at once, in pipeline mode, and answered in order.
+/// One libpq connection as events: queries are sent at once, in pipeline mode, and answered in order.
 ///
-/// Everything happens on the loop's thread. It fails once and for all; whoever wants another connection makes a
-/// new wire.
+/// Everything happens on the loop's thread. After a failure it is of no more use; a caller makes a new wire for
+/// another connection.
 final class Wire: DescriptorHandler {
     /// What the owner is told, on the loop's thread.
     struct Observer {
@@ -50,7 +50,7 @@ final class Wire: DescriptorHandler {
 
     var isOpen: Bool { if case .open = phase { true } else { false } }
 
-    /// Whether nothing is under way and no transaction is open, so that somebody else may use it.
+    /// Whether no query is under way and no transaction is open, so that another caller may use it.
     var isClean: Bool {
         isOpen && inFlight.isEmpty && backlog.isEmpty && PQtransactionStatus(handle) == PQTRANS_IDLE
     }
@@ -283,7 +283,7 @@ final class Wire: DescriptorHandler {
 
     // MARK: The time limit
 
-    /// One timer per connection, whatever the number of queries: it looks at the oldest when it fires.
+    /// One timer per connection for any number of queries; it checks the oldest when it fires.
     private func watchForAnswer() {
         guard !isWatched, let watchdog, let oldest = inFlight.first else { return }
         isWatched = true

@@ -44,7 +44,7 @@ final class ChildProcess {
 
     /// PostgreSQL works in its data directory.
     ///
-    /// What ended has none, even before somebody reaped it.
+    /// A process that has ended has none, even before it is reaped.
     private var isAdoptedRunning: Bool {
         guard let directory else { return false }
         return ClusterFiles.isSame("/proc/\(id)/cwd", directory)

@@ -107,7 +107,7 @@ struct ClusterFiles {
         return text.split(separator: "\n").first.map(String.init)
     }
 
-    /// Whether two paths lead to the same file, through whatever links.
+    /// Whether two paths lead to the same file, also through links.
     static func isSame(_ left: String, _ right: String) -> Bool {
         var (first, second) = (stat(), stat())
         return stat(left, &first) == 0 && stat(right, &second) == 0

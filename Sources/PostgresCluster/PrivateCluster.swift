@@ -9,9 +9,9 @@ import SystemPackage
 
 /// A PostgreSQL server of the service's own, on one machine, over a Unix socket.
 ///
-/// It is made when there is none and started when it does not run; it stops when ``run()`` ends, or when this process
-/// dies in whatever way. A second process on the same directory uses the server of the first, and takes over when that
-/// goes. Data is never deleted.
+/// It is created when there is none, and started when it does not run. It stops when ``run()`` ends, or when this
+/// process dies in any way. A second process on the same directory uses the server of the first, and takes over when
+/// the first ends. Data is never deleted.
 package struct PrivateCluster: Service {
     package struct Configuration: Sendable {
         /// The cluster's own directory.
@@ -50,7 +50,7 @@ package struct PrivateCluster: Service {
     /// The database on it that is the service's, as the superuser: for people, not for the service.
     package var connectionString: String { place.connectionString(database: ClusterRoles.database) }
 
-    /// The same for whoever brings its schema up to date.
+    /// The same for the owner of the schema, which runs migrations.
     package var ownerConnectionString: String {
         place.connectionString(database: ClusterRoles.database, role: ClusterRoles.owner)
     }
@@ -89,12 +89,12 @@ package struct PrivateCluster: Service {
         return "/" + absolute.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
     }
 
-    /// Returns when the server answers; throws when it cannot be had, or was stopped.
+    /// Returns when the server answers; throws when it cannot be started, or was stopped.
     package func waitUntilReady() async throws { try await readiness.wait() }
 
     /// Keeps the server until graceful shutdown or cancellation, and stops it then.
     ///
-    /// Throws when the server could not be had at all; later failures are retried without end and told by ``state``.
+    /// Throws when the server cannot be started at all. Later failures are retried without end, and ``state`` shows them.
     package func run() async throws {
         do {
             try await keep()
@@ -227,7 +227,7 @@ package struct PrivateCluster: Service {
         return probe
     }
 
-    /// Tries until the server answers; whoever waits for that cancels this when there is no hope.
+    /// Tries until the server answers; the caller cancels this when the server has failed.
     private func becomeReady(isOwner: Bool) async throws {
         while true {
             do {
@@ -261,7 +261,7 @@ package struct PrivateCluster: Service {
         }
     }
 
-    /// Uses the server of another process until that goes, or until nobody owns it.
+    /// Uses the server of another process until that server ends, or until it has no owner.
     ///
     /// - Returns: false when it does not answer.
     private func attach() async throws -> Bool {

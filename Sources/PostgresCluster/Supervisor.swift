@@ -1,7 +1,7 @@
 import EventLoop
 import Glibc
 
-/// Keeps the server of a private cluster for as long as its owner lives.
+/// Keeps the server of a private cluster running while its owner lives.
 ///
 /// It is a process of its own, as the database user and in its own session, so that neither a signal to the owner's
 /// terminal nor the owner's sudden death reaches the server. The owner holds the other end of its standard input: when

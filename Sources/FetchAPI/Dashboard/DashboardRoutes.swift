@@ -71,7 +71,7 @@ struct DashboardRoutes: Sendable {
         return response
     }
 
-    /// A page for those who have signed in; others are sent to do so, and come back.
+    /// A page for signed-in visitors; redirects others to the sign-in page, which leads back.
     func signedIn(
         _ handler: @escaping @Sendable (Call, DashboardSession) async throws -> Response
     ) -> @Sendable (Call) async throws -> Response {
@@ -89,7 +89,7 @@ struct DashboardRoutes: Sendable {
         }
     }
 
-    /// Shows what went wrong as a page, to who has signed in.
+    /// Shows a problem as a page of the dashboard.
     private func pages(
         _ call: Call,
         _ session: DashboardSession,

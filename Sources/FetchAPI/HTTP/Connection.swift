@@ -58,7 +58,7 @@ final class Connection: Sendable {
 
     // MARK: Leaving
 
-    /// The client will send no more: whoever waits for its sake need not.
+    /// The client will send no more; ends the waits for it.
     func leave() {
         let waits = state.withLock { state in
             state.hasLeft = true

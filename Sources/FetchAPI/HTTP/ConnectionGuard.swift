@@ -22,7 +22,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         var body: TimeAmount = .seconds(30)
         /// How long a client may take none of an answer.
         var stall: TimeAmount = .seconds(60)
-        /// How long a client that sends what nobody will read is given to take the answer.
+        /// How long a client that still sends a body which is not read has to take the response.
         var linger: TimeAmount = .seconds(2)
     }
 
@@ -114,7 +114,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelRead(data)
     }
 
-    /// Whoever watches the server is answered when nobody else is.
+    /// The paths that are answered even when the server refuses all others.
     private static let health: Set<Substring> = ["/healthz", "/readyz", "/metrics"]
 
     private func mayAsk() -> Bool {

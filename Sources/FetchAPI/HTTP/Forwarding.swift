@@ -17,8 +17,8 @@ struct Forwarding: Sendable {
 
     /// The answer of the node that has the job, read as fast as the caller takes it.
     ///
-    /// - Returns: nil when this node is to answer: it has the job itself, or nobody has, or the request has come from
-    ///   another node.
+    /// - Returns: nil when this node must answer: it has the job, or no node has it, or the request came from another
+    ///   node.
     /// - Throws: ``Problem`` `nodeUnreachable`.
     func answer(to call: Call, about job: Job.ID, of tenant: Tenant.ID) async throws -> Response? {
         guard let answer = try await ask(call, about: job, of: tenant, patience: Self.patience) else { return nil }
@@ -127,7 +127,7 @@ struct Forwarding: Sendable {
         guard call.request.method != .head else { return ResponseBody() }
         let body = call.request.body
         return ResponseBody { writer in
-            // When the caller leaves, or this node stops, the owner is told of it.
+            // Ends the request to the owner when the caller leaves, or this node stops.
             try await body.consumeWithCancellationOnInboundClose { _ in
                 for try await bytes in answer.chunks { try await writer.write(ByteBuffer(bytes: bytes)) }
                 if Task.isShuttingDownGracefully { throw CancellationError() }

@@ -2,10 +2,10 @@ import FetchJobs
 import NIOCore
 import Synchronization
 
-/// The connections to this server, and who may have how many.
+/// The connections to this server, and how many each client may have.
 ///
-/// A new one is always let in: where there is no place, the connections that have been idle for longest are closed,
-/// and when none is idle, one of a small reserve answers those who ask for the server's health, and nobody else.
+/// A new connection is always accepted. When there is no place, the connections that have been idle for longest are
+/// closed. When none is idle, the new one is of a small reserve, which answers requests for the server's health only.
 final class OpenConnections: Sendable {
     struct Limits: Sendable {
         var total = 10_000
@@ -67,7 +67,7 @@ final class OpenConnections: Sendable {
         return isRegular.map { (connection, $0) }
     }
 
-    /// Has all be asked on a connection of the reserve, now that there may be a place for it; false when there is none.
+    /// Allows all requests on a connection of the reserve when there is a place for it now; false when there is none.
     func makeRegular(_ connection: Connection) -> Bool {
         state.withLock { state in
             guard hasRoom(for: connection, state), state.reserved.contains(connection) else { return false }

@@ -17,7 +17,7 @@ struct ConnectionContext: Sendable, InitializableFromSource {
     }
 }
 
-/// Answers every request: finds its route, asks who is calling, and turns whatever goes wrong into a problem document.
+/// Answers every request: finds its route, authenticates the caller, and turns every error into a problem document.
 struct Responder: HTTPResponder {
     static let maximumTargetLength = 8192
 

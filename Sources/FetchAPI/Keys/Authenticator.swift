@@ -15,7 +15,7 @@ final class Authenticator: Sendable {
     private let limiter: FailureLimiter
     private let proxies: TrustedProxies
     private let known = Mutex(Recent<APIKey>(lifetime: lifetime, capacity: maximumEntries))
-    /// Apart from those that are right, which nobody who has none can push out.
+    /// Apart from valid keys, so that clients without a key cannot evict those.
     private let refused = Mutex(Recent<Void>(lifetime: lifetime, capacity: maximumEntries))
 
     init(store: any KeyStore, limiter: FailureLimiter, proxies: TrustedProxies = TrustedProxies()) {
@@ -42,7 +42,7 @@ final class Authenticator: Sendable {
 
     /// The key that a token proves.
     ///
-    /// - Throws: ``Problem`` `unauthorized`, the same whatever is wrong; `tooManyFailures` when it is wrong and the
+    /// - Throws: ``Problem`` `unauthorized`, the same for every fault; `tooManyFailures` when it is wrong and the
     ///   client failed too often before.
     func key(of text: some StringProtocol, from call: Call) async throws -> APIKey {
         let now = ContinuousClock.now

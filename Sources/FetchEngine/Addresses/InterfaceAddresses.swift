@@ -4,8 +4,8 @@ import Synchronization
 
 /// The addresses of this machine's interfaces, as they were a moment ago.
 ///
-/// What listens at all of a machine's addresses trusts whoever comes by one of them as little or as much as by
-/// loopback.
+/// A server that listens at all addresses of a machine can be reached by each of them as by loopback, so all of them
+/// are as sensitive.
 final class InterfaceAddresses: Sendable {
     static let current = InterfaceAddresses(lifetime: .seconds(5))
 

@@ -48,7 +48,7 @@ public struct TargetPolicy: Sendable, Hashable {
 
     /// Opens what the rule names.
     ///
-    /// - `127.0.0.1:8081`, `[::1]:80`: exactly this address and port, whatever the address and the port.
+    /// - `127.0.0.1:8081`, `[::1]:80`: exactly this address and port; both may be any.
     /// - `10.0.0.0/8`, `fd00::/8`, `10.1.2.3`: these addresses on every port that is not forbidden. Never loopback,
     ///   metadata or IPv4-mapped addresses, even when the block has them.
     /// - `name.example`, `*.name.example`: this name, or all names below it. A name opens no address: one that

@@ -1,6 +1,6 @@
 /// Why a target may not be fetched.
 ///
-/// The message never holds the address a name resolved to, so it can be shown to whoever asked for the fetch.
+/// The message never holds the address of a name, so the client of the load may see it.
 public struct TargetRefusal: Error, Sendable, Hashable, CustomStringConvertible {
     /// A stable word for the rule; new ones may come with new versions.
     public struct Code: Sendable, Hashable, CustomStringConvertible {

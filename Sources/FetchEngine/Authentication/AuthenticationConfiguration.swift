@@ -1,9 +1,9 @@
-/// How a session answers those who ask for authentication, beside credentials.
+/// How a session answers challenges, besides its credentials.
 public struct AuthenticationConfiguration: Sendable, Hashable {
     /// Whether the Kerberos tickets of the process are used for servers that offer Negotiate; false by default.
     ///
-    /// With a valid ticket nobody is asked then. A program that loads for others must leave it off: they would come
-    /// with its tickets.
+    /// With a valid ticket, no delegate is asked. A program that loads for others must leave it off, because their loads
+    /// would use its tickets.
     public var usesKerberosTickets = false
 
     /// The service that Kerberos tickets are asked for; `HTTP` by default.
@@ -11,7 +11,8 @@ public struct AuthenticationConfiguration: Sendable, Hashable {
 
     /// The realms whose principals may be used; nil for all that the process's `krb5.conf` and DNS lead to.
     ///
-    /// Where the target policy restricts loads, nil is none: key distribution centres are dialled past the policy.
+    /// Where the target policy restricts loads, nil means no realm, because the policy does not apply to the connections
+    /// to key distribution centres.
     package var kerberosRealms: KerberosRealms?
 
     /// Schemes of the program's own; none by default.

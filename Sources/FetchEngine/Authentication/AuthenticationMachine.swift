@@ -175,7 +175,7 @@ struct AuthenticationMachine {
         defer { attempts = [] }
         staleAnswers = 0
         guard status < 500 else { return [] }
-        // A 401 that nobody could answer has at least passed the proxy.
+        // A 401 without an answer has at least passed the proxy.
         let proven = attempts.filter { status == 401 ? $0.space.isProxy : status != 407 }
         for attempt in proven {
             accepted[attempt.space] = attempt.credential
@@ -220,7 +220,7 @@ struct AuthenticationMachine {
     private mutating func usingURL() -> Action? {
         guard let ofURL else { return nil }
         let offer = offers.first { offer in
-            // Tickets for a password of a URL would have to be fetched from a realm that nobody named.
+            // Tickets for a password of a URL would be fetched from a realm that was never named.
             offer.space.method != .negotiate && ofURL.server == .init(offer.space)
                 && schemes.accepts(ofURL.credential, for: offer.space.method)
         }

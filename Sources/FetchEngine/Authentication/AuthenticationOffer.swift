@@ -70,10 +70,10 @@ struct AuthenticationOffer: Equatable {
         strength = schemes.preference(of: method) ?? Self.strength(of: method, digest)
     }
 
-    /// How hard the answer of a built-in scheme is to abuse.
+    /// The preference of a built-in scheme, by how hard its answer is to abuse.
     ///
-    /// Kerberos tickets and Digest answers are made for one server or one request. An NTLM answer can be passed on
-    /// by whoever gets it. A bearer token and a Basic password are the secret itself, and the token is the lesser one.
+    /// Kerberos tickets and Digest answers are valid for one server or one request. The receiver of an NTLM answer can
+    /// relay it. A bearer token and a Basic password are the secret itself, and the token is the lesser secret.
     private static func strength(of method: ProtectionSpace.Method, _ digest: DigestChallenge?) -> Int {
         switch method {
         case .negotiate: 20

@@ -2,7 +2,7 @@
 struct ConnectionCredential: Hashable {
     var credential: Credential?
     var proxyCredential: Credential?
-    /// The task that the connection is for alone, where a handshake made it somebody's.
+    /// The only task that may use the connection, where a handshake has authenticated it for one user.
     var owner: UInt64?
 }
 

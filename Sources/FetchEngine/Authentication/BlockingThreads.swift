@@ -1,11 +1,11 @@
 import Glibc
 import Synchronization
 
-/// Threads for what may block for long on somebody else, since the tasks of the process share a few.
+/// Threads for calls that may block for long on a server, because the tasks of the process share a few threads.
 ///
-/// There are few, and of them fewer for each group: one whose servers hang leaves threads to the others. What finds
-/// none waits in a line that has an end, and nobody waits longer than is said, even if what was begun cannot be broken
-/// off.
+/// There are few, and fewer for each group, so a group whose servers hang leaves threads to the others. Calls that find
+/// no thread wait in a queue of bounded length. No caller waits longer than its deadline, even if a call that has begun
+/// cannot be interrupted.
 final class BlockingThreads: Sendable {
     private struct Item {
         let group: String

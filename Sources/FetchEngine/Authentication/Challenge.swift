@@ -83,7 +83,7 @@ public struct Challenge: Sendable {
     public enum Disposition: Sendable {
         /// Try again with this credential.
         case useCredential(Credential)
-        /// Do as though there were no delegate.
+        /// Continue as without a delegate.
         case performDefaultHandling
         /// Try the next space or scheme that the server offers.
         case rejectProtectionSpace

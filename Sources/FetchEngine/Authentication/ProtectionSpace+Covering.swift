@@ -24,7 +24,7 @@ extension ProtectionSpace {
         }
     }
 
-    /// Whether a credential that is kept for this space may be shown to whoever asks for another one.
+    /// Whether a credential that is stored for this space may be sent in another one.
     ///
     /// It is the same server or proxy that asks, and for the same realm where this space has one. Basic sends the
     /// password itself, so what is kept for a method that does not is never sent that way.

@@ -1,13 +1,13 @@
 import EventLoop
 import Synchronization
 
-/// The loads under way whose answers others wait for: one for each cache and key, in the whole process.
+/// The loads for whose responses other loads wait: one for each cache and key in the process.
 final class CacheFlights: Sendable {
     static let shared = CacheFlights()
 
-    /// What a load does that wants something that is not stored.
+    /// The part of a load that needs a response which is not stored.
     enum Part {
-        /// Fetch it; whoever else wants it waits until the lease is gone.
+        /// Fetch it; other loads wait until the lease is gone.
         case lead(CacheLease)
         /// Wait for the one that fetches it.
         case follow(CacheFlight)

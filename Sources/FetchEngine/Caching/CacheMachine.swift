@@ -136,7 +136,7 @@ struct CacheMachine {
         return answer
     }
 
-    /// What to do when the body of the entry chosen is gone: all else is as though nothing were stored.
+    /// The action when the body of the chosen entry is gone: the load goes on as if nothing were stored.
     mutating func lostBody() -> Answer {
         validated = nil
         status = CacheStatus(forward: .uriMiss)
@@ -182,7 +182,7 @@ struct CacheMachine {
             status.timeToLive = timeToLive(of: entry, at: now)
             reception.action = .deliverAndStore(entry)
         } else if let entry = validated, request.method == .get {
-            // The origin has another answer now, which may not be kept; a challenge is none.
+            // The origin has another response now, which may not be stored; a challenge does not count.
             reception.removed = (200..<500).contains(code) && code != 401 && code != 407 ? entry : nil
         }
         return reception

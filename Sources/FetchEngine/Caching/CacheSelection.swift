@@ -1,11 +1,11 @@
 package import HTTPTypes
 
-/// For which requests an answer was chosen: the fields that its `Vary` names, and what the request had in them
+/// The requests that a stored response answers: the fields that its `Vary` names, with their values in the request
 /// (RFC 9111 §4.1).
 ///
-/// Of the values only a digest is kept, for `Cookie` and `Authorization` may be among them. A request with
-/// `Authorization` counts as though the answer had named that field: what one user was given, no other one gets. So
-/// does `Accept-Encoding` for an answer with a content coding, which is undone for requests without that field only.
+/// Only a digest of the values is kept, because `Cookie` and `Authorization` may be among them. A request with
+/// `Authorization` counts as if the response had named that field, so no user gets the response of another one. So does
+/// `Accept-Encoding` for a response with a content coding, which is undone only for requests without that field.
 public struct CacheSelection: Sendable, Hashable {
     /// The names in lower case, sorted.
     public let names: [String]
@@ -24,7 +24,7 @@ public struct CacheSelection: Sendable, Hashable {
     /// What the answer to a request varies by, or nil when no other request can select it (`Vary: *`).
     init?(of responseFields: HTTPFields, for request: HTTPFields) {
         var names = request.contains(.authorization) ? ["authorization"] : []
-        // Whether the engine has undone the coding depends on this field, whatever the server says.
+        // Whether the engine has undone the coding depends on this field, even if `Vary` does not name it.
         if responseFields.contains(.contentEncoding) { names.append("accept-encoding") }
         for value in responseFields[values: .vary] {
             for name in value.split(separator: ",") {
@@ -39,7 +39,7 @@ public struct CacheSelection: Sendable, Hashable {
 
     /// Whether a request with these fields is given the answer.
     package func matches(_ fields: HTTPFields) -> Bool {
-        // What nobody in particular was given is not what a user would be given.
+        // A response without a user may differ from that for a user.
         guard names.contains("authorization") == fields.contains(.authorization) else { return false }
         return names.isEmpty || Self.digest(of: names, in: fields) == digest
     }

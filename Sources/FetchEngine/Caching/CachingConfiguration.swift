@@ -40,8 +40,8 @@ public struct CachingConfiguration: Sendable, Hashable {
     public var userInfo: [String: String] = [:]
     /// Whether answers are stored that are never fresh and cannot be confirmed either; true.
     ///
-    /// Only requests that take what is stored whatever its age are ever given such an answer. When this is false, it
-    /// is stored for them alone: when the request that brings it has such a policy itself.
+    /// Only requests that accept a stored response of any age can use such a response. When this is false, it is stored
+    /// only when the request that loads it has such a policy itself.
     public var storesUnconfirmableAnswers = true
 
     /// Makes the defaults.

@@ -1,6 +1,6 @@
 /// Keys in the order of their last use, with what each costs.
 ///
-/// Every operation takes the same time whatever the number of keys: the order is a list through the slots of an array.
+/// Every operation takes the same time for any number of keys: the order is a list through the slots of an array.
 struct RecencyList<Key: Hashable> {
     private struct Slot {
         var key: Key?

@@ -14,7 +14,7 @@ extension ResponseCache {
             response: response, data: data, userInfo: entry.userInfo, storagePolicy: entry.storagePolicy)
     }
 
-    /// Stores an answer for the request, as though it had just come.
+    /// Stores a response for the request, as if it had just arrived.
     ///
     /// The answer's own directives are not asked. Nothing is stored when its policy is `notAllowed`, when it is too
     /// large or when its `Vary` is `*`.

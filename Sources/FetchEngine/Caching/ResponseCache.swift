@@ -2,7 +2,7 @@
 ///
 /// A cache only stores. Which answer may be stored and when it may be used again is decided by the engine, from the
 /// entries it is given. All methods may be called at any time from anywhere; an entry is visible once its body is
-/// whole and never before. A cache that cannot read or write behaves as though nothing were stored.
+/// whole and never before. A cache that cannot read or write behaves as if it were empty.
 public protocol ResponseCache: AnyObject, Sendable {
     /// The entries stored for a key.
     ///

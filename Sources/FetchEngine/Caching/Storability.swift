@@ -9,7 +9,7 @@ enum Storability {
         guard request.url.isHTTP, request.method == .get, request.body == nil, !directives.noStore else {
             return false
         }
-        // A user name and password in it are nobody's to keep, and nobody follows such a redirect.
+        // A user name and password must not be stored, and no client follows such a redirect.
         if let location = response.headerFields[.location], location.contains("@") { return false }
         guard !response.mayBeCut else { return false }
         let control = CacheControl(response.headerFields)

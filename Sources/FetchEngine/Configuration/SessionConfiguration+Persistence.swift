@@ -3,7 +3,7 @@ import Glibc
 extension SessionConfiguration {
     /// The defaults, with a cache and cookies on disk.
     ///
-    /// The directory is the program's own: it is made when it is not there, and nobody else may read it. The cache is
+    /// The directory is the program's own: it is made when it is missing, and only its user may read it. The cache is
     /// ``DiskResponseCache`` in its folder `cache`, the cookies ``FileCookieStorage`` in its file `cookies`; one
     /// process at a time may use them. Copies of the configuration share both. Credentials are not kept there: this
     /// system has no keychain, so permanent ones need a ``credentialStorage`` of the program's own.

@@ -148,7 +148,7 @@ extension Cookie {
         guard isWhole else { throw .malformed }
     }
 
-    /// The host as URL records have it, or `nil` when it is none.
+    /// The host as URL records have it, or `nil` when the text is no host.
     private static func canonicalHost(_ text: String) -> String? {
         guard let bytes = try? HostParser.parse(Array(text.utf8)[...], isSpecial: true), !bytes.isEmpty else {
             return nil

@@ -4,7 +4,7 @@ public struct CookieContext: Sendable {
     public let url: URLRecord
     /// The document that the request is made for; without one the request is its own.
     public let mainDocumentURL: URLRecord?
-    /// What the asking session takes, whatever the storage would.
+    /// The accept policy of the session, which applies besides that of the storage.
     public let acceptPolicy: CookieAcceptPolicy
     /// The host in lower-case ASCII; an IPv6 address has brackets.
     let host: String
@@ -30,7 +30,7 @@ public struct CookieContext: Sendable {
     /// This is what `SameSite` asks for.
     public var isSameSite: Bool { mainDocumentURL.map { Site($0) == Site(url) } ?? true }
 
-    /// Whether the request is made for a document of its own registrable domain, whatever the scheme.
+    /// Whether the request is made for a document of its own registrable domain, with any scheme.
     ///
     /// This is what ``CookieAcceptPolicy/onlyFromMainDocumentDomain`` asks for.
     public var isFirstParty: Bool { mainDocumentURL.map { Site($0).domain == Site(url).domain } ?? true }

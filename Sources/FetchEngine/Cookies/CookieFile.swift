@@ -70,7 +70,7 @@ actor CookieFile {
 
     /// Nil for bytes that ``bytes(of:)`` did not make.
     ///
-    /// A cookie that is none by today's rules, because its domain became a public suffix for example, is left out.
+    /// A cookie that is invalid by today's rules, for example because its domain became a public suffix, is left out.
     static func cookies(in bytes: [UInt8]) -> [Cookie]? {
         let content = bytes.dropLast(ContentDigest.sha256.byteCount)
         guard content.starts(with: magic),

@@ -39,7 +39,7 @@ public struct CookieJar: Sendable {
 
     private var domains: [String: [Cookie.Key: Entry]] = [:]
     private var nextNumber: UInt64 = 0
-    /// What has changed since it was last taken; `nil` when nobody wants to know.
+    /// The changes since they were last taken; `nil` when they are not recorded.
     private var changes: [CookieChange]?
 
     /// Makes an empty jar.

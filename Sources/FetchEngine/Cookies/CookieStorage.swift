@@ -63,7 +63,7 @@ extension CookieStorage {
         try await setCookie(cookie, at: .now)
     }
 
-    /// Reads the `Set-Cookie` fields of an answer, keeps those that are accepted, and returns what became of each.
+    /// Reads the `Set-Cookie` fields of a response, keeps the accepted cookies, and returns a verdict on each.
     public nonisolated(nonsending) func store(
         _ verdicts: [CookieVerdict], from context: CookieContext, at now: UnixTime
     ) async throws(LoadError) -> [CookieVerdict] {

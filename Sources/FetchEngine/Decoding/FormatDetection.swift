@@ -1,7 +1,7 @@
 /// Finds out whether a file is in a format that one of the decoders undoes.
 ///
-/// The type and the name only say where to look: a file that has not the content is left as it is, whatever it is
-/// called (DCD-3).
+/// The type and the name only say where to look: a file without the content of the format is left as it is, with any
+/// name (DCD-3).
 struct FormatDetection {
     enum Verdict {
         case decoder(any BodyDecoder.Type)

@@ -118,7 +118,7 @@ struct MacBinaryHeader {
     /// MacBinary II or III.
     let hasChecksum: Bool
 
-    /// Reads a header; nil when it is none.
+    /// Reads a header; nil when the bytes are no header.
     init?(_ head: [UInt8]) {
         guard head.count >= Self.byteCount else { return nil }
         let fields = BigEndianFields(bytes: Array(head.prefix(Self.byteCount)))

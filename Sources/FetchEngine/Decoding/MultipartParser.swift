@@ -19,8 +19,8 @@ package struct MultipartParser: Sendable {
     static let maximumHeadBytes = 32 * 1024
     /// So many parts may be of any size; more of them have to be of ``minimumAverage`` bytes, boundaries included.
     ///
-    /// What a camera sends has no end; parts without content, of which a few kilobytes of gzip hold millions, serve
-    /// nobody.
+    /// The stream of a camera has no end. Parts without content, of which a few kilobytes of gzip hold millions, have no
+    /// use.
     static let freeParts = 10_000
     static let minimumAverage = 128
     /// No preamble has so many lines.

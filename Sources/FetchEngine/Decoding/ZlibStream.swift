@@ -126,7 +126,7 @@ final class ZlibStream: @unchecked Sendable, CodingStream {
         var taken = 0
         let room = max(1, min(CodingScratch.byteCount, limit - output.count))
         input.withUnsafeBufferPointer { input in
-            // zlib only reads its input, whatever its type says.
+            // zlib only reads its input, although its type is mutable.
             zlib.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
             zlib.pointee.avail_in = UInt32(clamping: input.count)
             let offered = zlib.pointee.avail_in

@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// The engine's side of a handler's load: carries each report to the loop's thread.
 final class HandlerClient: ProtocolClient {
-    /// Puts a challenge to whoever answers it.
+    /// Asks the load to answer a challenge.
     typealias Question = @Sendable (Challenge) async throws(LoadError) -> Challenge.Disposition
 
     let cachedResponse: CachedResponse?

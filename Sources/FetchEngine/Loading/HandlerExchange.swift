@@ -41,7 +41,7 @@ final class HandlerExchange: Exchange, @unchecked Sendable {
         delivery = Delivery(for: request)
     }
 
-    /// Starts the handler; `ask` puts its challenges to whoever answers them.
+    /// Starts the handler; `ask` has its challenges answered.
     func start(asking ask: @escaping HandlerClient.Question) {
         started = .now
         noteActivity()

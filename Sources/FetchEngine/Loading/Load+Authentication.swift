@@ -64,7 +64,7 @@ extension Load {
 
     /// Whose connections the request may use.
     ///
-    /// NTLM makes a connection somebody's, and so may Negotiate: such connections serve one task.
+    /// NTLM authenticates a connection for one user, and so may Negotiate: such connections serve one task.
     var connectionCredential: ConnectionCredential? {
         let attempts = authentication.attempts
         guard !attempts.isEmpty else { return nil }

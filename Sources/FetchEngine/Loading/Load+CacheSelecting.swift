@@ -25,7 +25,7 @@ extension Load {
 
     /// Whether the request fields identify the user that the response is for.
     ///
-    /// Tickets are those of whoever logged in last; and a step of Negotiate in the fields of an answer is good once.
+    /// Tickets are those of the last login, and a step of Negotiate in the fields of a response is valid once.
     func isStorable() -> Bool {
         authentication.attempt.map { $0.space.method != .negotiate } ?? true
     }

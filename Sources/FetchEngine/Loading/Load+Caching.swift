@@ -34,7 +34,7 @@ extension Load {
         while true {
             var sent = request
             for field in visit.added { sent.headerFields.append(field) }
-            // Where nobody waits for the head, head and body are awaited in one.
+            // When no caller waits for the head, head and body are awaited together.
             let exchange = try await exchange(for: sent, limit: visit.lease == nil ? limit : 0, on: loop)
             record.withLock { $0.currentRequest = request }
             guard let exchange = try await judged(exchange, &visit, limit: limit, on: loop) else {
@@ -152,7 +152,7 @@ extension Load {
         }
     }
 
-    /// The stored answer in place of one that could not be had; otherwise the exchange that failed.
+    /// The stored response in place of one that could not be loaded; otherwise the exchange that failed.
     private func rescued(
         _ exchange: any Exchange, _ visit: inout CacheVisit, limit: Int, on loop: isolated TransferLoop
     ) async -> any Exchange {

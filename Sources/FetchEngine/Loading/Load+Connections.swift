@@ -104,7 +104,7 @@ extension Load {
 
     /// Asks which identity the server is shown (AUT-27).
     ///
-    /// One that was refused is not shown again: the load fails when nobody has another.
+    /// A refused certificate is not sent again: the load fails when there is no other.
     private func chooseIdentity(
         _ handshake: Handshake, refused: ClientIdentity?, _ url: URLRecord, on loop: isolated TransferLoop
     ) async throws(LoadError) -> Bool {

@@ -83,7 +83,7 @@ extension Load {
         }
     }
 
-    /// Waits for the head, and for the body when that may be had whole.
+    /// Waits for the head, and for the body when it may be buffered whole.
     func awaitHead(of exchange: any Exchange, bufferingUpTo limit: Int, on loop: isolated TransferLoop) async {
         let demand = Delivery.Demand.head(bufferingUpTo: limit)
         while !exchange.isMet(demand) {

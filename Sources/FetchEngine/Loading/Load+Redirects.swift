@@ -38,7 +38,7 @@ extension Load {
         }
     }
 
-    /// Whether somebody may answer a redirect otherwise than the policy does.
+    /// Whether an adviser or delegate may answer a redirect otherwise than the policy.
     private var asksAboutRedirects: Bool {
         configuration.kind != .background
             && (advised.contains(.redirection) || client?.asksDelegates ?? false)
@@ -61,7 +61,7 @@ extension Load {
 
     /// What the adviser and the delegates make of a proposed request; nil to leave it at the response.
     ///
-    /// A background session asks nobody (BKG-5).
+    /// A background session asks no delegate (BKG-5).
     ///
     /// - Parameter request: The one that was redirected, or whose URL was put into another form.
     func decision(

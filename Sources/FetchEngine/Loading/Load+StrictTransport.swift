@@ -33,7 +33,7 @@ extension Load {
 }
 
 extension Load {
-    /// Whether nobody may accept a certificate of this host that is not trusted (RFC 6797 §8.4).
+    /// Whether a delegate may not accept an untrusted certificate of this host (RFC 6797 §8.4).
     func isStrict(about url: URLRecord) -> Bool {
         configuration.strictTransport?.includes(hostOf: url) ?? false
     }

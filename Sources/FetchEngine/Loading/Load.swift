@@ -24,9 +24,9 @@ final class Load: @unchecked Sendable {
         var cookieVerdicts: [CookieVerdict] = []
         var end: MonotonicTime?
         var taskDescription: String?
-        /// Runs the load when nobody awaits it.
+        /// Runs the load when no caller awaits it.
         var driver: Task<Void, Never>?
-        /// Those who wait for the end.
+        /// The callers that wait for the end.
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -85,7 +85,7 @@ final class Load: @unchecked Sendable {
     /// How it behaves.
     var configuration: SessionConfiguration { shared.value }
 
-    /// Set once by whoever ends the load from outside; every step checks it.
+    /// Set once when the load is ended from outside; every step checks it.
     var cancellation: LoadError? {
         get { state.cancellation }
         set { state.cancellation = newValue }

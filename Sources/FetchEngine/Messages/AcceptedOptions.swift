@@ -19,7 +19,7 @@ struct AcceptedOptions: Sendable, Hashable {
 public enum NetworkServiceType: String, Sendable, Hashable, Codable, CaseIterable {
     /// Nothing in particular.
     case `default`
-    /// Something nobody waits for.
+    /// No person waits for it.
     case background
     /// Video.
     case video

@@ -2,7 +2,7 @@ import HTTPTypes
 
 /// The content codings that a request body can be sent in (RFC 9110 §8.4).
 ///
-/// Whether a server takes them nobody can ask beforehand; one that does not answers 415.
+/// A client cannot know beforehand whether a server accepts a coding; a server that does not answers 415.
 public enum BodyCoding: String, Sendable, Hashable, Codable, CaseIterable {
     /// `gzip` (RFC 1952).
     case gzip

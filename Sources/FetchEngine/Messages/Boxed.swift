@@ -1,7 +1,7 @@
-/// A value that lies apart from those who hold it, and is copied when one of them changes it.
+/// A value on the heap that its holders share, and that is copied when one of them changes it.
 ///
-/// What every step of a load passes on is kept so: copying it costs one reference count whatever its size, and the
-/// frames of functions that wait have room for a reference instead of for all of it.
+/// The values that every step of a load passes on are kept in it: a copy costs one reference count for any size, and the
+/// frames of waiting functions hold a reference instead of the whole value.
 struct Boxed<Value: Sendable>: Sendable {
     // @unchecked: changed by the one who alone holds it.
     private final class Storage: @unchecked Sendable {

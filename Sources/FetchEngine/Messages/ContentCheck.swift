@@ -12,7 +12,7 @@ struct ContentCheck {
     init?(_ fields: HTTPFields, isPart: Bool) {
         stated = StatedDigest(fields, isPart: isPart)
         self.isPart = isPart
-        // Which algorithm the trailers will have nobody knows.
+        // It is unknown which algorithm the trailers will have.
         let isAnnounced = StatedDigest.isAnnounced(in: fields)
         let algorithms = isAnnounced ? StatedDigest.algorithms : stated.map { [$0.algorithm] } ?? []
         hashes = Dictionary(

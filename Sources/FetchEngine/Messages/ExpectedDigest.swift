@@ -52,10 +52,10 @@ extension ExpectedDigest {
 }
 
 extension Response {
-    /// What the server says that a file of this response's body must be; nil when it says nothing we can check.
+    /// The digest that the server states for a file of this response's body; nil when there is none that we can check.
     ///
-    /// `Repr-Digest` is of the whole, whatever range was sent; `Content-Digest` is of what was sent, so it is the
-    /// file's only where that is all of it (RFC 9530 §2 and §3).
+    /// `Repr-Digest` is of the whole representation, also in a response with a range. `Content-Digest` is of the sent
+    /// content, so it is the file's only when that is all of it (RFC 9530 §2 and §3).
     var expectedDigest: ExpectedDigest? {
         for (name, isOfWhole) in [(HTTPField.Name.reprDigest, true), (.contentDigest, false)] {
             guard isOfWhole || status.code != 206 else { continue }

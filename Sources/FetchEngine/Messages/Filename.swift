@@ -96,7 +96,7 @@ package struct Filename: Equatable, CustomStringConvertible {
         }
     }
 
-    /// Names that Windows keeps for devices, whatever their extension.
+    /// Names that Windows keeps for devices, with any extension.
     private static func isDeviceName(_ text: String) -> Bool {
         var stem = text.utf8.prefix { $0 != UInt8(ascii: ".") }
         while stem.last == UInt8(ascii: " ") { stem.removeLast() }

@@ -67,7 +67,7 @@ extension LoadError.Code {
     public static let dnsLookupFailed = Self("dnsLookupFailed", -1006)
     /// More redirects than the configuration allows.
     public static let httpTooManyRedirects = Self("httpTooManyRedirects", -1007)
-    /// The resource cannot be had, for example from the cache alone.
+    /// The resource is not available, for example from the cache alone.
     public static let resourceUnavailable = Self("resourceUnavailable", -1008)
     /// There is no network.
     public static let notConnectedToInternet = Self("notConnectedToInternet", -1009)

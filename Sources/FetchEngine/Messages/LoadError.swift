@@ -1,6 +1,6 @@
 /// Why a load failed on our side of the wire.
 ///
-/// An answer of the server, whatever its status, is never an error. Messages carry no credentials, query strings
+/// A response of the server, with any status, is never an error. Messages carry no credentials, query strings
 /// or bodies.
 ///
 /// ```swift

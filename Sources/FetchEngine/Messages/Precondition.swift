@@ -1,9 +1,9 @@
 import HTTPTypes
 
-/// In which state of a resource a request may act (RFC 9110 §13.1).
+/// The state of a resource in which a request may act (RFC 9110 §13.1).
 ///
-/// A server that finds it in another one answers 412 and does nothing, so that an upload overwrites no change of
-/// somebody else's.
+/// In any other state the server answers 412 and does nothing, so an upload does not overwrite the change of another
+/// client.
 ///
 /// ```swift
 /// request.setPrecondition(.doesNotExist)  // If-None-Match: *
@@ -13,7 +13,7 @@ public enum Precondition: Sendable, Hashable {
     case matches(entityTag: String)
     /// It has not changed since this value of `Last-Modified`.
     case unmodified(since: String)
-    /// There is none yet.
+    /// The resource does not exist.
     case doesNotExist
 
     /// The state that a response shows: its strong entity tag, else its `Last-Modified`; nil when it has neither.

@@ -137,7 +137,7 @@ public struct Request: Sendable {
     /// Whether the URL was written otherwise than in its standard form.
     var isChangedByParsing: Bool { writtenURL != nil }
 
-    /// Makes a request for a URL as somebody wrote it.
+    /// Makes a request for a URL as a person wrote it.
     ///
     /// When its standard form is another text, delegates are asked about it before the first byte is sent.
     ///

@@ -1,7 +1,7 @@
 extension Response {
     /// Where a response came from.
     public enum Source: String, Sendable, Hashable, Codable, CaseIterable {
-        /// From the server, or whoever serves the protocol.
+        /// From the server, or from a protocol handler.
         case network
         /// From the cache, without asking the server.
         case cache

@@ -1,9 +1,9 @@
 public import HTTPTypes
 
-/// What a download needs to go on where it stopped, in this process or in another one.
+/// The data from which a stopped download continues, in this process or in another one.
 ///
-/// An opaque, versioned piece of data: keep ``bytes`` and make it again from them. It names the partial file, so it
-/// is of use on the same machine only, and whoever stores it where others can write must sign it.
+/// It is opaque and versioned: keep ``bytes`` and make it again from them. It names the partial file, so it is of use on
+/// the same machine only, and a program that stores it where others can write must sign it.
 public struct ResumeData: Sendable, Hashable {
     /// What identifies the state of the resource.
     public enum Validator: Sendable, Hashable {
@@ -61,7 +61,7 @@ public struct ResumeData: Sendable, Hashable {
     /// The whole as one answer: what the answer with the rest says, and what the first one said (RFC 9110 §15.3.7.3).
     ///
     /// - Parameters:
-    ///   - rest: The answer with the rest; nil where nobody had to be asked.
+    ///   - rest: The response with the rest; nil when no request was needed.
     ///   - total: The length of the whole, when it is known.
     func whole(with rest: Response?, total: Int64?) -> Response {
         var fields = rest?.status == .partialContent ? rest?.headerFields ?? [:] : [:]

@@ -7,7 +7,7 @@ public import HTTPTypes
 public struct UploadResumeData: Sendable, Hashable {
     /// The URL that the upload was for, without credentials.
     public var url: URLRecord
-    /// Where the server keeps what has come; whoever knows it may add to it.
+    /// Where the server keeps the received part; any client that knows this URL may add to it.
     public var uploadURL: URLRecord
     /// The method of the upload.
     public var method: HTTPRequest.Method

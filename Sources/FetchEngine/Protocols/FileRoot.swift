@@ -26,8 +26,8 @@ struct FileRoot {
 
     /// Opens a regular file below the root.
     ///
-    /// Each component is opened from its folder and none may be a link, so whatever others rename meanwhile, what is
-    /// opened lies below the root.
+    /// Each component is opened from its folder and none may be a link, so the file is below the root even if other
+    /// programs rename folders meanwhile.
     ///
     /// - Throws: `fileDoesNotExist`, `fileIsDirectory`, `noPermissionsToReadFile` or `cannotOpenFile`.
     func open(_ file: FilePath) throws(LoadError) -> OpenFile {

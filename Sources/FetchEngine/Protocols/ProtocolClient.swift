@@ -26,7 +26,7 @@ public protocol ProtocolClient: Sendable {
     /// Returns when the load has room for more, so a slow reader slows the handler down.
     func received(_ data: [UInt8]) async throws(LoadError)
 
-    /// Authentication is needed: asks whoever answers challenges in this load, as for a server's.
+    /// Authentication is needed: asks the delegates of this load, as for the challenge of a server.
     ///
     /// Comes before the response; as often as the protocol needs it.
     /// The handler does what the answer says. A challenge answered with `cancelAuthenticationChallenge` throws

@@ -47,10 +47,10 @@ public struct Proxy: Sendable, Hashable, CustomStringConvertible {
     ///
     /// SOCKS 4 takes the user name alone. `nil`: the delegate is asked when an HTTP proxy wants one.
     public var credential: Credential?
-    /// Where alone the credential answers; nil for whatever this proxy asks.
+    /// The only space in which the credential answers; nil for every challenge of this proxy.
     package var credentialSpace: ProtectionSpace?
 
-    /// Makes a proxy; `nil` when the host is none.
+    /// Makes a proxy; `nil` when the host is invalid.
     ///
     /// - Parameters:
     ///   - kind: How it is spoken to.

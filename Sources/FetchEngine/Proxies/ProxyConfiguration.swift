@@ -17,7 +17,7 @@ public struct ProxyConfiguration: Sendable, Hashable {
         public var schemes: Set<String>?
         /// The hosts it is for; `nil` is all of them.
         public var hosts: [HostPattern]?
-        /// The hosts it is not for, whatever ``hosts`` says.
+        /// The hosts it is not for, even if ``hosts`` has them.
         public var excludedHosts: [HostPattern] = []
         /// The routes, tried in this order.
         ///

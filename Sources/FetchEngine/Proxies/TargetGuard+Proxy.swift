@@ -1,9 +1,10 @@
 extension TargetGuard {
     /// Judges a proxy, and whether a target can still be judged when it is reached through it.
     ///
-    /// The proxy is judged as a target is, and the address it is dialled at again. What the target's name resolves to
-    /// nobody sees where the proxy resolves it, so its name rules are all there is; where it is resolved here and only
-    /// handed on, no address of it is ever dialled and judged, so such a proxy is refused for names.
+    /// The proxy is judged as a target is, and again at the address to which its connection goes. When the proxy resolves
+    /// the name of the target, its address is unknown here, so only the rules for names apply. When the name is resolved
+    /// here and only passed on, no connection goes to its address, so the address is never judged, and such a proxy is
+    /// refused for names.
     func judge(_ proxy: Proxy, for target: URLRecord) throws(TargetRefusal) {
         guard policy.isRestricted else { return }
         do throws(TargetRefusal) {

@@ -28,8 +28,8 @@ struct RedirectMachine {
     /// The proposal, if any, that follows from the response to `request`.
     ///
     /// - Parameters:
-    ///   - judge: Reads what the server names, and says whether it may be loaded.
-    ///   - isAsking: Whether somebody may answer otherwise than the policy: then there is a proposal whatever that is.
+    ///   - judge: Reads the target, and says whether it may be loaded.
+    ///   - isAsking: Whether an adviser or delegate may answer otherwise; there is a proposal then with every policy.
     ///   - secured: The URL to load in place of one, where its host is known to want https.
     mutating func received(
         _ response: Response, to request: Request, by judge: TargetGuard = TargetGuard(policy: .unrestricted),
@@ -60,7 +60,7 @@ struct RedirectMachine {
         }
     }
 
-    /// What the policy makes of a redirect without looking where it leads; nil when it is followed, or somebody asked.
+    /// The action of the policy on a redirect to any target; nil when the redirect is followed or asked about.
     private func actionOfPolicy(isAsking: Bool) -> Action? {
         guard !isAsking else { return nil }
         return switch configuration.policy {

@@ -93,7 +93,7 @@ extension DownloadTask {
             let attributes = beginning.decoder?.attributes ?? DecodedAttributes()
             plan.filename = plan.filename.decoded(by: format, attributes)
         } else if isContentDecoded, plan.response.contentCoding.contains("gzip") {
-            // What was a gzip file to the server is none any more.
+            // The decoded file is no gzip file any more.
             while beginning.bytes.count < 4, let chunk = try await load.nextChunk(on: loop) { beginning.bytes += chunk }
             let recognition = GzipDecoder.recognizes(beginning.bytes, isComplete: true, isLabelled: true)
             if recognition != .yes { plan.filename = plan.filename.decoded(by: GzipDecoder.self, DecodedAttributes()) }

@@ -83,7 +83,7 @@ extension Session {
     ///
     /// - Parameters:
     ///   - request: Where to and how; a body it has is replaced.
-    ///   - length: How many bytes the body has; `nil` when nobody knows.
+    ///   - length: How many bytes the body has; `nil` when that is unknown.
     ///   - delegate: Is asked for the stream, before the session's delegate.
     public func uploadTask(
         withStreamedRequest request: Request, length: Int64? = nil, delegate: (any TaskDelegate)? = nil
@@ -111,7 +111,7 @@ extension Session {
 
     /// Loads a body piece by piece.
     ///
-    /// Returns with the head. The connection waits for whoever reads too slowly.
+    /// Returns with the head. The connection waits when the caller reads too slowly.
     public nonisolated(nonsending) func bytes(
         for request: Request, delegate: (any TaskDelegate)? = nil
     ) async throws(LoadError) -> (ResponseBody, Response) {

@@ -106,8 +106,8 @@ extension SessionTask: LoadClient {
     }
 }
 
-/// The delegate of a revalidation in the background: nobody is notified of it, but the response may be changed before
-/// it is stored.
+/// The delegate of a revalidation in the background: it notifies no one, but may change the response before it is
+/// stored.
 private struct RefreshDelegate: TaskDelegate {
     let decider: (any TaskDelegate)?
 

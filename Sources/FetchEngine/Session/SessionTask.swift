@@ -2,9 +2,9 @@ import EventLoop
 public import HTTPTypes
 import Synchronization
 
-/// One load, with every hop it takes, and what became of it.
+/// One load with all its hops, and its result.
 ///
-/// A task is made suspended and sends nothing. It is driven in one of two ways: somebody awaits its result
+/// A task is made suspended and sends nothing. It is driven in one of two ways: a caller awaits its result
 /// (``DataTask/response(bufferingUpTo:)``, ``DownloadTask/result()``), or ``resume()`` starts it and a delegate or a
 /// completion handler is notified.
 ///
@@ -186,7 +186,7 @@ public class SessionTask: @unchecked Sendable {
     /// How many bytes the final response announced; nil when it did not or has not come.
     public var countOfBytesExpectedToReceive: Int64? { response?.expectedContentLength }
 
-    /// How many bytes the request body has; nil when nobody knows, 0 when there is none.
+    /// How many bytes the request body has; nil when that is unknown, 0 when there is no body.
     public var countOfBytesExpectedToSend: Int64? { currentRequest.expectedBodyLength }
 
     /// How far the task is, of what it sends and receives together.
@@ -243,7 +243,7 @@ public class SessionTask: @unchecked Sendable {
     /// Failures are reported to them, not thrown.
     public nonisolated(nonsending) func run() async {}
 
-    /// Waits for the task's end; one that nobody drives has none.
+    /// Waits for the task's end; a task that is not driven does not end.
     func ended() async {
         await withCheckedContinuation { continuation in
             let isOver = load.record.withLock { record in

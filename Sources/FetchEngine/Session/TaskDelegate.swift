@@ -27,7 +27,7 @@ public protocol TaskDelegate: Sendable {
 
     /// Whether the delegates want to be asked about a protection space; `true` by default.
     ///
-    /// Where a delegate says no, credentials of the URL and the store are tried, and nobody is asked. (The connections
+    /// Where it returns false, credentials of the URL and the store are tried, and no delegate is asked. (The connections
     /// of the URL Loading System leave client certificates and server trust out by default; its sessions, and this
     /// library, ask about every kind.)
     nonisolated(nonsending) func task(_ task: SessionTask, canAuthenticateAgainst space: ProtectionSpace) async -> Bool
@@ -89,7 +89,7 @@ extension TaskDelegate {
         -> Bool
     { true }
 
-    /// Does as though there were no delegate.
+    /// Continues as without a delegate.
     public nonisolated(nonsending) func task(_ task: SessionTask, didReceive challenge: Challenge) async
         -> Challenge.Disposition
     {

@@ -47,7 +47,7 @@ enum CertificateCoding {
 
     // MARK: OpenSSL's objects
 
-    /// Calls with OpenSSL's object for a certificate in DER; nil when it is none.
+    /// Calls with OpenSSL's object for a certificate in DER; nil when the bytes are no certificate.
     static func with<Result>(_ certificate: [UInt8], _ body: (OpaquePointer) -> Result) -> Result? {
         defer { ERR_clear_error() }
         return certificate.withUnsafeBufferPointer { bytes in

@@ -1,7 +1,7 @@
 import COpenSSL
 import Glibc
 
-/// What a certificate says of itself, for whoever decides whether to trust it.
+/// The contents of a certificate, for the decision whether to trust it.
 package struct CertificateSummary: Sendable {
     /// Whose it is and who has signed it, as RFC 4514 writes names.
     package let subject: String

@@ -78,7 +78,7 @@ public struct ClientIdentity: Sendable, Hashable, CustomStringConvertible, Custo
 extension ClientIdentity {
     /// What an identity is made of, in the form libcurl takes it in.
     final class Material: Sendable {
-        /// To sign with a longer key would hold up whoever else has connections: the time goes with the third power.
+        /// Signing with a longer key would delay other connections: its time grows with the third power of the length.
         static let maximumKeyBits = 8192
 
         let certificates: [[UInt8]]

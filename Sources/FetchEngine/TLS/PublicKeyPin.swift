@@ -1,4 +1,4 @@
-/// A public key that a server must have, whoever vouches for it.
+/// A public key that a server must have, in addition to a trusted chain.
 public struct PublicKeyPin: Sendable, Hashable {
     /// The hosts it is for.
     public var hosts: HostPattern

@@ -28,7 +28,7 @@ public struct RevocationLists: Sendable, Hashable {
 
     private final class Storage: Sendable {
         let fingerprint: Fingerprint
-        // A pointer to OpenSSL's stack, which nobody changes, as a number: pointers are not Sendable.
+        // A pointer to OpenSSL's stack, which is never changed, as a number: pointers are not Sendable.
         let address: UInt
 
         init(pem: [UInt8]) throws(LoadError) {

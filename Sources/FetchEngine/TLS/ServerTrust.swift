@@ -4,7 +4,7 @@ public struct ServerTrust: Sendable, Hashable {
     public enum Verdict: Sendable, Hashable {
         /// A known authority vouches for the certificate and its host.
         case trusted
-        /// It does not hold: the error the load ends with unless somebody accepts the chain, and the rule it broke.
+        /// It is not trusted: the error with which the load ends unless a delegate accepts the chain, and the broken rule.
         case rejected(LoadError.Code, reason: String)
     }
 

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The hosts that are reached by https alone because they have sent `Strict-Transport-Security` (RFC 6797).
 ///
-/// In memory. Sessions that share one share what they have learned; whoever serves several parties gives each its own,
-/// because what is in it shows where the others have been.
+/// In memory. Sessions that share a store share its hosts. A program that serves several parties gives each its own
+/// store, because the hosts in it show which servers the others have loaded from.
 public final class StrictTransportStore: Sendable {
     /// The policy of a host.
     private struct Policy {

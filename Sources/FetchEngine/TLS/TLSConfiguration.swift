@@ -45,7 +45,7 @@ public struct TLSConfiguration: Sendable, Hashable {
     /// A server that any pin is for must have one of the keys pinned for it, or the load fails with
     /// `serverCertificateUntrusted`.
     public var pins: [PublicKeyPin] = []
-    /// Certificates accepted as they are, whoever signed them and whatever their dates and names say.
+    /// Certificates accepted as they are, with any issuer, dates and names.
     ///
     /// This is the way to accept one self-signed certificate; another one of the same host is refused.
     public var acceptedCertificates: [AcceptedCertificate] = []

@@ -17,7 +17,7 @@ struct TrustRules: Hashable {
         case everybody
     }
 
-    /// The certificates that are accepted as they are, whoever issued them.
+    /// The certificates that are accepted as they are, from any issuer.
     var acceptedCertificates: Set<Fingerprint> = []
     /// The chains that the delegate has accepted.
     var acceptedChains: Set<Fingerprint> = []
@@ -26,7 +26,7 @@ struct TrustRules: Hashable {
     /// Whom the delegate is asked about.
     var question = Question.nobody
 
-    /// Whether nothing was decided, and nobody is asked.
+    /// Whether there is no decision, and no delegate to ask.
     var isPlain: Bool { !canOverride && settledChains.isEmpty && question == .nobody }
 
     /// Whether a verdict may be overridden at all, the host's name included.

@@ -21,7 +21,7 @@ public final class Bandwidth: Sendable {
 
     private let state: Mutex<State>
 
-    /// Makes one that nobody shares yet.
+    /// Makes one without a task.
     ///
     /// - Parameter bytesPerSecond: At least 1; `nil` for any number.
     public init(bytesPerSecond: Int64?) {

@@ -43,7 +43,7 @@ struct BandwidthMeter: Sendable {
         rate.map { .seconds(max(0, (place - paid) / $0)) } ?? .zero
     }
 
-    /// Time that nobody waits in pays for nothing.
+    /// Time in which no transfer waits does not count.
     private mutating func pay(until now: MonotonicTime) {
         // Loops have clocks of their own, some microseconds apart.
         let elapsed = max(0, now.nanoseconds(since: updated))

@@ -8,7 +8,7 @@ struct ConnectionTerms: Hashable {
     var identity: ClientIdentity?
     /// Whether a server that asks for an identity is reason to stop and ask for one.
     var asksForIdentity = false
-    /// Who logs in; nobody in particular when nil.
+    /// The user who logs in; nil without a login.
     var login: Credential?
 
     /// Whether they are those of most connections: nothing in between, and nothing decided or asked.

@@ -46,7 +46,7 @@ package final class DescriptorBudget: Sendable {
         onShortage()
     }
 
-    /// Whether the system has no descriptor to give at the moment, whoever has them.
+    /// Whether the system has no descriptor left at the moment, in any process.
     static var isSystemExhausted: Bool {
         let descriptor = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)
         guard descriptor >= 0 else { return errno == EMFILE || errno == ENFILE }

@@ -36,7 +36,7 @@ final class DescriptorLine: @unchecked Sendable {
     private var isRefused = false
     private var timer: LoopTimer?
 
-    /// - Parameter closeIdle: Closes connections that nobody uses; returns whether there were any.
+    /// - Parameter closeIdle: Closes idle connections; returns whether there were any.
     init(_ budget: DescriptorBudget, loop: EventLoop, closeIdle: @escaping () -> Bool) {
         self.budget = budget
         self.loop = loop

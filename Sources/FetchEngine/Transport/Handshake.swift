@@ -22,7 +22,7 @@ final class Handshake: @unchecked Sendable {
     }
 
     let terms: Terms
-    /// What the server showed, when somebody may want to know.
+    /// The chain of the server, when a delegate or a metric may need it.
     private(set) var trust: ServerTrust?
     /// Whether the handshake was failed because the delegate has to be asked about ``trust``.
     private(set) var isTrustUndecided = false

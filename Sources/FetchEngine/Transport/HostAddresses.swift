@@ -22,7 +22,7 @@ struct HostAddresses {
     /// No more are tried.
     private static let most = 16
     private static let patience: Duration = .seconds(5)
-    /// A name server that hangs holds up the look-ups of whoever asks for its names.
+    /// A name server that hangs delays only the lookups of the group that asks for its names.
     private static let threads = BlockingThreads(maximum: 128, maximumPerGroup: 16, maximumWaiting: 4096)
 
     private var entries: [Key: Entry] = [:]
@@ -44,7 +44,7 @@ struct HostAddresses {
 
     /// Asks the system's resolver.
     ///
-    /// - Parameter group: Whoever asks, so that nobody takes all of the threads.
+    /// - Parameter group: The caller; no group may take all of the threads.
     /// - Returns: None when the name has no address; nil when that took too long.
     static func lookUp(_ key: Key, for group: String) async -> [IPAddress]? {
         await threads.run(in: group, patience: patience) { resolve(key) }

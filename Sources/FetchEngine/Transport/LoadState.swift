@@ -26,7 +26,7 @@ final class LoadState: @unchecked Sendable {
     let countOfBytesSent = Atomic<Int64>(0)
     /// Whether a delegate is notified of informational responses and of progress.
     var notifiesDelegate = false
-    /// Set once by whoever ends the load from outside; every step checks it.
+    /// Set once when the load is ended from outside; every step checks it.
     var cancellation: LoadError?
     var deadline: MonotonicTime?
     var isSuspended = false

@@ -67,7 +67,7 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
     ///
     /// Below 64 KiB, from where on glibc tidies its whole arena at each `free`.
     static let receiveBufferSize = 60 * 1024
-    /// HTTP/2 streams to one origin at a time, whatever the number of connections.
+    /// HTTP/2 streams to one origin at a time, on any number of connections.
     private static let maximumStreams = 100
 
     let key: Key

@@ -2,7 +2,7 @@ import CCurl
 import HTTPTypes
 
 extension Transfer {
-    /// Sets the proxy, explicitly none if there is none: libcurl would look for one in the environment (SEC-22).
+    /// Sets the proxy, or explicitly none, because libcurl would otherwise take one from the environment (SEC-22).
     func setProxy(_ easy: CurlHandle) {
         ccurl_set_string(easy, CURLOPT_NOPROXY, "")
         guard let proxy = terms.proxy else {
@@ -28,7 +28,7 @@ extension Transfer {
         ccurl_set_string(easy, CURLOPT_PROXYPASSWORD, credential.password ?? "")
     }
 
-    /// Whether the next route may be tried: the proxy was not reached, and nobody has heard of the target yet.
+    /// Whether the next route may be tried: the proxy was not reached, and the request was not sent.
     var allowsNextRoute: Bool {
         guard case .some(.some(let error)) = outcome, terms.proxy != nil, requestCount == 0 else { return false }
         return error.code == .cannotConnectToProxy || error.code == .cannotFindProxy
@@ -42,7 +42,7 @@ extension Transfer {
         guard proxyCollector.append(line) else { return true }
         let ended = proxyCollector
         proxyCollector = HeadCollector(partition.names)
-        // A head that cannot be read is none; libcurl judges it by itself.
+        // A head that cannot be read does not count; libcurl judges it by itself.
         guard let head = try? ended.head(), head.status.code >= 200 else { return true }
         proxyResponse = Response(
             url: request.url.withoutCredentials(), status: head.status, headerFields: head.fields,

@@ -70,7 +70,7 @@ extension Transfer {
     var isCut: Bool {
         switch delimiter {
         case .stream: stream.isWatched && !stream.isEnded
-        // RFC 9112 §9.8; without TLS nobody can tell.
+        // RFC 9112 §9.8; without TLS this is unknown.
         case .connection: isSecure && handshake?.isEnded == false
         case .length: false
         }
@@ -78,8 +78,9 @@ extension Transfer {
 
     /// Judges a request that libcurl is about to send once more, because it thinks that the connection was dead.
     ///
-    /// Whether the server had already acted on it nobody knows, so only a repeatable one may go twice, and no more than
-    /// that (RFC 9110 §9.2.2, RFC 9112 §9.3.1). What a server has refused to look at may go again in any case.
+    /// It is unknown whether the server has acted on it already, so only an idempotent request may be sent twice, and no
+    /// request more often (RFC 9110 §9.2.2, RFC 9112 §9.3.1). A request that the server has refused unread may be sent
+    /// again in any case.
     func mayGoAgain() -> Bool {
         guard !hasLostConnection, stream.isRefused || request.method.isIdempotent else {
             return fail(.networkConnectionLost, "The connection was lost before an answer came.")

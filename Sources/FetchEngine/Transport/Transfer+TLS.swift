@@ -27,7 +27,7 @@ extension Transfer {
         if let identity = terms.identity { setIdentity(easy, identity) }
     }
 
-    /// Sets the same for the way to a proxy: it is judged by the session's anchors, and nobody is asked.
+    /// Sets the same for the connection to a proxy: the session's anchors decide, and no delegate is asked.
     func setProxyTLS(_ easy: CurlHandle) {
         ccurl_set_string(easy, CURLOPT_PROXY_CAPATH, nil)
         ccurl_set_long(easy, CURLOPT_PROXY_SSL_VERIFYPEER, 1)

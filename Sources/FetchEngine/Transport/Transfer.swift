@@ -72,7 +72,7 @@ final class Transfer: Exchange, @unchecked Sendable {
     let bandwidthSource: (@Sendable () -> [Bandwidth])?
     private(set) var ownBandwidth: Bandwidth?
     var throttles = Throttles()
-    /// Undoes the content coding; nil when there is none, or it is the caller's business.
+    /// Undoes the content coding; nil when there is none, or the caller does it.
     var decoder: ContentDecoder?
     var isToDecodeLater = false
     /// Looks at the body; nil when nothing is said of it.

@@ -92,7 +92,7 @@ public actor TransferLoop {
         eventLoop.set(timer, for: MonotonicTime.now.advanced(by: Self.partitionLifetime / 3))
     }
 
-    /// Closes the connections of partitions that nobody uses.
+    /// Closes the connections of unused partitions.
     private func closeUnused() {
         let limit = MonotonicTime.now
         recent = nil

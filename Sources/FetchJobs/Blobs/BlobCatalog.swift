@@ -45,7 +45,7 @@ package protocol BlobCatalog: Sendable {
     /// Removes the row of a blob that no job needs any more.
     func remove(_ id: Blob.ID, of tenant: Tenant.ID) async throws(StoreError) -> BlobRemoval
 
-    /// Removes the rows of blobs that have expired and that no job needs, and whatever else has outlived its use.
+    /// Removes the rows of expired blobs that no job needs, and other expired rows.
     ///
     /// - Returns: The blobs whose bytes are to go now, up to some number.
     func removeExpired() async throws(StoreError) -> [Blob.ID]

@@ -1,7 +1,7 @@
 package import FetchEngine
 import HTTPTypes
 
-/// An answer that a client puts into the cache of a session, as though a job had just got it (CCH-18).
+/// A response that a client puts into the cache of a session, as if a job had just received it (CCH-18).
 package struct CacheSubmission: Sendable {
     package let session: TenantSession.ID
     /// A request that selects the answer: GET, with those fields that the answer's `Vary` names.

@@ -4,7 +4,7 @@ import HTTPTypes
 /// Which cached answers are meant: those that everything that is set holds for.
 package struct CacheFilter: Sendable {
     package var session: TenantSession.ID?
-    /// The URL as ``CacheKey/url`` has it, whatever the method.
+    /// The URL as in ``CacheKey/url``, for every method.
     package var url: String?
     package var host: String?
     /// How the URL begins.

@@ -18,7 +18,7 @@ package struct ClientNetwork: Sendable, Hashable {
         }
     }
 
-    /// The network of an address in its usual form; nil for what is none.
+    /// The network of an address in its usual form; nil when the text is no address.
     package init?(of text: String) {
         guard let address = IPAddress(text) else { return nil }
         self.init(of: address)

@@ -26,7 +26,7 @@ package struct TrustedProxies: Sendable, Equatable, CustomStringConvertible {
         package let rule: String
     }
 
-    /// Whether an address in its usual form is one of theirs.
+    /// Whether an address in its usual form belongs to a trusted proxy.
     package func contains(_ address: String) -> Bool { IPAddress(address).map { contains($0) } ?? false }
 
     private func contains(_ address: IPAddress) -> Bool {
@@ -34,11 +34,11 @@ package struct TrustedProxies: Sendable, Equatable, CustomStringConvertible {
         return blocks.contains { $0.contains(plain) }
     }
 
-    /// Who asks: the last address on the way here that no proxy of ours has.
+    /// The address of the client: the last one on the way here that belongs to no trusted proxy.
     ///
-    /// Each proxy appends whom it was asked by, so the list is read from its end for as long as who wrote it is
-    /// believed. What cannot be read, or differs between the two fields, counts for the proxy that passed it on: a
-    /// client can send either field itself.
+    /// Each proxy appends the address of its client, so the list is read from its end, up to the first address that
+    /// is no trusted proxy's. An entry that cannot be read, or that differs between the two fields, counts for the
+    /// proxy that passed it on, because a client can send either field itself.
     ///
     /// - Parameters:
     ///   - peer: The other end of the connection; nil when it has no address.

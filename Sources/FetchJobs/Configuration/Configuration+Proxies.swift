@@ -26,7 +26,7 @@ extension Configuration {
         ]
 
         package func check(_ reader: JSONReader) {
-            // Which of several proxies it would be shown to, nobody has said.
+            // The configuration does not say which of several proxies the credential is for.
             if credential != nil, url == nil { reader.refuse("must have a url with a credential") }
             if url != nil, rules != nil { reader.refuse("must not have both a url and rules") }
             if case .inline(let credential) = credential, credential.kind != .password {

@@ -19,7 +19,7 @@ package struct Configuration: Sendable, Equatable {
     package var upload = Upload()
     package var destination = Destination()
     package var retry = Retry()
-    /// Answers written beforehand; the first whose conditions a question meets is given.
+    /// Answers in advance; the first rule whose conditions a question meets decides.
     package var rules: [Rule] = []
     package var delegate = Delegate()
 
@@ -61,13 +61,13 @@ package struct Configuration: Sendable, Equatable {
         for group in Self.groups { group.write(self, &writer) }
     }
 
-    /// Takes over what an upper layer sets.
+    /// Takes over the members that an upper layer sets.
     package mutating func override(by upper: Configuration) {
         guard !upper.isEmpty else { return }
         for group in Self.groups { group.override(&self, upper) }
     }
 
-    /// What a session of the engine goes by, as far as this schema tells.
+    /// The settings of a session of the engine, as far as this schema has them.
     package init(of engine: SessionConfiguration) {
         for group in Self.groups { group.take(engine, &self) }
     }
@@ -83,7 +83,7 @@ extension SessionConfiguration {
     }
 }
 
-/// A group of the schema, whatever its type.
+/// A group of the schema without its type.
 struct AnyConfigurationGroup: Sendable {
     let name: String
     let read: @Sendable (JSONReader, inout Configuration) -> Void
@@ -92,7 +92,7 @@ struct AnyConfigurationGroup: Sendable {
     let override: @Sendable (inout Configuration, Configuration) -> Void
     let apply: @Sendable (Configuration, inout SessionConfiguration) -> Void
     let take: @Sendable (SessionConfiguration, inout Configuration) -> Void
-    /// Writes as a value where each member of the group comes from, with what it is.
+    /// Writes each member of the group as its value and the level that set it.
     let explain: @Sendable ([EffectiveConfiguration.Layer], inout JSONWriter) -> Void
 
     init(

@@ -22,7 +22,7 @@ package struct CookieFilter: Sendable {
 /// Where a cookie stands in a list that is ordered by domain.
 package struct CookiePosition: Comparable, Sendable {
     private let domain: String
-    /// Tells the cookies of a domain apart in few characters, whatever their names and paths.
+    /// Identifies a cookie of a domain in few characters, for any name and path.
     private let number: String
 
     package init(_ cookie: Cookie) {

@@ -23,7 +23,7 @@ package struct CookieReading: Sendable {
         var fields = HTTPFields()
         for line in lines { fields.append(HTTPField(name: .setCookie, lenientValue: line.utf8)) }
         let verdicts = Cookie.verdicts(onResponseHeaderFields: fields, from: context, at: now).map { verdict in
-            // Only a host that nobody can have asked has a longer name (RFC 1035 §2.3.4).
+            // No host that can be asked has a longer name (RFC 1035 §2.3.4).
             if case .accepted(let cookie) = verdict, cookie.domain.utf8.count > 253 {
                 return CookieVerdict.rejected(name: cookie.name, .domainInvalid)
             }

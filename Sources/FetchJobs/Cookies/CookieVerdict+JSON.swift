@@ -13,7 +13,7 @@ extension CookieVerdict {
 }
 
 extension JSONWriter {
-    /// Writes what became of cookies, by their names: the values are the jar's alone (COK-4).
+    /// Writes the verdicts on cookies by their names; only the jar has the values (COK-4).
     package mutating func verdicts(_ verdicts: [CookieVerdict]) {
         member(
             "accepted",

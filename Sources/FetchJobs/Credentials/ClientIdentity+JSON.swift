@@ -4,7 +4,7 @@ package import FetchEngine
 extension ClientIdentity {
     private static let members: Set = ["certificateChain", "privateKey", "pkcs12", "passphrase"]
 
-    /// Reads a certificate with its private key; the check is told of one that cannot be used.
+    /// Reads a certificate with its private key; the check gets a violation when it cannot be used.
     init?(reader: JSONReader) {
         guard let object = reader.object(of: Self.members) else { return nil }
         guard (object["pkcs12"] == nil) != (object["certificateChain"] == nil) else {

@@ -13,7 +13,7 @@ extension Credential {
     /// Those that commas, slashes and the like would end.
     private static let words = ["accessKeyID", "region", "service"]
 
-    /// Reads the members of one kind; the check is told of anything else.
+    /// Reads the members of one kind; the check gets a violation for any other.
     init?(members object: JSONObjectReader, of reader: JSONReader, persistence: Persistence) {
         let kinds = [
             ("password", ["user", "password"]), ("bearerToken", ["bearerToken"]),
@@ -167,7 +167,7 @@ extension JSONReader {
         }
     }
 
-    /// A text that nobody is shown again; it may not hold control characters but those of PEM.
+    /// A text that is never shown again; it may have no control characters but those of PEM.
     func secret() -> String? {
         guard let text = string(maximumLength: 65_536) else { return nil }
         guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x0A || $0 == 0x0D }) else {

@@ -23,7 +23,7 @@ package struct NamedCredential: Sendable {
         }
     }
 
-    /// Refuses one that is none of the tenant's, or that would leave its protection space.
+    /// Refuses a credential of another tenant, and one that would leave its protection space.
     package func check(_ stored: StoredCredential?) throws(InvalidInput) {
         guard let stored else { throw InvalidInput(pointer: pointer, message: "is not a credential of yours") }
         let own = ProtectionSpace.Party(stored.space)

@@ -6,7 +6,7 @@ extension Answer {
     package enum Place: Sendable {
         /// In a configuration: written before the load, and shown in clear.
         case configuration
-        /// In a reply to a question, which nobody is shown again.
+        /// In a reply to a question, which is never shown again.
         case reply
     }
 

@@ -1,11 +1,11 @@
 extension Configuration {
-    /// Who is asked when no rule answers, about what, and what holds without an answer.
+    /// The delegate that is asked when no rule answers, its questions, and the answers when it gives none.
     package struct Delegate: ConfigurationGroup {
         /// How the delegate is asked.
         package enum Via: String, Sendable, CaseIterable {
             /// By a message to an endpoint, whose reply is the answer.
             case webhook
-            /// By a question that waits in the API until somebody answers it.
+            /// By a question that waits in the API for an answer.
             case api
         }
 
@@ -34,7 +34,7 @@ extension Configuration {
         package var questions: [Asked]?
         /// How long an answer may take.
         package var timeout: Duration?
-        /// What is answered when nobody does in time; `performDefaultHandling` for kinds that are not here.
+        /// The answers when there is none in time; `performDefaultHandling` for kinds that are not here.
         package var otherwise: [Question.Kind: Answer]?
         package var whenUnreachable: WhenUnreachable?
         /// How many questions one job asks; what comes then is answered by ``otherwise``.

@@ -16,7 +16,7 @@ package struct Decision: Sendable {
         case otherwise(Reason)
     }
 
-    /// Why nobody answered.
+    /// Why there was no answer.
     package enum Reason: String, Sendable, CaseIterable {
         /// The deadline passed.
         case timeout

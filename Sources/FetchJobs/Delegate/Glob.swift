@@ -1,6 +1,6 @@
 /// A text in which each `*` stands for any characters, none included.
 ///
-/// Upper and lower case differ. Matching takes time in proportion to pattern and text together, whatever is in them.
+/// Upper and lower case differ. Every match takes time in proportion to the lengths of pattern and text together.
 package struct Glob: Sendable, Hashable, CustomStringConvertible {
     package let description: String
     /// What stands between the stars, with the first and the last piece, which may be empty.

@@ -168,7 +168,7 @@ extension WhatIf {
         }
     }
 
-    /// The limit that nobody may lift and that the event breaks, if it does.
+    /// The limit, of those that no answer can lift, that the event breaks; nil for none.
     private func limit(of configuration: SessionConfiguration) -> LoadError? {
         guard case .redirection(let redirection) = subject else { return nil }
         if redirection.hop > configuration.redirects.maximum {

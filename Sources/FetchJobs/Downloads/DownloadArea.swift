@@ -29,7 +29,7 @@ package struct DownloadPlace: Sendable {
     package let directory: String
     /// What an earlier attempt has left, if it can be gone on with.
     package let resumeData: ResumeData?
-    /// Keeps the place for whoever has this.
+    /// Keeps the place while this object exists.
     package let lock: (any Sendable)?
 
     package init(directory: String, resumeData: ResumeData?, lock: (any Sendable)? = nil) {

@@ -134,7 +134,7 @@ extension Job {
 }
 
 extension Job {
-    /// The spec with the kind that the job has come to: one with a file is a download, whatever it began as (LIF-7).
+    /// The spec with the present kind of the job: a job with a file is a download, even if it began as another (LIF-7).
     private var specWithKind: RawJSON {
         guard file != nil else { return spec }
         for kind in [JobSpec.Kind.data, .upload] {

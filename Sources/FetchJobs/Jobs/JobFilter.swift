@@ -14,7 +14,7 @@ package struct JobFilter: Sendable, Equatable {
     package var labels: [JobSpec.Label] = []
     /// The name of the error that the job ended with.
     package var error: String?
-    /// Of the response that the job ended with, whatever became of the job.
+    /// The status of the last response of the job, in any final state.
     package var status: StatusFilter?
     package var createdAfter: Timestamp?
     package var createdBefore: Timestamp?

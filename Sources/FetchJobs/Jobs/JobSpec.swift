@@ -14,7 +14,7 @@ package struct JobSpec: Sendable, Equatable {
         case upload
     }
 
-    /// Whether somebody was waiting when it was asked for (SES-5).
+    /// Whether a person waited when the client submitted it (SES-5).
     package enum Initiation: String, Sendable, CaseIterable {
         case interactive
         case background
@@ -32,7 +32,7 @@ package struct JobSpec: Sendable, Equatable {
     package var runAt: Timestamp?
     /// When it is given up, whether it waits or runs.
     package var expiresAt: Timestamp?
-    /// Held from the start, until its client resumes it; what became of that is the job's state, not its spec.
+    /// Held from the start, until its client resumes it; the state of the job says whether it still is.
     package var isSuspended = false
     /// It waits for a time at which some node has little to do, up to ``patience`` (SES-15).
     package var isDiscretionary = false
@@ -73,7 +73,7 @@ package struct JobSpec: Sendable, Equatable {
 
     package init(request: JobRequest) { self.request = request }
 
-    /// Somebody may want to be told of the job: its endpoint, or that of its session.
+    /// Whether an endpoint may want its events: that of the job, or that of its session.
     package var mayHaveEvents: Bool { webhook != nil || session != nil }
 
     /// What it is as soon as it is stored.

@@ -39,7 +39,7 @@ package struct JobStatistics: Sendable {
         }
     }
 
-    /// How many jobs times are told of: the last of those submitted and ended within the time.
+    /// The number of jobs whose times are measured: the last ones that were submitted and ended within the period.
     package static let sampleLimit = 10_000
 
     package let from: Timestamp

@@ -27,8 +27,8 @@ package enum URLForm: Sendable {
 }
 
 extension HTTPFields {
-    /// The fields of an answer as they are stored and shown: the values of cookies lie sealed in their jar and nowhere
-    /// else, and a URL of theirs has no user name and password.
+    /// The fields of a response as they are stored and shown: without the values of cookies, which are stored only in
+    /// their jar, sealed, and without user names and passwords in URLs.
     ///
     /// - Parameter base: That of the answer, which its URLs are relative to; nil when they have to stand alone.
     func withoutSecrets(relativeTo base: URLRecord?, _ urls: URLForm) -> HTTPFields {

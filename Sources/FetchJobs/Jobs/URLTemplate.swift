@@ -2,7 +2,7 @@ import FetchEngine
 
 /// A URL with places for values: `https://a.example/users/{user}?q={query}` (RFC 6570, level 1).
 ///
-/// A value stands for itself and nothing else: whatever means something in a URL is escaped in it (ENC-2, ENC-4).
+/// A value stands for itself and nothing else: characters with a meaning in a URL are escaped in it (ENC-2, ENC-4).
 struct URLTemplate {
     struct Fault: Error {
         let message: String

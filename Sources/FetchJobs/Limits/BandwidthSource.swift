@@ -1,6 +1,6 @@
 package import FetchEngine
 
-/// What jobs share of the bandwidth: one port, for whoever runs them.
+/// The bandwidth that jobs share: one port for every kind of runner.
 package protocol BandwidthSource: Sendable {
     /// What bounds a job on this node now: its limiters', its tenant's, and that of all jobs, as far as they are set.
     ///

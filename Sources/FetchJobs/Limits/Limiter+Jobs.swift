@@ -43,7 +43,7 @@ extension JobSpec.Flow {
 }
 
 extension Limiter.Address {
-    /// The limiter that a client names; nil for what is no host, in whatever case, and no key.
+    /// The limiter that a client names; nil when the text is neither a host, in any case, nor a key.
     package init?(tenant: Tenant.ID, kind: Limiter.Kind, name: String) {
         switch kind {
         case .flow:

@@ -7,7 +7,7 @@ extension Limiter {
     package enum Signal: Sendable, Equatable {
         /// They are to wait.
         case open(OpenCircuit)
-        /// They are to wait, and nobody says for how long: twice as long each time in a row.
+        /// They are to wait for an unknown time: twice as long each time in a row.
         case backOff(reason: String)
         /// They need not.
         case proceed
@@ -15,7 +15,7 @@ extension Limiter {
 }
 
 extension Limiter.Signal {
-    /// An origin is believed up to a day, whatever an operator allows.
+    /// A time of an origin counts up to a day, even if the operator allows more.
     package static let longestOpenCircuit = Duration.seconds(86_400)
 
     /// What an answer says; nil when that is nothing.

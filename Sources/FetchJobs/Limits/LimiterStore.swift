@@ -39,7 +39,7 @@ package struct TenantQueue: Sendable, Equatable {
     package var running: Int64 = 0
     /// How many bytes of bodies a second they may move in each direction, on all nodes; nil for any number.
     package var maximumBytesPerSecond: Int64?
-    /// How many of them wait, for whatever; of very many, some.
+    /// How many of them wait, for any reason; a lower bound when they are very many.
     package var waiting: Int64 = 0
     /// How many may wait; nil for as many as come.
     package var maximumWaitingJobs: Int?

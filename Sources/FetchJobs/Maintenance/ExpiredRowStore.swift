@@ -18,7 +18,7 @@ package enum ExpiredRow: String, Sendable, CaseIterable {
     case questions
     /// Turns to fetch for a cache that nodes have not given back.
     case cacheTurns
-    /// Open circuits of hosts that nobody has asked for long.
+    /// Circuits of hosts that no job has asked for long.
     case circuits
     /// Limiters for which nothing is set any more.
     case limiters
@@ -26,7 +26,7 @@ package enum ExpiredRow: String, Sendable, CaseIterable {
     case flowBlocks
 }
 
-/// How long is kept what nobody needs any more.
+/// How long expired rows are kept.
 package struct Retention: Sendable {
     package var idempotencyKeys = Duration.seconds(86_400)
     /// From a cookie's expiry on; clocks of nodes differ.

@@ -21,7 +21,7 @@ package protocol QueueMaintenance: Sendable {
     ///
     /// - Parameters:
     ///   - held: Those that it knows of.
-    ///   - unsent: Attempts that have sent nothing, whatever is stored of them.
+    ///   - unsent: Attempts that have sent nothing, even if they are stored as begun.
     /// - Returns: How many there were.
     func reconcile(except held: Set<Job.ID>, unsent: [ClaimedJob]) async throws(StoreError) -> Int
 

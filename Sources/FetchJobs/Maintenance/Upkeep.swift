@@ -17,7 +17,7 @@ package enum Upkeep: String, CaseIterable, Sendable {
 /// A step of the upkeep that failed, or what it went around.
 package struct UpkeepFailure: Sendable {
     package let step: Upkeep
-    /// The job that is to blame; nil when nobody can tell.
+    /// The job that caused the failure; nil when it is unknown.
     package let job: Job.ID?
     package let error: StoreError
 

@@ -10,7 +10,7 @@ package enum Overload: Sendable, Equatable, CaseIterable {
     case queueOld
 
     /// - Parameters:
-    ///   - diskFree: Which part of the disk is free; nil where nobody knows.
+    ///   - diskFree: Which part of the disk is free; nil when that is unknown.
     ///   - memoryUsed: Which part of the memory that the process may have it has; likewise.
     package init?(diskFree: Double?, memoryUsed: Double?) {
         switch (diskFree ?? 1, memoryUsed ?? 0) {

@@ -153,7 +153,7 @@ extension AnswerLimits {
 }
 
 extension ProtectionSpace {
-    /// Reads one that somebody asks for, of whatever method.
+    /// Reads the space of a challenge, with any method.
     fileprivate init?(asked reader: JSONReader) {
         let names: Set = ["host", "port", "protocol", "realm", "authenticationMethod", "isProxy"]
         guard let object = reader.object(of: names), let host = object.required("host")?.string(),

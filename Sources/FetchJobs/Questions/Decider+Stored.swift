@@ -2,7 +2,7 @@ extension Decision.Decider {
     /// As it is stored with an answer.
     package var json: RawJSON { RawJSON(JSONWriter.object(write)) }
 
-    /// Reads who answered a question: its delegate, a key, an operator, or nobody in time.
+    /// Reads the author of an answer: the delegate, a key, an operator, or `otherwise`.
     package init(stored json: RawJSON) throws {
         let check = InputCheck()
         let reader = JSONReader(try JSONParser.parse(json.bytes), check: check)

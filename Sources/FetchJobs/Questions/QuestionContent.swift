@@ -1,4 +1,4 @@
-/// Keeps what an origin says within bounds: whoever is asked reads it, and an origin may say anything.
+/// Bounds the texts of an origin in a question, because an origin may send anything and the delegate reads it.
 enum QuestionContent {
     /// So many bytes a text has at most.
     static let maximumTextBytes = 1024

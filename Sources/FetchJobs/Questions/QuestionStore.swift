@@ -1,8 +1,8 @@
 /// The questions of loads to their delegates.
 ///
-/// One conditional change decides by the store's clock what becomes of a question, whoever makes it: the first one wins.
+/// A question ends by one conditional change, by the clock of the store; the first change wins.
 package protocol QuestionStore: Sendable {
-    /// Writes a question down, and that its job waits for it.
+    /// Stores a question, and marks its job as waiting for it.
     ///
     /// - Parameters:
     ///   - timeout: How long there is to answer it.
@@ -16,15 +16,15 @@ package protocol QuestionStore: Sendable {
 
     /// Closes a question that is open; one is expired by its deadline only.
     ///
-    /// - Returns: What became of it, by this or before; nil while it is open.
+    /// - Returns: How the question ended, by this call or before; nil while it is open.
     func close(
         _ id: Question.ID, of tenant: Tenant.ID, _ reason: StoredQuestion.Reason
     ) async throws(StoreError) -> QuestionEnd?
 
-    /// What became of those questions that are over.
+    /// How the questions ended that are over.
     func ends(of questions: [QuestionKey]) async throws(StoreError) -> [Question.ID: QuestionEnd]
 
-    /// Notes what was wrong with a reply to a question.
+    /// Stores the fault of a reply to a question.
     func note(fault: String, of id: Question.ID, _ tenant: Tenant.ID) async throws(StoreError)
 
     func question(_ id: Question.ID, of tenant: Tenant.ID) async throws(StoreError) -> StoredQuestion?
@@ -38,7 +38,7 @@ package protocol QuestionStore: Sendable {
     func lastEnded(of tenant: Tenant.ID, limit: Int) async throws(StoreError) -> [StoredQuestion]
 }
 
-/// A question, and whose.
+/// A question of a tenant.
 package struct QuestionKey: Sendable, Hashable {
     package let tenant: Tenant.ID
     package let id: Question.ID
@@ -49,7 +49,7 @@ package struct QuestionKey: Sendable, Hashable {
     }
 }
 
-/// What became of asking.
+/// The result of asking.
 package enum Asking: Sendable, Equatable {
     /// It is open, and since when and until when.
     case open(askedAt: Timestamp, deadline: Timestamp)
@@ -62,7 +62,7 @@ package enum Asking: Sendable, Equatable {
     package static let maximumOpen = 10_000
 }
 
-/// What became of an answer.
+/// The result of an answer.
 package enum Answering: Sendable {
     /// It is the question's; or it was already, and this says the same.
     case accepted(StoredQuestion)
@@ -79,13 +79,13 @@ package enum QuestionEnd: Sendable, Equatable {
     case closed(StoredQuestion.Reason)
 }
 
-/// Which questions are meant: those of which all that is set is true.
+/// A set of questions: those that match every member that is set.
 package struct QuestionFilter: Sendable, Equatable {
     package var state: StoredQuestion.State?
     package var kind: Question.Kind?
     package var job: Job.ID?
     package var group: JobGroup.ID?
-    /// Host and port of whom it is about.
+    /// Host and port of the server that the question is about.
     package var host: String?
     /// The longest name of a host, with brackets or a dot, a colon and a port.
     package static let maximumHostLength = 260
@@ -106,7 +106,7 @@ package struct QuestionFilter: Sendable, Equatable {
 }
 
 extension QuestionFilter {
-    /// Reads which open questions are to be answered alike: those of one kind, at least.
+    /// Reads the filter of the open questions that get one answer; the kind is required.
     package init?(reader: JSONReader) {
         guard let object = reader.object(of: ["kind", "job", "group", "host", "labels"]) else { return nil }
         self.init()

@@ -1,12 +1,12 @@
-/// What somebody says to a question: the answer with its secrets, and a note.
+/// A reply to a question: the answer with its secrets, and a note.
 package struct Reply: Sendable, CustomStringConvertible {
     package let answer: Answer
     /// The answer as it came, with its secrets.
     private let json: JSONValue
-    /// Why, in the words of who answers.
+    /// The reason, in the words of the author.
     package let note: String?
 
-    /// So many bytes a reply has at most.
+    /// The most bytes of a reply.
     package static let maximumBytes = 65_536
 
     /// Reads a reply: an answer, which may have a `note` beside what goes with it.
@@ -28,7 +28,7 @@ package struct Reply: Sendable, CustomStringConvertible {
         self.note = note
     }
 
-    /// An answer that nobody had to write down.
+    /// A reply that the service makes itself.
     package init(_ answer: Answer) {
         self.answer = answer
         var writer = JSONWriter()

@@ -1,6 +1,6 @@
 import FetchEngine
 
-/// A question to a delegate as it stands: what is asked, by when, and what came of it.
+/// A question to a delegate in its present state: its content, its deadline, and its answer.
 package struct StoredQuestion: Sendable {
     package enum State: String, Sendable, CaseIterable {
         /// It waits for an answer.
@@ -12,7 +12,7 @@ package struct StoredQuestion: Sendable {
 
     /// Why a question was closed without an answer.
     package enum Reason: String, Sendable, CaseIterable {
-        /// Nobody answered before the deadline.
+        /// There was no answer before the deadline.
         case expired
         /// Its job ended, or was stopped.
         case withdrawn
@@ -20,12 +20,12 @@ package struct StoredQuestion: Sendable {
         case superseded
     }
 
-    /// What was answered, and by whom.
+    /// An answer and its author.
     package struct GivenAnswer: Sendable {
         /// Without its secrets.
         package let answer: RawJSON
         package let by: Decision.Decider
-        /// What who answered has said about it.
+        /// The note of the author.
         package let note: String?
 
         package init(answer: RawJSON, by decider: Decision.Decider, note: String? = nil) {
@@ -43,7 +43,7 @@ package struct StoredQuestion: Sendable {
     package var endedAt: Timestamp?
     package var reason: Reason?
     package var given: GivenAnswer?
-    /// What was wrong with the last reply of its endpoint.
+    /// The fault of the last reply of its endpoint.
     package var fault: String?
 
     package var id: Question.ID { asked.id }
@@ -71,7 +71,7 @@ package struct StoredQuestion: Sendable {
     }
 }
 
-/// What a load asks of its delegate.
+/// A question as a load asks it.
 package struct AskedQuestion: Sendable {
     package let id: Question.ID
     package let tenant: Tenant.ID
@@ -81,14 +81,14 @@ package struct AskedQuestion: Sendable {
     /// Its order among the questions of the attempt, from 1.
     package let sequence: Int
     package let kind: Question.Kind
-    /// Host and port of whom it is about; nil when the URL has no host.
+    /// Host and port of the server that the question is about; nil when the URL has no host.
     package let host: String?
     package let group: JobGroup.ID?
     package let labels: [JobSpec.Label]
     /// An object with `request` and `facts`, without secrets.
     package let content: RawJSON
     package let limits: AnswerLimits
-    /// Who is asked by webhook; nil when the question waits in the API alone.
+    /// The endpoint that is asked; nil when the question waits in the API only.
     package let endpoint: WebhookEndpoint.ID?
 
     package init(
@@ -119,12 +119,12 @@ package struct AskedQuestion: Sendable {
         self.endpoint = endpoint
     }
 
-    /// So many bytes ``content`` has at most.
+    /// The most bytes of ``content``.
     package static let maximumContentBytes = 65_536
 
     /// - Parameters:
     ///   - sequence: Its order among the questions of the attempt.
-    ///   - urls: What of the URLs is shown.
+    ///   - urls: The shown parts of URLs.
     package init(
         _ question: Question, of job: ClaimedJob, sequence: Int, limits: AnswerLimits,
         endpoint: WebhookEndpoint.ID?, _ urls: URLForm = .whole
@@ -155,7 +155,7 @@ package struct AskedQuestion: Sendable {
 }
 
 extension Question {
-    /// Host and port of whom the question is about: who asks for a credential, shows a certificate, or else answered.
+    /// Host and port of the server that the question is about: it asks for a credential, shows a chain, or responded.
     package var hostOfSubject: String? {
         switch subject {
         case .challenge(let challenge): "\(challenge.space.host):\(challenge.space.port)"

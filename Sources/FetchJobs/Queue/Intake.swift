@@ -11,7 +11,7 @@ package protocol Intake: Sendable {
     /// Gives the reserved slots of these jobs back.
     func release(_ jobs: [NewJob])
 
-    /// Gives reserved slots back of jobs that may have been stored or not: nobody can tell.
+    /// Gives back reserved slots of jobs of which it is unknown whether they were stored.
     func giveUp(_ jobs: [NewJob])
 
     /// Jobs wait for any node.

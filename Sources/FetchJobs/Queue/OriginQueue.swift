@@ -30,7 +30,7 @@ package struct OriginQueue: Sendable {
     package static let window = Duration.milliseconds(500)
     /// How many more than there are connections are under way to an origin that answers many a second.
     private static let ahead = 6
-    /// HTTP/2 streams to one origin at a time, whatever the number of connections.
+    /// HTTP/2 streams to one origin at a time, on any number of connections.
     private static let maximumStreams = 100
 
     /// How many connections jobs may have, on all nodes together.

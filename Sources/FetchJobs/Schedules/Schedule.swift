@@ -63,7 +63,7 @@ package struct Schedule: Sendable {
         return Array(all.prefix(maximum))
     }
 
-    /// Changes what it is; its next time is one to come, unless it is paused.
+    /// Changes its spec; its next time is then in the future, unless the schedule is paused.
     package mutating func change(to spec: ScheduleSpec, at time: Timestamp) {
         self.spec = spec
         nextRunAt = pausedAt == nil ? next(after: time) : nil

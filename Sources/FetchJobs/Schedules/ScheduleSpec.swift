@@ -4,7 +4,7 @@ import Foundation
 ///
 /// A value that exists is valid, as a ``JobSpec`` is.
 package struct ScheduleSpec: Sendable, Equatable {
-    /// What becomes of times that passed while no node could make their jobs.
+    /// How the service treats times that passed while no node could make their jobs.
     package enum MissedRuns: String, Sendable, CaseIterable {
         /// Nothing, once they are later than ``ScheduleSpec/tolerance``.
         case skip
@@ -14,7 +14,7 @@ package struct ScheduleSpec: Sendable, Equatable {
         case runAll
     }
 
-    /// What becomes of a time at which the job made last is not final.
+    /// How the service treats a time at which the last job is not final.
     package enum Overlap: String, Sendable, CaseIterable {
         case allow
         case skip
@@ -97,7 +97,7 @@ extension ScheduleSpec {
         return interval.integer(in: Recurrence.intervals).map { .interval($0) }
     }
 
-    /// What one job says of itself is not for a template, and nobody is there to send or to seal what comes with it.
+    /// Members of a single job do not belong in a template, and no client is there to send its stream or its secrets.
     private static func template(
         _ reader: JSONReader, _ read: (JSONValue) throws(InvalidInput) -> JobSpec
     ) -> JobSpec? {

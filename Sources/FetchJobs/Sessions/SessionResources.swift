@@ -2,10 +2,10 @@ package import FetchEngine
 
 /// The stores that the jobs of a session share, as the worker sees them.
 package protocol SessionResources: Sendable {
-    /// The cookies of a session; the same object for as long as anyone has it.
+    /// The cookies of a session; callers share one object while any of them has it.
     func cookieStorage(of session: SessionAddress) -> any CookieStorage
 
-    /// The credentials of a session and those kept for all; the same object for as long as anyone has it.
+    /// The credentials of a session and of its tenant; callers share one object while any of them has it.
     func credentialStorage(of session: SessionAddress) -> any CredentialStorage
 
     /// Whether a server that asks jobs of the session for a certificate may be shown one.
@@ -18,7 +18,7 @@ package protocol SessionResources: Sendable {
         _ id: StoredCredential.ID, of tenant: Tenant.ID, for job: Job.ID?
     ) async throws(StoreError) -> (credential: Credential, space: ProtectionSpace)?
 
-    /// The cached answers of a session; the same object for as long as anyone has it.
+    /// The cached responses of a session; callers share one object while any of them has it.
     func cache(of session: SessionAddress) -> any ResponseCache
 
     /// What the stores are asked from now on is answered no older than this.

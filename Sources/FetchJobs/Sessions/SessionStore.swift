@@ -23,7 +23,7 @@ package protocol SessionStore: Sendable {
         _ id: TenantSession.ID, of tenant: Tenant.ID
     ) async throws(StoreError) -> EventsAcknowledgement
 
-    /// Forgets a session that is invalidated; false when there is none such.
+    /// Removes an invalidated session; false when there is no such session.
     func remove(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool
 
     /// Ends sessions whose last job has ended, and lets their clients be told.

@@ -82,7 +82,7 @@ package enum Invalidation: String, Sendable, CaseIterable {
 extension TenantSession.ID {
     /// The session of every tenant that jobs belong to which name none.
     ///
-    /// The same for all tenants, so that nobody has to look it up: rows are told apart by their tenant.
+    /// The same for all tenants, so that it needs no lookup; the tenant distinguishes the rows.
     package static let `default` = Self(UUIDv7(high: 0, low: 0))
 }
 

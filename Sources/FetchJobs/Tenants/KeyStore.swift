@@ -10,7 +10,7 @@ package protocol KeyStore: Sendable {
 
     func keys() async throws(StoreError) -> [(key: APIKey, tenant: Tenant)]
 
-    /// Ends a key; false when there is none such that is valid.
+    /// Revokes a key; false when there is no such valid key.
     func revoke(_ id: APIKey.ID) async throws(StoreError) -> Bool
 
     /// Whether any valid key exists.

@@ -6,7 +6,7 @@ package protocol TenantStore: Sendable {
     /// The tenant of this name, or nil when there is none.
     func tenant(named name: String) async throws(StoreError) -> TenantShare?
 
-    /// Changes a tenant's share; running nodes are told of it at once.
+    /// Changes a tenant's share, and notifies the running nodes.
     ///
     /// - Returns: The tenant as it is then, or nil when there is none of this name.
     func change(_ change: TenantChange, ofTenant name: String) async throws(StoreError) -> TenantShare?

@@ -104,7 +104,7 @@ extension DeliveryAttempt.Answer {
         )
     }
 
-    /// The body as text, without a character that it ends in the middle of; nil when it is none.
+    /// The body as text, without an incomplete character at its end; nil when it is no text.
     private var text: String? {
         (isCut ? 0...3 : 0...0).lazy.compactMap { String(validating: body.dropLast($0), as: UTF8.self) }.first
     }

@@ -20,7 +20,7 @@ package struct EventContents: Sendable {
         self.endpoint = endpoint
     }
 
-    /// The `data` of the message; nil when what it is about is gone, or is no longer so.
+    /// The `data` of the message; nil when its subject was removed, or the event does not apply any more.
     package func data(of delivery: WebhookDelivery) async throws(StoreError) -> Data? {
         if let data = delivery.data { return { $0.members(of: data) } }
         switch delivery.subject {

@@ -1,4 +1,4 @@
-/// Something that happened to a job while it ran, on its way to the endpoint that wants to be told of it.
+/// An event of a running job for the endpoint that wants it.
 package struct RunEvent: Sendable {
     /// Made when the event is seen, so that the ids of a job's events are in their order.
     package let id = WebhookDelivery.ID()
@@ -11,7 +11,7 @@ package struct RunEvent: Sendable {
     /// what happened.
     package let data: RawJSON
 
-    /// Nil when no webhook can be told of such an event.
+    /// Nil when there is no webhook for such an event.
     package init?(
         _ event: JobEvent, of job: Job.ID, in session: TenantSession.ID?, tenant: Tenant.ID,
         to endpoint: WebhookEndpoint.ID

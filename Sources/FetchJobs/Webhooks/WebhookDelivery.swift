@@ -56,7 +56,7 @@ package struct WebhookDelivery: Sendable {
 extension WebhookDelivery {
     /// Writes what its message says.
     ///
-    /// - Parameter data: What there is to say of what it is about; left out when nil.
+    /// - Parameter data: The data of the event; left out when nil.
     package func writeMessage(_ writer: inout JSONWriter, data: EventContents.Data?) {
         writer.member("type", event.rawValue)
         writer.member("timestamp", createdAt.description)

@@ -1,16 +1,16 @@
-/// Webhook endpoints, and what is or was on its way to them.
+/// Webhook endpoints and their deliveries.
 package protocol WebhookStore: Sendable {
     func add(_ endpoint: WebhookEndpoint) async throws(StoreError)
     func endpoint(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError) -> WebhookEndpoint?
     func endpoints(of tenant: Tenant.ID) async throws(StoreError) -> [WebhookEndpoint]
 
-    /// Stores what has changed of an endpoint, and gives up what is on its way to it if that disabled it.
+    /// Stores the changes of an endpoint, and gives up its pending deliveries when the change disabled it.
     ///
     /// - Parameter rotation: What to know a repeat of this change by, when it gives the endpoint a new secret.
     /// - Returns: The endpoint as it is now; nil when it was changed since it was read, or removed.
     func update(_ endpoint: WebhookEndpoint, rotation: String?) async throws(StoreError) -> WebhookEndpoint?
 
-    /// Removes an endpoint and what was on its way to it; false when the tenant has none such.
+    /// Removes an endpoint and its deliveries; false when the tenant has no such endpoint.
     func remove(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool
 
     /// The newest first, without their attempts.
@@ -20,10 +20,10 @@ package protocol WebhookStore: Sendable {
         page: DeliveryPage
     ) async throws(StoreError) -> [StoredDelivery]
 
-    /// What endpoints are told of a session and its jobs, the earliest first; what is told later always comes behind.
+    /// The events of a session and its jobs, the earliest first; later events always follow earlier ones.
     ///
     /// - Parameter page: Where to begin; from the start when that is nil.
-    /// - Returns: nil when what it is to begin after is no event of the session that is kept.
+    /// - Returns: nil when the page begins after an event that the session does not have.
     func events(
         of session: TenantSession.ID,
         _ tenant: Tenant.ID,
@@ -33,10 +33,10 @@ package protocol WebhookStore: Sendable {
     /// A delivery with its attempts.
     func delivery(_ id: WebhookDelivery.ID, of tenant: Tenant.ID) async throws(StoreError) -> StoredDelivery?
 
-    /// Sends a delivery again, under its id, whatever became of it; false when its endpoint gets no messages.
+    /// Sends a delivery again, under its id, in any state; false when its endpoint is disabled or removed.
     func replay(_ id: WebhookDelivery.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool
 
-    /// Sends again what an endpoint was not brought, if it was made since a time.
+    /// Sends the abandoned deliveries of an endpoint again that were made since a time.
     ///
     /// - Returns: How many deliveries those are.
     func replayFailed(
@@ -46,26 +46,25 @@ package protocol WebhookStore: Sendable {
     ) async throws(StoreError) -> Int
 }
 
-/// What the courier takes its work from.
+/// The queue that the courier takes deliveries from.
 package protocol DeliveryQueue: Sendable {
     func endpoint(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError) -> WebhookEndpoint?
 
-    /// Stores what happened to jobs, to be told to their endpoints in its order; what is stored already is left alone.
+    /// Stores events of jobs as deliveries, in their order; events that are stored already stay as they are.
     ///
-    /// Of endpoints that are gone or disabled nothing is stored.
+    /// Nothing is stored for endpoints that were removed or disabled.
     func add(_ events: [RunEvent]) async throws(StoreError)
 
-    /// Takes due deliveries for a minute; what is not settled by then is due again.
+    /// Takes due deliveries for a minute; a delivery that is not settled by then is due again.
     ///
-    /// However many wait for one endpoint, those for others are found at the same cost and go before them. Of the
-    /// slots that are free a tenant may take as many as would leave others as many, by its weight, and an endpoint
-    /// fewer the more it has: there is always one left for whoever has none. The events of a job go one after the
-    /// other.
+    /// A long queue of one endpoint neither delays the deliveries of others nor makes them more costly to find. The
+    /// free slots are shared by tenants, by their weights. An endpoint gets fewer slots the more it has, and one slot
+    /// is always left for an endpoint that has none. The events of a job are sent one after the other.
     func claimDeliveries(_ room: DeliveryRoom) async throws(StoreError) -> [WebhookDelivery]
 
-    /// Stores what came of a claimed delivery, with the attempt when there was one, unless it was claimed again since.
+    /// Stores the result of a claimed delivery, and its attempt if there was one, unless it was claimed again since.
     ///
-    /// An endpoint that has taken nothing for too long, or wants nothing more, is disabled.
+    /// Disables an endpoint that has accepted nothing for too long, or has answered 410.
     ///
     /// - Returns: Whether the endpoint was disabled.
     func settle(

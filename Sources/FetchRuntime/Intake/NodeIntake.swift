@@ -6,7 +6,7 @@ import Synchronization
 /// It is made before either of them and known to both, so that they need not know each other: jobs go one way, from
 /// where they are stored to where they run.
 package final class NodeIntake: Intake {
-    /// How long a statement may go on whose answer nobody waits for any more.
+    /// How long a statement may go on after its caller has given up.
     private static let uncertaintyLifetime = Duration.seconds(60)
 
     package let slots: Slots

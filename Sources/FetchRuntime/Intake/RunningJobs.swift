@@ -10,7 +10,7 @@ package final class RunningJobs: Sendable {
         var suspended: Set<Job.ID> = []
         /// When jobs are given up that do not go on for good.
         var deadlines: [Job.ID: Timestamp] = [:]
-        /// When somebody last said which jobs are held.
+        /// When the held jobs were last set.
         var saidAt: ContinuousClock.Instant
     }
 

@@ -17,7 +17,7 @@ package final class StopSwitch: Sendable {
 
     private struct State {
         var reason: Reason?
-        /// Kept by whoever runs it: a job that is over is not to keep its session.
+        /// The runner keeps it; a job that is over must not keep its session.
         weak var task: SessionTask?
         var isSuspended = false
         /// What was said of it since the job was claimed; nil for what its spec said then.

@@ -1,11 +1,11 @@
 package import FetchJobs
 import Synchronization
 
-/// Tells those of this node who wait for a tenant's next question that one was asked here.
+/// Wakes the requests of this node that wait for the next question of a tenant.
 package final class AskedQuestions: Sendable {
-    /// One who waits.
+    /// A waiting request.
     package final class Listener: Sendable {
-        /// Is signalled by each question; also by whoever wants the wait to end.
+        /// Signalled by each question, and when the wait must end.
         package let condition = Condition()
         fileprivate let tenant: Tenant.ID
 

@@ -1,16 +1,16 @@
 package import FetchJobs
 import Synchronization
 
-/// Tells those who wait in this process that a job has reached its final state.
+/// Wakes the requests of this process that wait for the final state of a job.
 ///
 /// A wait begins before the job is stored, so that a job that finishes at once is not missed. Jobs that finish on
-/// another node are not heard of here: a waiter looks into the store now and then as well.
+/// another node wake nothing here, so a waiter reads the store now and then as well.
 package final class CompletionWaiters: Sendable {
     private let waiters = Mutex<[Job.ID: [CompletionWaiter]]>([:])
 
     package init() {}
 
-    /// Begins to listen for a job's end; ``end(_:)`` is to follow.
+    /// Begins to wait for the end of a job; the caller must call ``end(_:)`` afterwards.
     package func wait(for id: Job.ID) -> CompletionWaiter {
         let wait = CompletionWaiter(for: id)
         waiters.withLock { $0[id, default: []].append(wait) }
@@ -24,7 +24,7 @@ package final class CompletionWaiters: Sendable {
         }
     }
 
-    /// - Parameter job: A job as it is stored now; nil when that is to be looked up.
+    /// - Parameter job: A job as it is stored now; nil when it must be read.
     package func finish(_ ids: some Sequence<Job.ID>, as job: (Job.ID) -> Job? = { _ in nil }) {
         let ended = waiters.withLock { waiters in
             waiters.isEmpty ? [] : ids.flatMap { waiters[$0] ?? [] }
@@ -33,7 +33,7 @@ package final class CompletionWaiters: Sendable {
     }
 }
 
-/// One caller's wait for the end of a job.
+/// The wait of one caller for the end of a job.
 package final class CompletionWaiter: Sendable {
     package let id: Job.ID
     /// Signalled when the job has ended here.
@@ -42,7 +42,7 @@ package final class CompletionWaiter: Sendable {
 
     init(for id: Job.ID) { self.id = id }
 
-    /// The job in its final state, when that need not be looked up.
+    /// The job in its final state; nil when it must be read from the store.
     package var finalJob: Job? { job.withLock(\.self) }
 
     fileprivate func end(with final: Job?) {

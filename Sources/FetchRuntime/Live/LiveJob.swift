@@ -46,11 +46,11 @@ package final class LiveJob: Sendable {
 
     // MARK: The worker
 
-    /// Names what knows how far the transfer is.
+    /// Sets the sources of the progress of the transfer.
     ///
     /// - Parameters:
-    ///   - steps: What the load has met so far; is asked for those who follow the job, and written for nobody else.
-    ///   - response: The response as soon as it is there, where nobody notes it; likewise.
+    ///   - steps: The steps of the load so far; called only while a client follows the job.
+    ///   - response: The response as soon as it is there, for a job that does not note it; likewise.
     package func attach(
         progress: @escaping @Sendable () -> JobProgress,
         steps: (@Sendable () -> [LoadStep])? = nil,
@@ -64,7 +64,7 @@ package final class LiveJob: Sendable {
     }
 
     package func note(_ name: JobEvent.Name, _ members: (inout JSONWriter) -> Void) {
-        // What came before it is told before it.
+        // Earlier events go first.
         if state.withLock({ $0.isFollowed }) { noteResponse() }
         let data = RawJSON(JSONWriter.object(members))
         state.withLock { $0.append(name, data, of: attempt) }
@@ -76,7 +76,7 @@ package final class LiveJob: Sendable {
         note(.progress, progress.write)
     }
 
-    /// Notes what the load has met since the last look.
+    /// Notes the steps of the load since the last call.
     private func noteSteps() {
         guard let steps = state.withLock({ $0.steps })?() else { return }
         state.withLock { state in
@@ -87,7 +87,7 @@ package final class LiveJob: Sendable {
         }
     }
 
-    /// Notes the response, if it is there and nobody has noted it, behind what came before it.
+    /// Notes the response, if it is there and was not noted yet, after the steps before it.
     package func noteResponse() {
         noteSteps()
         let response = state.withLock { $0.hasResponse ? nil : $0.response }
@@ -184,7 +184,7 @@ package final class LiveJob: Sendable {
 }
 
 extension LiveJob.State {
-    /// Every attempt's first event is that it has begun; it is written when another one is, or somebody looks.
+    /// The first event of every attempt is its begin; it is written with the next event, or when a client reads.
     fileprivate mutating func begin(_ attempt: Int) {
         guard count == 0 else { return }
         push(.started, RawJSON(JSONWriter.object { $0.member("attempt", attempt) }), of: attempt)

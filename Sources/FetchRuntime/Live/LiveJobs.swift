@@ -21,7 +21,7 @@ package final class LiveJobs: Sendable {
         return live
     }
 
-    /// Removes the job; whoever follows it learns that it is over.
+    /// Removes the job; its followers learn that it is over.
     package func remove(_ live: LiveJob) {
         state.withLock { state in
             // A job that was lost for a while may be here again.

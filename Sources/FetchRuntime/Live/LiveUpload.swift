@@ -12,7 +12,7 @@ package final class LiveUpload: BodyStreamProvider {
     }
 
     private struct State {
-        /// The pipe that nobody feeds yet.
+        /// The pipe without a writer yet.
         var waiting: BodyPipe?
         var isOver = false
         var onWanted: (@Sendable () -> Void)?
@@ -49,7 +49,7 @@ package final class LiveUpload: BodyStreamProvider {
 
     // MARK: The client
 
-    /// Whether the transfer waits for somebody to feed it.
+    /// Whether the transfer waits for a writer.
     package var isWanted: Bool { state.withLock { $0.waiting != nil } }
 
     /// Feeds the transfer to the end of the body.

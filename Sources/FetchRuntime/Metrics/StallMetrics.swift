@@ -14,7 +14,7 @@ package struct StallMetrics: Sendable {
             bounds: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10], labels: "loop", "clock")
     }
 
-    /// Has a loop told of from now on, also while it never stalls.
+    /// Reports a loop from now on, even while it never stalls.
     package func begin(_ loop: String) { _ = (family[loop, "elapsed"], family[loop, "worked"]) }
 
     /// - Parameter worked: Nil where no one thread is to blame.

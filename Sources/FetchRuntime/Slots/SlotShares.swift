@@ -1,11 +1,10 @@
 package import FetchJobs
 
-/// Who may take the slots of a node: tenants, each up to its weighted share while others come, and more while nobody
-/// does.
+/// The shares of tenants in the slots of a node: each tenant has its weighted share while others want slots, and more
+/// while they do not.
 ///
-/// Beyond what all may have there is a reserve of an eighth. The more of its share a tenant has, the more of the
-/// reserve it leaves: so one that has nothing finds a slot however many others have more than enough, and whatever
-/// these wait for.
+/// A reserve of an eighth is added to the slots. The more of its share a tenant has, the more of the reserve it leaves
+/// free, so a tenant without a running job always finds a slot.
 package struct SlotShares: Sendable {
     private struct Holding {
         var count: Int

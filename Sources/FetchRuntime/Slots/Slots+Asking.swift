@@ -38,7 +38,7 @@ extension Slots {
                     state.goBack(stop, weight)
                     return (true, [])
                 }
-                // One that its client holds takes no slot now, and so nobody's.
+                // A job that its client holds takes no slot now.
                 let isFirst = state.returning.isEmpty || stop.position.withLock(\.isLent)
                 if isFirst, state.returnIfFree(stop, weight) { return (true, []) }
                 state.returning.append(Returning(stop: stop, continuation: continuation))

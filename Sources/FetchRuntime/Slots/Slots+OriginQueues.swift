@@ -169,7 +169,7 @@ extension Slots.State {
         if let index = index(of: stop) { origins[index].queue.begin() }
     }
 
-    /// Begins a load where a connection is free and nobody waits for it, or it takes none because it is held.
+    /// Begins a load when a connection is free and no other load waits for it, or when it takes none because it is held.
     fileprivate mutating func beginIfFree(_ stop: StopSwitch) -> Bool {
         if let index = index(of: stop) {
             guard origins[index].waiting.isEmpty,
@@ -180,7 +180,7 @@ extension Slots.State {
         return true
     }
 
-    /// - Returns: Whether it need not wait any more, and whether nobody has watched the origin queues before.
+    /// - Returns: Whether it need not wait any more, and whether it is the first to watch the origin queues.
     fileprivate mutating func wait(
         _ job: ClaimedJob, _ stop: StopSwitch, _ continuation: CheckedContinuation<Bool, Never>
     ) -> (isOver: Bool, watches: Bool) {

@@ -215,7 +215,7 @@ package final class Slots: Sendable {
         }
     }
 
-    /// Nothing waited; jobs that were put in while somebody looked may have been missed.
+    /// No job waited; a job that was stored during the scan may have been missed.
     ///
     /// - Parameter full: Tenants that may have jobs waiting and had no room for them.
     package func noteEmpty(since backlog: Int, full: Set<Tenant.ID>) {
@@ -228,13 +228,13 @@ package final class Slots: Sendable {
         }
     }
 
-    /// Nobody can say what waits.
+    /// It is unknown which jobs wait.
     package func noteFailure() { state.withLock { $0.hasBacklog = false } }
 
     /// Gives no slot out while it is quiet.
     package func setQuiet(_ isQuiet: Bool) { state.withLock { $0.isQuiet = isQuiet } }
 
-    /// Nobody has a slot.
+    /// No slot is taken.
     package var areEmpty: Bool { state.withLock { $0.shares.areFree } }
 
     /// Gives no slot out any more.
@@ -242,7 +242,7 @@ package final class Slots: Sendable {
 }
 
 extension Slots.State {
-    /// Whether whoever comes takes the room of those that wait.
+    /// Whether new jobs would take the room of waiting ones.
     private var isScarce: Bool { shares.free <= shares.reserve + max(1, shares.count / 8) }
 
     /// How many more jobs of a tenant may come.

@@ -40,7 +40,7 @@ enum FilePlace {
         }
     }
 
-    /// Removes the files of a directory that nobody has written to since a time.
+    /// Removes the files of a directory that were not written since a time.
     static func removeFiles(in directory: FilePath, writtenBefore time: Timestamp) async throws(StoreError) {
         for name in try await names(in: directory) {
             let path = directory.appending(name)

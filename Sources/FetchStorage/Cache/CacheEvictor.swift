@@ -103,8 +103,7 @@ package final class CacheEvictor: Service {
         }
     }
 
-    /// Runs what asks the database or the blob store; a cache that cannot reach them behaves as though nothing were
-    /// stored.
+    /// Runs a call of the database or the blob store; a cache that cannot reach them behaves as if it were empty.
     @discardableResult
     nonisolated(nonsending) func reaching<Value>(
         _ body: nonisolated(nonsending) () async throws -> Value

@@ -102,7 +102,7 @@ extension CacheTable {
 
     /// Removes what was used longest ago, until the rest of a tenant's entries is within a capacity.
     ///
-    /// - Returns: The blobs that nobody needs any more.
+    /// - Returns: The blobs that no entry needs any more.
     func evict(_ tenant: Tenant.ID, capacity: Int64) async throws -> [Blob.ID] {
         let rows = try await client.query(
             """

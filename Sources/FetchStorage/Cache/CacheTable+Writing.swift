@@ -31,9 +31,9 @@ extension CacheTable {
 
     /// What a write has changed for others.
     struct Change: Sendable {
-        /// The version that a session's cache has with it; nil when nobody has to be told of it.
+        /// The version of the session's cache with this write; nil when other nodes need not know it.
         var version: Int64?
-        /// What nobody needs any more.
+        /// The blobs that no entry needs any more.
         var blobs: [Blob.ID] = []
         /// Nothing was stored: the cache was purged since it was asked for.
         var isRefused = false

@@ -50,7 +50,7 @@ struct CacheTier {
         writes += 1
     }
 
-    /// A write of this node has made this version, or has changed nothing that others would have to be told of.
+    /// A write of this node has made this version, or has changed nothing that other nodes must know.
     mutating func committed(_ version: Int64?) {
         writes += 1
         guard let version else {

@@ -71,7 +71,7 @@ struct CacheTurns: Sendable {
         return requests.map { taken.contains($0.place) }
     }
 
-    /// Lets others have the turns that were given back, for as long as it is not cancelled.
+    /// Passes on the turns that were given back, until it is cancelled.
     func endGiven(_ failed: (any Error) -> Void) async {
         for await _ in given.condition.values {
             do { try await end(given.takeAll()) } catch { failed(error) }

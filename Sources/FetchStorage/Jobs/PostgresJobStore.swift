@@ -21,7 +21,7 @@ package struct PostgresJobStore: JobStore {
     ///   - limiters: What this node knows of them.
     ///   - quotas: How many jobs may wait; nil for as many as come.
     ///   - intake: The worker in this process, when there is one.
-    ///   - waiters: Are told of jobs that were cancelled before they ran.
+    ///   - waiters: Get the jobs that were cancelled before they ran.
     ///   - announce: Tells other nodes that there is something to do.
     package init(
         client: Client,

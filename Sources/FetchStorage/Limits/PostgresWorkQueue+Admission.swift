@@ -158,7 +158,7 @@ extension PostgresWorkQueue {
 extension Admission {
     /// What became of one limiter.
     ///
-    /// - Returns: The limiter, when it has been crowded for which nobody waits any more.
+    /// - Returns: The limiter, when it was crowded and no job waits for it any more.
     fileprivate mutating func note(_ row: Row, limit: Int) throws -> Limiter.Address? {
         let count = try row.decode(Int64.self, at: 3)
         if count > 0 { hasQueuedJobs = true }

@@ -54,7 +54,7 @@ extension PostgresWorkQueue {
         }
     }
 
-    /// How long nobody has to wait at the gate before the jobs of a host start as ever.
+    /// How long no job may have waited at the gate before the jobs of a host start without it.
     static let calm = Duration.seconds(10)
 
     /// Starts the jobs of hosts as ever for which none has waited for a while.

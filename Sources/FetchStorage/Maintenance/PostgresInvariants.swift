@@ -1,15 +1,15 @@
 import FetchJobs
 package import Postgres
 
-/// What must hold of all jobs at every time, as the database can tell.
+/// What must be true of all jobs at every time, as far as the database can check it.
 package struct PostgresInvariants: Sendable {
-    /// One that does not hold.
+    /// An invariant that does not hold.
     package struct Violation: Sendable, Equatable {
-        /// What should be so, as a sentence.
+        /// The invariant as a sentence.
         package let invariant: String
-        /// How often it is not.
+        /// The number of violations.
         package let count: Int64
-        /// One of what it is not so for, as the API names it.
+        /// The id of one object that violates it.
         package let example: String
     }
 
@@ -17,11 +17,11 @@ package struct PostgresInvariants: Sendable {
 
     package init(client: Client) { self.client = client }
 
-    /// Looks at all jobs, which takes its time when they are many; changes nothing.
+    /// Reads all jobs, which takes long when they are many; changes nothing.
     ///
     /// - Parameters:
-    ///   - patience: How late may be what nodes do by themselves.
-    ///   - kept: How long deliveries are kept: what ended earlier may have been told, and nobody knows it any more.
+    ///   - patience: How late periodic work of nodes may be.
+    ///   - kept: How long deliveries are kept; for earlier ends it is unknown whether they were delivered.
     package func violations(
         patience: Duration = .seconds(60), kept: Duration = Retention().deliveries
     ) async throws -> [Violation] {

@@ -4,7 +4,7 @@ import FetchRuntime
 import Postgres
 import Synchronization
 
-// Jobs that are claimed and that nobody runs.
+// Jobs that are claimed and that no node runs.
 
 extension PostgresWorkQueue {
     package func rescue() async throws(StoreError) -> Rescue {
@@ -146,8 +146,10 @@ extension Query {
         """
     }
 
-    /// How often a job that was lost with its node has been so by now, as far as it can be blamed: the first times
-    /// whoever else ran there may have been the cause, after that it has to have had its node for itself.
+    /// How many of the losses of a job count against it, this one included.
+    ///
+    /// The first ones count although another job of the node may have been the cause. After them, only the loss of a
+    /// node that ran the job alone counts.
     fileprivate static var crashes: Query {
         """
         CASE WHEN q.crashes < \(chances) OR q.trial_claim = q.claim THEN q.crashes + 1 ELSE q.crashes END
@@ -231,7 +233,7 @@ extension Query {
     }
 }
 
-/// When to look for jobs whose node nobody knows: at the start, and every minute, for it means a look at all that runs.
+/// When to look for jobs of unknown nodes: at the start and every minute, because that reads all running jobs.
 final class OrphanLook: Sendable {
     private let last = Mutex<ContinuousClock.Instant?>(nil)
 

@@ -1,10 +1,10 @@
 package import FetchJobs
 
-/// Where this node has taken jobs lately: of a tenant and rank, nothing waits up to such a place, but for jobs that
-/// came late, such as one that was given back.
+/// The places up to which this node has claimed the jobs of each tenant and rank.
 ///
-/// The database keeps the index entries of jobs that are gone for as long as any old snapshot is open, and whoever
-/// starts at the head scans all of them (R41). Most scans skip these ranges; ``FullScanBudget`` says when one may not.
+/// Before such a place no job waits, except jobs that came late, for example when they were given back. The database
+/// keeps the index entries of removed jobs while any old snapshot is open, and a scan from the head reads all of them
+/// (R41). Most scans skip these ranges; ``FullScanBudget`` says when one may not.
 package struct ClaimCursor: Sendable {
     /// The last job that was taken.
     package struct End: Sendable, Equatable {

@@ -35,7 +35,7 @@ extension PostgresWorkQueue {
         return (jobs, unreadable)
     }
 
-    /// Ends jobs that nobody can run: a claim that failed on them would be made again and again (R3).
+    /// Ends jobs that no node can run: a claim that failed on them would be repeated without end (R3).
     func end(_ jobs: [UnreadableJob]) async throws {
         guard !jobs.isEmpty else { return }
         let rows = try await client.query(

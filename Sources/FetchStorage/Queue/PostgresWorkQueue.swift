@@ -43,7 +43,7 @@ package struct PostgresWorkQueue: WorkQueue {
     ///   - limiters: What this node knows of them.
     ///   - quotas: Are told when they may have been changed.
     ///   - peers: Is told whether there are other nodes.
-    ///   - waiters: Are told of every job that has reached its final state here.
+    ///   - waiters: Get every job that has reached its final state here.
     package init(
         client: Client,
         genericPlan: Client,
@@ -178,8 +178,8 @@ extension Query {
     ///
     /// Each by its key: left to choose, the planner may read all that runs anywhere.
     ///
-    /// A row that somebody has changed since the statement began is locked where it is now, as `row_id` says, and there
-    /// the same statement does not see it. So whoever changes rows by their places changes those that have moved, too:
+    /// A row that was changed since the statement began is locked at its new place, `row_id`, where the same statement
+    /// does not see it. A statement that changes rows by their places therefore also changes those that have moved:
     /// ``hasMoved(from:past:)``.
     static func held(at node: Node.ID) -> Query {
         """

@@ -1,6 +1,6 @@
 package import FetchJobs
 
-/// Whose jobs are claimed next: tenants in turn, each as many as its weight says and for as long as it has any.
+/// The order in which jobs of tenants are claimed: round robin, each tenant as many as its weight while it has any.
 ///
 /// A tenant with a thousand times the jobs of another delays it by its own weight at most, and no place stays free
 /// while anybody waits. Each node gives turns for itself, and so all of them together are fair.
@@ -82,7 +82,7 @@ package struct WeightedRoundRobin: Sendable {
 
     /// Where tenants may be that are not known, from each of these on to the next that is.
     ///
-    /// Those with whom it is somebody's turn are enough: all turns together see all there is.
+    /// The tenants of this turn are enough: all turns together see every tenant.
     package func gaps(behind shares: [Share]) -> [Gap] {
         let known = entries.map(\.tenant.rawValue).sorted()
         guard let first = known.first, let last = known.last else { return [.whole] }

@@ -11,7 +11,7 @@ package struct PostgresScheduleStore: ScheduleStore {
     /// - Parameters:
     ///   - jobs: Stores the jobs that schedules make.
     ///   - keys: What is secret of those is sealed with them.
-    ///   - onChange: Is called when a schedule may have a time that nobody here knows of.
+    ///   - onChange: Is called when a schedule may have a next time that this node does not know.
     package init(
         client: Client, jobs: PostgresJobStore, keys: TenantKeys, onChange: @escaping @Sendable () -> Void = {}
     ) {

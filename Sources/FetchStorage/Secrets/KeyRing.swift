@@ -3,8 +3,8 @@ import Foundation
 
 /// The keys that secrets in the database are sealed with; they are not in the database themselves (SEC-50, SEC-51).
 ///
-/// The first key seals, every key opens: a new key is put in front, and the old ones stay for as long as anything
-/// sealed with them is left.
+/// The first key seals, and every key opens: a new key is put in front, and an old one stays while anything is sealed
+/// with it.
 package struct KeyRing: Sendable, CustomStringConvertible, CustomDebugStringConvertible {
     /// Why a text is not a key ring; it never quotes the text.
     package struct Failure: Error, CustomStringConvertible {

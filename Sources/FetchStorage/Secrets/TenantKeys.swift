@@ -55,7 +55,7 @@ struct Vault: Sendable {
         return Array(try AES.GCM.open(box, using: key, authenticating: place(table, row)))
     }
 
-    /// A digest of a secret that nobody can make without the key, in 32 bytes.
+    /// A digest of a secret that cannot be computed without the key, in 32 bytes.
     func digest(of secret: [UInt8]) -> [UInt8] {
         let own = HKDF<SHA256>.deriveKey(inputKeyMaterial: key, info: Data("digest".utf8), outputByteCount: 32)
         return Array(HMAC<SHA256>.authenticationCode(for: secret, using: own))

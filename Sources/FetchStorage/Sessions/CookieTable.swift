@@ -5,15 +5,15 @@ import Synchronization
 
 /// Reads and writes the cookies of sessions.
 ///
-/// The row of a session's stores is locked by whoever writes, so writes to a session follow one another on all nodes
-/// and their versions tell the order. Writes of one node that meet share a statement.
+/// A write locks the row of the session's stores, so the writes to a session follow one another on all nodes, and their
+/// versions tell the order. Concurrent writes of one node share a statement.
 struct CookieTable: Sendable {
     struct Write: Sendable {
         let session: SessionAddress
         let change: CookieChange
     }
 
-    /// What a session has, and the version that this is.
+    /// The cookies of a session, and their version.
     struct Contents: Sendable {
         var version: Int64 = 0
         var acceptPolicy = CookieAcceptPolicy.always
@@ -25,7 +25,7 @@ struct CookieTable: Sendable {
     let keys: TenantKeys
     private let writing: Batcher<Write, Void>
 
-    /// - Parameter committed: Is told of every write of this node, in the order of their versions.
+    /// - Parameter committed: Gets every write of this node, in the order of their versions.
     init(
         client: Client,
         keys: TenantKeys,

@@ -147,7 +147,7 @@ final class PostgresCookieStorage: CookieStorage {
 }
 
 extension CookieJar {
-    /// Does again what was done elsewhere; what it noted of that is nobody's business.
+    /// Repeats a change that was made elsewhere, without the record of changes.
     fileprivate mutating func apply(_ changes: [CookieChange]) {
         let policy = acceptPolicy
         // It has been asked where they were made.

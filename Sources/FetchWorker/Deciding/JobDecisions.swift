@@ -5,8 +5,8 @@ import Synchronization
 
 /// Decides the questions of one attempt of a job, and keeps what was decided.
 ///
-/// The order is: the rules, who is asked, and then whatever the configuration says without this. What nobody may
-/// lift is not asked about, and an answer that breaks it is not used.
+/// The order is: the rules, the delegate, and then the rest of the configuration. Limits that no answer can lift are
+/// not asked about, and an answer that breaks one is not used.
 final class JobDecisions: LoadAdviser {
     /// An origin decides how many questions there are; an attempt's further decisions are made and not kept.
     private static let maximumKept = 256
@@ -172,7 +172,7 @@ final class JobDecisions: LoadAdviser {
         }
     }
 
-    /// Whether the question may be answered at all: what the job forbids is rejected, whoever would say otherwise.
+    /// Whether the question may be answered at all; an authentication method that the job forbids is rejected.
     private func isOpen(_ question: Question) -> Bool {
         guard case .challenge(let challenge) = question.subject else { return true }
         return challenge.space.isProxy || methods.allows(challenge.space.method)

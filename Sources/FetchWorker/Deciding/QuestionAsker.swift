@@ -32,7 +32,7 @@ package struct DecidedAnswer: Sendable {
     }
 }
 
-/// Makes who is asked for one attempt of a job; nil when nobody is.
+/// Makes the asker of one attempt of a job; nil when the job has no delegate.
 ///
 /// - Parameters:
 ///   - job: The delegate that the job sets itself.

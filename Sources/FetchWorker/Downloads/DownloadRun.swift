@@ -30,7 +30,7 @@ struct DownloadRun: Sendable {
 
     // MARK: Going on for a data task
 
-    /// Is told of the load, from before it becomes a download if need be.
+    /// Follows the load, and begins before it becomes a download where that is needed.
     ///
     /// - Parameter rule: Which responses are reason to become one.
     func watch(asking rule: FetchJobs.Configuration.BecomeDownload? = nil) -> DownloadWatch {

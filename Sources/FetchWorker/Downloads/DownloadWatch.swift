@@ -3,7 +3,7 @@ import FetchJobs
 import FetchRuntime
 import Synchronization
 
-/// Is told of a download's progress, and says when it is time for a checkpoint: at the first bytes, then every so many.
+/// Follows the progress of a download, and says when a checkpoint is due: at the first bytes, then at an interval.
 final class DownloadWatch: DownloadDelegate {
     private static let bytesBetween: Int64 = 64 << 20
 

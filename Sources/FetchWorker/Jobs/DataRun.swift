@@ -114,7 +114,7 @@ extension Response {
         method != .head && ![204, 205, 304].contains(status.code)
     }
 
-    /// What followers of a job are told of it; of a response with parts they are told part by part.
+    /// The response for followers of a job; of a response with parts they get each part.
     func eventData(_ urls: URLForm) -> RawJSON? {
         boundary == nil ? RawJSON(JSONWriter.object { writeWithoutSecrets(&$0, urls) }) : nil
     }

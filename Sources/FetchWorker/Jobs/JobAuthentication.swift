@@ -4,7 +4,7 @@ import FetchJobs
 /// Answers the challenges that one job meets: with the credential it brings, as far as it allows.
 ///
 /// The server of the job's URL is given that, and hosts that the job names; a redirect to another takes nothing along.
-/// A stored one is given to whom it is stored for, and to nobody else.
+/// A stored credential is sent only to the server that it is stored for.
 struct JobChallengeAnswerer: TaskDelegate {
     private let named: NamedCredentials.Opened?
     private let credential: Credential?
@@ -14,7 +14,7 @@ struct JobChallengeAnswerer: TaskDelegate {
     /// Where client certificates and FTP logins are looked for when the job brings none.
     private let storage: any CredentialStorage
 
-    /// Whom a job needs to be asked; nil when nobody has anything to say.
+    /// The delegate that a job needs; nil when it has no answers.
     ///
     /// - Parameters:
     ///   - named: What the job brings or names itself.

@@ -55,7 +55,7 @@ struct JobExecution {
         }
     }
 
-    /// Commits that a request is about to leave; when nobody can tell whether that is committed, it does not leave.
+    /// Commits that a request is about to be sent; it is not sent when the commit is uncertain.
     private nonisolated(nonsending) func begin() async throws(StoreError) -> Bool {
         do throws(StoreError) {
             return try await queue.begin(job)
@@ -126,7 +126,7 @@ struct JobExecution {
         }
     }
 
-    /// Wakes whoever has something to do about the end of the job.
+    /// Wakes the services that act on the end of the job.
     private func tellEnd() {
         if job.spec.mayHaveEvents { dispatcher.courier?.notify() }
         if job.spec.session != nil || job.spec.group != nil { dispatcher.completionNotifier?.notify() }
@@ -152,7 +152,7 @@ struct JobExecution {
 }
 
 extension JobOutcome {
-    /// The session was removed; it cannot be while it has jobs, unless somebody else changed the database.
+    /// The session was removed, which cannot happen while it has jobs, unless another program changed the database.
     fileprivate static var sessionIsGone: JobOutcome {
         JobOutcome(
             failing: LoadError(.sessionInvalidated, "The session of the job is gone."), startedAt: .now)

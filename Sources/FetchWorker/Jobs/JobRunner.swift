@@ -67,7 +67,7 @@ package struct JobRunner: Sendable {
 
     /// Runs a stored job: a failure of the load is an outcome.
     ///
-    /// - Throws: When it cannot be learned who is to be told of its events.
+    /// - Throws: When the endpoint of its events cannot be read.
     nonisolated(nonsending) func run(
         _ job: ClaimedJob, by terms: JobTerms, stop: StopSwitch
     ) async throws(StoreError) -> JobOutcome {
@@ -205,7 +205,7 @@ extension ClaimedJob {
 }
 
 extension SessionConfiguration {
-    /// The same for a task that is given up at some time, whatever time it had otherwise.
+    /// The same for a task that is given up at some time, which replaces its own deadline.
     fileprivate func ending(by deadline: Timestamp) -> SessionConfiguration {
         var result = self
         let rest = Duration.microseconds(max(1000, deadline.microseconds - Timestamp.now.microseconds))

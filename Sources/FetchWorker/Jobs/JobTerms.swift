@@ -10,7 +10,7 @@ struct JobTerms {
     let maximumConnections: Int
     /// The answers that it has beforehand.
     let rules: RuleBook
-    /// Whether its request may be sent again when nobody knows what came of it.
+    /// Whether its request may be sent again when its outcome is unknown.
     let mayRepeat: Bool
 
     init(of job: ClaimedJob, in session: EngineSession, settings: FetchJobs.Configuration) {

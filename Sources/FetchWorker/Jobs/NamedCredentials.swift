@@ -9,7 +9,7 @@ struct NamedCredentials: Sendable {
         /// Of a stored one; nil for one that came with the job, which is for the server of its URL.
         let space: ProtectionSpace?
 
-        /// Whether it may be shown to whoever asks for this.
+        /// Whether the credential may be sent in this protection space.
         func covers(_ asked: ProtectionSpace) -> Bool { space?.covers(asked) ?? true }
     }
 

@@ -11,7 +11,7 @@ struct PreparedLoad: Sendable {
     let configuration: SessionConfiguration?
     /// What the job goes by where no setting of the engine stands for it.
     let settings: FetchJobs.Configuration
-    /// Who answers challenges; nil when nobody has anything to say.
+    /// Answers challenges; nil when the job has no answers.
     let answerer: JobChallengeAnswerer?
     /// What is decided while it runs; nil when nothing is asked.
     let decisions: JobDecisions?

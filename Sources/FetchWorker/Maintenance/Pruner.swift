@@ -3,12 +3,12 @@ package import FetchRuntime
 package import Logging
 import ServiceLifecycle
 
-/// Removes what has outlived its use: rows that nobody asks for any more, blobs that have expired, and what a crash
-/// left behind: bytes without a row, downloads without a job, and uploads that nobody goes on with.
+/// Removes expired rows and blobs, and the remains of crashes: bytes without a row, downloads without a job, and
+/// abandoned uploads.
 package struct Pruner: Service {
-    /// Bytes without a row are left alone for so long: their row may be on its way.
+    /// Bytes without a row are kept for this time, because their row may still be written.
     static let grace = Duration.seconds(24 * 3600)
-    /// Uploads, and blobs, that are not complete after so long are removed.
+    /// Uploads and blobs that are not complete after this time are removed.
     static let lifeOfUploads = Duration.seconds(7 * 86_400)
     static let interval = Duration.seconds(600)
     /// Every so many rounds the whole store is looked through, beginning with the first.
@@ -23,7 +23,7 @@ package struct Pruner: Service {
     private let failures: UpkeepMetrics
     private let logger: Logger
 
-    /// - Parameter retention: How long rows are kept that nobody needs.
+    /// - Parameter retention: How long rows are kept.
     package init(
         expiredRows: any ExpiredRowStore,
         retention: Retention,

@@ -6,7 +6,7 @@ import Synchronization
 /// They are apart from those of deliveries, so that no question waits behind one. After ``maximumFailures`` in a row an
 /// endpoint is asked one question at a time; the first that it takes closes its circuit.
 final class EndpointGate: Sendable {
-    /// An endpoint of a tenant: nobody's questions count against another's.
+    /// An endpoint of a tenant: the questions of one tenant do not count for another.
     struct Key: Hashable, Sendable {
         let tenant: Tenant.ID
         let endpoint: WebhookEndpoint.ID
@@ -77,7 +77,7 @@ final class EndpointGate: Sendable {
 
     /// Gives a place back.
     ///
-    /// - Parameter hasAnswered: Whether the endpoint did, whatever it said; nil when it was not asked.
+    /// - Parameter hasAnswered: Whether the endpoint sent a reply of any kind; nil when it was not asked.
     func leave(_ key: Key, hasAnswered: Bool?) {
         let next = endpoints.withLock { endpoints -> [(Waiter, Entry)] in
             guard var endpoint = endpoints[key] else { return [] }

@@ -27,7 +27,7 @@ package final class OpenQuestions: Sendable {
 
     var keys: [QuestionKey] { entries.withLock { $0.values.filter { $0.end == nil }.map(\.key) } }
 
-    /// Whether somebody waits for the answer.
+    /// Whether a load waits for the answer.
     func isOpen(_ id: Question.ID) -> Bool {
         entries.withLock { entries in entries[id].map { $0.end == nil } ?? false }
     }

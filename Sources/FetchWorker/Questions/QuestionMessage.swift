@@ -14,7 +14,7 @@ struct QuestionMessage: Sendable {
         /// Not to be asked again: the answer may come by the API.
         case refused(fault: String)
 
-        /// Whether the endpoint is there, whatever it says.
+        /// Whether the endpoint can be reached; its reply does not matter.
         var hasAnswered: Bool { if case .again = self { false } else { true } }
     }
 

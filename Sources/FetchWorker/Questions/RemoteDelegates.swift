@@ -10,7 +10,7 @@ import Synchronization
 /// A question is held: its load waits where it is, with its connection and without its slot. A load that is stored
 /// and goes on anywhere would begin in ``answer(to:of:within:for:)``, before the wait.
 package final class RemoteDelegates: Service {
-    /// How long a load is held for an answer, whatever its delegate's timeout is.
+    /// How long a load is held for an answer at most, even if the timeout of its delegate is longer.
     private static let longestHeld = Duration.seconds(300)
     /// How many questions one endpoint is asked at once.
     private static let slotsPerEndpoint = 64
@@ -35,7 +35,7 @@ package final class RemoteDelegates: Service {
         /// It was not asked: where it is is not known for now.
         case unknown
 
-        /// Whether the endpoint is there, whatever it says; nil when it was not asked.
+        /// Whether the endpoint can be reached, with any reply; nil when it was not asked.
         var hasAnswered: Bool? { if case .replied(let verdict) = self { verdict.hasAnswered } else { nil } }
     }
 
@@ -131,7 +131,7 @@ package final class RemoteDelegates: Service {
         for asker: RemoteAsker
     ) async -> (Answer, Decision.Decider) {
         var otherwise = delegate.otherwise?[question.kind] ?? .performDefaultHandling
-        // An answer that nobody gave is kept to the limits too.
+        // The limits apply to `otherwise` too.
         if !limits.violations(of: otherwise).isEmpty { otherwise = .performDefaultHandling }
         guard let number = asker.next(of: delegate) else { return (otherwise, .otherwise(.tooManyQuestions)) }
         let asked = AskedQuestion(
@@ -193,7 +193,7 @@ package final class RemoteDelegates: Service {
             asker.stop.stop(.leaseLost)
             return (.performDefaultHandling, .configuration)
         case .stopped:
-            // The load ends by its switch, whatever is answered.
+            // Its switch ends the load; the answer does not matter.
             await withdraw(question.asked, because: asker.stop.reason)
             return (.performDefaultHandling, .configuration)
         }
@@ -243,7 +243,7 @@ package final class RemoteDelegates: Service {
         }
     }
 
-    /// Closes what nobody has answered in time; the store's clock has the last word.
+    /// Closes a question that was not answered in time, which the store's clock decides.
     private func expire() async {
         let overdue = open.overdue(at: intake.clock.now)
         await withDiscardingTaskGroup { group in
@@ -277,7 +277,7 @@ package final class RemoteDelegates: Service {
             var least: Duration?
             switch attempt {
             case .over: return
-            // There is nobody to wait for.
+            // No endpoint remains to wait for.
             case .gone: return message.waitsWhileUnreachable ? () : await giveUp(message)
             case .replied(.reply(let reply)): return await take(reply, of: message)
             case .replied(.later): return

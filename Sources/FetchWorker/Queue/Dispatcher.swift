@@ -256,7 +256,7 @@ package final class Dispatcher: Service {
             watchNodes(until: heartbeat.nextLoss)
             if heartbeat.leaseWasLost {
                 running.stopAll(.leaseLost)
-                // They may be nobody's: what has no other node stays with this one.
+                // They may belong to no node; those stay with this one.
                 intake.noteUncertainCommit()
             }
             await reconcile()

@@ -44,6 +44,6 @@ final class Quarantine: Sendable {
     /// - Returns: Whether it was the last one.
     func leave(_ job: Job.ID) -> Bool { state.withLock { $0.jobs.remove(job) != nil && $0.jobs.isEmpty } }
 
-    /// Lets nobody in for a while.
+    /// Admits no suspect for a while.
     func rest(for time: Duration) { state.withLock { $0.restsUntil = clock.now + time } }
 }

@@ -16,7 +16,7 @@ final class QueueAge: Sendable {
 
     init(clock: NodeClock = .continuous) { self.clock = clock }
 
-    /// Goes on growing while nobody can look.
+    /// Goes on growing while the database cannot be read.
     var seconds: Double { state.withLock { $0.dueSince.map { (clock.now - $0) / .seconds(1) } } ?? 0 }
 
     /// Whether the last look is as old as this: nodes that are told of jobs all the time need not look each time, least

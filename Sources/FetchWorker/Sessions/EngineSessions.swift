@@ -58,7 +58,7 @@ final class EngineSessions: Sendable {
         self.makeSession = makeSession
     }
 
-    /// The session that a job belongs to; nil when there is none such any more.
+    /// The session of a job; nil when it was removed.
     nonisolated(nonsending) func session(of job: ClaimedJob) async throws(StoreError) -> EngineSession? {
         let address = job.session
         if let session = known(address) { return session }

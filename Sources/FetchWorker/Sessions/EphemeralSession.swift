@@ -35,7 +35,7 @@ struct EphemeralSession {
         self.engine = engine
     }
 
-    /// It takes no job and has none, and nobody has seen to that yet.
+    /// It takes no job and has none, and its end is not settled yet.
     var isOver: Bool { running == 0 && (session.state == .finishing || session.state == .cancelling) }
 
     /// Ends a session that is over.

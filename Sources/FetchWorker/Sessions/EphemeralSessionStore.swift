@@ -177,7 +177,7 @@ package struct EphemeralJobStore: JobStore {
         try await stored.overview(of: tenant)
     }
 
-    /// Refuses a job of a session that is in the memory of another node; asked only for ids that nobody knows.
+    /// Refuses a job of a session that is in the memory of another node; called only for unknown ids.
     private func refuseElsewhere(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) {
         var page = SessionPage(limit: 1000)
         while true {

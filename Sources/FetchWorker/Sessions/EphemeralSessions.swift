@@ -26,7 +26,7 @@ package final class EphemeralSessions: Service {
     /// - Parameters:
     ///   - node: This process.
     ///   - defaults: What sessions go by that set nothing.
-    ///   - waiters: Are told of every job that has reached its final state.
+    ///   - waiters: Get every job that has reached its final state.
     ///   - makeSession: Makes a session of the engine.
     package init(
         node: Node.ID,

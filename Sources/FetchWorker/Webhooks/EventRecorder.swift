@@ -2,7 +2,7 @@ import FetchJobs
 import FetchRuntime
 import Synchronization
 
-/// Stores what happens to a job during one attempt, for the endpoint that wants to be told of it.
+/// Stores the events of a job during one attempt, for the endpoint that wants them.
 ///
 /// It looks twice a second, so that what comes together is stored together; what the last look finds is stored before
 /// the attempt's outcome is.

@@ -2,7 +2,7 @@ import FetchJobs
 import FetchRuntime
 import Synchronization
 
-/// Which events of running jobs their endpoints want to be told of.
+/// The events of running jobs that their endpoints want.
 final class EventSubscriptions: Sendable {
     private struct Known {
         let events: Set<WebhookEvent>
@@ -17,7 +17,7 @@ final class EventSubscriptions: Sendable {
 
     init(queue: any DeliveryQueue) { self.queue = queue }
 
-    /// What stores the events of a job while it runs; nil when nobody wants them.
+    /// Stores the events of a job while it runs; nil when no endpoint wants them.
     nonisolated(nonsending) func recorder(
         of job: ClaimedJob, in session: EngineSession, _ live: LiveJob
     ) async throws(StoreError) -> EventRecorder? {

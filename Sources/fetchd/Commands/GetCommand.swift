@@ -108,7 +108,7 @@ struct GetCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        // Writing to a pipe nobody reads is an error to handle, not a signal to die of.
+        // Writing to a pipe without a reader is an error to handle, and must not end the process by a signal.
         signal(SIGPIPE, SIG_IGN)
         let load = GetLoad(
             request: try request(), configuration: sessionConfiguration(), destination: destination,

@@ -25,7 +25,7 @@ struct ServeCommand: AsyncParsableCommand {
         try await ExitError.reporting {
             DescriptorLimits.raise()
             let settings = try options.settings()
-            // Now, while nobody else looks at the environment.
+            // Now, while no other thread reads the environment.
             do { try settings.session.authentication.kerberosRealms?.enter() } catch {
                 throw ExitError(.configuration, "KERBEROS_REALMS: \(error)")
             }

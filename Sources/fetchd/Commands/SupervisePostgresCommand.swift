@@ -1,7 +1,7 @@
 import ArgumentParser
 import PostgresCluster
 
-/// The supervisor of the private database; the service starts it, nobody else needs to.
+/// The supervisor of the private database; only the service starts it.
 struct SupervisePostgresCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "supervise-postgres", shouldDisplay: false)
 

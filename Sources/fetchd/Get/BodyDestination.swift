@@ -18,7 +18,7 @@ enum BodyDestination: Sendable, Equatable {
         }
     }
 
-    /// A name that is one visible file of the working directory, whatever the server had in mind.
+    /// A name that is one visible file of the working directory, for any name that the server sends.
     static func fileName(_ suggestion: String) -> String {
         let visible = suggestion.unicodeScalars.drop { $0 == "." }
         let plain = visible.map { scalar -> Character in

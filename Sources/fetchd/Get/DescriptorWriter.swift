@@ -14,7 +14,7 @@ struct OutputError: Error {
     static func last(_ path: String) -> OutputError { OutputError(number: errno, path: path) }
 }
 
-/// Writes to a descriptor of somebody else's, such as standard output, as fast as its reader reads.
+/// Writes to a descriptor that others share, such as standard output, as fast as its reader reads.
 struct DescriptorWriter: Sendable {
     let descriptor: CInt
     let name: String

@@ -53,7 +53,7 @@ enum ResponseHead {
 
 /// Text from elsewhere, made safe for a terminal.
 enum TerminalText {
-    /// The text with control characters replaced, so that nobody's message can drive the terminal (SEC-60).
+    /// The text with control characters replaced, so that no message can control the terminal (SEC-60).
     static func plain(_ text: String) -> String {
         String(
             String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }))

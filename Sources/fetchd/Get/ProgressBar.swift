@@ -25,7 +25,7 @@ struct ProgressBar {
     ///
     /// - Parameters:
     ///   - received: The bytes that have come.
-    ///   - expected: The bytes that will have come, or `nil` when nobody knows.
+    ///   - expected: The number of bytes of the body, or `nil` when it is unknown.
     ///   - time: Since the load began.
     mutating func line(received: Int64, expected: Int64?, time: Duration) -> String {
         let rate = rate(received: received, time: time)

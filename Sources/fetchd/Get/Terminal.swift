@@ -6,7 +6,7 @@ enum Terminal {
 
     static func erase() { write("\r\u{1B}[K") }
 
-    /// A failure to write here has nobody left to be told.
+    /// A failure to write here cannot be reported anywhere.
     private static func write(_ text: String) {
         let bytes = Array(text.utf8)
         _ = Glibc.write(STDERR_FILENO, bytes, bytes.count)

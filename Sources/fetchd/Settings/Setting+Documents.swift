@@ -1,6 +1,6 @@
 import ArgumentParser
 
-// How settings are told of: in help, and in the table of deploy/README.md.
+// The documentation of settings: the help, and the table of deploy/README.md.
 
 extension Setting {
     /// The flag of a setting that has one.

@@ -12,7 +12,7 @@ struct Setting: Sendable {
     let standard: String
     /// What it does, as one sentence.
     let summary: String
-    /// Whether its value is shown to nobody.
+    /// Whether its value is never shown.
     let isSecret: Bool
     /// Whether an empty value is one; elsewhere it is as good as none, since composed environments cannot leave it out.
     let mayBeEmpty: Bool

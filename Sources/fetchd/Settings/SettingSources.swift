@@ -14,7 +14,7 @@ struct SettingSources: Sendable {
     /// - Parameters:
     ///   - flags: By the keys of settings.
     ///   - environment: All variables there are.
-    /// - Throws: What names a variable that is none of ours and must have been meant to be.
+    /// - Throws: A failure that names a variable which is no setting and looks like one.
     init(flags: [String: String], environment: [String: String]) throws(Settings.Failure) {
         for variable in environment.keys.sorted() {
             guard let meant = VariableName(variable).mistaken else { continue }
@@ -47,7 +47,7 @@ struct SettingSources: Sendable {
     }
 }
 
-/// The name of an environment variable, which may be a setting's, another program's, or one that somebody got wrong.
+/// The name of an environment variable: of a setting, of another program, or a misspelt one.
 struct VariableName {
     /// What commands read that is no setting.
     private static let others: Set<String> = [WebhooksCommand.Verify.variable]

@@ -2,7 +2,7 @@ import FetchEngine
 import Foundation
 import Glibc
 
-// How many jobs a node runs at once when nobody has said.
+// How many jobs a node runs at once by default.
 
 extension Settings {
     /// What a transfer takes that waits for its origin, rounded up.

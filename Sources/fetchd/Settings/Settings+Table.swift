@@ -5,7 +5,7 @@ import FetchStorage
 import FetchWorker
 
 extension Settings {
-    /// Everything that can be set, in the order in which it is told of.
+    /// Every setting, in the order of the documentation.
     static let table: [Setting] = node + database + server + worker + webhooks + storage + reach
 
     private static let node: [Setting] = [

@@ -15,7 +15,7 @@ struct Settings: Sendable, CustomStringConvertible {
     var directDatabaseURL: String?
     /// Whether statements are kept prepared; not behind a pooler that lends connections for a transaction each.
     var preparesStatements = true
-    /// How long the database may be away before the node ends, for whoever watches it to start it anew.
+    /// How long the database may be away before the node ends, so that its supervisor starts it again.
     var databasePatience = Duration.seconds(600)
     /// Whether the schema is brought up to date at start.
     var migratesDatabase = true
@@ -73,7 +73,7 @@ struct Settings: Sendable, CustomStringConvertible {
         init(_ variable: String, _ fault: String) { description = "\(variable): \(fault)" }
     }
 
-    /// What holds when nothing is set.
+    /// The defaults.
     init() {
         server.maximumConnections = min(server.maximumConnections, descriptors.serverConnections)
         dispatcher.concurrency = Self.slots(descriptors)
@@ -81,13 +81,13 @@ struct Settings: Sendable, CustomStringConvertible {
         session.timeoutIntervalForResource = .seconds(3600)
         // Those of a session are put in where it is made; what loads without one, such as a webhook, has none.
         session.httpCookieStorage = nil
-        // What nobody but a request of one rare policy could be given is not worth a row.
+        // Only requests with one rare policy could use such a response, so it is not worth a row.
         session.caching.storesUnconfirmableAnswers = false
         session.httpAdditionalHeaders[.userAgent] = "fetchd/\(Fetchd.version)"
         session.httpAdditionalHeaders[.accept] = "*/*"
     }
 
-    /// - Throws: What names the setting, its value and the rule that it breaks.
+    /// - Throws: A failure that names the setting, its value and the rule that it breaks.
     init(_ sources: SettingSources) throws(Failure) {
         self.init()
         for setting in Self.table {
@@ -141,7 +141,7 @@ struct Settings: Sendable, CustomStringConvertible {
         return policy
     }
 
-    /// How other nodes reach this one; nil when it listens at all addresses and nobody has said which to take.
+    /// The URL at which other nodes reach this one; nil when it listens at all addresses and none is set.
     func nodeURL(port: Int) -> String? {
         guard nodeURL == nil, !["0.0.0.0", "::", "*"].contains(server.host) else { return nodeURL }
         let host = server.host.contains(":") ? "[\(server.host)]" : server.host

@@ -89,7 +89,7 @@ struct Database: Sendable {
         }
     }
 
-    /// A connection as whoever owns the schema: in the private cluster another than the service.
+    /// A connection as the owner of the schema, which in the private cluster is another role than that of the service.
     private func withOwner<Value: Sendable>(
         _ body: @Sendable (Connection) async throws -> Value
     ) async throws -> Value {

@@ -2,7 +2,7 @@ import Foundation
 import Postgres
 import ServiceLifecycle
 
-/// Ends a node whose database stays away: it could do nothing, and nobody would know.
+/// Ends a node whose database stays away, so that its supervisor notices and can start it again.
 struct DatabaseWatch: Service {
     let client: Client
     /// How long it may be away.

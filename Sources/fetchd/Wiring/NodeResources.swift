@@ -13,7 +13,7 @@ final class NodeResources: Sendable {
     static let lifetime = Duration.seconds(1)
 
     private let directory: String
-    /// How many bytes of memory the process may have; nil where nobody knows.
+    /// How many bytes of memory the process may have; nil when that is unknown.
     private let memory = NodeResources.availableMemory()
     private let last = Mutex(Look())
 

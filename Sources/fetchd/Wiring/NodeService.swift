@@ -38,7 +38,7 @@ struct NodeService: Service {
         logger.notice("made the first API key, of FETCHD_BOOTSTRAP_KEY", metadata: ["key": "\(key.id)"])
     }
 
-    /// Without a key nobody but this machine may reach the service.
+    /// Without a key, only this machine may reach the service.
     private func refuseOpenDoor(_ keys: PostgresKeyStore) async throws {
         guard !["127.0.0.1", "::1", "localhost"].contains(settings.server.host) else { return }
         guard try await keys.hasKeys() else {
@@ -244,7 +244,7 @@ private struct RunningNode {
 }
 
 extension FetchJobs.Configuration {
-    /// What jobs go by that set nothing: the engine's settings, and what is added to them where jobs run.
+    /// The defaults of jobs: the settings of the engine, and the members that are applied where jobs run.
     static func ofJobs(_ session: SessionConfiguration) -> Self {
         var defaults = Self(of: session)
         defaults.cookies.jar = .session
@@ -260,7 +260,7 @@ extension FetchJobs.Configuration {
     }
 }
 
-/// Ready is a node whose database answers, whose worker lives, and whose disk has room.
+/// A node is ready when its database answers, its worker lives, and its disk has room.
 private struct NodeReadiness: FetchJobs.Readiness {
     let client: Client
     let intake: NodeIntake
@@ -270,7 +270,7 @@ private struct NodeReadiness: FetchJobs.Readiness {
         resources.overload ?? (intake.delays.areTooLong(for: tenant) ? .queueOld : nil)
     }
 
-    /// One that gives no sign of life is not told of others either.
+    /// A node that has not extended its lease lately is not ready.
     var hasLiveWorker: Bool { intake.isAlive }
 
     func obstacles() async -> [String] {

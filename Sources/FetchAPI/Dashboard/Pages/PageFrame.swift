@@ -1,7 +1,7 @@
 /// What stands around the content of every page.
 struct PageFrame {
     let title: String
-    /// Proves that a form on the page is ours; nil when nobody has signed in.
+    /// Proves that a form on the page is ours; nil without a session.
     var formToken: String?
 }
 

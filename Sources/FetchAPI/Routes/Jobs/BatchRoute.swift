@@ -69,7 +69,7 @@ struct BatchRoute: Sendable {
     }
 }
 
-/// The lines of one request and what becomes of them.
+/// The lines of one request and their results.
 ///
 /// Only one task at a time holds and advances a batch; it is handed from the route to the body of its response.
 struct Batch {

@@ -12,7 +12,7 @@ struct EventRelay {
     let forwarding: Forwarding
     let pace: EventsRoute.Pace
 
-    /// Passes events on for as long as the other node sends them.
+    /// Forwards events while the other node sends them.
     ///
     /// A node that cannot be reached sends none; who follows the job sees then what the database knows.
     ///

@@ -120,7 +120,7 @@ struct EventStream {
                 last = event.position
             }
             guard let current, current != progress else { continue }
-            // It may be that of the part before, which nobody is to be told of after the next one's response.
+            // It may be the progress of the part before, which must not follow the response of the next part.
             if current.part != nil, events.contains(where: { $0.name == .response }) { continue }
             text += Self.text("job.progress", id: nil, JSONWriter.object(current.write))
             progress = current

@@ -35,7 +35,7 @@ extension ScheduleRoutes {
                 throw Problem(.preconditionFailed, "The schedule is at \(schedule.tag).")
             }
             try await change(&schedule)
-            // Nil when somebody else was faster; then it is looked at again.
+            // Nil when another request has changed it first; then it is read again.
             if let changed = try await schedules.update(schedule) { return Self.response(to: changed) }
         }
     }
@@ -49,7 +49,7 @@ extension ScheduleRoutes {
         let schedule = try await schedule(call, tenant)
         var job = schedule.job(at: nil)
         do {
-            // The schedule is what is asked for, whatever its job has come to be between two requests.
+            // The key is for this schedule; its job may differ between two requests.
             let asked = SHA256Digest(of: Array(schedule.id.description.utf8))
             let idempotency = key.map { Idempotency(key: "run \($0.text)", fingerprint: asked) }
             var webhook = job.spec.webhook

@@ -6,7 +6,7 @@ import NIOCore
 /// Making, reading and removing schedules.
 struct ScheduleRoutes: Sendable {
     private static let path = "/v1/schedules"
-    /// How many of the times to come an answer tells when nobody has said.
+    /// How many coming times a response has by default.
     static let preview = 5
 
     let schedules: any ScheduleStore
@@ -103,6 +103,6 @@ struct ScheduleRoutes: Sendable {
 }
 
 extension Schedule {
-    /// Its entity tag: that of what its client says, whatever its times bring.
+    /// Its entity tag, which changes with what its client sets and not with its times.
     var tag: String { "\"\(version)\"" }
 }

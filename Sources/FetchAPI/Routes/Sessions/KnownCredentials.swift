@@ -18,7 +18,7 @@ final class KnownCredentials: Sendable {
 
     init(store: any CredentialCatalog) { self.store = store }
 
-    /// Refuses a job that names a credential which is none of the tenant's, or is for another server or proxy.
+    /// Refuses a job that names a credential of another tenant, or one for another server or proxy.
     func check(_ job: JobSpec, of tenant: Tenant.ID) async throws {
         guard !job.configuration.isEmpty else { return }
         try await check(NamedCredential.all(in: job.configuration, for: job.request.url), of: tenant)

@@ -30,10 +30,12 @@ final class KnownSessions: Sendable {
         return session
     }
 
-    /// Makes a job of what a client asked for, unless it is not loaded here, its credentials are for others, or its
-    /// session is none of the tenant's or cannot have such a job.
+    /// Makes a job from a spec.
     ///
-    /// That the session has ended meanwhile on another node is found out when the job is stored.
+    /// Only storing the job tells whether the session has ended on another node.
+    ///
+    /// - Throws: When the service does not load its URL, when its credentials are for other servers, and when its
+    ///   session belongs to another tenant or cannot have such a job.
     func job(_ spec: JobSpec, of tenant: Tenant.ID, idempotency: Idempotency?) async throws -> NewJob {
         try schemes.check(spec.request.url)
         try await credentials.check(spec, of: tenant)
@@ -52,7 +54,7 @@ final class KnownSessions: Sendable {
         return SessionAddress(tenant: tenant, session: id)
     }
 
-    /// Refuses a body that means the stores of a session which is none of the tenant's or stores nothing.
+    /// Refuses a body for the stores of a session that belongs to another tenant or stores nothing.
     func requireStores(of id: TenantSession.ID, tenant: Tenant.ID) async throws {
         if let refusal = try await refusal(of: id, tenant) { throw InvalidInput(pointer: "/session", message: refusal) }
     }

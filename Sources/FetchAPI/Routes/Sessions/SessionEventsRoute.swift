@@ -2,7 +2,7 @@ import FetchJobs
 import HTTPTypes
 import Hummingbird
 
-/// What is told of a session and its jobs, to be read again from a place (BKG-9).
+/// The events of a session and its jobs, which can be read again from a place (BKG-9).
 struct SessionEventsRoute: Sendable {
     let sessions: any SessionStore
     let webhooks: any WebhookStore

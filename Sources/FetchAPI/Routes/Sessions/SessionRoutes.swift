@@ -56,7 +56,7 @@ struct SessionRoutes: Sendable {
         configuration.override(by: spec.configuration)
         var spec = spec
         spec.configuration = configuration
-        // A background session follows redirects, whatever it inherits (BKG-5).
+        // A background session follows redirects, even if it inherits another policy (BKG-5).
         if spec.kind == .background { spec.configuration.redirects.policy = nil }
         return spec
     }

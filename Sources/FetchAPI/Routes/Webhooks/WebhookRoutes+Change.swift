@@ -66,7 +66,7 @@ extension WebhookRoutes {
             guard seen.isEmpty || Representation.matches(seen, endpoint.tag) else {
                 throw Problem(.preconditionFailed, "The endpoint is at \(endpoint.tag).")
             }
-            // Nil when somebody else was faster; then the client decides about what that made of it.
+            // Nil when another request has changed it first; the client then decides with the new state.
             if let changed = try await webhooks.update(changed, rotation: rotation) { return changed }
         }
     }

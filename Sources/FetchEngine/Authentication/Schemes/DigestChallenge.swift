@@ -28,7 +28,7 @@ struct DigestChallenge: Equatable {
     /// The URIs that the answer is good for, as they were written; none for the whole server.
     var domain: [String] = []
 
-    /// Reads the parameters; nil when they ask for what nobody can give.
+    /// Reads the parameters; nil when they ask for something that is not supported.
     init?(_ offered: OfferedChallenge) {
         guard let realm = offered["realm"], let nonce = offered["nonce"] else { return nil }
         self.realm = realm

@@ -1,8 +1,8 @@
-/// Who somebody is in a Kerberos realm, in the plain form that no library reads otherwise: `user@REALM`,
+/// A user or service in a Kerberos realm, in the plain form that every library reads alike: `user@REALM`,
 /// `service/host@REALM`.
 ///
-/// The libraries know escapes: a backslash and an `n` would be a line break in what is sent to a realm's key
-/// distribution centre. Neither those nor anything but ASCII letters, digits and `.`, `_`, `-`, `$`, `+` is taken.
+/// The libraries know escapes: a backslash and an `n` would be a line break in a request to the key distribution centre.
+/// Only ASCII letters, digits and `.`, `_`, `-`, `$`, `+` are accepted.
 package struct KerberosPrincipal: Sendable, Hashable {
     /// The name, its components separated by slashes.
     package let name: String
@@ -12,7 +12,7 @@ package struct KerberosPrincipal: Sendable, Hashable {
     private static let longest = 256
     private static let mostComponents = 3
 
-    /// Reads a principal; nil when the text is none in that form.
+    /// Reads a principal; nil when the text has another form.
     package init?(_ text: String) {
         guard text.utf8.count <= Self.longest else { return nil }
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)

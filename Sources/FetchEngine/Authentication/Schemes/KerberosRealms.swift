@@ -4,8 +4,8 @@ import Synchronization
 
 /// The Kerberos realms of a service that loads for others, with the addresses of their key distribution centres.
 ///
-/// Left to itself the library asks DNS for the centres of whatever realm a user name has in it, and dials what it is
-/// told. Here the operator names both, and nothing is looked up.
+/// By itself the library asks DNS for the centres of the realm in a user name, and connects to the addresses in the
+/// answer. Here the operator names both, and nothing is looked up.
 package struct KerberosRealms: Sendable, Hashable {
     private struct Centre: Hashable, CustomStringConvertible {
         let address: IPAddress

@@ -21,7 +21,7 @@ final class Negotiation: Sendable {
         var context: gss_ctx_id_t?
         var credential: gss_cred_id_t?
         var target: gss_name_t?
-        /// The library may look for the keys for as long as it has the credential.
+        /// The library may read the keys while it has the credential.
         var keys: FileInMemory?
     }
 
@@ -63,7 +63,7 @@ final class Negotiation: Sendable {
 
     /// Whether both sides have proved who they are.
     ///
-    /// Known without the lock, which a step has for as long as it blocks.
+    /// Known without the lock, which a step holds while it blocks.
     var isComplete: Bool { completed.load(ordering: .acquiring) }
 
     /// Takes what the server said, nothing at first, and gives what to say next, nothing at the end.
@@ -141,7 +141,7 @@ final class Negotiation: Sendable {
         return name
     }
 
-    /// The bytes with a zero behind them: gss-ntlmssp reads a password up to one, whatever its length is.
+    /// The bytes with a zero after them: gss-ntlmssp reads a password up to a zero, and ignores its length.
     private static func withBuffer<Result>(_ bytes: [UInt8], _ body: (gss_buffer_t) -> Result) -> Result {
         var ended = bytes + [0]
         return ended.withUnsafeMutableBytes { ended in

@@ -4,9 +4,9 @@ import Synchronization
 
 /// The files of a disk cache.
 ///
-/// All file operations run on one thread of their own, and none of them fails: what cannot be read is not stored, and
-/// what cannot be written is not either. Other processes may use the same directory; every file has its final name
-/// only once it is whole, and whoever has it open keeps it.
+/// All file operations run on one thread of their own, and none of them fails: a file that cannot be read or written
+/// counts as not stored. Other processes may use the same directory; a file gets its final name only when it is whole,
+/// and a reader that has opened it keeps it.
 actor CacheDirectory {
     /// The thread that waits for disks.
     static let loop = EventLoop(name: "cache")

@@ -2,8 +2,8 @@ import Glibc
 
 /// An entry as a file: its body, then its head, then a footer with their lengths and sums.
 ///
-/// The footer comes last, so that a body can be written as it comes. A file whose sums do not fit is no entry,
-/// whatever byte the writing process died at.
+/// The footer comes last, so that a body can be written as it comes. A file whose sums do not match is no entry; that
+/// covers a writing process that died at any byte.
 enum CacheFile {
     /// Where the parts of a file are and what they must add up to.
     struct Footer: Equatable {
@@ -31,7 +31,7 @@ enum CacheFile {
             headSum = Self.sum(head, bodyLength: bodyLength, bodySum: bodySum)
         }
 
-        /// Reads the end of a file of that size; nil when it is none.
+        /// Reads the end of a file of that size; nil when it is no footer.
         init?(_ bytes: ArraySlice<UInt8>, fileSize: Int64) {
             var reader = ByteReader(bytes.prefix(24))
             guard bytes.count == Self.size, let magic = try? reader.number(UInt64.self), magic == Self.magic,

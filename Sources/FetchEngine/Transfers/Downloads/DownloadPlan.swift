@@ -7,7 +7,7 @@ struct DownloadPlan: Sendable {
     var destination: DownloadDestination?
     /// The file that is continued, and where.
     var resumed: ResumeData?
-    /// How many bytes the file will have; nil when nobody knows.
+    /// How many bytes the file will have; nil when that is unknown.
     var expectedCount: Int64?
     var expectedDigest: ExpectedDigest?
     var temporaryDirectory: String

@@ -4,7 +4,7 @@ import Glibc
 extension LoadError {
     /// The error for a file operation that failed.
     ///
-    /// The path stays out of it: the message goes to whoever asked for the load.
+    /// The path stays out of it, because the client of the load sees the message.
     init(_ code: Code, errno number: Int32) {
         self.init(
             code, Self.fileMessage(for: code, number),

@@ -48,7 +48,7 @@ private final class GzipEncoder: BodyEncoder {
 
     func encode(_ input: UnsafeRawBufferPointer, isLast: Bool, into output: inout [UInt8]) -> Bool {
         guard isOpen else { return false }
-        // zlib only reads its input, whatever its type says.
+        // zlib only reads its input, although its type is mutable.
         zlib.pointee.next_in = UnsafeMutablePointer(mutating: input.bindMemory(to: UInt8.self).baseAddress)
         zlib.pointee.avail_in = UInt32(input.count)
         var status = Z_OK

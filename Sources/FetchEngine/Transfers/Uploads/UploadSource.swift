@@ -14,7 +14,7 @@ final class UploadSource {
         case rest(UploadSource, from: Int64)
     }
 
-    /// The number of bytes, or -1 when nobody knows yet.
+    /// The number of bytes, or -1 when it is not known yet.
     let length: Int64
     private let origin: Origin
     private var offset: Int64 = 0
