@@ -20,7 +20,7 @@ package struct Server: Service {
         package var maximumConnectionsPerAddress: Int?
         /// Calls of one tenant that are being answered; nil for half of all connections.
         package var maximumCallsPerTenant: Int?
-        /// Who is believed when it says for whom it asks.
+        /// The proxies whose statements about their clients are believed.
         package var trustedProxies = TrustedProxies()
         /// Failed authentications of one address in a minute.
         package var authenticationFailuresPerAddress = 10
@@ -28,9 +28,9 @@ package struct Server: Service {
         package var authenticationFailures = 1000
         /// How many bytes a blob may have.
         package var maximumBlobBytes: Int64 = 64 << 30
-        /// What jobs may load besides http and https.
+        /// The schemes that jobs may load besides http and https.
         package var schemes = OptionalSchemes()
-        /// What dashboard sessions are signed with; a new one at each start signs everyone out.
+        /// The secret that signs dashboard sessions; a new one at each start signs everyone out.
         package var sessionSecret = SessionSecret()
         /// How long a connection may take.
         var connection = ConnectionGuard.Limits()
@@ -38,7 +38,7 @@ package struct Server: Service {
         package init() {}
     }
 
-    /// What the server needs of the rest of the service.
+    /// The parts of the service that the server needs.
     package struct Ports: Sendable {
         package let jobs: any JobStore
         package let statistics: any StatisticsStore
@@ -70,7 +70,7 @@ package struct Server: Service {
         package let metrics: MetricsRegistry
         package let checkWebhookURL: WebhookURLCheck
         package let checkTarget: TargetCheck
-        /// What jobs and sessions go by that set nothing.
+        /// The defaults of jobs and sessions.
         package let defaults: @Sendable (SessionSpec.Kind) -> FetchJobs.Configuration
 
         package init(

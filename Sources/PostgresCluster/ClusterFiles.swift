@@ -19,8 +19,8 @@ struct ClusterFiles {
     func includeSettings(in directory: String) throws(PrivateClusterError) {
         let path = "\(directory)/postgresql.conf"
         do {
-            let given = try String(contentsOfFile: path, encoding: .utf8)
-            try write(given + "\ninclude 'fetchd.conf'\n", to: path)
+            let original = try String(contentsOfFile: path, encoding: .utf8)
+            try write(original + "\ninclude 'fetchd.conf'\n", to: path)
         } catch let error as PrivateClusterError {
             throw error
         } catch {

@@ -14,8 +14,8 @@ enum ClusterRoles {
     /// Makes the roles and the database; on a connection to another database.
     static func make(on connection: Connection) async throws {
         try await connection.execute(script: roles)
-        let found = try await connection.query("SELECT FROM pg_database WHERE datname = \(database)")
-        guard found.isEmpty else { return }
+        let databases = try await connection.query("SELECT FROM pg_database WHERE datname = \(database)")
+        guard databases.isEmpty else { return }
         do throws(PostgresError) {
             try await connection.execute(script: "CREATE DATABASE \(database) OWNER \(owner)")
         } catch {

@@ -27,9 +27,9 @@ struct OSUser: Hashable, Sendable {
         ) -> Int32
     ) -> OSUser? {
         var entry = passwd()
-        var found: UnsafeMutablePointer<passwd>?
+        var match: UnsafeMutablePointer<passwd>?
         return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16_384) { buffer in
-            guard let base = buffer.baseAddress, query(&entry, base, buffer.count, &found) == 0, found != nil else {
+            guard let base = buffer.baseAddress, query(&entry, base, buffer.count, &match) == 0, match != nil else {
                 return nil
             }
             return OSUser(name: String(cString: entry.pw_name), id: entry.pw_uid, group: entry.pw_gid)

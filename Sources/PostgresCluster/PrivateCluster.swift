@@ -76,7 +76,7 @@ package struct PrivateCluster: Service {
             directory: Self.normalized(configuration.directory), runtimeDirectory: configuration.runtimeDirectory,
             user: user)
         let binaries = try await ServerBinaries.locate(
-            given: configuration.binaryDirectory, needed: place.existingMajor)
+            in: configuration.binaryDirectory, needed: place.existingMajor)
         try place.prepare()
         arguments = SupervisorArguments(
             directory: place.directory, socketDirectory: place.socketDirectory, binaries: binaries.directory,

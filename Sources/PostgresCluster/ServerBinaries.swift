@@ -19,20 +19,20 @@ struct ServerBinaries: Hashable, Sendable {
     /// - Parameters:
     ///   - given: A directory asked for: then no other is looked at.
     ///   - needed: The major of the cluster on disk: no other can run it.
-    static func locate(given: String?, needed: Int?) async throws(PrivateClusterError) -> ServerBinaries {
-        var found: [ServerBinaries] = []
-        let directories = if let given { [given] } else { await candidates() }
+    static func locate(in directory: String?, needed: Int?) async throws(PrivateClusterError) -> ServerBinaries {
+        var installed: [ServerBinaries] = []
+        let directories = if let directory { [directory] } else { await candidates() }
         for directory in directories {
             guard let binaries = await ServerBinaries(directory: directory) else { continue }
             if binaries.major == needed { return binaries }
-            found.append(binaries)
+            installed.append(binaries)
         }
         // The newest; the first found among several of it.
-        let usable = found.filter { $0.major >= oldestSupported }
+        let usable = installed.filter { $0.major >= oldestSupported }
         if needed == nil, let newest = usable.max(by: { $0.major < $1.major }) {
             return usable.first { $0.major == newest.major } ?? newest
         }
-        throw missing(given: given, needed: needed)
+        throw missing(in: directory, needed: needed)
     }
 
     /// Nil unless `initdb` and `postgres` are both there.
@@ -86,10 +86,10 @@ struct ServerBinaries: Hashable, Sendable {
 
     // MARK: Not finding
 
-    private static func missing(given: String?, needed: Int?) -> PrivateClusterError {
+    private static func missing(in directory: String?, needed: Int?) -> PrivateClusterError {
         let install = installCommand(
             major: needed, release: (try? String(contentsOfFile: "/etc/os-release", encoding: .utf8)) ?? "")
-        let place = given.map { " in \($0)" } ?? ""
+        let place = directory.map { " in \($0)" } ?? ""
         guard let needed else {
             return PrivateClusterError(
                 .binariesMissing,

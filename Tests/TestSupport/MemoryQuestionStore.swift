@@ -9,8 +9,8 @@ package final class MemoryQuestionStore: QuestionStore {
 
         var end: QuestionEnd? {
             if let reason = question.reason { return .closed(reason) }
-            guard let answer, let given = question.given else { return nil }
-            return .answered(answer, by: given.by)
+            guard let answer, let decider = question.answer?.by else { return nil }
+            return .answered(answer, by: decider)
         }
     }
 
@@ -68,7 +68,7 @@ package final class MemoryQuestionStore: QuestionStore {
                 guard stored.question.deadline > .now else { return (.closed(stored.question), false) }
                 stored.question.state = .answered
                 stored.question.endedAt = .now
-                stored.question.given = .init(answer: reply.shown, by: decider, note: reply.note)
+                stored.question.answer = .init(reply.shown, by: decider, note: reply.note)
                 stored.answer = reply.answer
                 state.stored[id] = stored
                 return (.accepted(stored.question), true)

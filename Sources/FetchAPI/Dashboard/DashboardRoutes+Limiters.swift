@@ -17,10 +17,10 @@ extension DashboardRoutes {
 
     private func limiters(_ kind: Limiter.Kind, _ call: Call, _ session: DashboardSession) async throws -> Response {
         let after = try call.query(allowing: ["cursor"])["cursor"].map { try LimiterCursor($0) }
-        let found = try await limiters.limiters(
+        let items = try await limiters.limiters(
             of: session.tenant, kind, after: after?.key ?? "", limit: Self.pageSize + 1)
-        let shown = Array(found.prefix(Self.pageSize))
-        let next = found.count > shown.count ? shown.last.map { LimiterCursor(after: $0) } : nil
+        let shown = Array(items.prefix(Self.pageSize))
+        let next = items.count > shown.count ? shown.last.map { LimiterCursor(after: $0) } : nil
         let frame = frame(LimiterListPage.title(kind), session)
         return page(.limiters, LimiterListPage(shown, of: kind, next: next, frame: frame, now: .now))
     }

@@ -21,10 +21,10 @@ extension DashboardRoutes {
         let filter = QuestionFilter(state: .open)
         let now = Timestamp.now
         let after = try query["cursor"].map { try Cursor<QuestionIDKind>($0, filter: filter.word).after }
-        let found = try await questions.questions(
+        let items = try await questions.questions(
             of: session.tenant, matching: filter, after: after, limit: Self.pageSize + 1)
-        let shown = Array(found.prefix(Self.pageSize))
-        let next = found.count > shown.count ? shown.last.map { Cursor(after: $0.id, filter: filter.word) } : nil
+        let shown = Array(items.prefix(Self.pageSize))
+        let next = items.count > shown.count ? shown.last.map { Cursor(after: $0.id, filter: filter.word) } : nil
         let ended = try await questions.lastEnded(of: session.tenant, limit: Self.endedCount)
         let content = QuestionListPage(
             shown, isFirst: after == nil, next: next.map { "\(Self.path)?cursor=\($0.text)" }, ended: ended,

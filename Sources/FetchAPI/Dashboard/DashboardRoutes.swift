@@ -118,13 +118,13 @@ struct DashboardRoutes: Sendable {
         let query = try call.query(allowing: ["state", "status", "cursor"])
         let filter = try JobFilter(query)
         let after = try query["cursor"].map { try JobCursor($0, filter: filter).after }
-        let found = try await jobs.jobs(
+        let items = try await jobs.jobs(
             of: session.tenant,
             matching: filter,
             page: JobPage(limit: Self.pageSize + 1, after: after)
         )
-        let shown = Array(found.prefix(Self.pageSize))
-        let next = found.count > shown.count ? shown.last.map { JobCursor(after: $0.id, filter: filter) } : nil
+        let shown = Array(items.prefix(Self.pageSize))
+        let next = items.count > shown.count ? shown.last.map { JobCursor(after: $0.id, filter: filter) } : nil
         let chosen = [filter.state?.rawValue, filter.status.map { "answered \($0)" }].compactMap(\.self)
         let title = (["Jobs"] + (chosen.isEmpty ? [] : [chosen.joined(separator: ", ")])).joined(separator: ": ")
         return page(.jobs, JobListPage(shown, filter, next: next, frame: frame(title, session), now: .now))

@@ -55,7 +55,7 @@ struct DashboardSession: Sendable, Equatable {
 
     func token(_ secret: SessionSecret) -> String { "\(content).\(Self.code("session.\(content)", secret))" }
 
-    /// What a form must hold so that only our own pages can send it (SEC-71).
+    /// The token of a form, so that only our own pages can send it (SEC-71).
     func formToken(_ secret: SessionSecret) -> String { Self.code("form.\(nonce.base32)", secret) }
 
     func accepts(formToken: String, _ secret: SessionSecret) -> Bool {

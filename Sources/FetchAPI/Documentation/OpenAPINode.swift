@@ -20,7 +20,7 @@ struct OpenAPINode {
         self.node = Self.merge(node, into: target)
     }
 
-    /// What is referred to, with what stands beside the reference in place of its own (OpenAPI 3.1 allows both).
+    /// The target of a reference, overridden by the members beside the reference (OpenAPI 3.1 allows both).
     private static func merge(_ node: Yams.Node?, into target: Yams.Node?) -> Yams.Node? {
         guard let members = node?.mapping, members.count > 1, var result = target?.mapping else { return target }
         for (name, value) in members where name.string != "$ref" { result[name] = value }

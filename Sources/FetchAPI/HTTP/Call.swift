@@ -8,7 +8,7 @@ import NIOCore
 struct Call: Sendable {
     let request: Request
     let id: RequestID
-    /// What stands in the path where the route has parameters.
+    /// The values of the parameters of the route in the path.
     let parameters: [String]
     let logger: Logger
     let channel: any Channel

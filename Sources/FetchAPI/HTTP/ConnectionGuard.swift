@@ -28,7 +28,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
 
     private let limits: Limits
     private let connections: OpenConnections
-    /// What others know of it; nil while it is not open.
+    /// The connection as other parts see it; nil while it is not open.
     private(set) var connection: Connection?
     /// More than the server's health may be asked for.
     private var isRegular = true

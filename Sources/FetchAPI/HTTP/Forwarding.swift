@@ -8,7 +8,7 @@ import ServiceLifecycle
 struct Forwarding: Sendable {
     /// How long the owner may be silent while bytes are followed: as long as its job's origin may.
     static let patience = Duration.seconds(3600)
-    /// What it is asked in passing is not worth waiting longer for.
+    /// The longest wait for an answer that is optional.
     static let shortPatience = Duration.seconds(2)
 
     let node: Node.ID

@@ -1,7 +1,7 @@
 import FetchJobs
 import HTTPTypes
 
-/// What a client names its request with, so that it counts once.
+/// The name of a request by its client, so that it counts once.
 struct IdempotencyKey: Sendable, Equatable {
     private static let form = "1 to 128 visible ASCII characters"
 
@@ -37,8 +37,8 @@ struct IdempotencyKey: Sendable, Equatable {
     /// - Parameter line: Tells the jobs of a batch apart, when all have the same key.
     func idempotency(for spec: JobSpec, line: Int? = nil) -> Idempotency {
         // Whether it starts held is asked for as well, although no spec keeps it.
-        let asked = spec.isSuspended ? spec.json + Array("suspended".utf8) : spec.json
-        return Idempotency(key: line.map { "\(text)/\($0)" } ?? text, fingerprint: SHA256Digest(of: asked))
+        let submission = spec.isSuspended ? spec.json + Array("suspended".utf8) : spec.json
+        return Idempotency(key: line.map { "\(text)/\($0)" } ?? text, fingerprint: SHA256Digest(of: submission))
     }
 
     func idempotency(for spec: JobGroupSpec) -> Idempotency {

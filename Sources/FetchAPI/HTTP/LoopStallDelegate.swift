@@ -11,7 +11,7 @@ import Synchronization
 final class LoopStallDelegate: NIOEventLoopMetricsDelegate {
     private struct Reading {
         var at: NIODeadline
-        /// What the thread had worked by then, in nanoseconds.
+        /// The time that the thread had worked by then, in nanoseconds.
         var worked: Int64
     }
 

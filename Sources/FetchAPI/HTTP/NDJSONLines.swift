@@ -44,7 +44,7 @@ struct NDJSONLines {
         }
     }
 
-    /// What is left when the stream has ended.
+    /// The last line, when the stream has ended without a line break.
     mutating func last() -> Line? {
         let line = pending
         pending = ByteBuffer()

@@ -57,11 +57,11 @@ final class OpenConnections: Sendable {
                 insert(connection, &state)
                 return (true, closed)
             }
-            let given = state.reserved.count >= limits.reserve ? Self.longestIdle(of: state.reserved, 1) : []
-            state.reserved.subtract(given)
-            guard state.reserved.count < limits.reserve else { return (nil, closed + given) }
+            let replaced = state.reserved.count >= limits.reserve ? Self.longestIdle(of: state.reserved, 1) : []
+            state.reserved.subtract(replaced)
+            guard state.reserved.count < limits.reserve else { return (nil, closed + replaced) }
             state.reserved.insert(connection)
-            return (false, closed + given)
+            return (false, closed + replaced)
         }
         closed.forEach(close)
         return isRegular.map { (connection, $0) }

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// What a client prefers about the answer (RFC 7240), as far as it is known here.
+/// The preferences of a client (RFC 7240) that the service knows.
 ///
 /// Preferences that are unknown or malformed are as if they were not there (§2).
 struct Preferences: Sendable, Equatable {

@@ -69,7 +69,7 @@ struct Representation: Sendable {
         }
     }
 
-    /// What a browser is told keeps it from rendering what an origin or a client sent (SEC-47).
+    /// Fields that keep a browser from rendering content of an origin or a client (SEC-47).
     static func headers(type: String?, filename: String?) -> HTTPFields {
         [
             .contentType: type.flatMap { isPrintable($0) ? $0 : nil } ?? "application/octet-stream",

@@ -6,7 +6,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 
-/// What a connection knows of itself when a request comes in.
+/// The state of a connection when a request comes in.
 struct ConnectionContext: Sendable, InitializableFromSource {
     let channel: any Channel
     let logger: Logger

@@ -6,21 +6,21 @@ extension Response {
     /// A page of a list, and where the next one is.
     ///
     /// - Parameters:
-    ///   - found: What comes next in the list; one more than the page holds tells that it goes on.
+    ///   - items: What comes next in the list; one more than the page holds tells that it goes on.
     ///   - limit: How many the page holds.
     ///   - path: Where the list is.
     ///   - filters: What else its query says, as ``Query/text(_:)`` writes it.
     ///   - cursor: Where the page after an element begins.
     static func page<Element>(
-        _ found: [Element],
+        _ items: [Element],
         limit: Int,
         of path: String,
         _ filters: String = "",
         cursor: (Element) -> String,
         write: (Element, inout JSONWriter) -> Void
     ) -> Response {
-        let page = found.prefix(limit)
-        let next = found.count > limit ? page.last.map(cursor) : nil
+        let page = items.prefix(limit)
+        let next = items.count > limit ? page.last.map(cursor) : nil
         var response = Response.json { writer in
             writer.member(
                 "data",
@@ -50,7 +50,7 @@ extension Response {
         let query = try call.query(allowing: ["limit", "cursor"])
         let limit = try query.integer("limit", in: 1...100, default: 25)
         let after = try query["cursor"].map { try Cursor<Kind>($0, filter: "").after }
-        let found = try await find(after, limit + 1)
-        return page(found, limit: limit, of: path, cursor: { Cursor(after: id($0), filter: "").text }, write: write)
+        let items = try await find(after, limit + 1)
+        return page(items, limit: limit, of: path, cursor: { Cursor(after: id($0), filter: "").text }, write: write)
     }
 }

@@ -1,6 +1,6 @@
 import FetchJobs
 
-/// What a client is to know of a job that was stored all the same (R5).
+/// Warnings about a job that was stored nevertheless (R5).
 struct Warnings: Sendable {
     /// The stable name of a warning; `openapi.yaml` lists the same ones.
     enum Code: String, CaseIterable {

@@ -79,7 +79,7 @@ final class Authenticator: Sendable {
     }()
 }
 
-/// What was found out a short while ago, by the digest of a token; so many entries and no more.
+/// Recent results by the digest of a token; a bounded number.
 private struct Recent<Value> {
     private var entries: [SHA256.Digest: (value: Value, since: ContinuousClock.Instant)] = [:]
     let lifetime: Duration

@@ -68,7 +68,7 @@ struct Problem: Error, Sendable {
 
     static let unavailable = Problem(.databaseUnavailable, "Try again shortly.").retrying(after: 1)
 
-    /// What a client is told whose work is refused.
+    /// The problem of a client whose work is refused.
     init(_ overload: Overload) {
         switch overload {
         case .storageFull: self = Problem(.storageFull, "The disk of the node is nearly full.").retrying(after: 30)

@@ -1,4 +1,4 @@
-/// What an address is for, as far as a fetch on behalf of others cares.
+/// The kind of an address, as far as it matters for a fetch on behalf of others.
 enum AddressKind: Hashable {
     /// A host on the public internet.
     case publicUnicast

@@ -1,6 +1,6 @@
 /// The rules for host names that stand in a target, in the form URL records have them in.
 enum HostName {
-    /// What is wrong with a name's syntax, or `nil` when it is one that DNS could hold.
+    /// The fault in the syntax of a name, or `nil` when DNS could hold the name.
     static func fault(in name: String) -> TargetRefusal? {
         if name.utf8.last == UInt8(ascii: ".") { return .trailingDot }
         guard (1...253).contains(name.utf8.count) else { return .nameInvalid }

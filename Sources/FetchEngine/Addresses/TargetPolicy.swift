@@ -39,7 +39,7 @@ public struct TargetPolicy: Sendable, Hashable {
     public struct RuleError: Error, Sendable, Hashable, CustomStringConvertible {
         /// The rule as given.
         public let rule: String
-        /// What is wrong with it, in one sentence.
+        /// The fault, in one sentence.
         public let message: String
 
         /// The rule and the sentence.
@@ -76,7 +76,7 @@ public struct TargetPolicy: Sendable, Hashable {
         nat64Prefixes.append(parsed)
     }
 
-    /// What is wrong with a block that holds nothing but addresses which no block opens.
+    /// The fault of a block that has only addresses which no block opens.
     private static func message(ofUseless prefix: IPPrefix) -> String? {
         guard let kind = AddressKind(never: prefix) else { return nil }
         return switch kind {

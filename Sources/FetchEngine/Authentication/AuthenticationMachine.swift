@@ -3,7 +3,7 @@
 /// Owns no connection, no store and no delegate. The order is: the user name and password of the URL, what the store
 /// holds, the delegate.
 struct AuthenticationMachine {
-    /// What to do next.
+    /// The next action.
     enum Action: Equatable {
         /// Look for the default credential of a space; ``lookedUp(_:)`` takes it.
         case lookUp(ProtectionSpace)
@@ -17,7 +17,7 @@ struct AuthenticationMachine {
         case cancel
     }
 
-    /// What the delegates are asked.
+    /// The question to the delegates.
     struct Question: Equatable {
         var space: ProtectionSpace
         var proposedCredential: Credential?
@@ -52,9 +52,9 @@ struct AuthenticationMachine {
     private(set) var failureCount = 0
     /// A stored credential that has failed with the last response.
     private(set) var failedFromStore: Attempt?
-    /// What the requests carry now, to the server and to the proxy.
+    /// The present authorization of requests, for the server and for the proxy.
     private(set) var attempts: [Attempt] = []
-    /// What has convinced in this task; it needs no second question.
+    /// The credentials that were accepted in this task; they need no second question.
     private var accepted: [ProtectionSpace: Credential] = [:]
     private var failed: [ProtectionSpace: Credential] = [:]
     private var rejected: Set<ProtectionSpace> = []
@@ -74,7 +74,7 @@ struct AuthenticationMachine {
 
     // MARK: Before a request
 
-    /// What has convinced in a space during this task, or comes with the URL.
+    /// The credential that was accepted in a space during this task, or comes with the URL.
     func known(for space: ProtectionSpace) -> Credential? {
         if let credential = accepted[space] { return credential }
         guard let ofURL, ofURL.server == .init(space) else { return nil }
@@ -133,9 +133,9 @@ struct AuthenticationMachine {
         }
     }
 
-    /// What the request carries to its server.
+    /// The authorization for the server.
     var attempt: Attempt? { attempts.first { !$0.space.isProxy } }
-    /// What the request carries to the proxy.
+    /// The authorization for the proxy.
     var proxyAttempt: Attempt? { attempts.first { $0.space.isProxy } }
 
     /// The hop has its result without a request: nothing has convinced, and the next hop carries nothing of it.

@@ -5,9 +5,9 @@ struct AuthenticationOffer: Equatable {
     typealias Party = ProtectionSpace.Party
 
     var space: ProtectionSpace
-    /// What the server sent.
+    /// The challenge of the server.
     var challenge: OfferedChallenge
-    /// What HTTP Digest asks; nil for the other schemes.
+    /// The parameters of HTTP Digest; nil for other schemes.
     var digest: DigestChallenge?
     /// How hard the answer is to abuse, and how the program prefers its own schemes.
     private var strength = 0

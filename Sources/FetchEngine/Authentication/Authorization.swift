@@ -1,4 +1,4 @@
-/// Who uses a connection, where connections are not shared by all (SEC-21).
+/// The user of a connection that is not shared by all (SEC-21).
 struct ConnectionCredential: Hashable {
     var credential: Credential?
     var proxyCredential: Credential?
@@ -6,7 +6,7 @@ struct ConnectionCredential: Hashable {
     var owner: UInt64?
 }
 
-/// What a request carries to its server to say who makes it.
+/// The authorization of a request for its server.
 enum Authorization: Equatable, CustomStringConvertible {
     /// A handshake that libcurl plays on one connection.
     case ntlm(user: String, password: String)

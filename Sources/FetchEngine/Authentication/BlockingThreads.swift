@@ -91,7 +91,7 @@ final class BlockingThreads: Sendable {
     }
 }
 
-/// What a thread has to say, and who waits for it.
+/// The result of a thread, and its waiting caller.
 private final class Answer<Value: Sendable>: Sendable {
     private enum State {
         case pending

@@ -1,4 +1,4 @@
-/// What a credential answers for: compared by value.
+/// The server or proxy, with realm and method, for which a credential is valid; compared by value.
 public struct ProtectionSpace: Sendable, Hashable {
     /// How the server wants to be convinced, or to convince.
     ///
@@ -93,9 +93,9 @@ public struct Challenge: Sendable {
         case cancelAuthenticationChallenge
     }
 
-    /// What the credential has to answer for.
+    /// The protection space that the credential is for.
     public var protectionSpace: ProtectionSpace
-    /// What was tried last in this space and failed, if anything.
+    /// The credential that failed last in this space, if any.
     public var proposedCredential: Credential?
     /// How often authentication has failed in this task, in all spaces together.
     public var previousFailureCount: Int
@@ -103,7 +103,7 @@ public struct Challenge: Sendable {
     public var failureResponse: Response?
     /// Every space that was offered together with this one, strongest first.
     public var offeredSpaces: [ProtectionSpace] = []
-    /// What the server showed and what the engine makes of it; `nil` unless the method is `serverTrust`.
+    /// The chain of the server and the engine's verdict on it; `nil` unless the method is `serverTrust`.
     ///
     /// The answer that accepts it is `useCredential` with ``Credential/init(trust:)``.
     public var serverTrust: ServerTrust?

@@ -1,4 +1,4 @@
-/// What convinces a server.
+/// A secret that authenticates to a server, with its user.
 ///
 /// It does not print.
 ///
@@ -20,7 +20,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         case synchronizable
     }
 
-    /// What makes it convincing; apart from the credential, so that a place for one is small.
+    /// The secret of the credential, stored apart so that a place for a credential is small.
     indirect enum Secret: Sendable, Hashable {
         case password(String)
         case bearerToken(String)
@@ -103,7 +103,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// What signs requests beside an access key's id, and for what.
+/// The secret of an access key, and the scope of its signatures.
 package struct AWSKeys: Sendable, Hashable {
     package let secretAccessKey: String
     /// Of credentials that are good for a while only.

@@ -1,5 +1,5 @@
 extension ProtectionSpace {
-    /// Who asks: a server, or the proxy before it.
+    /// The party that asks: a server, or the proxy before it.
     package struct Party: Sendable, Hashable {
         package let host: String
         package let port: UInt16

@@ -1,4 +1,4 @@
-/// What a session has learned about where the protection spaces of servers lie, so that it need not be asked again.
+/// The protection spaces of servers that a session has learned, so that servers need not ask again.
 ///
 /// It holds no credentials: those are in the store, or were meant for one request.
 struct SpaceMemory {
@@ -7,7 +7,7 @@ struct SpaceMemory {
         /// The directories, or the whole paths where Digest named them, that belong to the space.
         var prefixes: Set<String> = []
         var digest: DigestSession?
-        /// What the server offered last, for the schemes of the program's own.
+        /// The last challenge of the server, for the schemes of the program.
         var challenge: OfferedChallenge?
     }
 
@@ -86,12 +86,12 @@ struct SpaceMemory {
         return answer
     }
 
-    /// What the server asks for in Digest.
+    /// The Digest challenge of the server.
     func digest(of space: ProtectionSpace, at url: URLRecord) -> DigestChallenge? {
         entries[url.origin]?.first { $0.space == space }?.digest?.challenge
     }
 
-    /// What the server offered, for a scheme of the program's own.
+    /// The challenge of the server, for a scheme of the program.
     func challenge(of space: ProtectionSpace, at url: URLRecord) -> OfferedChallenge? {
         entries[url.origin]?.first { $0.space == space }?.challenge
     }

@@ -22,7 +22,7 @@ extension SessionConfiguration {
 }
 
 extension SharedConfiguration {
-    /// Who serves the request; nil for the transport, which has http and https.
+    /// The handler of the request; nil for the transport, which has http and https.
     ///
     /// The session's own handlers are asked first, then those of ``ProtocolRegistry/shared``, then the built-in ones.
     func handler(for request: Request) -> (any ProtocolHandler)? {

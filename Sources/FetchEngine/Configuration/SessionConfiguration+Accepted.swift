@@ -34,7 +34,7 @@ extension SessionConfiguration {
         set { accepted.allowsUltraConstrainedNetworkAccess = newValue }
     }
 
-    /// What the traffic is for.
+    /// The purpose of the traffic.
     ///
     /// Without effect; ``SessionTask/priority`` has one.
     public var networkServiceType: NetworkServiceType {

@@ -11,19 +11,19 @@ public import HTTPTypes
 /// let session = Session(configuration: configuration)
 /// ```
 public struct SessionConfiguration: Sendable, Hashable {
-    /// What kind of session this is for.
+    /// The kind of the session.
     public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
-        /// What is learned goes to the stores that the configuration names, which may outlive it.
+        /// State is kept in the stores that the configuration names, which may outlive the session.
         case `default`
-        /// What is learned stays in memory, and is forgotten with the session.
+        /// State is kept in memory, and ends with the session.
         case ephemeral
         /// As `default`, for transfers that go on while the client is gone.
         case background
     }
 
-    /// What kind of session this is for.
+    /// The kind of the session.
     public var kind: Kind
-    /// What happens when a server redirects.
+    /// The handling of redirects.
     public var redirects = RedirectConfiguration()
     /// How long no byte may move either way; 60 s.
     ///
@@ -47,7 +47,7 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var resumesUploads = false
     /// How many HTTP/1.1 connections a session keeps to one origin at a time; 6.
     ///
-    /// What is more waits in order.
+    /// Further loads wait in order.
     public var httpMaximumConnectionsPerHost = 6
     /// The protocol versions that may be used.
     public var httpVersion = HTTPVersionPolicy.automatic
@@ -105,7 +105,7 @@ public struct SessionConfiguration: Sendable, Hashable {
 
     /// Which stored answers are used for requests that do not choose themselves.
     public var requestCachePolicy = CachePolicy.useProtocolCachePolicy
-    /// What is stored and when it is used again, as far as the protocol leaves that open.
+    /// Which responses are stored and used again, as far as the protocol leaves that open.
     public var caching = CachingConfiguration()
     /// How challenges are answered, beside credentials.
     public var authentication = AuthenticationConfiguration()
@@ -157,13 +157,13 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var fileRoots: [String] = []
     /// A folder that is the root of what `file:` URLs name, so that they tell nothing of where it lies.
     package var fileMount: String?
-    /// Whom its loads are for; nil, the default: the session is an owner of its own.
+    /// The owner of its loads; nil, the default: the session is an owner of its own.
     ///
     /// Where loads have to wait for descriptors, owners take turns.
     package var owner: String?
     /// See ``protocolHandlers``.
     var handlerList: HandlerList?
-    /// What it keeps without acting on it.
+    /// Options that are accepted without effect.
     var accepted = AcceptedOptions()
 
     /// Makes the defaults of a kind.

@@ -1,7 +1,7 @@
 /// A configuration as a session, its tasks and their exchanges hold it together: copying one costs a reference.
 final class SharedConfiguration: Sendable {
     let value: SessionConfiguration
-    /// What of it connections depend on.
+    /// The settings that connections depend on.
     let connections: ConnectionSettings
 
     init(_ value: SessionConfiguration) {
@@ -10,7 +10,7 @@ final class SharedConfiguration: Sendable {
     }
 }
 
-/// What of a configuration has to be equal for connections to be shared.
+/// The settings of a configuration that must be equal for connections to be shared.
 ///
 /// Looked at before each request, so that its hash is worked out once.
 final class ConnectionSettings: Sendable, Hashable {

@@ -53,7 +53,7 @@ public struct Cookie: Sendable, Hashable {
     /// Whether it has ended by then.
     public func isExpired(at time: UnixTime) -> Bool { expires.map { $0 <= time } ?? false }
 
-    /// What of it a storage holds once: setting a cookie replaces the one with the same key.
+    /// The key of the cookie in a storage: setting a cookie replaces the one with the same key.
     struct Key: Hashable {
         let name: [UInt8]
         let domain: String

@@ -1,4 +1,4 @@
-/// What a write did to a jar.
+/// A change of a jar.
 package enum CookieChange: Sendable {
     /// A cookie is there that was not, or was another.
     case set(Cookie)
@@ -60,7 +60,7 @@ public struct CookieJar: Sendable {
         return jar
     }
 
-    /// What has changed since this was last asked, in order.
+    /// The changes since the last call, in order.
     package mutating func takeChanges() -> [CookieChange] {
         defer { if changes?.isEmpty == false { changes = [] } }
         return changes ?? []

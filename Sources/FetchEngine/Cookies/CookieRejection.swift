@@ -59,7 +59,7 @@ public enum CookieRejection: String, Error, Sendable, Hashable, Codable, CaseIte
     }
 }
 
-/// What became of one `Set-Cookie` line.
+/// The verdict on one `Set-Cookie` line.
 public enum CookieVerdict: Sendable, Hashable {
     /// It was taken; one that has expired already removes its predecessor.
     case accepted(Cookie)

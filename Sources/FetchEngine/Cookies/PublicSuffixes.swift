@@ -24,7 +24,7 @@ enum PublicSuffixes {
     }
 }
 
-/// What the owner of a page controls as one: a scheme and a registrable domain (https://html.spec.whatwg.org/#sites).
+/// A site: a scheme and a registrable domain (https://html.spec.whatwg.org/#sites).
 struct Site: Hashable {
     /// The scheme in lower case.
     let scheme: String

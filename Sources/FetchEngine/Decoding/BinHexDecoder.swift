@@ -86,7 +86,7 @@ private struct BinHexText {
     private var bitCount = 0
     private var run = BinHexRun()
 
-    /// What comes of one character; nil for nothing yet.
+    /// The bytes from one character; nil for none yet.
     mutating func decode(_ character: UInt8) throws(LoadError) -> BinHexRun.Piece? {
         switch state {
         case .comment(let isLineStart):

@@ -37,7 +37,7 @@ public protocol BodyDecoder: Sendable {
     /// Whether everything that stands before the content has been read, such as its name.
     var isHeaderRead: Bool { get }
 
-    /// What the format tells beside the content, as far as it has been read.
+    /// The attributes in the format beside the content, as far as they were read.
     var attributes: DecodedAttributes { get }
 }
 
@@ -56,7 +56,7 @@ public enum FormatRecognition: Sendable, Hashable {
     case needsMore
 }
 
-/// What a decoded file has beside its content.
+/// The attributes of a decoded file beside its content.
 public struct DecodedAttributes: Sendable, Hashable {
     /// The name the file had when it was encoded; not safe to open a file with.
     public var name: String?

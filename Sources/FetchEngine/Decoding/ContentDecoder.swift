@@ -17,7 +17,7 @@ protocol CodingStream: AnyObject {
 enum ContentCoding: String, CaseIterable {
     case gzip, deflate, br, zstd
 
-    /// What a request offers.
+    /// The codings that a request offers.
     static let offer = allCases.map(\.rawValue).joined(separator: ", ")
 
     /// Reads one member of `Content-Encoding`, in lower case.

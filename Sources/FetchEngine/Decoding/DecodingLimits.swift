@@ -28,7 +28,7 @@ struct DecodingLimit {
     let limits: DecodingLimits
     private(set) var coded: Int64 = 0
     private(set) var decoded: Int64 = 0
-    /// What went from one coding to another.
+    /// The bytes between two codings.
     private var between: Int64 = 0
 
     init(_ limits: DecodingLimits) { self.limits = limits }

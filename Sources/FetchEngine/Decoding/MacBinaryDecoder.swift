@@ -97,7 +97,7 @@ public struct MacBinaryDecoder: BodyDecoder {
     }
 }
 
-/// What the two Macintosh formats have in common.
+/// The common parts of the two Macintosh formats.
 enum MacintoshFork {
     /// No system ever wrote a larger one: offsets inside have 24 bits.
     static let maximumResourceBytes = 16 << 20

@@ -39,7 +39,7 @@ package struct MultipartParser: Sendable {
     private var state = State.preamble
     private var input = MultipartInput()
     private let names: FieldNames
-    /// What the part's head has so far.
+    /// The head of the part so far.
     private var collector: HeadCollector
     private var headBytes = 0
     /// The part's head is over, and nothing but a line end has followed it: what comes may be a boundary already.
@@ -60,7 +60,7 @@ package struct MultipartParser: Sendable {
     /// Takes the next bytes of the body; ``next()`` gives what is in them.
     package mutating func append(_ bytes: some Collection<UInt8>) { input.append(bytes) }
 
-    /// What comes next; nil when more bytes are needed.
+    /// The next event; nil when more bytes are needed.
     ///
     /// - Throws: `badServerResponse` for a part's head that is too large, `dataLengthExceedsMaximum` for too many parts
     ///   with hardly anything in them.

@@ -7,7 +7,7 @@ import CZlib
 final class ZlibStream: @unchecked Sendable, CodingStream {
     enum Wrapper {
         case gzip
-        /// What `deflate` means (RFC 9110 §8.4.1.2), and the bare form that some servers send instead.
+        /// The coding `deflate` (RFC 9110 §8.4.1.2), and the bare form that some servers send instead.
         case zlibOrBare
     }
 

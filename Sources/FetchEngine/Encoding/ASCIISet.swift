@@ -40,7 +40,7 @@ extension ASCIISet {
     static let query = Self(controls, adding: " \"#<>")
     static let specialQuery = Self(query.members, adding: "'")
     static let path = Self(query.members, adding: "?^`{}")
-    /// What is not an `attr-char` (RFC 8187 §3.2.1).
+    /// All but `attr-char` (RFC 8187 §3.2.1).
     static let extendedValue = Self(controls, adding: " \"%'()*,/:;<=>?@[\\]{}")
     static let userinfo = Self(path.members, adding: "/:;=@[\\]|")
     /// The standard's application/x-www-form-urlencoded set, and the space, which is a plus sign there.
@@ -56,9 +56,9 @@ extension ASCIISet {
 }
 
 extension ASCIISet {
-    /// What no host may contain, not even the opaque one of an unknown scheme.
+    /// Characters that no host may contain, not even the opaque one of an unknown scheme.
     static let forbiddenInHosts = Self(0, adding: "\0\t\n\r #/:<>?@[\\]^|")
-    /// What no domain name may contain after its percent-decoding.
+    /// Characters that no domain name may contain after its percent-decoding.
     static let forbiddenInDomains = Self(controls | forbiddenInHosts.members, adding: "%")
 }
 

@@ -31,7 +31,7 @@ enum HTTPDate {
         return shapes.contains { shape.elementsEqual($0.utf8) }
     }
 
-    /// What follows the day of the week.
+    /// The part after the day of the week.
     private static let shapes = [
         ", dd aaa dddd dd:dd:dd aaa", ", dd-aaa-dd dd:dd:dd aaa", " aaa dd dd:dd:dd dddd", " aaa  d dd:dd:dd dddd",
     ]

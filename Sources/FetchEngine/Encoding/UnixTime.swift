@@ -16,7 +16,7 @@ public struct UnixTime: Sendable, Hashable, Comparable {
         microseconds = overflows ? (seconds < 0 ? .min : .max) : product
     }
 
-    /// What the system's clock shows.
+    /// The time of the system's clock.
     public static var now: UnixTime {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

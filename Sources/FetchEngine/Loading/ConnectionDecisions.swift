@@ -1,4 +1,4 @@
-/// What one load has learned about the way to make its connections.
+/// The decisions of one load about its connections.
 ///
 /// A pure value: each hop reads it, and it records what the delegates answered and what went wrong.
 struct ConnectionDecisions {
@@ -43,7 +43,7 @@ struct ConnectionDecisions {
     /// Whether it was decided what to show the server of a URL.
     func hasChosenIdentity(for url: URLRecord) -> Bool { identities[url.origin] != nil }
 
-    /// Who was chosen to log in to the server of a URL.
+    /// The credential that was chosen for the server of a URL.
     func login(for url: URLRecord) -> Credential? { logins[url.origin] }
 
     /// The route to a URL.

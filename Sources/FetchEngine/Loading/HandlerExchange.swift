@@ -16,7 +16,7 @@ final class HandlerExchange: Exchange, @unchecked Sendable {
     private(set) var proposedRequest: Request?
     /// Where the handler allows the answer to be kept.
     private(set) var storagePolicy = CachedResponse.StoragePolicy.notAllowed
-    /// What the cache has for the request.
+    /// The entry of the cache for the request.
     let cachedResponse: CachedResponse?
 
     private let handler: any ProtocolHandler

@@ -62,7 +62,7 @@ extension Load {
         }
     }
 
-    /// Whose connections the request may use.
+    /// The owner of the connections that the request may use.
     ///
     /// NTLM authenticates a connection for one user, and so may Negotiate: such connections serve one task.
     var connectionCredential: ConnectionCredential? {

@@ -2,12 +2,12 @@ import EventLoop
 import HTTPTypes
 import Synchronization
 
-/// What one hop has to do with the cache.
+/// The state of one hop for the cache.
 struct CacheVisit {
     let request: Request
     let cache: (any ResponseCache)?
     var machine: CacheMachine
-    /// What the request carries for the cache's sake.
+    /// The fields of the request for the cache.
     var added: [HTTPField] = []
     /// Others wait for what this load stores.
     var lease: CacheLease?

@@ -3,7 +3,7 @@ import Synchronization
 
 // How a hop's connection is made, and what happens when it was not made because something has to be asked first.
 extension Load {
-    /// What the connection for a URL is made with.
+    /// The terms of the connection for a URL.
     ///
     /// - Throws: `proxyForbidden` when the target policy does not allow the proxy.
     func terms(for url: URLRecord) throws(LoadError) -> ConnectionTerms {
@@ -33,7 +33,7 @@ extension Load {
         }
     }
 
-    /// Who logs in: who was chosen, or who the task's own URL names.
+    /// The credential of the login: the chosen one, or that in the task's own URL.
     private func login(for url: URLRecord) -> Credential? {
         if let chosen = connections.login(for: url) { return chosen }
         let own = originalRequest.url

@@ -187,7 +187,7 @@ extension Load {
         return nil
     }
 
-    /// What has come of a body, once there is something; empty at its end.
+    /// The next received bytes of a body; empty at its end.
     private func nextBytes(from exchange: any Exchange, on loop: isolated TransferLoop) async -> [UInt8] {
         while !exchange.isMet(.data) { await exchange.arrival(.data, isolation: loop) }
         return exchange.takeBody()

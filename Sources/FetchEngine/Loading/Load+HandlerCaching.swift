@@ -40,7 +40,7 @@ extension Load {
         store(entry, from: exchange, &visit)
     }
 
-    /// What the cache has for a handler's request, for the handler to confirm.
+    /// The entry of the cache for a handler's request, for the handler to confirm.
     nonisolated(nonsending) func responseToConfirm(
         for request: Request, by handler: any ProtocolHandler
     ) async -> CachedResponse? {

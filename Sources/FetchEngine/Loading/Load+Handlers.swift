@@ -27,7 +27,7 @@ extension Load {
         return exchange
     }
 
-    /// What the adviser, else the delegates, make of a challenge.
+    /// The decision of the adviser, otherwise of the delegates, about a challenge.
     func disposition(
         of challenge: Challenge, on loop: isolated TransferLoop
     ) async throws(LoadError) -> Challenge.Disposition {
@@ -36,7 +36,7 @@ extension Load {
         return try await answer(on: loop) { await client.disposition(of: challenge) }
     }
 
-    /// What the adviser makes of a challenge; nil where it leaves it to the delegates.
+    /// The decision of the adviser about a challenge; nil when the delegates decide.
     ///
     /// Of a host that wants to be reached by https alone no chain is accepted by an answer (RFC 6797 §12.1).
     private func advice(

@@ -22,7 +22,7 @@ extension Load {
         }
     }
 
-    /// What the response means: as a handler proposes, else as the status says.
+    /// The redirect of the response: that which a handler proposes, otherwise that of its status.
     ///
     /// A handler may lead wherever the program's handlers do, but data: and file: URLs are never reached by a redirect.
     private func redirect(in response: Response, to request: Request) -> RedirectMachine.Action {
@@ -59,7 +59,7 @@ extension Load {
         return refused
     }
 
-    /// What the adviser and the delegates make of a proposed request; nil to leave it at the response.
+    /// The decision of the adviser and the delegates about a proposed request; nil to keep the response.
     ///
     /// A background session asks no delegate (BKG-5).
     ///

@@ -8,13 +8,13 @@ import Synchronization
 /// A load outlives its exchanges, one for each hop.
 // @unchecked: the `var`s are touched on the loop's thread alone; other threads use `record` and `state.values`.
 final class Load: @unchecked Sendable {
-    /// What any thread may read.
+    /// The state that any thread may read.
     struct Record {
         var phase = Phase.suspended
         var hasStarted = false
         /// How often it was suspended more than resumed.
         var suspensions = 0
-        /// Who decides before the delegates are asked.
+        /// Answers questions before the delegates are asked.
         var adviser: (any LoadAdviser)?
         var currentRequest: Request?
         var response: Response?
@@ -48,27 +48,27 @@ final class Load: @unchecked Sendable {
     ///
     /// The two hold each other until the load is complete or abandoned.
     var exchange: (any Exchange)?
-    /// What goes into the cache while it is delivered.
+    /// The entry that is stored while the response is delivered.
     var storing: ResponseStoring?
-    /// What the redirects so far allow next.
+    /// Decides redirects, with those so far.
     var redirects: RedirectMachine
     /// How connections are made, as far as the load has learned.
     var connections = ConnectionDecisions()
-    /// What the challenges so far have come to.
+    /// Decides challenges, with those so far.
     var authentication: AuthenticationMachine
     /// The HTTP proxy that the exchange at hand goes through.
     var proxy: Proxy?
-    /// What the next request carries to its server and to the proxy, when a challenge has decided it.
+    /// The authorization of the next request to its server and to the proxy, when a challenge has decided it.
     var authorization: Authorization?
     var proxyAuthorization: Authorization?
     /// When the look-up of the hop's host began and ended; nil when its addresses were known.
     var lookUp: (start: MonotonicTime, end: MonotonicTime)?
     /// The conversation with a server that offers Negotiate.
     var negotiation: Negotiation?
-    /// Who decides before the delegates are asked, and about what.
+    /// Answers questions of the kinds in ``advised`` before the delegates are asked.
     var adviser: (any LoadAdviser)?
     var advised: LoadQuestion.Kinds = []
-    /// What the load waits for outside of its exchange: an answer, a moment, or to be resumed.
+    /// The wait of the load outside of its exchange: for an answer, for a time, or to be resumed.
     private var pause: CheckedContinuation<Void, Never>?
 
     init(

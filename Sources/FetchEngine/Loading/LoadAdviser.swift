@@ -7,7 +7,7 @@ import Synchronization
 /// costs a call. A load without an adviser is spared all of it. What breaks a limit of the configuration is not asked,
 /// and an answer that does ends the load.
 package protocol LoadAdviser: Sendable {
-    /// What it wants to be asked; read once, when the load begins.
+    /// The kinds of questions that it answers; read once, when the load begins.
     var kinds: LoadQuestion.Kinds { get }
 
     /// The answer that is known at once; nil when ``decide(_:of:)`` has to find it.
@@ -59,19 +59,19 @@ package enum LoadQuestion: Sendable {
     case caching(Response, bodyBytes: Int64, CachedResponse.StoragePolicy)
 }
 
-/// What an adviser makes of a question.
+/// The answer of an adviser to a question.
 package enum LoadAnswer: Sendable {
-    /// What the delegates, and then the configuration, make of it.
+    /// The delegates, and then the configuration, decide.
     case performDefaultHandling
     case redirect(RedirectDisposition)
     case challenge(Challenge.Disposition)
     case response(ResponseDisposition)
-    /// What is sent in place of the stream; nil: nothing can be, and the load ends.
+    /// The body in place of the stream; nil when there is none, which ends the load.
     case body(RequestBody?)
     case caching(CachingAnswer)
 }
 
-/// What is stored of a response.
+/// The parts of a response that are stored.
 package enum CachingAnswer: Sendable {
     case doNotStore
     /// - Parameters:
@@ -81,7 +81,7 @@ package enum CachingAnswer: Sendable {
     case store(userInfo: [String: String]?, policy: CachedResponse.StoragePolicy?, data: [UInt8]?)
 }
 
-/// What a load tells its adviser besides the question.
+/// The context of a question for the adviser of a load.
 package struct LoadContext: Sendable {
     /// How the load behaves.
     package let configuration: SessionConfiguration
@@ -94,7 +94,7 @@ package struct LoadContext: Sendable {
 }
 
 extension Load {
-    /// What the adviser makes of a question, if it wants to be asked.
+    /// The answer of the adviser to a question, if it answers the kind.
     func advice(
         on kind: LoadQuestion.Kinds, on loop: isolated TransferLoop, _ question: () -> LoadQuestion
     ) async throws(LoadError) -> LoadAnswer {
@@ -119,7 +119,7 @@ extension SessionConfiguration {
 
     /// Why a request must not be made in place of one that a redirect proposes; nil when it may be.
     ///
-    /// What holds of the targets of redirects holds of it (SEC-30).
+    /// The error when the request breaks a rule for the targets of redirects (SEC-30); nil when it breaks none.
     ///
     /// - Parameter base: The URL that is left.
     package func refusal(of request: Request, inPlaceOfRedirectFrom base: URLRecord) -> LoadError? {

@@ -53,7 +53,7 @@ protocol LoadClient: AnyObject, Sendable {
 
     nonisolated(nonsending) func newBodyStream() async -> BodyPipe?
 
-    /// What to store in place of the proposed response; nil for nothing.
+    /// The response to store in place of the proposed one; nil for none.
     nonisolated(nonsending) func responseToCache(_ proposed: CachedResponse) async -> CachedResponse?
 
     // MARK: Notifications
@@ -70,7 +70,7 @@ protocol LoadClient: AnyObject, Sendable {
     nonisolated(nonsending) func finished(_ error: LoadError?) async
 }
 
-/// What becomes of a load's body.
+/// The destination of a load's body.
 enum LoadKind {
     /// It is delivered, and its response may be stored.
     case data

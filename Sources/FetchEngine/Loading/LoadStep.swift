@@ -8,7 +8,7 @@ public enum LoadStep: Sendable {
 
 /// A challenge that a task met, and what was made of it.
 public struct AnsweredChallenge: Sendable {
-    /// What was made of it.
+    /// The decision about it.
     public enum Answer: String, Sendable {
         /// A credential was sent.
         case useCredential
@@ -18,11 +18,11 @@ public struct AnsweredChallenge: Sendable {
         case cancelAuthenticationChallenge
     }
 
-    /// What the credential had to answer for.
+    /// The protection space of the challenge.
     public let protectionSpace: ProtectionSpace
     /// How often authentication had failed in this task before.
     public let previousFailureCount: Int
-    /// What was made of it.
+    /// The decision about it.
     public let answer: Answer
 }
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What the loads of one session share, beside its configuration.
+/// The state that the loads of one session share, beside its configuration.
 final class SessionState: Sendable {
     let identifier: UInt64
     /// Where the protection spaces of servers lie, as far as its loads have learned.

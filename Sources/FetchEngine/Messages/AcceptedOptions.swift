@@ -15,7 +15,7 @@ struct AcceptedOptions: Sendable, Hashable {
     var shouldUseExtendedBackgroundIdleMode = false
 }
 
-/// What traffic is for, as the URL Loading System tells networks; without effect here.
+/// The purpose of traffic, which the URL Loading System tells networks; without effect here.
 public enum NetworkServiceType: String, Sendable, Hashable, Codable, CaseIterable {
     /// Nothing in particular.
     case `default`
@@ -47,7 +47,7 @@ public enum MultipathServiceType: String, Sendable, Hashable, Codable, CaseItera
     case aggregate
 }
 
-/// Who caused a request, as the URL Loading System's reports say; without effect here.
+/// The party that caused a request, for the reports of the URL Loading System; without effect here.
 public enum RequestAttribution: String, Sendable, Hashable, Codable, CaseIterable {
     /// The program.
     case developer
@@ -56,7 +56,7 @@ public enum RequestAttribution: String, Sendable, Hashable, Codable, CaseIterabl
 }
 
 extension Request {
-    /// Who caused the request; the program.
+    /// The party that caused the request; the program by default.
     ///
     /// Without effect.
     public var attribution: RequestAttribution {
@@ -96,7 +96,7 @@ extension Request {
         set { accepted.allowsConstrainedNetworkAccess = newValue }
     }
 
-    /// What the traffic is for.
+    /// The purpose of the traffic.
     ///
     /// Without effect, as in ``SessionConfiguration``.
     public var networkServiceType: NetworkServiceType {

@@ -19,7 +19,7 @@ public final class BodyPipe: Sendable, BodyStreamProvider {
         public init() {}
     }
 
-    /// What the transfer finds when it reads.
+    /// The result of a read by the transfer.
     enum Reading: Equatable {
         case bytes(Int)
         /// Nothing yet; the reader is notified when to look again.

@@ -1,4 +1,4 @@
-/// What the cache did for a response, in the words of RFC 9211.
+/// The part of the cache in a response, in the words of RFC 9211.
 public struct CacheStatus: Sendable, Hashable {
     /// Why a request went to the origin.
     public enum Forward: String, Sendable, Hashable, CaseIterable {
@@ -8,11 +8,11 @@ public struct CacheStatus: Sendable, Hashable {
         case method
         /// Nothing is stored for the URL.
         case uriMiss = "uri-miss"
-        /// What is stored for the URL was chosen for other requests.
+        /// The stored responses for the URL are for other requests.
         case varyMiss = "vary-miss"
-        /// What is stored was fresh, but the request wanted it confirmed.
+        /// The stored response was fresh, but the request wanted it revalidated.
         case request
-        /// What is stored was stale.
+        /// The stored response was stale.
         case stale
     }
 
@@ -26,7 +26,7 @@ public struct CacheStatus: Sendable, Hashable {
     public var isStored = false
     /// Whether the load waited for another one that was fetching the same.
     public var isCollapsed = false
-    /// What else there is to say, as a token such as `stale-if-error`.
+    /// A further detail, as a token such as `stale-if-error`.
     public var detail: String?
 
     /// The response came from the cache without asking the origin.

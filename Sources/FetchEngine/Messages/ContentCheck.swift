@@ -32,7 +32,7 @@ struct ContentCheck {
     }
 }
 
-/// What a server says that the digest of its content is.
+/// The digest that a server states for its content.
 struct StatedDigest: Equatable {
     let algorithm: DigestAlgorithm
     let bytes: [UInt8]

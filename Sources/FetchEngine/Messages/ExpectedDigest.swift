@@ -45,7 +45,7 @@ extension ExpectedDigest {
         self = best
     }
 
-    /// What to throw when the content has another digest.
+    /// The error when the content has another digest.
     static var mismatch: LoadError {
         LoadError(.contentDigestMismatch, "The content is not what its digest says: it was changed on the way.")
     }

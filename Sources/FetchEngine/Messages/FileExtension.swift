@@ -1,4 +1,4 @@
-/// What extensions and media types say of each other.
+/// The relation between file extensions and media types.
 ///
 /// A table of our own, because a minimal system has no `/etc/mime.types` and a result should not depend on the
 /// machine. It holds the types that servers and people name files of; anything else is `application/octet-stream`.

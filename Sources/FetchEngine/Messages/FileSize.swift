@@ -24,7 +24,7 @@ enum FileSize {
     }
 }
 
-/// What changes of a file when its content does.
+/// The attributes of a file that change with its content.
 struct FileVersion: Equatable {
     private let size: Int64
     private let seconds: Int

@@ -23,7 +23,7 @@ public struct LoadError: Error, Sendable {
         var uploadResumeData: UploadResumeData?
     }
 
-    /// What went wrong, as a stable name and number.
+    /// The kind of the error, as a stable name and number.
     public var code: Code {
         get { values.value.code }
         set { values.value.code = newValue }
@@ -41,13 +41,13 @@ public struct LoadError: Error, Sendable {
         set { values.value.failingURL = newValue }
     }
 
-    /// What the library underneath reported: for operators, not for tenants.
+    /// The report of the library underneath: for operators, not for tenants.
     public var underlying: Underlying? {
         get { values.value.underlying }
         set { values.value.underlying = newValue }
     }
 
-    /// What a new download can go on with; `nil` when there is nothing.
+    /// The data with which a new download can continue; `nil` when there is none.
     ///
     /// See ``Session/downloadTask(withResumeData:request:options:configuration:delegate:)``.
     public var resumeData: ResumeData? {
@@ -55,7 +55,7 @@ public struct LoadError: Error, Sendable {
         set { values.value.resumeData = newValue }
     }
 
-    /// What a new upload can go on with; `nil` when there is nothing.
+    /// The data with which a new upload can continue; `nil` when there is none.
     ///
     /// See ``Session/uploadTask(withResumeData:request:from:configuration:delegate:)``.
     public var uploadResumeData: UploadResumeData? {
@@ -73,7 +73,7 @@ public struct LoadError: Error, Sendable {
 
     /// The cause as the library underneath named it.
     public struct Underlying: Sendable, Hashable, CustomStringConvertible {
-        /// Who speaks: `libcurl` or `errno`.
+        /// The source of the report: `libcurl` or `errno`.
         public let domain: String
         /// Its number.
         public let number: Int

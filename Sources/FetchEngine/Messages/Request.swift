@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// What to load, apart from how: a URL and the properties of the request made for it.
+/// A URL and the properties of the request for it; the configuration of the session says how to load it.
 ///
 /// ```swift
 /// var request = try Request("https://example.org/notes")
@@ -104,7 +104,7 @@ public struct Request: Sendable {
         set { values.value.httpShouldHandleCookies = newValue }
     }
 
-    /// What a protocol of the program's own wants to know besides; HTTP looks at none of it.
+    /// Properties for a protocol handler of the program; HTTP ignores them.
     public var properties: Properties {
         get { values.value.properties }
         set { values.value.properties = newValue }
@@ -122,7 +122,7 @@ public struct Request: Sendable {
         set { values.value.bodyOffset = newValue }
     }
 
-    /// What it keeps without acting on it.
+    /// Options that are accepted without effect.
     var accepted: AcceptedOptions {
         get { values.value.accepted }
         set { values.value.accepted = newValue }
@@ -166,7 +166,7 @@ public struct Request: Sendable {
 
 /// Which cached answers a load may use.
 public enum CachePolicy: String, Sendable, Hashable, Codable, CaseIterable {
-    /// What the protocol of the URL prescribes.
+    /// The policy of the URL's protocol.
     case useProtocolCachePolicy
     /// Load from the origin.
     case reloadIgnoringLocalCacheData

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// What a request must keep before a byte of it is sent.
+/// The rules for a request, checked before a byte of it is sent.
 enum RequestRules {
     /// Checks method, header fields and scheme.
     ///

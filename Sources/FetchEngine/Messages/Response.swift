@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// What the server said about the content it sends, without the content.
+/// The head of a server's response, without the content.
 ///
 /// ```swift
 /// let (_, response) = try await session.data(for: request)
@@ -48,7 +48,7 @@ public struct Response: Sendable {
         set { values.value.source = newValue }
     }
 
-    /// What the cache did for it, which the `Cache-Status` field of RFC 9211 would say.
+    /// The part of the cache in it, as the `Cache-Status` field of RFC 9211 would say.
     public internal(set) var cacheStatus: CacheStatus {
         get { values.value.cacheStatus }
         set { values.value.cacheStatus = newValue }

@@ -5,7 +5,7 @@ public import HTTPTypes
 /// It is opaque and versioned: keep ``bytes`` and make it again from them. It names the partial file, so it is of use on
 /// the same machine only, and a program that stores it where others can write must sign it.
 public struct ResumeData: Sendable, Hashable {
-    /// What identifies the state of the resource.
+    /// The validator of the state of the resource.
     public enum Validator: Sendable, Hashable {
         /// A strong entity tag, with its quotes.
         case entityTag(String)
@@ -31,7 +31,7 @@ public struct ResumeData: Sendable, Hashable {
     public var path: String
     /// A digest of what the request asked beside its URL, so that another request does not continue this file.
     public var requestIdentity: [UInt8]
-    /// What the first answer said of the resource: its type and name, which the answer with the rest may leave out.
+    /// The type and name of the resource in the first response, which the response with the rest may leave out.
     public var headerFields: HTTPFields
 
     init(
@@ -195,7 +195,7 @@ private struct FieldReader {
 }
 
 extension Request {
-    /// What the request asks beside its URL, as a digest.
+    /// A digest of the request without its URL.
     ///
     /// Credentials are left out, because they are renewed, and so are the fields that ask for the rest.
     var resumeIdentity: [UInt8] {

@@ -29,7 +29,7 @@ public struct TransactionMetrics: Sendable {
     public var url: URLRecord
     /// The status of the answer, or `nil` when none came.
     public var status: Int?
-    /// What answered.
+    /// The source of the response.
     public var resourceFetchType = ResourceFetchType.networkLoad
     /// When it started, after the start of the task.
     ///
@@ -88,7 +88,7 @@ public struct TransactionMetrics: Sendable {
     public init(url: URLRecord) { self.url = url }
 }
 
-/// What answered a request.
+/// The source of a response.
 public enum ResourceFetchType: String, Sendable, Hashable, Codable, CaseIterable {
     /// A server.
     case networkLoad

@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// What an upload needs to go on where it stopped, in this process or in another one.
+/// The data from which a stopped upload continues, in this process or in another one.
 ///
 /// Only servers that speak the IETF's resumable uploads (draft-ietf-httpbis-resumable-upload) give it, to tasks whose
 /// configuration has ``SessionConfiguration/resumesUploads``. It does not hold the content: who goes on gives it again.

@@ -1,4 +1,4 @@
-/// What a `data:` URL holds (RFC 2397), read as browsers do (https://fetch.spec.whatwg.org/#data-url-processor).
+/// The content of a `data:` URL (RFC 2397), read as browsers do (https://fetch.spec.whatwg.org/#data-url-processor).
 struct DataURL: Equatable {
     /// `text/plain;charset=US-ASCII` unless the URL has a type that can be read.
     let mediaType: MediaType

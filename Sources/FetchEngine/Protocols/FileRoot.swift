@@ -90,7 +90,7 @@ struct FilePath: Equatable {
 
     static func isDots(_ name: [UInt8]) -> Bool { name == [0x2E] || name == [0x2E, 0x2E] }
 
-    /// What the name's extension says of the content.
+    /// The media type for the extension of the name.
     var mediaType: String {
         components.last.flatMap { FileExtension.mediaType(ofPath: String(decoding: $0, as: UTF8.self)) }
             ?? "application/octet-stream"

@@ -1,4 +1,4 @@
-/// What a ``ProtocolHandler`` reports a load to: the engine, or a stand-in where a handler is tested.
+/// The client of a ``ProtocolHandler``, to which it reports a load: the engine, or a substitute in a test.
 ///
 /// Every method throws `cancelled` once the load is over.
 public protocol ProtocolClient: Sendable {

@@ -6,7 +6,7 @@
 /// configuration.proxies = ProxyConfiguration(http: proxy, https: proxy)
 /// ```
 public struct Proxy: Sendable, Hashable, CustomStringConvertible {
-    /// What it speaks.
+    /// The protocol to the proxy.
     public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
         /// HTTP; a tunnel by CONNECT for everything but http and ftp URLs.
         case http
@@ -37,13 +37,13 @@ public struct Proxy: Sendable, Hashable, CustomStringConvertible {
         var resolvesHere: Bool { self == .socks4 || self == .socks5 }
     }
 
-    /// What it speaks.
+    /// The protocol to the proxy.
     public let kind: Kind
     /// Its host in ASCII, an IPv6 address in brackets.
     public let host: String
     /// Its port.
     public let port: UInt16
-    /// What it is shown when it asks.
+    /// The credential for its challenges.
     ///
     /// SOCKS 4 takes the user name alone. `nil`: the delegate is asked when an HTTP proxy wants one.
     public var credential: Credential?
@@ -94,7 +94,7 @@ public struct Proxy: Sendable, Hashable, CustomStringConvertible {
     /// Kind, host and port.
     public var description: String { "\(kind.rawValue)://\(host):\(port)" }
 
-    /// What the proxy is shown that asks for a space.
+    /// The credential for a space of the proxy.
     func credential(for space: ProtectionSpace) -> Credential? {
         credentialSpace?.covers(space) ?? true ? credential : nil
     }

@@ -1,4 +1,4 @@
-/// What went wrong between us, a proxy and the target it was to reach.
+/// A failure between us, a proxy and the target behind it.
 enum ProxyFailure: Equatable {
     /// The proxy's name did not resolve.
     case proxyNotFound
@@ -17,7 +17,7 @@ enum ProxyFailure: Equatable {
     /// The proxy answered that it does not connect to the target.
     case refused
 
-    /// What a status other than 2xx in answer to CONNECT means.
+    /// The meaning of a status other than 2xx in the response to CONNECT.
     init(connectStatus status: Int) {
         switch status {
         case 407: self = .wantsCredential

@@ -1,4 +1,4 @@
-/// What happens when a server redirects.
+/// The handling of redirects.
 public struct RedirectConfiguration: Sendable, Hashable {
     /// The answer to a redirect response; delegates, where there are any, may give another one.
     public enum Policy: String, Sendable, Hashable, Codable, CaseIterable {

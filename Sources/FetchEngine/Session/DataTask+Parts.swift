@@ -53,6 +53,6 @@ extension Response {
             url: url, status: status, headerFields: fields, httpVersion: httpVersion, expectedContentLength: length)
     }
 
-    /// What separates the parts of the body, when they replace one another.
+    /// The boundary between the parts of the body, when they replace one another.
     package var boundary: MultipartBoundary? { mediaType.flatMap(MultipartBoundary.init) }
 }

@@ -246,13 +246,13 @@ extension DownloadTask {
     }
 }
 
-/// What was read of a download's body before its file was there.
+/// The bytes of a download's body that were read before its file was there.
 private struct DownloadBeginning {
     /// As it came.
     var bytes: [UInt8] = []
     var decoder: (any BodyDecoder)?
-    /// What the decoder has made of it.
+    /// The decoded bytes.
     var decoded: [UInt8] = []
-    /// What the decoder has not got yet.
+    /// The bytes that are not decoded yet.
     var undecoded: [UInt8] = []
 }

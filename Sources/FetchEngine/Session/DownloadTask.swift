@@ -20,14 +20,14 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
     struct State {
         /// Decides about the response when this continues an earlier download.
         var resumption: ResumeMachine?
-        /// What it decided.
+        /// Its decision.
         var action: ResumeMachine.Action?
         var wantsResumeData = false
         /// How many bytes the file has.
         var written: Int64 = 0
         /// Where the file grows.
         var path: String?
-        /// What the download could go on with from its beginning; nil when it could not.
+        /// The resume data at the beginning of the download; nil when it cannot be resumed.
         var beginning: ResumeData?
         var resumability: Resumability?
     }

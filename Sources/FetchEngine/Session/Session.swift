@@ -32,10 +32,10 @@ public final class Session: Sendable {
     /// Cannot be changed; a task may be given a configuration of its own.
     public var configuration: SessionConfiguration { shared.value }
     let shared: SharedConfiguration
-    /// What the program calls the session, for its own use.
+    /// The program's name for the session, for its own use.
     public let sessionDescription: String?
     let transferLoop: TransferLoop
-    /// What its loads share.
+    /// The state that its loads share.
     let state: SessionState
     private let background: BackgroundIdentifier?
     private let tasks: Mutex<Tasks>
@@ -99,7 +99,7 @@ public final class Session: Sendable {
 
     // MARK: Tasks
 
-    /// What a new task is made of; a task of an invalidated session fails when it is started.
+    /// The parts of a new task; a task of an invalidated session fails when it is started.
     func creation(
         of request: Request, _ configuration: SessionConfiguration?, _ delegate: (any TaskDelegate)?,
         notBefore earliestBegin: ContinuousClock.Instant? = nil

@@ -71,7 +71,7 @@ public class SessionTask: @unchecked Sendable {
         if creation.isRefused { load.cancellation = LoadError(.sessionInvalidated, "The session was invalidated.") }
     }
 
-    /// What a task of any kind is made of.
+    /// The parts of a task of any kind.
     struct Creation {
         var identifier: UInt64
         var request: Request
@@ -161,13 +161,13 @@ public class SessionTask: @unchecked Sendable {
         set { load.state.values.withLock { $0.bandwidths = newValue } }
     }
 
-    /// Who decides before the delegates are asked; to be set before the task is resumed.
+    /// Answers questions before the delegates are asked; must be set before the task is resumed.
     package var adviser: (any LoadAdviser)? {
         get { load.record.withLock { $0.adviser } }
         set { load.record.withLock { $0.adviser = newValue } }
     }
 
-    /// What the program calls the task; nil at first.
+    /// The program's name for the task; nil by default.
     ///
     /// Delegates and stores may read it; the engine does nothing with it.
     public var taskDescription: String? {
@@ -201,7 +201,7 @@ public class SessionTask: @unchecked Sendable {
             transactions: transactions)
     }
 
-    /// What became of each cookie that the responses so far have set, those of redirects included.
+    /// The verdict on each cookie that the responses so far have set, those of redirects included.
     public var cookieVerdicts: [CookieVerdict] { load.record.withLock { $0.cookieVerdicts } }
 
     // MARK: Driving

@@ -67,7 +67,7 @@ enum CertificateCoding {
         }
     }
 
-    /// What a writer of OpenSSL's wrote; nil when it failed.
+    /// The output of a writer of OpenSSL; nil when it failed.
     static func writing(_ body: (OpaquePointer) -> Int32) -> [UInt8]? {
         guard let memory = BIO_new(BIO_s_mem()) else { return nil }
         defer { BIO_free(memory) }

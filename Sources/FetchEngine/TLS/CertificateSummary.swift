@@ -3,7 +3,7 @@ import Glibc
 
 /// The contents of a certificate, for the decision whether to trust it.
 package struct CertificateSummary: Sendable {
-    /// Whose it is and who has signed it, as RFC 4514 writes names.
+    /// Its subject and its issuer, as RFC 4514 writes names.
     package let subject: String
     package let issuer: String
     /// When it begins to hold and when it ends, in seconds since 1970; nil when it does not say so.

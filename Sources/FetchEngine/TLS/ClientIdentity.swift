@@ -76,7 +76,7 @@ public struct ClientIdentity: Sendable, Hashable, CustomStringConvertible, Custo
 }
 
 extension ClientIdentity {
-    /// What an identity is made of, in the form libcurl takes it in.
+    /// The parts of an identity, in the form that libcurl takes.
     final class Material: Sendable {
         /// Signing with a longer key would delay other connections: its time grows with the third power of the length.
         static let maximumKeyBits = 8192

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// What it takes to derive the keys that a file is encrypted by, as far as its parameters say it.
+/// The cost of deriving the keys that a file is encrypted with, as its parameters state it.
 ///
 /// Who makes the file chooses them, and a few bytes can ask for hours or for all of the memory: so they are read, and
 /// added up, before anything is derived.
@@ -77,7 +77,7 @@ struct DerivationWork {
         if let algorithm = copenssl_encryption(key) { try add(algorithm) }
     }
 
-    /// What stands between the lines of a PEM text, decoded.
+    /// The content between the lines of a PEM text, decoded.
     private static func blocks(in text: [UInt8]) -> [[UInt8]] {
         CertificateCoding.reading(text) { memory in
             var blocks: [[UInt8]] = []

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// What certificate authorities have taken back (RFC 5280 §5).
+/// The certificates that their authorities have revoked (RFC 5280 §5).
 ///
 /// A certificate on a list is refused, and so is one whose issuer's list is out of date. Where there is no list of the
 /// issuer's, nothing is known and nothing is refused.

@@ -1,6 +1,6 @@
-/// What a server showed to prove who it is, and what the engine makes of it.
+/// The certificate chain of a server, and the engine's verdict on it.
 public struct ServerTrust: Sendable, Hashable {
-    /// What verification found.
+    /// The result of verification.
     public enum Verdict: Sendable, Hashable {
         /// A known authority vouches for the certificate and its host.
         case trusted
@@ -14,7 +14,7 @@ public struct ServerTrust: Sendable, Hashable {
     public let port: UInt16
     /// The certificates as the server sent them, DER, its own first.
     public let certificates: [[UInt8]]
-    /// What the engine makes of them.
+    /// The engine's verdict on them.
     public let verdict: Verdict
     /// The TLS version, such as `TLSv1.3`.
     public let protocolVersion: String
@@ -44,6 +44,6 @@ public struct ServerTrust: Sendable, Hashable {
 
     var isTrusted: Bool { verdict == .trusted }
 
-    /// What an accepted chain is known again by: every certificate in it, in its order.
+    /// The identity of an accepted chain: every certificate in it, in its order.
     var chainFingerprint: Fingerprint { Fingerprint(ofAll: certificates) }
 }

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// What a server says in `Strict-Transport-Security` (RFC 6797 §6.1).
+/// The content of `Strict-Transport-Security` (RFC 6797 §6.1).
 struct StrictTransport: Equatable {
     var maximumAge: Duration
     var includesSubdomains: Bool
@@ -32,7 +32,7 @@ struct StrictTransport: Equatable {
         includesSubdomains = directives["includesubdomains"] != nil
     }
 
-    /// What stands between the semicolons outside of quoted texts.
+    /// The parts between the semicolons outside of quoted texts.
     private static func parts(of bytes: [UInt8]) -> [ArraySlice<UInt8>] {
         var isQuoted = false
         return bytes.split(omittingEmptySubsequences: false) { byte in

@@ -21,7 +21,7 @@ public struct TLSConfiguration: Sendable, Hashable {
         case http1 = "http/1.1"
     }
 
-    /// Who is trusted to vouch for a server.
+    /// The authorities that are trusted for servers.
     public enum Anchors: Sendable, Hashable {
         /// The certificate bundle of the system.
         case system
@@ -38,7 +38,7 @@ public struct TLSConfiguration: Sendable, Hashable {
     /// Without `http2` https is HTTP/1.1. With none the extension is left out. `http1` is offered beside `http2`
     /// whether it is named or not.
     public var applicationProtocols: [ApplicationProtocol]?
-    /// Who is trusted; the system's bundle by default.
+    /// The trusted authorities; the system's bundle by default.
     public var anchors: Anchors = .system
     /// Keys that servers must have, beside being trusted.
     ///
@@ -49,7 +49,7 @@ public struct TLSConfiguration: Sendable, Hashable {
     ///
     /// This is the way to accept one self-signed certificate; another one of the same host is refused.
     public var acceptedCertificates: [AcceptedCertificate] = []
-    /// What the server of a task's first request is shown when it asks for a certificate.
+    /// The client certificate for the server of a task's first request, when it asks for one.
     ///
     /// No other server gets it, not after a redirect either.
     public var clientIdentity: ClientIdentity?

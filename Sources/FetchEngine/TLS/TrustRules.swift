@@ -1,6 +1,6 @@
 /// Which chains of one host a handshake may go on with.
 struct TrustRules: Hashable {
-    /// What happens at a chain.
+    /// The action on a chain.
     enum Decision: Equatable {
         /// The handshake goes on; without looking at the verdict when `overriding`.
         case accept(overriding: Bool)
@@ -10,7 +10,7 @@ struct TrustRules: Hashable {
         case ask
     }
 
-    /// Whom the delegate is asked about.
+    /// The servers that the delegate is asked about.
     enum Question: Hashable {
         case nobody
         case untrusted
@@ -23,7 +23,7 @@ struct TrustRules: Hashable {
     var acceptedChains: Set<Fingerprint> = []
     /// The chains that the delegate left to the verdict.
     var settledChains: Set<Fingerprint> = []
-    /// Whom the delegate is asked about.
+    /// The servers that the delegate is asked about.
     var question = Question.nobody
 
     /// Whether there is no decision, and no delegate to ask.

@@ -1,10 +1,10 @@
-/// What a hop's connection is made with, beside the session's configuration (SEC-21).
+/// The terms of a hop's connection, beside the session's configuration (SEC-21).
 struct ConnectionTerms: Hashable {
     /// The way to the server.
     var route = ProxyConfiguration.Route.direct
     /// Which certificates of the server are accepted.
     var trust = TrustRules()
-    /// What the server is shown when it asks.
+    /// The identity for the server, when it asks for one.
     var identity: ClientIdentity?
     /// Whether a server that asks for an identity is reason to stop and ask for one.
     var asksForIdentity = false

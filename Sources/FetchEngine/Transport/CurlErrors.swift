@@ -80,7 +80,7 @@ extension LoadError.Code {
         }
     }
 
-    /// What the server has against the client's certificate (RFC 8446 §6.2).
+    /// The server's alert about the client's certificate (RFC 8446 §6.2).
     private static func alert(in detail: String) -> Self? {
         if detail.contains("certificate required") { return .clientCertificateRequired }
         let complaints = [

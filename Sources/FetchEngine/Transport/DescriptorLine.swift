@@ -16,7 +16,7 @@ final class DescriptorLine: @unchecked Sendable {
     /// Others may give some back without our knowing it.
     private static let interval: Duration = .milliseconds(50)
 
-    /// Whose transfers take turns with those of others.
+    /// The owner whose transfers take turns with those of others.
     enum Owner: Hashable {
         case named(String)
         /// Of a session that names no owner.

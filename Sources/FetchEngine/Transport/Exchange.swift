@@ -2,7 +2,7 @@ import EventLoop
 import HTTPTypes
 import Synchronization
 
-/// What a load reads one hop from: a head, a body with back-pressure, and an end.
+/// The source of one hop of a load: a head, a body with back-pressure, and an end.
 ///
 /// ``Transfer`` receives these from libcurl, the other forms from memory, from a cache or from a protocol handler. A
 /// form only records in ``delivery`` what has come; the task that waits in ``arrival(_:isolation:)`` decides.
@@ -33,7 +33,7 @@ protocol Exchange: AnyObject, Sendable {
     func abort(_ error: LoadError)
 }
 
-/// What has come of a hop, and what its reader waits for.
+/// The received part of a hop, and the wait of its reader.
 struct Delivery {
     /// An informational response (1xx).
     struct Informational {
@@ -41,7 +41,7 @@ struct Delivery {
         let headerFields: HTTPFields
     }
 
-    /// What the waiting task needs before it continues.
+    /// The condition for which the task waits.
     enum Demand {
         /// The final head, and the end or more than this many bytes of the body.
         case head(bufferingUpTo: Int)

@@ -6,7 +6,7 @@ import COpenSSL
 /// certificate when the transfer that made the connection is long over.
 // @unchecked: everything here is touched on the loop's thread alone.
 final class Handshake: @unchecked Sendable {
-    /// What decides, known before the connection is made.
+    /// The terms of the decision, known before the connection is made.
     struct Terms {
         /// The host the certificate must be for, as URL records have it.
         var host: String

@@ -72,7 +72,7 @@ struct HostAddresses {
     }
 }
 
-/// What is known of the addresses that a transfer may dial.
+/// The known addresses that a transfer may connect to.
 enum VettedAddresses {
     /// Whatever libcurl finds; each is judged when it is dialled.
     case any

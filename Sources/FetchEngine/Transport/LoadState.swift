@@ -2,10 +2,10 @@ import EventLoop
 import HTTPTypes
 import Synchronization
 
-/// What a load shares with the exchange of each of its hops: counters, limits, and the reasons to stop.
+/// The state that a load shares with the exchange of each hop: counters, limits, and the reasons to stop.
 // @unchecked: the `var`s are touched on the loop's thread alone; other threads use `values` and the counters.
 final class LoadState: @unchecked Sendable {
-    /// What any thread may read and change.
+    /// The state that any thread may read and change.
     struct Values {
         /// From 0.0 to 1.0.
         var priority: Float

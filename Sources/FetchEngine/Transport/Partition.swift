@@ -8,7 +8,7 @@ import HeapModule
 /// never used.
 // @unchecked: everything here is touched on the loop's thread alone.
 final class Partition: DescriptorHandler, @unchecked Sendable {
-    /// What has to be equal for connections to be shared.
+    /// The terms that must be equal for connections to be shared.
     struct Key: Hashable {
         let session: UInt64
         let settings: ConnectionSettings

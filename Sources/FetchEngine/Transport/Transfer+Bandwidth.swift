@@ -2,7 +2,7 @@ import CCurl
 import EventLoop
 
 extension Transfer {
-    /// What a transfer has of the bandwidths that it shares.
+    /// The part of a transfer in the bandwidths that it shares.
     struct Throttles {
         var receiving = Throttle(.receiving)
         var sending = Throttle(.sending)

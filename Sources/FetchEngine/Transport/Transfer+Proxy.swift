@@ -50,7 +50,7 @@ extension Transfer {
         return true
     }
 
-    /// What went wrong with the proxy, if it did.
+    /// The failure of the proxy, if any.
     func proxyFailure(_ result: CURLcode) -> ProxyFailure? {
         guard let proxy = terms.proxy, let easy, requestCount == 0 else { return nil }
         switch result {
@@ -82,7 +82,7 @@ extension Transfer {
 }
 
 extension ProxyFailure {
-    /// What a SOCKS proxy answered, or what went wrong before it could.
+    /// The reply of a SOCKS proxy, or the failure before it.
     fileprivate init(socksReason reason: CURLproxycode) {
         switch reason {
         case CURLPX_RESOLVE_HOST: self = .targetNotFound

@@ -14,7 +14,7 @@ enum Restart {
     case refused
 }
 
-/// What delimits a body.
+/// The delimiter of a body.
 enum BodyDelimiter {
     /// A length, that of chunks too, or that there is no body.
     case length
@@ -32,7 +32,7 @@ enum BodyDelimiter {
     }
 }
 
-/// What is known of a transfer's stream of HTTP/2.
+/// The state of a transfer's stream of HTTP/2.
 struct StreamState {
     /// Whether the watch of libcurl's streams works here.
     var isWatched = false

@@ -69,7 +69,7 @@ extension Transfer {
         return handshake.attach(to: context)
     }
 
-    /// Whose certificate comes next.
+    /// The party whose certificate comes next.
     ///
     /// On the way to a server through a proxy that speaks TLS too, every other handshake is the proxy's.
     private var handshakeTerms: Handshake.Terms {

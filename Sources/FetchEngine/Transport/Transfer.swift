@@ -49,9 +49,9 @@ final class Transfer: Exchange, @unchecked Sendable {
     var stage = Stage.queued
     var easy: CurlHandle?
     var fieldList: UnsafeMutablePointer<curl_slist>?
-    /// What the proxy alone is told.
+    /// The fields for the proxy only.
     var proxyFieldList: UnsafeMutablePointer<curl_slist>?
-    /// What it may dial.
+    /// The addresses that it may connect to.
     var addresses = VettedAddresses.any
     /// When those were looked up for it.
     var lookUp: (start: MonotonicTime, end: MonotonicTime)?
@@ -84,13 +84,13 @@ final class Transfer: Exchange, @unchecked Sendable {
     /// The TLS handshake of the connection, and how many there were on the way to it.
     var handshake: Handshake?
     var handshakeCount = 0
-    /// What the proxy answered to CONNECT when it did not connect.
+    /// The response of the proxy to CONNECT when it did not connect.
     var proxyResponse: Response?
     var proxyCollector: HeadCollector
     /// The last reply of an FTP server.
     var ftpReply: FTPReply?
 
-    /// Who takes turns with others where descriptors are few.
+    /// The owner that takes turns with others when descriptors are few.
     var owner: DescriptorLine.Owner {
         shared.value.owner.map { .named($0) } ?? .session(partition.key.session)
     }

@@ -15,7 +15,7 @@ public actor TransferLoop {
     /// The one used last: mostly it is the one used next.
     private var recent: Partition?
     private var sweep: DeadlineSweep?
-    /// What look-ups for loads under a target policy found.
+    /// The results of lookups for loads under a target policy.
     var hostAddresses = HostAddresses()
     private var idleTimer: LoopTimer?
     /// Connections that no transfer used for this long are closed with their partition.

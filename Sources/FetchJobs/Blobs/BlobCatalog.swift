@@ -1,6 +1,6 @@
 package import FetchEngine
 
-/// What is known of the blobs that clients may name; their bytes are in the ``BlobStore``.
+/// The blobs that clients may name; their bytes are in the ``BlobStore``.
 ///
 /// Bytes come before their row and go after it, so a crash leaves bytes without a row at worst; ``orphans(among:)``
 /// finds those.
@@ -28,7 +28,7 @@ package protocol BlobCatalog: Sendable {
     /// Adds what a job has left of its download, and what it takes to go on with it.
     func addPartial(_ blob: Blob, _ data: ResumeData, of job: Job.ID) async throws(StoreError)
 
-    /// What it takes to go on with a partial file; nil when the tenant has no such blob or it is a whole one.
+    /// The data to continue a partial file; nil when the tenant has no such blob, or the blob is a whole file.
     func partial(_ id: Blob.ID, of tenant: Tenant.ID) async throws(StoreError) -> ResumeData?
 
     /// Those of the jobs that are not in the queue any more.
@@ -54,7 +54,7 @@ package protocol BlobCatalog: Sendable {
     func orphans(among ids: [Blob.ID]) async throws(StoreError) -> [Blob.ID]
 }
 
-/// What became of a request to remove a blob.
+/// The result of a request to remove a blob.
 package enum BlobRemoval: Sendable, Equatable {
     case removed
     /// A job that is not final needs it.

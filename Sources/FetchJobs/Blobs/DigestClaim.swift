@@ -1,7 +1,7 @@
 import Crypto
 import FetchEngine
 
-/// What a sender says the digest of its bytes is (RFC 9530), and the hash that checks it.
+/// The digest that a sender states for its bytes (RFC 9530), and the hash that checks it.
 package struct DigestClaim {
     private enum Hash {
         case sha256(SHA256)

@@ -1,6 +1,6 @@
 /// The cached answers of tenants, as those see them who list and purge them.
 package protocol CacheStore: Sendable {
-    /// What is stored, the latest first.
+    /// The stored responses, the latest first.
     func answers(
         _ filter: CacheFilter, of tenant: Tenant.ID, after position: CachePosition?, limit: Int
     ) async throws(StoreError) -> [CachedAnswer]
@@ -13,6 +13,6 @@ package protocol CacheStore: Sendable {
 
     /// Removes answers, from the memory of all nodes too; how many were stored.
     ///
-    /// What has not come whole yet is not stored any more.
+    /// Responses that are not complete yet are not stored any more.
     func purge(_ filter: CacheFilter, of tenant: Tenant.ID) async throws(StoreError) -> Int
 }

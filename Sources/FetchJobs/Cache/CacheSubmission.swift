@@ -84,7 +84,7 @@ package struct CacheSubmission: Sendable {
     }
 }
 
-/// What became of an answer that a client put into a cache.
+/// The result of putting a response into a cache.
 package enum CachePutting: Sendable {
     case stored(CachedAnswer)
     /// Its body has more bytes than this, the most that the cache keeps of one.

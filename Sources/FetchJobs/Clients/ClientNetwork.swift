@@ -1,6 +1,6 @@
 import FetchEngine
 
-/// Whom failures and connections are counted against: an IPv4 address, or the /64 that an IPv6 address is in.
+/// The network that failures and connections are counted for: an IPv4 address, or the /64 of an IPv6 address.
 ///
 /// Whoever has one address of such a network has all of them.
 package struct ClientNetwork: Sendable, Hashable {

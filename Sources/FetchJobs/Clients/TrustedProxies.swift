@@ -21,7 +21,7 @@ package struct TrustedProxies: Sendable, Equatable, CustomStringConvertible {
     /// The rules, separated by commas.
     package var description: String { blocks.map(\.description).joined(separator: ", ") }
 
-    /// What is neither an address nor a block of addresses.
+    /// A text that is neither an address nor a block of addresses.
     package struct RuleError: Error {
         package let rule: String
     }

@@ -3,7 +3,7 @@ package import FetchEngine
 extension Configuration {
     /// How a job answers the server of its URL when that asks who is there.
     package struct Authentication: ConfigurationGroup {
-        /// What to do once the credentials at hand have failed.
+        /// The action when the credentials at hand have failed.
         package enum OnFailure: String, Sendable, CaseIterable {
             /// The refusal is the job's response.
             case performDefaultHandling

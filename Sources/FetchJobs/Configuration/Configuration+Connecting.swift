@@ -63,7 +63,7 @@ extension Configuration {
         }
     }
 
-    /// Who is believed to vouch for servers.
+    /// The authorities that are trusted for servers.
     package struct ServerTrust: ConfigurationGroup {
         package enum Policy: String, Sendable, CaseIterable {
             /// The authorities that the system trusts.
@@ -78,7 +78,7 @@ extension Configuration {
         /// Certificates in PEM.
         package var anchors: String?
         package var pins: [PublicKeyPin]?
-        /// What authorities have taken back, in PEM.
+        /// Certificate revocation lists in PEM.
         package var revocationLists: String?
         package var requiresStapledStatus: Bool?
 

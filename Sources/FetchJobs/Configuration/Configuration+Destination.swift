@@ -1,7 +1,7 @@
 package import FetchEngine
 
 extension Configuration {
-    /// What becomes of the file of a download.
+    /// The file of a download.
     package struct Destination: ConfigurationGroup {
         // What these members mean happens where a job runs: no setting of the engine stands for them.
 

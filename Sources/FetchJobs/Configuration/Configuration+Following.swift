@@ -1,7 +1,7 @@
 package import FetchEngine
 
 extension Configuration {
-    /// What to do with a redirect response: go on, hand it out as the response, or fail.
+    /// The action on a redirect response: follow it, return it as the response, or fail.
     package struct Redirects: ConfigurationGroup {
         package var policy: RedirectConfiguration.Policy?
         package var maximum: Int?
@@ -52,7 +52,7 @@ extension Configuration {
             case binHex
         }
 
-        /// What is kept of a body whose parts replace one another (`multipart/x-mixed-replace`).
+        /// The parts that are kept of a body whose parts replace one another (`multipart/x-mixed-replace`).
         package enum MultipartReplace: String, Sendable, CaseIterable {
             /// The last part.
             case last

@@ -2,7 +2,7 @@ import FetchEngine
 package import HTTPTypes
 
 extension Configuration {
-    /// What requests have that say nothing of it themselves.
+    /// The defaults of requests.
     package struct Request: ConfigurationGroup {
         /// The fields of requests that have none of the name (BEY-32).
         package var headers: HTTPFields?

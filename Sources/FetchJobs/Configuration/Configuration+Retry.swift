@@ -12,7 +12,7 @@ extension Configuration {
 
         package init() {}
 
-        /// What a policy does, in full.
+        /// Makes a group with every member of a policy.
         package init(_ policy: RetryPolicy) {
             maximumAttempts = policy.maximumAttempts
             backoff = policy.backoff

@@ -17,7 +17,7 @@ package protocol CredentialCatalog: Sendable {
     /// Removes all credentials of a session; how many there were.
     func removeCredentials(of session: SessionAddress) async throws(StoreError) -> Int
 
-    /// What jobs were given, the newest first.
+    /// The uses of credentials by jobs, the newest first.
     ///
     /// - Parameters:
     ///   - credential: Nil for all of the tenant's.

@@ -57,7 +57,7 @@ extension JobCredential {
         }
     }
 
-    /// What was sealed.
+    /// Reads the sealed form.
     init(secret json: JSONValue) throws {
         let check = InputCheck()
         let object = JSONReader(json, check: check).object(of: ["user", "persistence", "secret"])

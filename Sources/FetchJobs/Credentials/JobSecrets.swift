@@ -32,7 +32,7 @@ extension Configuration {
 extension JobSpec {
     private static let requestName = "request"
 
-    /// What of the job is secret in the form that is sealed; nil when nothing is, or what is there is not known.
+    /// The secret parts of the job in the form that is sealed; nil when there are none, or they are unknown.
     package var secretBytes: [UInt8]? {
         var secrets = configuration.secrets
         if let own = request.secretBytes { secrets.append((Self.requestName, own)) }

@@ -18,7 +18,7 @@ package final class KeyReading: Sendable {
     private struct State {
         var running = 0
         var waiting: [Tenant.ID: [CheckedContinuation<Void, Never>]] = [:]
-        /// Whose turn it is, the next one first.
+        /// The tenants in the order of their turns.
         var turns: [Tenant.ID] = []
     }
 

@@ -6,7 +6,7 @@ import Foundation
 ///
 /// libcurl's own signature is not used: it signs queries as they come, where the rules want them sorted.
 package struct SignatureV4: Sendable {
-    /// Who signs; the secret never prints itself.
+    /// The signer; its secret is never printed.
     package struct Credentials: Sendable, CustomStringConvertible {
         let accessKeyID: String
         let secretAccessKey: String
@@ -21,7 +21,7 @@ package struct SignatureV4: Sendable {
         package var description: String { "<redacted>" }
     }
 
-    /// What is signed of a request.
+    /// The signed parts of a request.
     struct Message: Sendable {
         var method: String
         /// Encoded, as it is sent.

@@ -8,7 +8,7 @@ package struct StoredCredential: Sendable {
 
     package typealias ID = Identifier<IDKind>
 
-    /// What makes it convincing.
+    /// The secret of the credential.
     package enum Kind: String, Sendable, CaseIterable {
         case password
         case bearerToken
@@ -61,7 +61,7 @@ package struct StoredCredential: Sendable {
 }
 
 extension Credential {
-    /// What kind it is; nil for one that is made for a single answer and never stored.
+    /// Its kind; nil for a credential that is made for a single answer and never stored.
     package var kind: StoredCredential.Kind? {
         if password != nil { return .password }
         if bearerToken != nil { return .bearerToken }

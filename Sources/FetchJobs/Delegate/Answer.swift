@@ -1,7 +1,7 @@
 package import FetchEngine
 package import HTTPTypes
 
-/// What is chosen at a question.
+/// The choice at a question.
 package enum Answer: Sendable, Equatable {
     /// As the configuration's own policy says.
     case performDefaultHandling
@@ -29,7 +29,7 @@ package enum Answer: Sendable, Equatable {
     case continueLoading
     case useRequest(RequestChange)
 
-    /// What an answer is called in JSON.
+    /// The name of an answer in JSON.
     package enum Word: String, Sendable, CaseIterable {
         case performDefaultHandling, follow, returnResponse, cancel
         case useCredential, continueWithoutCredential, rejectProtectionSpace
@@ -42,7 +42,7 @@ package enum Answer: Sendable, Equatable {
         case continueLoading, useRequest
     }
 
-    /// What of a response is stored that would not be stored so without the answer.
+    /// The changes of a response before it is stored.
     package struct Storing: Sendable, Equatable {
         package var userInfo: [String: String]?
         /// One that is no laxer than the proposed one.
@@ -103,7 +103,7 @@ extension Question.Kind {
     }
 }
 
-/// What an answer changes of a proposed request; what is nil stays as it is.
+/// The changes of a proposed request by an answer; members that are nil change nothing.
 ///
 /// Sensitive fields of the proposed request stay, unless the change has fields of their names.
 package struct RequestChange: Sendable, Equatable {

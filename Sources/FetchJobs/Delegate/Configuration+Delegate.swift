@@ -9,7 +9,7 @@ extension Configuration {
             case api
         }
 
-        /// What happens to questions while their endpoint cannot be reached.
+        /// How questions are treated while their endpoint cannot be reached.
         package enum WhenUnreachable: String, Sendable, CaseIterable {
             /// They wait for it until their deadline.
             case wait
@@ -17,10 +17,10 @@ extension Configuration {
             case otherwise
         }
 
-        /// Questions of a kind that the delegate is asked.
-        package struct Asked: Sendable, Equatable {
+        /// The questions of one kind that the delegate is asked.
+        package struct Trigger: Sendable, Equatable {
             package let on: Question.Kind
-            /// Of the questions of the kind those alone that meet them.
+            /// Only questions of the kind that meet them.
             package let conditions: Question.Conditions
 
             package init(on kind: Question.Kind, when conditions: [Question.Condition] = []) {
@@ -31,7 +31,7 @@ extension Configuration {
 
         package var via: Via?
         package var endpoint: WebhookEndpoint.ID?
-        package var questions: [Asked]?
+        package var questions: [Trigger]?
         /// How long an answer may take.
         package var timeout: Duration?
         /// The answers when there is none in time; `performDefaultHandling` for kinds that are not here.
@@ -49,7 +49,7 @@ extension Configuration {
             ConfigurationMember("via", \.via, .anyCase, get: { _ in nil }, set: { _, _ in }),
             ConfigurationMember("endpoint", \.endpoint, .endpoint, get: { _ in nil }, set: { _, _ in }),
             ConfigurationMember(
-                "questions", \.questions, .list(of: .asked, upTo: 64), get: { _ in nil }, set: { _, _ in }),
+                "questions", \.questions, .list(of: .trigger, upTo: 64), get: { _ in nil }, set: { _, _ in }),
             ConfigurationMember("timeout", \.timeout, .timeout, get: { _ in nil }, set: { _, _ in }),
             ConfigurationMember("otherwise", \.otherwise, .otherwise, get: { _ in nil }, set: { _, _ in }),
             ConfigurationMember("whenUnreachable", \.whenUnreachable, .anyCase, get: { _ in nil }, set: { _, _ in }),
@@ -86,7 +86,7 @@ extension Configuration {
 
         /// Who is asked: of questions of session level the session's, and the job's where that has none for the kind
         /// (AUT-9); of others the job's, and its session's only where the job has none at all.
-        package static func asked(_ question: Question, job: Self, session: Self) -> Self? {
+        package static func responsible(for question: Question, job: Self, session: Self) -> Self? {
             let delegates = question.isSessionLevel ? [session, job] : [job.via == nil ? session : job]
             return delegates.first { $0.via != nil && $0.isAsked(question) }
         }
@@ -119,19 +119,19 @@ extension ConfigurationRule where Value == Duration {
     }
 }
 
-extension ConfigurationRule where Value == Configuration.Delegate.Asked {
+extension ConfigurationRule where Value == Configuration.Delegate.Trigger {
     /// The kind, or an object with the kind and conditions.
-    fileprivate static var asked: Self {
+    fileprivate static var trigger: Self {
         Self(
             read: { reader in
                 if case .string = reader.value {
-                    return reader.oneOf(Question.Kind.self).map { Configuration.Delegate.Asked(on: $0) }
+                    return reader.oneOf(Question.Kind.self).map { Configuration.Delegate.Trigger(on: $0) }
                 }
                 guard let object = reader.object(of: ["on", "when"]),
                     let kind = object.required("on")?.oneOf(Question.Kind.self)
                 else { return nil }
                 let conditions = object["when"].map { Question.Conditions(reader: $0, for: kind) }
-                return Configuration.Delegate.Asked(on: kind, when: conditions?.all ?? [])
+                return Configuration.Delegate.Trigger(on: kind, when: conditions?.all ?? [])
             },
             write: { value, writer in
                 guard !value.conditions.all.isEmpty else { return writer.value(value.on.rawValue) }

@@ -9,9 +9,9 @@ extension Configuration {
             guard let reason = reason(rule.on) else { continue }
             check.refuse("/configuration/rules/\(index)/on", "cannot be \(rule.on.rawValue): \(reason)")
         }
-        for (index, asked) in (delegate.questions ?? []).enumerated() {
-            guard let reason = reason(asked.on) else { continue }
-            check.refuse("/configuration/delegate/questions/\(index)", "cannot be \(asked.on.rawValue): \(reason)")
+        for (index, trigger) in (delegate.questions ?? []).enumerated() {
+            guard let reason = reason(trigger.on) else { continue }
+            check.refuse("/configuration/delegate/questions/\(index)", "cannot be \(trigger.on.rawValue): \(reason)")
         }
     }
 

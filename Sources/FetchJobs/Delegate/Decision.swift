@@ -1,6 +1,6 @@
 /// A question that was decided: what, by whom, and when.
 package struct Decision: Sendable {
-    /// Who decided.
+    /// The author of a decision.
     package enum Decider: Sendable, Equatable {
         /// The configuration's own policy.
         case configuration

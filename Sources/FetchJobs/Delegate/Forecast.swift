@@ -1,7 +1,7 @@
 package import FetchEngine
 import HTTPTypes
 
-/// What is known beforehand of how a job would go.
+/// The course of a job as far as it is known beforehand.
 package struct Forecast: Sendable {
     private let spec: JobSpec
     private let rules: RuleBook

@@ -3,7 +3,7 @@
 /// Upper and lower case differ. Every match takes time in proportion to the lengths of pattern and text together.
 package struct Glob: Sendable, Hashable, CustomStringConvertible {
     package let description: String
-    /// What stands between the stars, with the first and the last piece, which may be empty.
+    /// The texts between the stars, with the first and the last one, which may be empty.
     private let pieces: [Piece]
 
     package init(_ text: String) {

@@ -89,7 +89,7 @@ extension Question {
         package var scheme: String?
         package var host: Host?
         package var port: UInt16?
-        /// What the path begins with, percent-encoded as in the URL.
+        /// The prefix of the path, percent-encoded as in the URL.
         package var path: String?
 
         package init() {}
@@ -128,7 +128,7 @@ extension Question {
         }
     }
 
-    /// What verification says of a chain: the name of its error, or `none`.
+    /// The result of verifying a chain: the name of its error, or `none`.
     package enum TrustError: String, Sendable, CaseIterable {
         case none
         case serverCertificateHasBadDate

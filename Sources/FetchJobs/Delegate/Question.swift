@@ -7,7 +7,7 @@ package import FetchEngine
 package struct Question: Sendable {
     package typealias ID = Identifier<QuestionIDKind>
 
-    /// What is to be chosen; the words of the API, of a rule's `on` and of the database.
+    /// The kind of choice, in the words of the API, of a rule's `on` and of the database.
     package enum Kind: String, Sendable, CaseIterable {
         /// A server redirects (RED-1).
         case willPerformHTTPRedirection
@@ -31,7 +31,7 @@ package struct Question: Sendable {
         case willBeginDelayedRequest
     }
 
-    /// What the question is about.
+    /// The subject of the question.
     package enum Subject: Sendable {
         case redirection(Redirection)
         case canonicalization(Canonicalization)
@@ -104,7 +104,7 @@ extension Question {
     /// A redirect that a server asks for.
     package struct Redirection: Sendable {
         package let response: Response
-        /// What would be sent next.
+        /// The next request.
         package let proposed: Request
         /// The number of the redirect, from 1.
         package let hop: Int
@@ -129,7 +129,7 @@ extension Question {
         }
 
         package let original: URLRecord
-        /// What would be sent.
+        /// The proposed request.
         package let proposed: Request
         package let reason: Reason
 
@@ -140,14 +140,14 @@ extension Question {
         }
     }
 
-    /// What a challenge says, without a secret.
+    /// The facts of a challenge, without a secret.
     package struct ChallengeFacts: Sendable {
         package let space: ProtectionSpace
         package let previousFailureCount: Int
         /// The user of the credential that failed last here; nil when none was tried.
         package let proposedUser: String?
         package let failureResponse: Response?
-        /// What the server offers beside, strongest first.
+        /// The other methods that the server offers, strongest first.
         package let offered: [ProtectionSpace.Method]
 
         package init(_ challenge: Challenge) {

@@ -3,7 +3,7 @@ package import HTTPTypes
 
 /// An answer written beforehand, with the conditions under which it is given.
 package struct Rule: Sendable, Equatable {
-    /// What its owner calls it; told with each decision that it makes.
+    /// Its name, which is recorded with each of its decisions.
     package let name: String?
     package let on: Question.Kind
     package let conditions: Question.Conditions
@@ -65,7 +65,7 @@ extension UnicodeScalar {
 
 /// The rules that a load goes by, by the kind of question: what is not asked about costs nothing.
 package struct RuleBook: Sendable {
-    /// Whose configuration a rule stands in.
+    /// The level of the configuration that has the rule.
     package enum Level: String, Sendable {
         case job
         case session

@@ -106,7 +106,7 @@ extension WhatIf {
 }
 
 extension Question.Kind {
-    /// What may be imagined of an event of the kind.
+    /// The members that an imagined event of the kind may have.
     fileprivate var membersOfWhatIf: Set<String> {
         switch self {
         case .willPerformHTTPRedirection: ["to", "status", "hop", "headers"]
@@ -150,8 +150,8 @@ extension WhatIf {
                 "by", object: Decision.Decider.rule(name: match.rule.name, match.level, index: match.index).write)
             writer.name("answer")
             match.rule.answer.write(&writer, .redacted)
-        } else if let delegate = Configuration.Delegate.asked(
-            question, job: delegates.job, session: delegates.session)
+        } else if let delegate = Configuration.Delegate.responsible(
+            for: question, job: delegates.job, session: delegates.session)
         {
             writer.member(
                 "by",

@@ -2,7 +2,7 @@ package import FetchEngine
 
 /// Where downloads grow until they are complete: on this node's disk, a directory for each job.
 ///
-/// What is there outlives the process, so that an attempt goes on where a crash has cut off the one before.
+/// Partial files outlive the process, so an attempt continues where a crash has ended the one before.
 package protocol DownloadArea: Sendable {
     /// The place of a job, and what an earlier attempt has left there; nothing when that one still writes.
     func open(_ job: Job.ID) async throws(StoreError) -> DownloadPlace
@@ -27,7 +27,7 @@ package protocol DownloadArea: Sendable {
 /// Where the download of one job grows.
 package struct DownloadPlace: Sendable {
     package let directory: String
-    /// What an earlier attempt has left, if it can be gone on with.
+    /// The resume data of an earlier attempt, if it can be continued.
     package let resumeData: ResumeData?
     /// Keeps the place while this object exists.
     package let lock: (any Sendable)?

@@ -8,7 +8,7 @@ package enum Resumable: Sendable, Equatable {
 
     /// Nothing has come of it.
     package static let empty = no(reason: "empty")
-    /// What had come is not kept.
+    /// The received bytes are not kept.
     package static let discarded = no(reason: "discarded")
 
     private static let reasonName = "notResumableReason"
@@ -20,7 +20,7 @@ package enum Resumable: Sendable, Equatable {
         }
     }
 
-    /// What the error of a job says, as ``write(error:)`` and the id of its resume data have it.
+    /// Reads the error of a job, which ``write(error:)`` wrote with the id of its resume data.
     init?(error: RawJSON) {
         guard case .object(let members)? = try? JSONParser.parse(error.bytes) else { return nil }
         if members.contains(where: { $0.name == "resumeData" }) {

@@ -53,7 +53,7 @@ package enum JobGroupState: String, Sendable, CaseIterable {
     case finished
 }
 
-/// What a client asks of a new group.
+/// The submission of a group.
 package struct JobGroupSpec: Sendable, Equatable {
     /// The client's own words about the group.
     package let labels: [JobSpec.Label]

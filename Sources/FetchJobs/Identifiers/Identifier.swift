@@ -30,7 +30,7 @@ extension Identifier: Comparable {
     package static func < (left: Identifier, right: Identifier) -> Bool { left.uuid < right.uuid }
 }
 
-/// What an identifier identifies.
+/// The kind of object that an identifier names.
 package protocol IdentifierKind: Sendable {
     /// The text before the underscore.
     static var prefix: String { get }
@@ -58,9 +58,9 @@ package struct UUIDv7: Hashable, Sendable, Comparable {
         var ticks: UInt64
         repeat {
             ticks = max(now, last + 1)
-            let (isOurs, found) = Self.last.weakCompareExchange(expected: last, desired: ticks, ordering: .relaxed)
+            let (isOurs, current) = Self.last.weakCompareExchange(expected: last, desired: ticks, ordering: .relaxed)
             if isOurs { break }
-            last = found
+            last = current
         } while true
         self.init(ticks: ticks)
     }
@@ -90,7 +90,7 @@ package struct UUIDv7: Hashable, Sendable, Comparable {
     // MARK: base32
 
     private static let alphabet = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
-    /// What each character stands for; 32 for those that are not of the alphabet.
+    /// The value of each character; 32 for those that are not in the alphabet.
     private static let digits: [UInt8] = {
         var digits = [UInt8](repeating: 32, count: 256)
         for (digit, character) in alphabet.enumerated() { digits[Int(character)] = UInt8(digit) }

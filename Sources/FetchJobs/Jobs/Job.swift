@@ -70,7 +70,7 @@ package struct Job: Sendable {
         package let nextAttemptAt: Timestamp?
         /// Per transfer, named after URLSessionTaskTransactionMetrics.
         package let metrics: RawJSON?
-        /// What was decided, in its order, as ``Decision`` writes it; nil when nothing was asked.
+        /// The decisions in their order, as ``Decision`` writes them; nil when there was no question.
         package let decisions: RawJSON?
 
         package init(
@@ -147,7 +147,7 @@ extension Job {
         return spec
     }
 
-    /// What was asked for; nil when an earlier release stored it under rules that are no longer ours.
+    /// The submission; nil when an earlier release stored it under rules that are no longer valid.
     package var storedSpec: JobSpec? { try? JobSpec(stored: JSONParser.parse(spec.bytes)) }
 }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a job sends: the form its client chose, and what that form stands for.
+/// The body of a job: the form that its client chose, and the bytes that it stands for.
 package enum JobBody: Sendable, Equatable {
     case text(String)
     case base64([UInt8])
@@ -11,7 +11,7 @@ package enum JobBody: Sendable, Equatable {
     case multipart([Part])
     /// Stored bytes.
     case blob(Blob.ID)
-    /// What the client sends while the job runs.
+    /// A stream that the client sends while the job runs.
     case stream
 
     package struct FormField: Sendable, Equatable {
@@ -89,12 +89,12 @@ extension JobBody {
         in object: JSONObjectReader,
         _ reader: JSONReader
     ) -> (String, JSONReader)? {
-        let given = names.compactMap { name in object[name].map { (name, $0) } }
-        guard given.count == 1 else {
+        let forms = names.compactMap { name in object[name].map { (name, $0) } }
+        guard forms.count == 1 else {
             reader.refuse("must have exactly one of \(names.joined(separator: ", "))")
             return nil
         }
-        return given.first
+        return forms.first
     }
 
     static func base64(_ reader: JSONReader) -> [UInt8]? {

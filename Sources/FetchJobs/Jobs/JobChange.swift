@@ -1,6 +1,6 @@
 import FetchEngine
 
-/// What a client changes of a stored job, as a merge patch writes it (RFC 7396): null takes a member away.
+/// A change of a stored job, as a merge patch (RFC 7396): null removes a member.
 package struct JobChange: Sendable, Equatable {
     package enum Time: Sendable, Equatable {
         case now
@@ -8,7 +8,7 @@ package struct JobChange: Sendable, Equatable {
     }
 
     package enum Limit: Sendable, Equatable {
-        /// What its session says.
+        /// The value of its session.
         case inherited
         case own(Int64)
     }

@@ -12,13 +12,13 @@ package struct JobOutcome: Sendable {
     package var redirects: RawJSON?
     package var challenges: RawJSON?
     package var metrics: RawJSON?
-    /// What was decided while the attempt ran, as ``Decision`` writes it; nil when nothing was asked.
+    /// The decisions of the attempt, as ``Decision`` writes them; nil when there was no question.
     package var decisions: RawJSON?
     package var body: Body?
     /// `{"blob", "filename", …}` of a download.
     package var file: RawJSON?
 
-    /// What the answer says to those who would ask the job's host next; nil when that is nothing.
+    /// The signal of the response for the next requests to the job's host; nil when there is none.
     package var signal: Limiter.Signal?
 
     /// Whether one connection to the job's origin carries many loads.

@@ -29,7 +29,7 @@ extension JobRequest {
         writer.member("mainDocumentURL", mainDocumentURL.map(urls.text))
     }
 
-    /// What of the URLs that the job meets is stored and shown.
+    /// The parts of the URLs of a job that are stored and shown.
     package var urlForm: URLForm { sensitive.contains(.query) ? .withoutQuery : .whole }
 
     /// Where ``Redaction/text`` stands in place of what it hides, as pointers into the job.
@@ -44,7 +44,7 @@ extension JobRequest {
         return pointers
     }
 
-    /// What of it is secret in the form that is sealed; nil when nothing is, or it is sealed already.
+    /// The secret parts in the form that is sealed; nil when there are none, or they are sealed already.
     var secretBytes: [UInt8]? {
         guard !sensitive.isEmpty || headers.contains(where: \.isSensitive), redactions.isEmpty else { return nil }
         var secret = self

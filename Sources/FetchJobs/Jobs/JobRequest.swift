@@ -12,7 +12,7 @@ package struct JobRequest: Sendable, Equatable {
     package var cachePolicy: CachePolicy?
     /// The document that the resource is part of, for the cookie policy.
     package var mainDocumentURL: URLRecord?
-    /// What beside sensitive fields is sealed where the job is stored, and never shown again.
+    /// The parts besides sensitive fields that are sealed where the job is stored, and never shown again.
     package var sensitive: Set<SensitivePart> = []
 
     /// A part of requests that is a secret where its client says so.

@@ -1,11 +1,11 @@
 package import FetchEngine
 import HTTPTypes
 
-/// What a client asks for: the body of a submission, the `spec` column, and what a worker runs.
+/// The submission of a job: the body of the request, the `spec` column, and the input of a worker.
 ///
 /// A value that exists is valid: the only ways to make one are the JSON reader here and, in tests, the memberwise form.
 package struct JobSpec: Sendable, Equatable {
-    /// What kind of task of the URL Loading System the job is.
+    /// The kind of task of the URL Loading System.
     package enum Kind: String, Sendable, CaseIterable {
         case data
         /// Its response becomes a file.
@@ -24,7 +24,7 @@ package struct JobSpec: Sendable, Equatable {
     /// The session it belongs to; nil for the tenant's default session.
     package var session: TenantSession.ID?
     package var request: JobRequest
-    /// What the job sets itself; the rest is its session's.
+    /// The members that the job sets itself; the session has the others.
     package var configuration = Configuration()
     /// From 0 to 1; of two jobs that wait, the one with more goes first.
     package var priority: Double = 0.5
@@ -41,7 +41,7 @@ package struct JobSpec: Sendable, Equatable {
     package var flow: Flow?
     /// The client's own words about the job.
     package var labels: [Label] = []
-    /// What an earlier download has left, for this one to go on with.
+    /// The partial file of an earlier download, which this one continues.
     package var resumeFrom: Blob.ID?
     /// Where the job's events are sent, when anywhere.
     package var webhook: Webhook?
@@ -67,7 +67,7 @@ package struct JobSpec: Sendable, Equatable {
         package var endpoint: WebhookEndpoint.ID?
         /// The address that a client has given in place of an endpoint.
         package var url: URLRecord?
-        /// What is sent; nil for what the endpoint asks for.
+        /// The events that are sent; nil for those that the endpoint lists.
         package let events: [WebhookEvent]?
     }
 
@@ -76,7 +76,7 @@ package struct JobSpec: Sendable, Equatable {
     /// Whether an endpoint may want its events: that of the job, or that of its session.
     package var mayHaveEvents: Bool { webhook != nil || session != nil }
 
-    /// What it is as soon as it is stored.
+    /// The state of the job when it is stored.
     package var firstState: JobState {
         if isSuspended { return .suspended }
         if isDiscretionary { return .scheduled }
@@ -124,7 +124,7 @@ extension JobSpec {
         "kind", "session", "request", "configuration", "priority", "runAt", "expiresAt", "suspended", "discretionary",
         "initiated", "flow", "labels", "resumeFrom", "webhook", "group",
     ]
-    /// What the service itself says of a job too.
+    /// The members of stored jobs, including those that only the service sets.
     private static let storedNames = names.union(["schedule", "scheduledAt"])
 
     private init?(reader: JSONReader, besides others: Set<String>, isStored: Bool) {

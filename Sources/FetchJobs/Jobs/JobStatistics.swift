@@ -1,6 +1,6 @@
 /// How the jobs of a tenant are, and how they went in the last hours.
 package struct JobStatistics: Sendable {
-    /// What ended within one hour of the clock.
+    /// The jobs that ended within one hour of the clock.
     package struct Hour: Sendable {
         package let start: Timestamp
         package var jobs: [JobState: Int64] = [:]

@@ -49,7 +49,7 @@ package protocol JobStore: Sendable {
     /// Where the body of a finished job is, or nil when the tenant has no such job or it has no body.
     func body(of id: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> StoredBody?
 
-    /// What the dashboard's first page shows.
+    /// The contents of the first page of the dashboard.
     func overview(of tenant: Tenant.ID) async throws(StoreError) -> Overview
 }
 
@@ -74,10 +74,10 @@ extension JobStore {
     }
 }
 
-/// What cancelling leaves of a job.
+/// The remains of a cancelled job.
 package enum Cancellation: Sendable, Equatable {
     case plainly
-    /// What a download has so far is kept, for another job to go on with.
+    /// The partial file of a download is kept, so that another job can continue it.
     case keepingPartial
 }
 
@@ -108,7 +108,7 @@ package struct Idempotency: Sendable, Equatable {
     }
 }
 
-/// What became of a submission.
+/// The result of a submission.
 package enum Enqueued: Sendable, Equatable {
     case accepted(Job.ID)
     /// The key was used for the same request before: this is the job it made.
@@ -151,7 +151,7 @@ package struct StoredBody: Sendable {
     package let digest: SHA256Digest
     /// As the origin named it.
     package let contentType: String?
-    /// What the file may be called; safe to use.
+    /// The suggested name of the file; safe to use.
     package let filename: String?
 
     package init(

@@ -1,7 +1,7 @@
 import FetchEngine
 import HTTPTypes
 
-/// What stands in place of a secret, wherever a job is stored or shown.
+/// The text in place of a secret, wherever a job is stored or shown.
 package enum Redaction {
     package static let text = "<redacted>"
     /// The same in a URL.
@@ -13,7 +13,7 @@ package enum Redaction {
     }
 }
 
-/// What of the URLs that a job meets is stored and shown.
+/// The parts of the URLs of a job that are stored and shown.
 package enum URLForm: Sendable {
     case whole
     case withoutQuery

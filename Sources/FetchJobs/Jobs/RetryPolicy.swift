@@ -5,7 +5,7 @@ package struct RetryPolicy: Sendable, Equatable {
     /// How long to wait, longer each time.
     package struct Backoff: Sendable, Equatable {
         package var initial = Duration.seconds(1)
-        /// What each wait is multiplied by for the next.
+        /// The factor between a wait and the next.
         package var factor = 2.0
         package var maximum = Duration.seconds(300)
         /// How much of a wait is left to chance, from 0 to 1: what failed together does not come back together.
@@ -62,7 +62,7 @@ package struct RetryPolicy: Sendable, Equatable {
 
     package init() {}
 
-    /// What the service does, with what is set in place of it.
+    /// The defaults of the service, overridden by the members that are set.
     package init(_ configuration: Configuration.Retry) {
         maximumAttempts = configuration.maximumAttempts ?? maximumAttempts
         backoff = configuration.backoff ?? backoff

@@ -2,7 +2,7 @@ package import FetchEngine
 
 /// The bandwidth that jobs share: one port for every kind of runner.
 package protocol BandwidthSource: Sendable {
-    /// What bounds a job on this node now: its limiters', its tenant's, and that of all jobs, as far as they are set.
+    /// The bandwidths of a job on this node now: those that are set for its limiters, for its tenant, and for all jobs.
     ///
     /// Quick, for it is asked before each piece of a body.
     func bandwidths(of job: ClaimedJob) -> [Bandwidth]

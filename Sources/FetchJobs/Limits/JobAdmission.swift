@@ -27,7 +27,7 @@ package protocol JobAdmission: Sendable {
     ) async throws(StoreError) -> Set<Job.ID>
 }
 
-/// What became of jobs that wait at the gates of limiters.
+/// The result of admitting jobs that wait at the gates of limiters.
 package struct Admission: Sendable {
     /// Jobs can be claimed that could not before.
     package var hasQueuedJobs = false
@@ -38,7 +38,7 @@ package struct Admission: Sendable {
     package init() {}
 }
 
-/// What a node knows of limits without asking.
+/// The limits that a node has in memory.
 package protocol KnownLimits: Sendable {
     /// How much of the slots a tenant may have beside others.
     func weight(of tenant: Tenant.ID) -> Int

@@ -3,7 +3,7 @@ import FetchEngine
 // The limiters that jobs are in.
 
 extension JobSpec {
-    /// What a job says of its flow: the limiter's limits belong to the key, not to the job.
+    /// The members of a job about its flow; the limits belong to the key and not to the job.
     package struct Flow: Sendable, Equatable {
         package static let maximumKeyLength = 256
 

@@ -3,7 +3,7 @@ import HTTPTypes
 import RawStructuredFieldValues
 
 extension Limiter {
-    /// What an answer of a host's origin says to those who would ask it next.
+    /// The signal in a response of a host's origin for the next requests.
     package enum Signal: Sendable, Equatable {
         /// They are to wait.
         case open(OpenCircuit)
@@ -18,7 +18,7 @@ extension Limiter.Signal {
     /// A time of an origin counts up to a day, even if the operator allows more.
     package static let longestOpenCircuit = Duration.seconds(86_400)
 
-    /// What an answer says; nil when that is nothing.
+    /// The signal of a response; nil when it has none.
     ///
     /// Statuses 429 and 503 say by Retry-After how long to wait (RFC 9110 §10.2.3); any answer may say by RateLimit
     /// that nothing is left until some time (draft-ietf-httpapi-ratelimit-headers), in its form or those before it.
@@ -31,8 +31,8 @@ extension Limiter.Signal {
         let refuses = [429, 503].contains(status)
         // What is served in place of a refusal does not have its fields.
         if refuses, cache.forwardStatus != nil { return nil }
-        if refuses, let asked = response.retryAfter(), asked > .zero {
-            self = .open(for: asked, from: now, "\(status), Retry-After")
+        if refuses, let delay = response.retryAfter(), delay > .zero {
+            self = .open(for: delay, from: now, "\(status), Retry-After")
         } else if let wait = response.headerFields.waitOfRateLimit(now: now), wait > .zero {
             self = .open(for: wait, from: now, "\(status), RateLimit")
         } else if status == 429 {

@@ -64,7 +64,7 @@ package struct Limiter: Sendable, Equatable {
     }
 }
 
-/// What a client sets of a limiter.
+/// The limits that a client sets.
 package struct SharedLimits: Sendable, Equatable {
     package struct Rate: Sendable, Equatable {
         package let jobs: Int

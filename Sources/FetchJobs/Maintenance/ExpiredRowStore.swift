@@ -1,6 +1,6 @@
 /// Rows that have outlived their use.
 package enum ExpiredRow: String, Sendable, CaseIterable {
-    /// What clients have named their submissions with, a day ago.
+    /// Idempotency keys of submissions, after a day.
     case idempotencyKeys
     /// Cookies that have expired and hide nothing beneath them.
     case cookies
@@ -8,7 +8,7 @@ package enum ExpiredRow: String, Sendable, CaseIterable {
     case layers
     /// Webhook deliveries that are over, with their attempts.
     case deliveries
-    /// What stored credentials were used for.
+    /// The uses of stored credentials.
     case credentialUses
     /// How many jobs ended in minutes long past.
     case counts

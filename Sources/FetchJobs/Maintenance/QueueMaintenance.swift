@@ -39,7 +39,7 @@ package protocol QueueMaintenance: Sendable {
     func removeFinal(after retention: Duration) async throws(StoreError) -> Int
 }
 
-/// What became of the jobs that wait for a time.
+/// The result of promoting jobs that wait for a time.
 package struct Promotion: Sendable {
     /// Jobs can be claimed that could not before.
     package let hasQueuedJobs: Bool
@@ -57,7 +57,7 @@ package struct Promotion: Sendable {
     }
 }
 
-/// What a node learns each time it extends its lease.
+/// The state that a node reads each time it extends its lease.
 package struct Heartbeat: Sendable {
     /// Jobs wait that any node may claim.
     package let hasQueuedJobs: Bool

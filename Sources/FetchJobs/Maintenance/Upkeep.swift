@@ -1,4 +1,4 @@
-/// What a node does now and then so that all jobs go on.
+/// The periodic work of a node that keeps all jobs going.
 ///
 /// Each step fails alone, and goes around what makes it fail: nothing of it may keep a node from extending its lease.
 package enum Upkeep: String, CaseIterable, Sendable {
@@ -28,7 +28,7 @@ package struct UpkeepFailure: Sendable {
     }
 }
 
-/// What became of the jobs of nodes whose lease has run out.
+/// The result of rescuing the jobs of nodes whose lease has expired.
 package struct Rescue: Sendable {
     /// How many jobs were taken from such nodes.
     package let count: Int

@@ -33,7 +33,7 @@ package struct NodeRequest: Sendable {
     }
 }
 
-/// What another node has answered.
+/// The response of another node.
 package struct NodeAnswer: Sendable {
     package let status: HTTPResponse.Status
     package let headers: HTTPFields

@@ -1,6 +1,6 @@
 /// Whether this process can take work.
 package protocol Readiness: Sendable {
-    /// What stands in the way, one sentence each; empty when nothing does.
+    /// The obstacles, a sentence each; empty when the node is ready.
     func obstacles() async -> [String]
 
     /// A worker lives that will run what is submitted, as far as this process knows.

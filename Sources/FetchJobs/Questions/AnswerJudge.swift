@@ -15,7 +15,7 @@ package struct AnswerJudge: Sendable {
         self.refusal = refusal
     }
 
-    /// What of an answer is not allowed, by JSON Pointers from the answer; nothing when it may be given.
+    /// The violations of an answer, by JSON Pointers from the answer; empty when it is allowed.
     package func violations(of answer: Answer, to question: AskedQuestion) async throws(StoreError) -> [Violation] {
         var violations = question.limits.violations(of: answer)
         guard violations.isEmpty else { return violations }

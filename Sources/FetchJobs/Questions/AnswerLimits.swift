@@ -1,10 +1,10 @@
 package import FetchEngine
 
-/// What an answer to one question may be: what breaks these limits is refused, and the question stays open.
+/// The limits of the answers to one question: an answer that breaks one is refused, and the question stays open.
 ///
 /// They are written down with the question, so that every node judges an answer alike.
 package struct AnswerLimits: Sendable, Equatable {
-    /// What a request that an answer changes is kept to (RED-4).
+    /// The limits of a request that an answer changes (RED-4).
     package struct Following: Sendable, Equatable {
         /// The scheme of the URL that is left.
         package var scheme: String
@@ -146,7 +146,7 @@ extension AnswerLimits {
                 scheme: object.required("scheme")?.string() ?? "",
                 allowHTTPSToHTTP: object["allowHTTPSToHTTP"]?.bool() ?? false, allowedHosts: hosts.map { Set($0) })
         }
-        space = object?["space"].flatMap { ProtectionSpace(asked: $0) }
+        space = object?["space"].flatMap { ProtectionSpace(ofChallenge: $0) }
         storagePolicy = object?["storagePolicy"]?.oneOf(CachedResponse.StoragePolicy.self)
         try check.finish()
     }
@@ -154,7 +154,7 @@ extension AnswerLimits {
 
 extension ProtectionSpace {
     /// Reads the space of a challenge, with any method.
-    fileprivate init?(asked reader: JSONReader) {
+    fileprivate init?(ofChallenge reader: JSONReader) {
         let names: Set = ["host", "port", "protocol", "realm", "authenticationMethod", "isProxy"]
         guard let object = reader.object(of: names), let host = object.required("host")?.string(),
             let port = object.required("port")?.integer(in: 0...65_535),

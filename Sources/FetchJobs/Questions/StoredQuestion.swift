@@ -21,15 +21,15 @@ package struct StoredQuestion: Sendable {
     }
 
     /// An answer and its author.
-    package struct GivenAnswer: Sendable {
+    package struct StoredAnswer: Sendable {
         /// Without its secrets.
-        package let answer: RawJSON
+        package let value: RawJSON
         package let by: Decision.Decider
         /// The note of the author.
         package let note: String?
 
-        package init(answer: RawJSON, by decider: Decision.Decider, note: String? = nil) {
-            self.answer = answer
+        package init(_ value: RawJSON, by decider: Decision.Decider, note: String? = nil) {
+            self.value = value
             by = decider
             self.note = note
         }
@@ -42,7 +42,7 @@ package struct StoredQuestion: Sendable {
     /// When it was answered or closed.
     package var endedAt: Timestamp?
     package var reason: Reason?
-    package var given: GivenAnswer?
+    package var answer: StoredAnswer?
     /// The fault of the last reply of its endpoint.
     package var fault: String?
 
@@ -62,10 +62,10 @@ package struct StoredQuestion: Sendable {
         asked.writeContent(&writer)
         writer.member("endedAt", endedAt?.description)
         writer.member("reason", reason?.rawValue)
-        if let given {
-            writer.member("answer", given.answer)
-            writer.member("by", object: given.by.write)
-            writer.member("note", given.note)
+        if let answer {
+            writer.member("answer", answer.value)
+            writer.member("by", object: answer.by.write)
+            writer.member("note", answer.note)
         }
         writer.member("fault", fault)
     }

@@ -11,7 +11,7 @@ package protocol JobClaiming: Sendable {
     func claimSuspects(_ count: Int) async throws(StoreError) -> [ClaimedJob]
 }
 
-/// What a node got to run.
+/// The jobs that a node claimed.
 package struct Claim: Sendable {
     package let jobs: [ClaimedJob]
     /// Nothing else waits that the node could have had.
@@ -61,7 +61,7 @@ package final class ClaimedJob: Sendable {
     package let tries: Int
     /// When it is given up.
     package let expiresAt: Timestamp?
-    /// What the job has to see of its session's stores at least: all that was written before it was submitted.
+    /// The versions of the session's stores that the job must see at least: those at its submission.
     package let stores: StoresVersion
     /// When it was stored, if it was claimed by that; nil of a job that has waited.
     package let storedAt: Timestamp?
@@ -70,7 +70,7 @@ package final class ClaimedJob: Sendable {
     /// For how long it had been due when it was claimed; nil when it was claimed as it was stored, or had to pass a
     /// gate.
     package let waited: Duration?
-    /// Whose connections it shares; nil when its URL has no host.
+    /// The origin queue whose connections it shares; nil when its URL has no host.
     package let originQueue: OriginQueue.Key?
 
     package init(

@@ -20,7 +20,7 @@ package struct OriginQueue: Sendable {
             origin = spec.request.url.origin
         }
 
-        /// What jobs of all sessions for the host share limits in.
+        /// The limiter that jobs of all sessions for the host share.
         package var limiter: Limiter.Address { Limiter.Address(tenant: tenant, kind: .host, key: host) }
     }
 

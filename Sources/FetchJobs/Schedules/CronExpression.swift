@@ -60,7 +60,7 @@ package struct CronExpression: Sendable, Equatable, CustomStringConvertible {
 private struct CronField {
     let name: String
     let range: ClosedRange<Int>
-    /// What stands for numbers, the first for ``firstNumber``.
+    /// Names for numbers; the first one stands for ``firstNumber``.
     var names: [String] = []
     var firstNumber = 0
 

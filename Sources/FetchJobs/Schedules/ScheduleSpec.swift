@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a client asks of a schedule: which jobs are to be made, and when.
+/// The submission of a schedule: the template of its jobs, and its times.
 ///
 /// A value that exists is valid, as a ``JobSpec`` is.
 package struct ScheduleSpec: Sendable, Equatable {
@@ -26,7 +26,7 @@ package struct ScheduleSpec: Sendable, Equatable {
     package static let maximumMissedRuns = 100
 
     package let recurrence: Recurrence
-    /// What the jobs are made from.
+    /// The template of its jobs.
     package var job: JobSpec
     package let missedRuns: MissedRuns
     package let overlap: Overlap

@@ -24,7 +24,7 @@ package protocol ScheduleStore: Sendable {
     func run(_ schedule: Schedule, _ job: NewJob) async throws(StoreError) -> Enqueued
 }
 
-/// What the scheduler takes its work from.
+/// The queue of the scheduler.
 package protocol ScheduleQueue: Sendable {
     /// Schedules whose time has come, and how long it is until that of the next one.
     func due(limit: Int) async throws(StoreError) -> DueSchedules
@@ -42,7 +42,7 @@ package protocol ScheduleQueue: Sendable {
     ) async throws(StoreError) -> Bool
 }
 
-/// What a look at the schedules has found.
+/// The due schedules at one time.
 package struct DueSchedules: Sendable {
     package struct Item: Sendable {
         package let schedule: Schedule

@@ -1,4 +1,4 @@
-/// What a session's stores held at one time; sessions can be made from it, any number of them.
+/// The contents of a session's stores at one time, from which any number of sessions can be made.
 package struct SessionSnapshot: Sendable {
     package enum Kind: IdentifierKind {
         package static let prefix = "snp"
@@ -26,7 +26,7 @@ package struct SessionSnapshot: Sendable {
     }
 }
 
-/// What became of the request for a snapshot.
+/// The result of creating a snapshot.
 package enum SnapshotCreation: Sendable {
     case created(SessionSnapshot)
     /// The tenant has no such session, or it is one without stored layers.

@@ -1,6 +1,6 @@
 import FetchEngine
 
-/// What a client asks of a new session; it never changes (SES-17).
+/// The submission of a session; it never changes (SES-17).
 ///
 /// A value that exists is valid, as a ``JobSpec`` is.
 package struct SessionSpec: Sendable, Equatable {
@@ -14,12 +14,12 @@ package struct SessionSpec: Sendable, Equatable {
     }
 
     package var kind = Kind.default
-    /// What the client calls its background session, to find it again (BKG-1).
+    /// The client's name for its background session, to find it again (BKG-1).
     package var identifier: String?
     /// The client's own words about the session.
     package var description: String?
     package var configuration = Configuration()
-    /// What the session's stores hold when it is made; nil for nothing.
+    /// The snapshot with the first contents of the session's stores; nil for empty stores.
     package var snapshot: SessionSnapshot.ID?
     /// Where the session's events go, and those of its jobs that name no endpoint.
     package var webhook: JobSpec.Webhook?

@@ -50,7 +50,7 @@ package struct NewSession: Sendable {
     }
 }
 
-/// What became of the request for a session.
+/// The result of creating a session.
 package enum SessionCreation: Sendable {
     case created(TenantSession)
     /// The key was used for the same request before: this is the session it made.
@@ -63,10 +63,10 @@ package enum SessionCreation: Sendable {
     case full
 }
 
-/// What became of an acknowledgement.
+/// The result of an acknowledgement.
 package enum EventsAcknowledgement: Sendable {
     case acknowledged
-    /// What there is to acknowledge has been.
+    /// The end was acknowledged before.
     case repeated
     /// The session has jobs, messages about some are on their way, or it never had any to tell of.
     case tooEarly

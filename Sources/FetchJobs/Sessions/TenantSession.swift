@@ -64,7 +64,7 @@ package enum SessionState: String, Sendable, CaseIterable {
     case invalidated
 }
 
-/// What becomes of the jobs of a session that is invalidated.
+/// How the jobs of a session that is invalidated end.
 package enum Invalidation: String, Sendable, CaseIterable {
     /// They go on (`finishTasksAndInvalidate`).
     case finish

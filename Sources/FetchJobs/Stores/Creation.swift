@@ -1,4 +1,4 @@
-/// What became of a request to make something, which may have come with an Idempotency-Key.
+/// The result of a creation, which may have an Idempotency-Key.
 package enum Creation<Made: Sendable>: Sendable {
     case created(Made)
     /// The key was used for the same request before.

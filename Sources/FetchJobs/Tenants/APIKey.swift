@@ -1,6 +1,6 @@
 import FetchEngine
 
-/// What a client proves itself with: a tenant's key, without its secret.
+/// The key of a tenant, by which a client authenticates, without its secret.
 package struct APIKey: Sendable, Equatable {
     package enum Kind: IdentifierKind {
         package static let prefix = "key"

@@ -37,10 +37,10 @@ package struct TenantShare: Sendable, Equatable {
     }
 }
 
-/// What an operator changes of a tenant's share, as a merge patch writes it (RFC 7396): null is what new tenants have.
+/// A change of a tenant's share, as a merge patch (RFC 7396): null sets the value of new tenants.
 package struct TenantChange: Sendable, Equatable {
     package enum Limit: Sendable, Equatable {
-        /// What tenants have of whom nothing is said.
+        /// The value of new tenants.
         case standard
         case own(Int64)
 

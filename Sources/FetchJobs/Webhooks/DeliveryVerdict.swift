@@ -12,7 +12,7 @@ package enum DeliveryVerdict: Sendable, Equatable {
         .seconds(14 * 3600), .seconds(20 * 3600), .seconds(24 * 3600),
     ]
 
-    /// What a receiver's answer, or the lack of one, means for a delivery.
+    /// The meaning of a receiver's response, or of none, for a delivery.
     ///
     /// - Parameters:
     ///   - status: The HTTP status, or nil when there was no answer. A redirect is not followed and counts as a

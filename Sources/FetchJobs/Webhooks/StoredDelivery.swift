@@ -86,7 +86,7 @@ package struct DeliveryPage: Sendable {
     }
 }
 
-/// What a client asks to be sent again.
+/// The deliveries that a client wants to be sent again.
 package struct DeliveryReplay: Sendable {
     package let endpoint: WebhookEndpoint.ID
     package let since: Timestamp

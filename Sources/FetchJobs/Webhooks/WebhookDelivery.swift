@@ -7,7 +7,7 @@ package struct WebhookDelivery: Sendable {
     /// Also the message's `webhook-id`: the same on every attempt, so that a receiver can drop repeats.
     package typealias ID = Identifier<Kind>
 
-    /// What the event is about.
+    /// The subject of the event.
     package enum Subject: Sendable, Hashable {
         case job(Job.ID)
         case session(TenantSession.ID)
@@ -25,7 +25,7 @@ package struct WebhookDelivery: Sendable {
     package let attempts: Int
     /// How many of them count for the schedule: those since it was replayed last.
     package let failures: Int
-    /// What the message says, where it was written when the event happened; nil where it tells of how things are.
+    /// The data of the message as of the event; nil when it is written from the present state.
     package var data: RawJSON?
     /// The endpoint took nothing lately.
     package let endpointIsFailing: Bool

@@ -47,7 +47,7 @@ package struct WebhookEndpoint: Sendable {
     package var url: URLRecord
     package var events: [WebhookEvent]
     package var secret: WebhookSecret
-    /// Who is believed to vouch for the receiver; nothing set for those that the system trusts.
+    /// The authorities that are trusted for the receiver; empty for those of the system.
     package var serverTrust = Configuration.ServerTrust()
     /// The certificate that the receiver is shown when it asks for one.
     package var clientIdentity: ClientIdentity?

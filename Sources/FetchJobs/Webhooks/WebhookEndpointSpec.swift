@@ -1,6 +1,6 @@
 package import FetchEngine
 
-/// What a client asks of a new endpoint.
+/// The submission of an endpoint.
 ///
 /// Whether the address may be reached at all is the guard's word, asked by the caller (SEC-35).
 package struct WebhookEndpointSpec: Sendable {
@@ -41,7 +41,7 @@ package struct WebhookEndpointSpec: Sendable {
     }
 }
 
-/// What a client changes of an endpoint; what is nil stays.
+/// A change of an endpoint; members that are nil change nothing.
 package struct WebhookEndpointPatch: Sendable {
     package let url: URLRecord?
     package let events: [WebhookEvent]?

@@ -1,4 +1,4 @@
-/// What happened, in the words a webhook carries.
+/// The types of events, in the words of a webhook.
 package enum WebhookEvent: String, Sendable, CaseIterable {
     /// An attempt of the job has begun.
     case jobStarted = "job.started"
@@ -35,7 +35,7 @@ package enum WebhookEvent: String, Sendable, CaseIterable {
     /// Another endpoint of the tenant gets no messages any more (SEC-36).
     case endpointDisabled = "endpoint.disabled"
 
-    /// What is sent to an endpoint that names no events: ends, and not every change on the way.
+    /// The events of an endpoint that lists none: ends, and not every change before them.
     package static let ends: [WebhookEvent] = [
         .jobFinished, .sessionEventsFinished, .sessionInvalidated, .groupFinished,
     ]

@@ -49,7 +49,7 @@ package struct WebhookSignature: Sendable {
         "v1," + Data(code(for: body, with: secret)).base64EncodedString()
     }
 
-    /// What a receiver finds out about a message.
+    /// The result of verifying a message.
     package enum Verdict: Sendable, Equatable {
         case valid
         /// No signature was made with the secret, for this id, timestamp and body.

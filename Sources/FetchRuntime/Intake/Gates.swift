@@ -33,7 +33,7 @@ package final class Gates: Sendable {
         }
     }
 
-    /// What is due; nil when nothing is.
+    /// The due limiters; nil when there are none.
     package func take() -> Due? {
         state.withLock { state in
             if state.looksAtAll {

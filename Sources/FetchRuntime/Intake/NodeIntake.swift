@@ -1,7 +1,7 @@
 package import FetchJobs
 import Synchronization
 
-/// What the stores hand over to this node's worker, and the room that it has for it.
+/// The jobs that the stores pass to this node's worker, and its free slots.
 ///
 /// It is made before either of them and known to both, so that they need not know each other: jobs go one way, from
 /// where they are stored to where they run.

@@ -20,7 +20,7 @@ package final class StopSwitch: Sendable {
         /// The runner keeps it; a job that is over must not keep its session.
         weak var task: SessionTask?
         var isSuspended = false
-        /// What was said of it since the job was claimed; nil for what its spec said then.
+        /// The pace that was set since the job was claimed; nil for that of its spec.
         var pace: JobPace?
         /// Called once when the switch is thrown.
         var thrown: (@Sendable () -> Void)?
@@ -28,7 +28,7 @@ package final class StopSwitch: Sendable {
         var waiter: CheckedContinuation<Void, Never>?
     }
 
-    /// What the job has of its node, as ``Slots`` says, which alone looks and does so under its own lock.
+    /// The resources of its node that the job has; only ``Slots`` uses this, under its own lock.
     struct Position {
         /// It is one of those of its origin queue that load.
         var isLoading = false
@@ -42,7 +42,7 @@ package final class StopSwitch: Sendable {
         var index: Int?
     }
 
-    /// Whose job it is.
+    /// The tenant of the job.
     package let tenant: Tenant.ID
     /// In which it is one of those that load; nil for one that is in none.
     package let originQueue: OriginQueue.Key?
@@ -54,7 +54,7 @@ package final class StopSwitch: Sendable {
         self.originQueue = originQueue
     }
 
-    /// What ended a load, when it was this switch: a job that expires has not been cancelled by its client.
+    /// The error of a load that this switch ended: a job that expires was not cancelled by its client.
     package func judged(_ error: LoadError) -> LoadError {
         guard case .expired = reason, error.code == .cancelled else { return error }
         var error = error

@@ -1,7 +1,7 @@
 import FetchJobs
 import Synchronization
 
-/// What one client follows of a job: no attempt is missed, however short it was.
+/// The view of one client that follows a job; it misses no attempt, even a short one.
 package final class JobFollower: Sendable {
     let id: Job.ID
     private let tenant: Tenant.ID

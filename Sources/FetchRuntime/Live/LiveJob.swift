@@ -16,7 +16,7 @@ package final class LiveJob: Sendable {
         var isOver = false
         var isFollowed = false
         var hasResponse = false
-        /// What the load has met so far.
+        /// The steps of the load so far.
         var steps: (@Sendable () -> [LoadStep])?
         var notedSteps = 0
         /// Writes the response, once it is there.
@@ -30,7 +30,7 @@ package final class LiveJob: Sendable {
     package let job: Job.ID
     /// The body that a client sends while the job runs.
     package let upload: LiveUpload
-    /// What of the URLs that it meets is told.
+    /// The parts of URLs that its events show.
     package let urls: URLForm
     private let attempt: Int
     private let state = Mutex(State())
@@ -154,7 +154,7 @@ package final class LiveJob: Sendable {
         }
     }
 
-    /// What is there of the response's body; nil before it begins.
+    /// The received part of the response's body; nil before it begins.
     package var body: LiveBody? { state.withLock { $0.body } }
 
     /// How many bytes of the body can be read, whether they are all, and whether more may come.

@@ -55,7 +55,7 @@ package final class MetricsRegistry: Sendable {
     }
 }
 
-/// What a registry needs of a family.
+/// The part of a family that a registry uses.
 protocol MetricFamilyText: Sendable {
     func write(to text: inout String)
 }

@@ -2,7 +2,7 @@
 ///
 /// By two clocks: `elapsed` is how long the others waited, `worked` how long the thread worked meanwhile.
 package struct StallMetrics: Sendable {
-    /// What is shorter is not counted.
+    /// Shorter turns are not counted.
     package static let threshold = Duration.milliseconds(5)
 
     private let family: MetricFamily<Histogram>

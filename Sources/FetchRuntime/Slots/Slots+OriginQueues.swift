@@ -210,7 +210,7 @@ extension Slots.State {
         return next
     }
 
-    /// What an origin queue has more than its host answers, or how its limiter is to be limited otherwise than now.
+    /// The jobs of an origin queue beyond those that its host answers, or a new limit for its limiter.
     fileprivate mutating func surplus(
         of index: Int, _ crowd: Int?, at now: ContinuousClock.Instant
     ) -> Slots.Surplus? {

@@ -4,15 +4,15 @@ import Synchronization
 
 /// The room a node has for jobs, by tenants and by hosts, and whether jobs wait that should have it first.
 package final class Slots: Sendable {
-    /// What a claim may take.
+    /// The jobs that a claim may take.
     package struct Offer {
         package let count: Int
         package let room: ClaimRoom
-        /// What to tell ``noteEmpty(since:full:)`` when nothing was left.
+        /// The value for ``noteEmpty(since:full:)`` when nothing was left.
         package let backlog: Int
     }
 
-    /// What jobs leave to others while they are held.
+    /// The slots that jobs leave to others while they are held.
     package struct Lent {
         /// Jobs wait for a slot that is free now.
         package let hasWaiting: Bool
@@ -252,7 +252,7 @@ extension Slots.State {
 
     /// Whether a new job may start before those that wait.
     ///
-    /// What waits for another host or for its tenant's share is not overtaken: it could not start.
+    /// A job that waits for another host or for the share of its tenant is not overtaken, because it could not start.
     fileprivate mutating func mayStart(
         _ key: OriginQueue.Key?, of tenant: Tenant.ID, _ weight: (Tenant.ID) -> Int
     ) -> Bool {

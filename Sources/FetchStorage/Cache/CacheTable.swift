@@ -14,7 +14,7 @@ struct CacheTable: Sendable {
     }
 
     /// An entry as it was read.
-    struct Found: Sendable {
+    struct StoredEntry: Sendable {
         let entry: CacheEntry
         let body: Body
     }
@@ -36,7 +36,7 @@ struct CacheTable: Sendable {
     }
 
     let client: Client
-    private let looking: Batcher<Place, [Found]>
+    private let looking: Batcher<Place, [StoredEntry]>
     let storing: Batcher<Storing, Change>
     let refreshing: Batcher<Refreshing, Change>
     let removing: Batcher<Place, Change>
@@ -49,11 +49,11 @@ struct CacheTable: Sendable {
         removing = Batcher(maximumItems: 500) { try await Self.remove($0, client: client) }
     }
 
-    func entries(for key: CacheKey, of session: SessionAddress) async throws -> [Found] {
+    func entries(for key: CacheKey, of session: SessionAddress) async throws -> [StoredEntry] {
         try await looking.submit([Place(key, of: session)]).first ?? []
     }
 
-    private static func look(_ places: [Place], client: Client) async throws -> [[Found]] {
+    private static func look(_ places: [Place], client: Client) async throws -> [[StoredEntry]] {
         let rows = try await client.query(
             """
             -- cache.look
@@ -82,7 +82,7 @@ struct CacheTable: Sendable {
             JOIN cache_entries e ON e.tenant_id = w.tenant_id AND e.session_id = w.session_id AND e.key = w.key
             """
         )
-        var found: [Place: [Found]] = [:]
+        var entries: [Place: [StoredEntry]] = [:]
         for row in rows {
             let session = SessionAddress(tenant: try row.decode(at: 0), session: try row.decode(at: 1))
             guard let entry = CacheEntry(bytes: try row.decode([UInt8].self, at: 3)[...]) else { continue }
@@ -92,10 +92,10 @@ struct CacheTable: Sendable {
                 } else {
                     .bytes(try row.decode([UInt8]?.self, at: 4) ?? [])
                 }
-            found[Place(session: session, key: try row.decode(at: 2)), default: []].append(
-                Found(entry: entry, body: body))
+            entries[Place(session: session, key: try row.decode(at: 2)), default: []].append(
+                StoredEntry(entry: entry, body: body))
         }
-        return places.map { found[$0] ?? [] }
+        return places.map { entries[$0] ?? [] }
     }
 
     /// What is stored, the latest first.

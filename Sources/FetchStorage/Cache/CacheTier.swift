@@ -83,24 +83,24 @@ struct CacheTier {
     }
 
     /// Takes over what the database has for a key; what there is now.
-    mutating func take(_ found: [CacheTable.Found], for key: CacheKey, _ ticket: Ticket) -> [CacheEntry] {
+    mutating func take(_ entries: [CacheTable.StoredEntry], for key: CacheKey, _ ticket: Ticket) -> [CacheEntry] {
         expected.remove(key)
-        if !found.isEmpty { version = max(version, 1) }
-        guard writes == ticket.writes else { return found.map(\.entry) }
-        let ids = Set(found.map(\.entry.id))
+        if !entries.isEmpty { version = max(version, 1) }
+        guard writes == ticket.writes else { return entries.map(\.entry) }
+        let ids = Set(entries.map(\.entry.id))
         // What was never to leave the memory is not in the database either.
         for entry in memory.entries(for: key)
         where !ids.contains(entry.id) && !(ticket.isConfirmed && entry.storagePolicy == .allowedInMemoryOnly) {
             apply { $0.remove(entry) }
         }
         let kept = Set(memory.entries(for: key).map(\.id))
-        for found in found where !kept.contains(found.entry.id) {
-            if case .bytes(let bytes) = found.body { put(found.entry, bytes) }
+        for stored in entries where !kept.contains(stored.entry.id) {
+            if case .bytes(let bytes) = stored.body { put(stored.entry, bytes) }
         }
         confirm(key)
         let near = memory.entries(for: key)
         let nearIDs = Set(near.map(\.id))
-        return near + found.map(\.entry).filter { !nearIDs.contains($0.id) }
+        return near + entries.map(\.entry).filter { !nearIDs.contains($0.id) }
     }
 
     mutating func body(of entry: CacheEntry) -> [UInt8]? { memory.body(of: entry) }

@@ -6,7 +6,7 @@ import Synchronization
 
 /// The turns of nodes to fetch what is not stored, so that one request serves the jobs of all.
 ///
-/// A turn is over when it is given back, when its node is gone, or when its time is up.
+/// A turn is over when it is returned, when its node is gone, or when its time is up.
 struct CacheTurns: Sendable {
     private struct TurnRequest: Sendable {
         let place: CacheTable.Place
@@ -18,7 +18,7 @@ struct CacheTurns: Sendable {
 
     private let client: Client
     private let node: Node.ID
-    private let given = Given()
+    private let returned = ReturnedTurns()
     private let taking: Batcher<TurnRequest, Bool>
 
     init(client: Client, node: Node.ID) {
@@ -33,7 +33,7 @@ struct CacheTurns: Sendable {
         var pause = Self.firstPause
         while !Task.isCancelled, ContinuousClock.now < deadline {
             if try await taking.submit([TurnRequest(place: place, limit: limit)]).first == true {
-                return Turn(place, given)
+                return Turn(place, returned)
             }
             guard (try? await Task.sleep(for: pause)) != nil else { return nil }
             pause = min(pause * 2, Self.lastPause)
@@ -71,10 +71,10 @@ struct CacheTurns: Sendable {
         return requests.map { taken.contains($0.place) }
     }
 
-    /// Passes on the turns that were given back, until it is cancelled.
+    /// Passes on the turns that were returned, until it is cancelled.
     func endGiven(_ failed: (any Error) -> Void) async {
-        for await _ in given.condition.values {
-            do { try await end(given.takeAll()) } catch { failed(error) }
+        for await _ in returned.condition.values {
+            do { try await end(returned.takeAll()) } catch { failed(error) }
         }
     }
 
@@ -95,18 +95,18 @@ struct CacheTurns: Sendable {
 
     private final class Turn: CacheTurn {
         private let place: CacheTable.Place
-        private let given: Given
+        private let returned: ReturnedTurns
 
-        init(_ place: CacheTable.Place, _ given: Given) {
+        init(_ place: CacheTable.Place, _ returned: ReturnedTurns) {
             self.place = place
-            self.given = given
+            self.returned = returned
         }
 
-        deinit { given.add(place) }
+        deinit { returned.add(place) }
     }
 
-    /// What was given back and is not over yet.
-    private final class Given: Sendable {
+    /// The turns that were returned and are not ended yet.
+    private final class ReturnedTurns: Sendable {
         private let places = Mutex<[CacheTable.Place]>([])
         let condition = Condition()
 

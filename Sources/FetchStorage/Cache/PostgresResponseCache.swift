@@ -32,17 +32,17 @@ final class PostgresResponseCache: SharedResponseCache {
     nonisolated(nonsending) func entries(for key: CacheKey, selectedBy request: Request) async -> [CacheEntry] {
         let (near, ticket) = tier.withLock { $0.entries(for: key, selectedBy: request) }
         guard let ticket else { return near }
-        let found = await evictor.reaching { [table, session] in try await table.entries(for: key, of: session) }
-        guard let found else { return ticket.isConfirmed ? near : [] }
-        return tier.withLock { $0.take(found, for: key, ticket) }
+        let entries = await evictor.reaching { [table, session] in try await table.entries(for: key, of: session) }
+        guard let entries else { return ticket.isConfirmed ? near : [] }
+        return tier.withLock { $0.take(entries, for: key, ticket) }
     }
 
     nonisolated(nonsending) func body(of entry: CacheEntry) async -> CachedBody? {
         if let bytes = tier.withLock({ $0.body(of: entry) }) { return .bytes(bytes) }
-        let found = await evictor.reaching { [table, session] in
+        let stored = await evictor.reaching { [table, session] in
             try await table.entries(for: entry.key, of: session).first { $0.entry.id == entry.id }
         }
-        switch found??.body {
+        switch stored??.body {
         case nil: return nil
         case .bytes(let bytes): return .bytes(bytes)
         case .blob(let id):

@@ -41,7 +41,7 @@ extension PostgresJobStore {
         to spec: JobSpec,
         _ change: JobChange
     ) async throws(StoreError) -> Bool {
-        let found = try await StoreError.wrap {
+        let changed = try await StoreError.wrap {
             // Of a job that an earlier release has stored in clear.
             let secrets = try await NewJob(id: id, tenant: tenant, spec: spec).sealed(keys)
             let rows = try await client.query(
@@ -86,10 +86,10 @@ extension PostgresJobStore {
                 )
             }
         }
-        guard let found else { return false }
-        if found.isDue == true { callWorkers() }
-        if let wait = found.wait { intake?.wake(after: wait) }
-        if found.runs == true, change.changesPace {
+        guard let changed else { return false }
+        if changed.isDue == true { callWorkers() }
+        if let wait = changed.wait { intake?.wake(after: wait) }
+        if changed.runs == true, change.changesPace {
             intake?.setPace(spec.pace, of: id)
             announce()
         }

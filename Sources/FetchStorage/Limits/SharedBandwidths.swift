@@ -26,11 +26,11 @@ package final class SharedBandwidths: BandwidthSource {
         guard exist.load(ordering: .relaxed) else { return [] }
         let limiters = job.spec.limiters(of: job.tenant)
         return state.withLock { state in
-            var found = [state.bandwidths[.all], state.bandwidths[.tenant(job.tenant)]].compactMap(\.self)
+            var bandwidths = [state.bandwidths[.all], state.bandwidths[.tenant(job.tenant)]].compactMap(\.self)
             for limiter in limiters {
-                if let bandwidth = state.bandwidths[.limiter(limiter)] { found.append(bandwidth) }
+                if let bandwidth = state.bandwidths[.limiter(limiter)] { bandwidths.append(bandwidth) }
             }
-            return found
+            return bandwidths
         }
     }
 

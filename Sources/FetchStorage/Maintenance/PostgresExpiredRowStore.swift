@@ -242,13 +242,13 @@ private final class UnusedLayers: Sendable {
         let id: TenantSession.ID
     }
 
-    private let found = Mutex<Set<Layer>>([])
+    private let candidates = Mutex<Set<Layer>>([])
 
     func remove(with client: Client) async throws -> Int {
         let unused = try await unused(client)
-        let again = found.withLock { found in
-            defer { found = unused }
-            return found.intersection(unused)
+        let again = candidates.withLock { candidates in
+            defer { candidates = unused }
+            return candidates.intersection(unused)
         }
         guard !again.isEmpty else { return 0 }
         let layers = Array(again)
@@ -267,7 +267,7 @@ private final class UnusedLayers: Sendable {
             SELECT FROM cookie UNION ALL SELECT FROM credential
             """
         )
-        found.withLock { $0.subtract(again) }
+        candidates.withLock { $0.subtract(again) }
         return rows.count
     }
 

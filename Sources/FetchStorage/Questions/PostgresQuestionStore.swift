@@ -191,7 +191,7 @@ package struct PostgresQuestionStore: QuestionStore {
 
     private func answer(of stored: StoredRow) async throws -> Answer? {
         let asked = stored.question.asked
-        var json = stored.question.given?.answer.bytes ?? []
+        var json = stored.question.answer?.value.bytes ?? []
         if let sealed = stored.sealedAnswer {
             json = try await keys.vault(of: asked.tenant)
                 .open(sealed, table: Self.table, row: Array(asked.id.description.utf8))
@@ -202,8 +202,8 @@ package struct PostgresQuestionStore: QuestionStore {
 
     private func end(of stored: StoredRow) async throws -> QuestionEnd? {
         if let reason = stored.question.reason { return .closed(reason) }
-        guard let given = stored.question.given, let answer = try await answer(of: stored) else { return nil }
-        return .answered(answer, by: given.by)
+        guard let decider = stored.question.answer?.by, let answer = try await answer(of: stored) else { return nil }
+        return .answered(answer, by: decider)
     }
 }
 
@@ -234,8 +234,8 @@ struct StoredRow {
         question.endedAt = try row.decode(at: 15)
         question.reason = try row.decode(at: 16)
         if let answer = try row.decode(RawJSON?.self, at: 17), let by = try row.decode(RawJSON?.self, at: 19) {
-            question.given = .init(
-                answer: answer, by: try Decision.Decider(stored: by), note: try row.decode(at: 20))
+            question.answer = .init(
+                answer, by: try Decision.Decider(stored: by), note: try row.decode(at: 20))
         }
         question.fault = try row.decode(at: 21)
         self.question = question

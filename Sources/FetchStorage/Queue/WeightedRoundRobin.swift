@@ -50,7 +50,7 @@ package struct WeightedRoundRobin: Sendable {
     /// The tenants that have jobs waiting, as far as is known; it is the first one's turn.
     private var entries: [Entry] = []
     /// What the first has had of its turn.
-    private var given = 0
+    private var granted = 0
 
     package init() {}
 
@@ -65,15 +65,15 @@ package struct WeightedRoundRobin: Sendable {
         var (index, rest) = (0, limit)
         while rest > 0 {
             let entry = entries[index % entries.count]
-            let count = min(rest, max(1, entry.weight - given))
+            let count = min(rest, max(1, entry.weight - granted))
             if index < entries.count {
                 shares.append(Share(tenant: entry.tenant, count: count))
             } else {
                 shares[index % entries.count].count += count
             }
             rest -= count
-            given += count
-            if given >= entry.weight { (index, given) = (index + 1, 0) }
+            granted += count
+            if granted >= entry.weight { (index, granted) = (index + 1, 0) }
         }
         let start = index % entries.count
         entries = Array(entries[start...] + entries[..<start])
@@ -100,9 +100,9 @@ package struct WeightedRoundRobin: Sendable {
         var dry: Set<Tenant.ID> = []
         for share in shares {
             guard let index = entries.firstIndex(where: { $0.tenant == share.tenant }) else { continue }
-            let found = taken[share.tenant] ?? Taken()
-            entries[index].weight = found.weight ?? entries[index].weight
-            if found.count < share.count { dry.insert(share.tenant) }
+            let claimed = taken[share.tenant] ?? Taken()
+            entries[index].weight = claimed.weight ?? entries[index].weight
+            if claimed.count < share.count { dry.insert(share.tenant) }
         }
         remove(dry)
     }
@@ -110,7 +110,7 @@ package struct WeightedRoundRobin: Sendable {
     /// Takes tenants their turns.
     package mutating func remove(_ tenants: Set<Tenant.ID>) {
         guard !tenants.isEmpty else { return }
-        if let first = entries.first, tenants.contains(first.tenant) { given = 0 }
+        if let first = entries.first, tenants.contains(first.tenant) { granted = 0 }
         entries.removeAll { tenants.contains($0.tenant) }
     }
 

@@ -36,15 +36,15 @@ package struct PostgresKeyStore: KeyStore {
         )
         guard !rows.isEmpty else { return tokens.map { _ in nil } }
         let hashing = try await keys.key(for: "api keys")
-        var found: [APIKey.ID: (key: APIKey, code: [UInt8])] = [:]
+        var keys: [APIKey.ID: (key: APIKey, code: [UInt8])] = [:]
         for row in rows {
             let key = APIKey(
                 id: try row.decode(at: 0), tenant: try row.decode(at: 1), name: try row.decode(at: 2),
                 isAdmin: try row.decode(at: 5), createdAt: try row.decode(at: 3))
-            found[key.id] = (key, try row.decode(at: 4))
+            keys[key.id] = (key, try row.decode(at: 4))
         }
         return tokens.map { token in
-            guard let (key, code) = found[token.id],
+            guard let (key, code) = keys[token.id],
                 HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: token.secret, using: hashing)
             else { return nil }
             return key

@@ -180,8 +180,8 @@ extension NamedCredentials.Opened {
     fileprivate func signature(for url: URLRecord) -> SignatureV4? {
         guard let signature = SignatureV4(credential) else { return nil }
         let server = ProtectionSpace.Party(server: url)
-        let asked = ProtectionSpace(host: server.host, port: server.port, scheme: server.scheme, method: .awsSigV4)
-        return covers(asked) ? signature : nil
+        let space = ProtectionSpace(host: server.host, port: server.port, scheme: server.scheme, method: .awsSigV4)
+        return covers(space) ? signature : nil
     }
 }
 

@@ -10,7 +10,7 @@ struct NamedCredentials: Sendable {
         let space: ProtectionSpace?
 
         /// Whether the credential may be sent in this protection space.
-        func covers(_ asked: ProtectionSpace) -> Bool { space?.covers(asked) ?? true }
+        func covers(_ other: ProtectionSpace) -> Bool { space?.covers(other) ?? true }
     }
 
     let stores: any SessionResources

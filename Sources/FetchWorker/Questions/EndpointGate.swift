@@ -28,18 +28,18 @@ final class EndpointGate: Sendable {
 
     private struct Endpoint {
         var failures = 0
-        var asked = 0
+        var inFlight = 0
         var waiting: [Waiter] = []
 
         var isBroken: Bool { failures >= EndpointGate.maximumFailures }
 
-        func hasSlot(of slots: Int) -> Bool { asked < (isBroken ? 1 : slots) }
+        func hasSlot(of slots: Int) -> Bool { inFlight < (isBroken ? 1 : slots) }
 
         /// Those that have a place now, and those that need not wait for one.
         mutating func next(of slots: Int) -> [(Waiter, Entry)] {
             var next: [(Waiter, Entry)] = []
             while !waiting.isEmpty, hasSlot(of: slots) {
-                asked += 1
+                inFlight += 1
                 next.append((waiting.removeFirst(), .place))
             }
             guard isBroken else { return next }
@@ -64,7 +64,7 @@ final class EndpointGate: Sendable {
                 var endpoint = endpoints[key] ?? Endpoint()
                 defer { endpoints[key] = endpoint }
                 if endpoint.waiting.isEmpty, endpoint.hasSlot(of: slots) {
-                    endpoint.asked += 1
+                    endpoint.inFlight += 1
                     return .place
                 }
                 if endpoint.isBroken, !waits { return .unreachable }
@@ -81,14 +81,14 @@ final class EndpointGate: Sendable {
     func leave(_ key: Key, hasAnswered: Bool?) {
         let next = endpoints.withLock { endpoints -> [(Waiter, Entry)] in
             guard var endpoint = endpoints[key] else { return [] }
-            endpoint.asked -= 1
+            endpoint.inFlight -= 1
             switch hasAnswered {
             case true?: endpoint.failures = 0
             case false?: endpoint.failures += 1
             case nil: break
             }
             let next = endpoint.next(of: slots)
-            let isForgotten = endpoint.asked == 0 && endpoint.waiting.isEmpty && endpoint.failures == 0
+            let isForgotten = endpoint.inFlight == 0 && endpoint.waiting.isEmpty && endpoint.failures == 0
             endpoints[key] = isForgotten ? nil : endpoint
             return next
         }

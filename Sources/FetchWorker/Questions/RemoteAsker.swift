@@ -42,7 +42,7 @@ final class RemoteAsker: QuestionAsker {
     func isAsked(_ question: Question) -> Bool { delegate(for: question) != nil }
 
     private func delegate(for question: Question) -> FetchJobs.Configuration.Delegate? {
-        .asked(question, job: own, session: session)
+        .responsible(for: question, job: own, session: session)
     }
 
     func decide(_ question: Question) async -> DecidedAnswer {

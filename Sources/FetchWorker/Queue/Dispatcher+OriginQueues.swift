@@ -20,9 +20,9 @@ extension Dispatcher {
         let crowd = intake.limits.crowd(of: origin.limiter)
         // What runs without being counted would be more than all nodes together may have.
         if !job.isCounted, slots.isToBeCounted(ofMaximum: maximum, isCrowded: crowd != nil) {
-            let given = try await queue.setCrowd(crowd ?? maximum, of: origin.limiter, givingBack: [job])
+            let returned = try await queue.setCrowd(crowd ?? maximum, of: origin.limiter, givingBack: [job])
             intake.admit([origin.limiter])
-            if given.contains(job.id) { return false }
+            if returned.contains(job.id) { return false }
         }
         return await slots.enter(job, stop, maximum: maximum, isCounted: crowd.map { $0 <= maximum } ?? false) {
             originQueueTimer.set(after: OriginQueue.window)
@@ -41,10 +41,10 @@ extension Dispatcher {
     /// Has jobs wait at the gate of their host, out of the way of all others.
     private func giveBack(_ surplus: Slots.Surplus) async {
         do throws(StoreError) {
-            let given = try await queue.setCrowd(
+            let returned = try await queue.setCrowd(
                 surplus.limit, of: surplus.limiter, givingBack: surplus.waiters.map(\.job))
-            slots.goOn(surplus.waiters.filter { !given.contains($0.job.id) })
-            for waiter in surplus.waiters where given.contains(waiter.job.id) {
+            slots.goOn(surplus.waiters.filter { !returned.contains($0.job.id) })
+            for waiter in surplus.waiters where returned.contains(waiter.job.id) {
                 waiter.continuation.resume(returning: false)
             }
             intake.admit([surplus.limiter])

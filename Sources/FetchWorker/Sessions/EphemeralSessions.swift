@@ -66,12 +66,12 @@ package final class EphemeralSessions: Service {
     }
 
     private nonisolated(nonsending) func run(_ id: Job.ID) async {
-        let found = state.withLock { state in
+        let claimed = state.withLock { state in
             state.owners[id].flatMap { state.sessions[$0] }.flatMap { session in
                 session.jobs[id].map { (session, $0) }
             }
         }
-        guard let (session, entry) = found, let engine = session.engine else { return }
+        guard let (session, entry) = claimed, let engine = session.engine else { return }
         if let time = entry.job.nextAttemptAt { await pause(id, entry.stop, until: time) }
         let settings = session.configuration(of: entry.claimed)
         let terms = JobTerms(

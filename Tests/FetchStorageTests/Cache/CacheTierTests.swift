@@ -36,7 +36,7 @@ import Testing
         var tier = tier()
         tier.require(1)
         let ticket = try #require(try tier.entries(for: key(), selectedBy: request()).1)
-        let found = CacheTable.Found(entry: try entry(1), body: .bytes([1]))
+        let found = CacheTable.StoredEntry(entry: try entry(1), body: .bytes([1]))
         #expect(ids(tier.take([found], for: try key(), ticket)) == [1])
         var (near, next) = try tier.entries(for: key(), selectedBy: request())
         #expect(ids(near) == [1] && next == nil)
@@ -69,7 +69,7 @@ import Testing
         let ticket = try #require(try tier.entries(for: key(), selectedBy: request()).1)
         tier.keep(try entry(2), [2])
         tier.committed(2)
-        let old = CacheTable.Found(entry: try entry(1), body: .bytes([1]))
+        let old = CacheTable.StoredEntry(entry: try entry(1), body: .bytes([1]))
         #expect(ids(tier.take([old], for: try key(), ticket)) == [1])
         #expect(ids(try tier.entries(for: key(), selectedBy: request()).0) == [2])
     }

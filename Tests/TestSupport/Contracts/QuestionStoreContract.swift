@@ -99,8 +99,8 @@ package enum QuestionStoreContract {
             differences += compare("again", try await subject.answer(question.id, .follow(nil)), "accepted")
             differences += compare("other", try await subject.answer(question.id, .cancel, by: .operator), "other")
             let stored = try await subject.store.question(question.id, of: subject.tenant)
-            return differences + compare("answer", stored?.given?.answer.text, #""follow""#)
-                + compare("who", stored?.given?.by, .key("key_a"))
+            return differences + compare("answer", stored?.answer?.value.text, #""follow""#)
+                + compare("who", stored?.answer?.by, .key("key_a"))
         },
         Clause("of many answers at once one counts") { subject in
             let question = subject.question()
@@ -129,7 +129,7 @@ package enum QuestionStoreContract {
             let key = QuestionKey(tenant: subject.tenant, id: question.id)
             let end = try await subject.store.ends(of: [key])[question.id]
             return compare("shown", String(decoding: shown, as: UTF8.self).contains("hush"), false)
-                + compare("note", stored?.given?.note, "mine")
+                + compare("note", stored?.answer?.note, "mine")
                 + compare("end", end, .answered(reply.answer, by: .operator))
         },
         Clause("a question of somebody else is answered as one that is not there") { subject in

@@ -7,7 +7,7 @@ struct JobDetailPage {
         let facts: [Fact]
         let transfers: [Transfer]
         let hasTransfers: Bool
-        /// What was decided, in sentences.
+        /// The decisions as sentences.
         let decisions: [String]
         let hasDecisions: Bool
     }

@@ -9,7 +9,7 @@ struct LimiterListPage {
         /// Whether its jobs are started, in a word.
         let condition: String
         let style: String
-        /// What its origin has said, until when it is left alone for that, and how long that still is.
+        /// The signal of its origin, until when its jobs wait for it, and the time until then.
         let reason: String?
         let until: String?
         let left: String?
@@ -18,14 +18,14 @@ struct LimiterListPage {
         let waiting: Int64
         let running: Int64
         let limits: String
-        /// What its button does.
+        /// The action of its button.
         let action: String
         let button: String
     }
 
     let frame: PageFrame
     let path: String
-    /// What its lines are called.
+    /// The names of its lines.
     let heading: String
     let hint: String
     let limiters: [Row]

@@ -1,4 +1,4 @@
-/// What stands around the content of every page.
+/// The frame around the content of every page.
 struct PageFrame {
     let title: String
     /// Proves that a form on the page is ours; nil without a session.

@@ -111,10 +111,10 @@ extension QuestionListPage.Ended {
         title = question.asked.kind.title
         job = question.asked.job.description
         host = question.asked.host
-        let answered = question.given.flatMap { try? JSONParser.parse($0.answer.bytes) }
+        let answered = question.answer.flatMap { try? JSONParser.parse($0.value.bytes) }
         answer = answered.map { VisibleText.cut($0.shown) } ?? "none"
-        by = question.given?.by.name ?? question.reason?.rawValue ?? ""
-        note = question.given?.note
+        by = question.answer?.by.name ?? question.reason?.rawValue ?? ""
+        note = question.answer?.note
         endedAt = question.endedAt?.description ?? ""
         age = question.endedAt.map { Age.text(since: $0, now: now) } ?? ""
     }

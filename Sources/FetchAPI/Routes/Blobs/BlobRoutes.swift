@@ -106,7 +106,7 @@ struct BlobRoutes: Sendable {
     static let notFound = Problem(.notFound, "There is no blob with this id.")
 }
 
-/// What a client says of the blob it sends.
+/// The description of a blob by its sender.
 struct BlobTerms {
     static let longestLife: Int64 = 10 * 366 * 86_400
 

@@ -82,10 +82,10 @@ struct UploadRoutes: Sendable {
 
     private func find(_ call: Call, _ tenant: Tenant.ID) async throws -> (upload: Upload, offset: Int64) {
         _ = try call.query()
-        guard let id = Upload.ID(call.parameter), let found = try await area.upload(id, of: tenant) else {
+        guard let id = Upload.ID(call.parameter), let upload = try await area.upload(id, of: tenant) else {
             throw Problem(.notFound, "There is no upload with this id here.")
         }
-        return found
+        return upload
     }
 
     // MARK: Bytes

@@ -69,7 +69,7 @@ struct Explanation {
         }
     }
 
-    /// What of a transfer tells where it went: the address is one that the guard let pass.
+    /// Writes the members of a transfer about its target; the guard has allowed the address.
     private static func write(transfer: JSONValue, _ writer: inout JSONWriter) {
         writer.object { writer in
             for name in [
@@ -104,7 +104,7 @@ struct Explanation {
     }
 }
 
-/// What tells two servers apart.
+/// The origin of a URL, which distinguishes servers.
 private struct Origin: Equatable {
     private let text: Substring
 

@@ -46,7 +46,7 @@ struct BodyRoute: Sendable {
         throw Problem(.notFound, "The job has no response body.")
     }
 
-    /// What is there, and then what comes; cut short when the job fails.
+    /// The bytes that are there, and then those that come; ends early when the job fails.
     private func follow(_ body: LiveBody, of job: LiveJob, _ call: Call) async throws -> Response {
         var headers = Representation.headers(type: body.contentType, filename: body.filename)
         headers[.cacheControl] = "no-store"

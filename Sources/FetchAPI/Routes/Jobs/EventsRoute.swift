@@ -6,7 +6,7 @@ import NIOCore
 import ServiceLifecycle
 import Synchronization
 
-/// What happens to a job, as server-sent events (WHATWG HTML §9.2).
+/// The events of a job, as server-sent events (WHATWG HTML §9.2).
 ///
 /// Events of the attempt that runs, here or on another node, are sent with their position as `id`; a client that comes
 /// back says by `Last-Event-ID` what it has. Progress has no id: the newest is all that counts. The end closes the

@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// What is done with all jobs of a filter: actions, and giving them out.
+/// Actions on all jobs of a filter, and their export.
 struct JobActionRoutes: Sendable {
     enum Action: String, CaseIterable {
         case cancel, suspend, resume, retry, delete
@@ -20,11 +20,11 @@ struct JobActionRoutes: Sendable {
         }
     }
 
-    /// What an export says of a job.
+    /// The form of a job in an export.
     enum ExportForm: String, CaseIterable {
         /// All there is to know.
         case job
-        /// What was asked for, to be asked for again.
+        /// The submission, which can be submitted again.
         case submission
     }
 
@@ -163,11 +163,11 @@ struct JobActionRoutes: Sendable {
 }
 
 extension Job {
-    /// What its client asked for, without what the service has said itself.
+    /// The submission of its client, without the members that the service has set.
     fileprivate var submission: [UInt8] {
-        guard var asked = storedSpec else { return spec.bytes }
-        asked.schedule = nil
-        asked.scheduledAt = nil
-        return asked.json
+        guard var submitted = storedSpec else { return spec.bytes }
+        submitted.schedule = nil
+        submitted.scheduledAt = nil
+        return submitted.json
     }
 }

@@ -1,7 +1,7 @@
 import FetchJobs
 import Hummingbird
 
-/// What clients do with jobs that are stored.
+/// The actions of clients on stored jobs.
 struct JobControlRoutes: Sendable {
     let jobs: any JobStore
     let holds: BlobPins

@@ -108,7 +108,7 @@ struct JobRoutes: Sendable {
         return response
     }
 
-    /// What the job goes by; nil when an earlier release stored it under rules that are no longer ours.
+    /// The configuration of the job; nil when an earlier release stored it under rules that are no longer valid.
     private func effectiveConfiguration(of job: Job) async throws -> EffectiveConfiguration? {
         guard let spec = job.storedSpec else { return nil }
         var session: SessionSpec?
@@ -124,8 +124,8 @@ struct JobRoutes: Sendable {
         let filter = try JobFilter(query)
         let limit = try query.integer("limit", in: 1...100, default: 25)
         let after = try query["cursor"].map { try JobCursor($0, filter: filter).after }
-        let found = try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: limit + 1, after: after))
-        return .page(found, limit: limit, of: "/v1/jobs", Query.text(filter.items)) {
+        let items = try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: limit + 1, after: after))
+        return .page(items, limit: limit, of: "/v1/jobs", Query.text(filter.items)) {
             JobCursor(after: $0.id, filter: filter).text
         } write: {
             $0.write(&$1)

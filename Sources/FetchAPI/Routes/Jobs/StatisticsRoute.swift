@@ -17,7 +17,7 @@ struct StatisticsRoute: Sendable {
         let hour: Int64 = 3_600_000_000
         let thisHour = Timestamp.now.microseconds / hour
         let start = Timestamp(microseconds: (thisHour - Int64(hours) + 1) * hour)
-        let found = try await statistics.statistics(of: tenant, since: start)
-        return .json { found.write(&$0) }
+        let counts = try await statistics.statistics(of: tenant, since: start)
+        return .json { counts.write(&$0) }
     }
 }

@@ -13,7 +13,7 @@ struct QuestionAnswers: Sendable {
     let catalog: any BlobCatalog
     let authenticator: Authenticator
 
-    /// Who answers by the key of a call.
+    /// The author of an answer: the key of a call.
     func key(of call: Call) async throws -> Decision.Decider {
         .key(try await authenticator.key(of: call).id.description)
     }
@@ -111,7 +111,7 @@ extension Problem {
     }
 
     fileprivate init(answered question: StoredQuestion) {
-        let who = question.given.map { "by \($0.by.name)" } ?? "by somebody"
+        let who = question.answer.map { "by \($0.by.name)" } ?? "by somebody"
         let time = question.endedAt.map { " at \($0)" } ?? ""
         self.init(.alreadyAnswered, "The question was answered \(who)\(time), and otherwise.")
     }
@@ -128,7 +128,7 @@ extension Problem {
 }
 
 extension Decision.Decider {
-    /// Who it is, for a sentence.
+    /// The author in a sentence.
     var name: String {
         switch self {
         case .configuration: "the configuration"

@@ -67,13 +67,13 @@ struct QuestionRoutes: Sendable {
         // Listens before it looks, so that it misses no question that is asked in between.
         let listener = asked.listen(to: tenant)
         defer { asked.leave(listener) }
-        var found = try await find()
-        guard found.isEmpty else { return found }
+        var page = try await find()
+        guard page.isEmpty else { return page }
         try await listener.condition.wait(until: deadline, for: client) {
-            found = try await find()
-            return !found.isEmpty
+            page = try await find()
+            return !page.isEmpty
         }
-        return found
+        return page
     }
 
     private func get(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {

@@ -50,8 +50,8 @@ extension ScheduleRoutes {
         var job = schedule.job(at: nil)
         do {
             // The key is for this schedule; its job may differ between two requests.
-            let asked = SHA256Digest(of: Array(schedule.id.description.utf8))
-            let idempotency = key.map { Idempotency(key: "run \($0.text)", fingerprint: asked) }
+            let fingerprint = SHA256Digest(of: Array(schedule.id.description.utf8))
+            let idempotency = key.map { Idempotency(key: "run \($0.text)", fingerprint: fingerprint) }
             var webhook = job.spec.webhook
             try await endpoints.settle(&webhook, asking: job.spec.configuration.delegate, of: tenant)
             job = try await sessions.job(job.spec, of: tenant, idempotency: idempotency)

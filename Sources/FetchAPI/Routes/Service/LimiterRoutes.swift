@@ -32,8 +32,8 @@ struct LimiterRoutes: Sendable {
         let query = try call.query(allowing: ["limit", "cursor"])
         let limit = try query.integer("limit", in: 1...100, default: 25)
         let after = try query["cursor"].map { try LimiterCursor($0) }
-        let found = try await limiters.limiters(of: tenant, kind, after: after?.key ?? "", limit: limit + 1)
-        return .page(found, limit: limit, of: path) {
+        let items = try await limiters.limiters(of: tenant, kind, after: after?.key ?? "", limit: limit + 1)
+        return .page(items, limit: limit, of: path) {
             LimiterCursor(after: $0).text
         } write: {
             $0.write(&$1)

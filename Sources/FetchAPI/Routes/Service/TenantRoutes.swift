@@ -28,8 +28,8 @@ struct TenantRoutes: Sendable {
             }
             return Tenant.ID(rawValue: number)
         }
-        let found = try await tenants.tenants(after: after, limit: limit + 1)
-        return .page(found, limit: limit, of: Self.path) {
+        let items = try await tenants.tenants(after: after, limit: limit + 1)
+        return .page(items, limit: limit, of: Self.path) {
             OpaqueText.write($0.tenant.id.description)
         } write: {
             $0.write(&$1)

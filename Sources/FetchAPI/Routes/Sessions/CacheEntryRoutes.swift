@@ -68,9 +68,9 @@ struct CacheEntryRoutes: Sendable {
         guard let id = CachedAnswer.ID(call.parameter) else { throw Self.notFound }
         var filter = CacheFilter()
         filter.answer = id
-        let found = try await cache.answers(filter, of: tenant, after: nil, limit: 1).first
-        guard let found else { throw Self.notFound }
-        return found
+        let answer = try await cache.answers(filter, of: tenant, after: nil, limit: 1).first
+        guard let answer else { throw Self.notFound }
+        return answer
     }
 
     private static let notFound = Problem(

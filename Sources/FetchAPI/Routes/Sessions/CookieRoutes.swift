@@ -47,7 +47,7 @@ struct CookieRoutes: Sendable {
         return position
     }
 
-    /// What lines of an answer mean; nothing is kept.
+    /// The meaning of `Set-Cookie` lines; stores nothing.
     private func parse(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let (json, _) = try await call.submission(upTo: JobRoutes.maximumBody)
         let reading = try CookieReading(json: json)
@@ -56,7 +56,7 @@ struct CookieRoutes: Sendable {
 
     private func export(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let request = try CookieQuery(try call.query(allowing: CookieQuery.parameters))
-        let found = try await cookies.cookies(of: sessions.address(request.session, of: tenant)).filter(
+        let matches = try await cookies.cookies(of: sessions.address(request.session, of: tenant)).filter(
             request.filter.includes)
         return Response(
             status: .ok,
@@ -64,7 +64,7 @@ struct CookieRoutes: Sendable {
                 .contentType: Self.fileType, .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
                 .contentDisposition: "attachment; filename=\"cookies.txt\"",
             ],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: CookieFile.bytes(of: found)))
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: CookieFile.bytes(of: matches)))
         )
     }
 
@@ -100,13 +100,13 @@ struct CookieRoutes: Sendable {
         try query.requireFilter(CookieQuery.parameters)
         let request = try CookieQuery(query)
         let session = try await sessions.address(request.session, of: tenant)
-        let found = try await cookies.cookies(of: session).filter(request.filter.includes)
-        if !found.isEmpty { try await cookies.remove(found, from: session) }
-        return .json { $0.member("removed", found.count) }
+        let matches = try await cookies.cookies(of: session).filter(request.filter.includes)
+        if !matches.isEmpty { try await cookies.remove(matches, from: session) }
+        return .json { $0.member("removed", matches.count) }
     }
 }
 
-/// What the query of a request says of cookies: of which session, and which of them.
+/// The session and the filter of cookies in the query of a request.
 private struct CookieQuery {
     static let parameters: Set = ["session", "domain", "name"]
 

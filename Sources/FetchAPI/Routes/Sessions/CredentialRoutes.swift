@@ -87,9 +87,9 @@ struct CredentialRoutes: Sendable {
         }
         let filter = credential?.description ?? ""
         let after = try query["cursor"].map { try Cursor<CredentialUse.IDKind>($0, filter: filter).after }
-        let found = try await credentials.uses(of: credential, tenant: tenant, after: after, limit: limit + 1)
+        let items = try await credentials.uses(of: credential, tenant: tenant, after: after, limit: limit + 1)
         let text = Query.text([("credential", credential?.description)])
-        return .page(found, limit: limit, of: "/v1/admin/audit", text) {
+        return .page(items, limit: limit, of: "/v1/admin/audit", text) {
             Cursor(after: $0.id, filter: filter).text
         } write: {
             $0.write(&$1)

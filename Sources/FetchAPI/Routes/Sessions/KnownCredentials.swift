@@ -3,7 +3,7 @@ import Synchronization
 
 /// The stored credentials that jobs name, without asking for each job.
 ///
-/// What was found stays true as long as the credential is there: its protection space never changes.
+/// An entry stays true while the credential exists, because its protection space never changes.
 final class KnownCredentials: Sendable {
     private struct Key: Hashable {
         let tenant: Tenant.ID

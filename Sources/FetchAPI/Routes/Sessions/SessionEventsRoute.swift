@@ -21,13 +21,13 @@ struct SessionEventsRoute: Sendable {
             throw Problem(.notFound, "There is no session with this id whose events are kept.")
         }
         let page = DeliveryPage(limit: limit + 1, after: after ?? start)
-        guard let found = try await webhooks.events(of: id, tenant, page: page) else {
+        guard let deliveries = try await webhooks.events(of: id, tenant, page: page) else {
             let name = after == nil ? "after" : "cursor"
             throw Problem(parameter: name, "is no event of the session that is kept; read them from the start")
         }
         var events: [(delivery: WebhookDelivery, data: EventContents.Data?)] = []
         // One more than the page holds says that it goes on, and is not looked at.
-        for delivery in found {
+        for delivery in deliveries {
             events.append((delivery, events.count < limit ? try await contents.data(of: delivery) : nil))
         }
         return .page(events, limit: limit, of: "/v1/sessions/\(id)/events", filter) {

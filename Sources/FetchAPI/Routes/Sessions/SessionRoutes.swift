@@ -101,9 +101,9 @@ struct SessionRoutes: Sendable {
             kind: try query.oneOf("kind"), identifier: query["identifier"],
             isOutstanding: try query.bool("outstanding") ?? false)
         let after = try query["cursor"].map { try Cursor<TenantSession.Kind>($0, filter: filter.digest).after }
-        let found = try await sessions.sessions(
+        let items = try await sessions.sessions(
             of: tenant, matching: filter, page: SessionPage(limit: limit + 1, after: after))
-        return .page(found, limit: limit, of: "/v1/sessions", filter.text) {
+        return .page(items, limit: limit, of: "/v1/sessions", filter.text) {
             Cursor(after: $0.id, filter: filter.digest).text
         } write: {
             $0.write(&$1)

@@ -24,9 +24,9 @@ struct DeliveryRoutes: Sendable {
         let filter = try DeliveryFilter(query)
         let digest = Cursor<WebhookDelivery.Kind>.digest(of: filter.text)
         let after = try query["cursor"].map { try Cursor<WebhookDelivery.Kind>($0, filter: digest).after }
-        let found = try await webhooks.deliveries(
+        let items = try await webhooks.deliveries(
             of: tenant, matching: filter, page: DeliveryPage(limit: limit + 1, after: after))
-        return .page(found, limit: limit, of: Self.path, filter.text) {
+        return .page(items, limit: limit, of: Self.path, filter.text) {
             Cursor(after: $0.delivery.id, filter: digest).text
         } write: {
             $0.write(&$1)
@@ -61,7 +61,7 @@ struct DeliveryRoutes: Sendable {
         return .json(status: .accepted) { replayed.writeWhole(&$0) }
     }
 
-    /// What is on its way again is no longer what failed, so a repeat does nothing more.
+    /// A delivery that is pending again is not a failed one any more, so a repeat does nothing more.
     private func replayFailed(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let (json, _) = try await call.submission(upTo: JobRoutes.maximumBody)
         let replay = try DeliveryReplay(json: json)

@@ -37,7 +37,7 @@ extension WebhookRoutes {
         return response
     }
 
-    /// What the body asks for; without one, what is usual.
+    /// The rotation in the body; the default one without a body.
     private static func rotation(_ call: Call) async throws -> SecretRotation {
         let body = try await call.body(upTo: JobRoutes.maximumBody)
         guard body.readableBytes > 0 else { return SecretRotation() }

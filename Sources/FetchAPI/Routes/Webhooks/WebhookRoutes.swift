@@ -52,7 +52,7 @@ struct WebhookRoutes: Sendable {
 
     // MARK: Repeats
 
-    /// What a request with this key made in the last 24 hours.
+    /// The result of a request with this key in the last 24 hours.
     private func first(of key: IdempotencyKey, _ tenant: Tenant.ID) async throws -> WebhookEndpoint? {
         let low = Self.id(for: key, of: tenant).uuid.low
         let since = Timestamp.now.advanced(by: .seconds(-24 * 3600))

@@ -1,6 +1,6 @@
-/// What a server asks of a client in HTTP Digest (RFC 7616 §3.3).
+/// The challenge of HTTP Digest (RFC 7616 §3.3).
 struct DigestChallenge: Equatable {
-    /// What the answer protects.
+    /// The parts that the answer protects.
     enum Protection: Equatable {
         /// As it was before RFC 2617: no nonce of the client, no count.
         case legacy

@@ -3,7 +3,7 @@
 /// It holds no credential. libcurl keeps such a state in a handle, and a handle serves one request only; besides it
 /// takes SHA-256 for SHA-512-256, hashes no content for `auth-int` and knows neither `nextnonce` nor `username*`.
 struct DigestSession: Equatable {
-    /// What of the request is part of the answer.
+    /// The parts of the request that the answer covers.
     struct Target {
         var method: String
         /// The path and query as they stand in the request line.

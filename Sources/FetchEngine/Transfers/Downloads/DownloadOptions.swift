@@ -18,7 +18,7 @@ public struct DownloadOptions: Sendable {
     /// The decoders that there are.
     public var decoders: [any BodyDecoder.Type] = [GzipDecoder.self, BinHexDecoder.self, MacBinaryDecoder.self]
 
-    /// What the content must be; something else fails with `contentDigestMismatch`.
+    /// The digest that the content must have; other content fails with `contentDigestMismatch`.
     ///
     /// `nil`, the default, goes by ``SessionConfiguration/verifiesContentDigests``.
     /// Of the bytes as they come, before a file is decoded and after HTTP's content coding is undone.

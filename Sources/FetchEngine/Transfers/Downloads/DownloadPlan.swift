@@ -1,4 +1,4 @@
-/// What was decided about a download before its first byte is written.
+/// The decisions about a download before its first byte is written.
 struct DownloadPlan: Sendable {
     let response: Response
     /// The file's name, after decoding.

@@ -99,7 +99,7 @@ actor DownloadWriter {
     /// Where the file grows.
     var partialPath: String? { file?.path }
 
-    /// What the download could go on with if it ended after the bytes so far; nil when it could not.
+    /// The resume data of the download after the bytes so far; nil when it cannot be resumed.
     func resumeData(of request: Request) -> ResumeData? {
         guard let file, case .resumable(let validator) = plan.resumability else { return nil }
         return ResumeData(

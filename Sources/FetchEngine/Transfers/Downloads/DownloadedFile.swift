@@ -14,7 +14,7 @@ public final class DownloadedFile: Sendable {
     public let suggestedFilename: String
     /// The type that the file was decoded from, such as `application/x-gzip`; `nil` when it was not decoded.
     public let decodedMediaType: String?
-    /// What a decoded file has beside its content, such as a resource fork.
+    /// The attributes of a decoded file beside its content, such as a resource fork.
     public let attributes: DecodedAttributes
     private let place: Mutex<(path: String, isTemporary: Bool)>
 

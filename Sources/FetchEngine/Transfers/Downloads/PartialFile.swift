@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// What an earlier download has left, read on a thread that files are written on.
+/// The partial file of an earlier download, read on a thread for files.
 actor PartialFile {
     private let path: String
 

@@ -5,7 +5,7 @@ import HTTPTypes
 /// The one rule above all: bytes of two different states of a resource never meet in one file. Whatever is not
 /// proven to be the rest of what is there starts from zero.
 struct ResumeMachine {
-    /// What to do with the response.
+    /// The action on the response.
     enum Action: Equatable {
         /// Append its body to what is there; the length of the whole, when it is known.
         case resume(offset: Int64, total: Int64?)
@@ -13,7 +13,7 @@ struct ResumeMachine {
         case startOver
         /// Drop what is there and this response too; ask again, for the whole.
         case askAgain
-        /// What is there is the whole already.
+        /// The partial file is complete.
         case complete
     }
 

@@ -4,7 +4,7 @@ import CCurl
 ///
 /// Touched on the loop's thread only.
 final class CodedBody {
-    /// What is taken from the body at once.
+    /// The number of bytes that are read from the body at once.
     private static let chunk = 16 * 1024
 
     private let source: UploadSource

@@ -1,7 +1,7 @@
 import CCurl
 import Glibc
 
-/// What a transfer reads its request body from.
+/// The source of a transfer's request body.
 ///
 /// Touched on the loop's thread only.
 final class UploadSource {

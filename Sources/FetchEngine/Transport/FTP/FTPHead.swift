@@ -24,7 +24,7 @@ struct FTPResumption: Equatable {
     }
 }
 
-/// What an FTP transfer tells about the file, in the words of HTTP.
+/// The attributes of a file of an FTP transfer, in the words of HTTP.
 ///
 /// FTP has no status and no fields. The status is 200 as for every scheme that has none (Fetch §4.3), or 206 when the
 /// transfer starts at an offset; the fields say what SIZE and MDTM said, so that what reads a response, and what

@@ -21,7 +21,7 @@ struct FTPReply: Equatable {
     }
 }
 
-/// What was being done when a server refused.
+/// The step at which a server refused.
 enum FTPStep: Equatable {
     case logIn
     case changeDirectory
