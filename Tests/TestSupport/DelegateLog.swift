@@ -9,6 +9,7 @@ package final class DelegateLog: SessionDelegate {
         package var redirect: @Sendable (Response?, Request) async -> RedirectDisposition = { _, _ in
             .performDefaultHandling
         }
+        package var space: @Sendable (ProtectionSpace) async -> Bool = { _ in true }
         package var challenge: @Sendable (Challenge) async -> Challenge.Disposition = { _ in .performDefaultHandling }
         package var response: @Sendable (Response) async -> ResponseDisposition = { _ in .allow }
         package var stream: @Sendable () async -> BodyPipe? = { nil }
@@ -56,6 +57,10 @@ package final class DelegateLog: SessionDelegate {
     ) async -> RedirectDisposition {
         note("redirect \(response.map { "\($0.status.code)" } ?? "canonical") \(newRequest.url.path)")
         return await answers.redirect(response, newRequest)
+    }
+
+    package func task(_ task: SessionTask, canAuthenticateAgainst space: ProtectionSpace) async -> Bool {
+        await answers.space(space)
     }
 
     package func task(_ task: SessionTask, didReceive challenge: Challenge) async -> Challenge.Disposition {

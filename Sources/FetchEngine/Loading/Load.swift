@@ -200,6 +200,7 @@ final class Load: @unchecked Sendable {
     ) async throws(LoadError) -> Answer {
         let box = AnswerBox<Answer>()
         let asking = startApart { [self] in
+            guard !Task.isCancelled else { return }
             let answer = await question()
             state.loop.perform { [self] in
                 box.answer = answer

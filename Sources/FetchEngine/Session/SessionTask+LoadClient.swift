@@ -31,8 +31,10 @@ extension SessionTask: LoadClient {
 
     // MARK: Questions
 
+    // The task of a question is cancelled with the load, which does not wait for it: nobody is asked from then on.
+
     nonisolated(nonsending) func redirect(_ response: Response?, to request: Request) async -> RedirectDisposition {
-        for delegate in delegates {
+        for delegate in delegates where !Task.isCancelled {
             let answer = await delegate.task(self, willPerformHTTPRedirection: response, newRequest: request)
             guard case .performDefaultHandling = answer else { return answer }
         }
@@ -43,16 +45,16 @@ extension SessionTask: LoadClient {
     /// tasks (AUT-9, AUT-10).
     nonisolated(nonsending) func disposition(of challenge: Challenge) async -> Challenge.Disposition {
         let method = challenge.protectionSpace.method
-        for delegate in delegates {
+        for delegate in delegates where !Task.isCancelled {
             guard await delegate.task(self, canAuthenticateAgainst: challenge.protectionSpace) else {
                 return method.isOfConnection ? .performDefaultHandling : .rejectProtectionSpace
             }
         }
-        if method.isSessionLevel, let delegate = session.delegate {
+        if method.isSessionLevel, !Task.isCancelled, let delegate = session.delegate {
             let answer = await delegate.session(session, didReceive: challenge)
             guard case .performDefaultHandling = answer else { return answer }
         }
-        for delegate in delegates {
+        for delegate in delegates where !Task.isCancelled {
             let answer = await delegate.task(self, didReceive: challenge)
             guard case .performDefaultHandling = answer else { return answer }
         }
@@ -68,7 +70,7 @@ extension SessionTask: LoadClient {
     }
 
     nonisolated(nonsending) func newBodyStream() async -> BodyPipe? {
-        for delegate in delegates {
+        for delegate in delegates where !Task.isCancelled {
             if let pipe = await delegate.taskNeedsNewBodyStream(self) { return pipe }
         }
         return nil

@@ -146,6 +146,82 @@ import Testing
         #expect(task.state == .completed)
     }
 
+    /// A question to several delegates, of which the first one answers late.
+    private enum Late: CaseIterable { case redirect, space, session, challenge, stream }
+
+    private static func answer(leadingTo question: Late) -> String {
+        switch question {
+        case .redirect: "HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n"
+        case .session: "HTTP/1.1 401 No\r\nWWW-Authenticate: NTLM\r\nContent-Length: 0\r\n\r\n"
+        case .space, .challenge:
+            "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"r\"\r\nContent-Length: 0\r\n\r\n"
+        case .stream: ok
+        }
+    }
+
+    // Proves: TSK-8, LIF-13.
+    @Test(arguments: Late.allCases)
+    private func `a delegate that answers after the end of its task has no other one asked`(
+        _ question: Late
+    ) async throws {
+        let origin = try WireOrigin(playing: Self.answer(leadingTo: question))
+        let (asked, others) = (Progress(), Progress())
+        let (silence, end) = AsyncStream.makeStream(of: Never.self)
+        // A task of its own, which is not cancelled with the question's.
+        let silent = Task { for await _ in silence {} }
+        let wait: @Sendable (Late) async -> Void = { kind in
+            guard kind == question else { return }
+            asked.add(1)
+            await silent.value
+        }
+        var (own, sessions) = (DelegateLog.Answers(), DelegateLog.Answers())
+        own.redirect = { _, _ in
+            await wait(.redirect)
+            return .performDefaultHandling
+        }
+        own.space = { _ in
+            await wait(.space)
+            return true
+        }
+        own.challenge = { _ in
+            await wait(.challenge)
+            return .performDefaultHandling
+        }
+        own.stream = {
+            await wait(.stream)
+            return nil
+        }
+        sessions.space = { _ in
+            others.add(1)
+            return true
+        }
+        sessions.challenge = { _ in
+            await wait(.session)
+            return .performDefaultHandling
+        }
+        let (log, sessionLog) = (DelegateLog(own), DelegateLog(sessions))
+        let session = Session(delegate: sessionLog)
+        weak var task: SessionTask?
+        do {
+            let request = Request(url: try URLRecord(origin.url()), method: question == .stream ? .put : .get)
+            let started: SessionTask =
+                question == .stream
+                ? session.uploadTask(withStreamedRequest: request, length: 4, delegate: log)
+                : session.dataTask(with: request, delegate: log)
+            started.resume()
+            task = started
+        }
+        try await until { asked.value == 1 }
+        let before = (sessionLog.events, others.value)
+        task?.cancel()
+        try await log.happened("complete cancelled")
+        end.finish()
+        // The question holds its task as long as somebody is asked.
+        try await until { task == nil }
+        #expect(log.events.last == "complete cancelled")
+        #expect((sessionLog.events, others.value) == before)
+    }
+
     // Proves: TSK-8.
     @Test func `a task cancelled before it was resumed completes with cancelled`() async throws {
         let log = DelegateLog()
