@@ -83,7 +83,11 @@ extension Load {
             }
         }
         guard response != nil else { return proposed }
-        return try redirects.configuration.policy.answer(to: proposed)
+        switch redirects.actionOfPolicy {
+        case nil, .propose: return proposed
+        case .deliver: return nil
+        case .fail(let error): throw error
+        }
     }
 
     private func advice(
@@ -109,16 +113,5 @@ extension Load {
         let store = configuration.strictTransport
         let judge = TargetGuard(policy: configuration.targetPolicy)
         return try redirects.checked(request, from: base, by: judge) { store?.secured($0) ?? $0 }
-    }
-}
-
-extension RedirectConfiguration.Policy {
-    /// The request to make next; nil to leave it at the response.
-    fileprivate func answer(to proposed: Request) throws(LoadError) -> Request? {
-        switch self {
-        case .follow: return proposed
-        case .return: return nil
-        case .fail: throw LoadError(.redirectRefused, "The server redirects, and the policy is to fail then.")
-        }
     }
 }

@@ -38,7 +38,7 @@ struct RedirectMachine {
         guard Self.isRedirect(response.status.code), let location = response.headerFields.locationText else {
             return .deliver
         }
-        if let action = actionOfPolicy(isAsking: isAsking) { return action }
+        if !isAsking, let action = actionOfPolicy { return action }
         do throws(LoadError) {
             guard followed < configuration.maximum else {
                 throw LoadError(.httpTooManyRedirects, "More than \(configuration.maximum) redirects.")
@@ -56,14 +56,13 @@ struct RedirectMachine {
                     url: request.url, status: response.status, location: location,
                     target: target, method: next.method))
         } catch {
-            return actionOfPolicy(isAsking: false) ?? .fail(error)
+            return actionOfPolicy ?? .fail(error)
         }
     }
 
-    /// The action of the policy on a redirect to any target; nil when the redirect is followed or asked about.
-    private func actionOfPolicy(isAsking: Bool) -> Action? {
-        guard !isAsking else { return nil }
-        return switch configuration.policy {
+    /// What the policy makes of a redirect wherever it leads; nil when it is followed.
+    var actionOfPolicy: Action? {
+        switch configuration.policy {
         case .follow: nil
         case .return: .deliver
         case .fail: .fail(LoadError(.redirectRefused, "The server redirects, and the policy is to fail then."))
@@ -86,7 +85,7 @@ struct RedirectMachine {
     mutating func received(
         _ response: Response, from request: Request, proposing next: Request, isAsking: Bool = false
     ) -> Action {
-        if let action = actionOfPolicy(isAsking: isAsking) { return action }
+        if !isAsking, let action = actionOfPolicy { return action }
         do throws(LoadError) {
             guard followed < configuration.maximum else {
                 throw LoadError(.httpTooManyRedirects, "More than \(configuration.maximum) redirects.")
@@ -102,7 +101,7 @@ struct RedirectMachine {
                     url: request.url.withoutCredentials(), status: response.status, location: "\(next.url)",
                     target: next.url, method: next.method))
         } catch {
-            return .fail(error)
+            return actionOfPolicy ?? .fail(error)
         }
     }
 

@@ -206,4 +206,21 @@ import Testing
         #expect(Self.isDelivered(Self.answer(302, "/", to: request) { $0.policy = .return }))
         #expect(Self.failure(Self.answer(302, "/", to: request) { $0.policy = .fail }) == .redirectRefused)
     }
+
+    // Who is asked may answer otherwise; a target that nobody may choose leaves it at the policy.
+    @Test(arguments: [false, true])
+    func `where somebody is asked, the policy holds for a target that is never followed`(_ isHandlers: Bool) throws {
+        let request = Request(url: try URLRecord("https://a.example/"))
+        let target = "http://a.example/"
+        func action(_ policy: RedirectConfiguration.Policy) throws -> RedirectMachine.Action {
+            var machine = RedirectMachine(configuration: RedirectConfiguration(policy: policy))
+            let response = Self.response(302, target, to: request)
+            guard isHandlers else { return machine.received(response, to: request, isAsking: true) }
+            let proposed = Request(url: try URLRecord(target))
+            return machine.received(response, from: request, proposing: proposed, isAsking: true)
+        }
+        #expect(Self.failure(try action(.follow)) == .redirectDowngrade)
+        #expect(Self.isDelivered(try action(.return)))
+        #expect(Self.failure(try action(.fail)) == .redirectRefused)
+    }
 }
