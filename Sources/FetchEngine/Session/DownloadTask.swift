@@ -22,6 +22,8 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
         var resumption: ResumeMachine?
         /// Its decision.
         var action: ResumeMachine.Action?
+        /// Whether the earlier download's file was looked at; a hop after the first does not read it again.
+        var hasCheckedDisk = false
         var wantsResumeData = false
         /// How many bytes the file has.
         var written: Int64 = 0
@@ -148,7 +150,11 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
     ///
     /// To learn whether there is a newer version is another download.
     nonisolated(nonsending) override func completeOnDisk() async -> Response? {
-        let untouched = downloadState.withLock { $0.action == nil ? $0.resumption?.data : nil }
+        let untouched = downloadState.withLock { state -> ResumeData? in
+            guard !state.hasCheckedDisk else { return nil }
+            state.hasCheckedDisk = true
+            return state.action == nil ? state.resumption?.data : nil
+        }
         guard let data = untouched, await data.isWhole(options.expectedDigest) else { return nil }
         downloadState.withLock { $0.action = .complete }
         return data.whole(with: nil, total: data.byteCount)

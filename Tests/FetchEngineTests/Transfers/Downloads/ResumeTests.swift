@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import Synchronization
 import TestSupport
 import Testing
 
@@ -90,6 +91,32 @@ import Testing
         let file = try await Session().download(resumeFrom: stored, options: options)
         #expect(try text(file) == "helloworld" && file.response.expectedContentLength == 10)
         #expect(origin.connections.count == 1)
+    }
+
+    // The file of the second hop would have the digest.
+    @Test func `an earlier file is read for its digest once, however many hops there are`() async throws {
+        let directory = try TemporaryDirectory()
+        let path = Mutex<String?>(nil)
+        let origin = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                if !head.contains("Range:") {
+                    return try connection.send(
+                        "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
+                } else if head.hasPrefix("GET /f ") {
+                    try Data("world".utf8).write(to: URL(filePath: try #require(path.withLock { $0 })))
+                    try connection.send("HTTP/1.1 302 Found\r\nLocation: /g\r\nContent-Length: 0\r\n\r\n")
+                } else {
+                    try connection.send("HTTP/1.1 200 OK\r\nETag: \"v2\"\r\nContent-Length: 5\r\n\r\nworld")
+                }
+            }
+        }
+        let data = try await interrupted(origin, directory)
+        path.withLock { $0 = data.path }
+        var options = DownloadOptions()
+        options.expectedDigest = Self.digest(of: "world")
+        let file = try await Session().download(resumeFrom: data, options: options)
+        #expect(try text(file) == "world" && file.response.headerFields[.eTag] == "\"v2\"")
+        #expect(origin.received().contains("GET /g "))
     }
 
     @Test func `a file of unknown length without its digest is asked for`() async throws {
