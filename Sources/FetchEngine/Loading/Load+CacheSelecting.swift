@@ -25,18 +25,26 @@ extension Load {
 
     /// Whether the request fields identify the user that the response is for.
     ///
-    /// Tickets are those of the last login, and a step of Negotiate in the fields of a response is valid once.
+    /// Tickets are those of whoever logged in last; and a step of Negotiate in the fields of an answer is good once.
+    /// A credential that is neither password nor bearer token, as a program's own scheme may be given, has no text that
+    /// tells it from others.
     func isStorable() -> Bool {
-        authentication.attempt.map { $0.space.method != .negotiate } ?? true
+        authentication.attempt.map { $0.space.method != .negotiate && $0.credential.isPasswordOrToken } ?? true
     }
 }
 
 extension AuthenticationMachine.Attempt {
-    /// A text that differs for every credential and does not reveal it.
+    /// A text that differs for every password and bearer token, is another one for credentials without either, and
+    /// reveals nothing.
     fileprivate var selector: String {
-        let secrets = [credential.user, credential.password ?? "", credential.bearerToken ?? ""]
-        return "credential \(Fingerprint(ofAll: secrets.map { Array($0.utf8) }))"
+        // A credential without a password is not one with an empty password.
+        let secrets = [credential.password, credential.bearerToken].map { $0.map { "=\($0)" } ?? "" }
+        return "credential \(Fingerprint(ofAll: ([credential.user] + secrets).map { Array($0.utf8) }))"
     }
+}
+
+extension Credential {
+    fileprivate var isPasswordOrToken: Bool { password != nil || bearerToken != nil }
 }
 
 extension HTTPFields {

@@ -55,6 +55,47 @@ import Testing
         #expect(entries.count == 3 && entries.allSatisfy { $0.selection.names == ["authorization"] })
     }
 
+    /// Says a ticket, whatever the credential.
+    private struct TicketScheme: AuthenticationScheme {
+        let name = "ticket"
+        var isPreemptive = true
+        let ticket: String
+
+        func accepts(_ credential: Credential) -> Bool { true }
+        func authorization(
+            for request: Request, answering challenge: OfferedChallenge?, with credential: Credential
+        ) async -> String? { "Ticket \(ticket)" }
+    }
+
+    // Neither may a user with an empty password get what belongs to tickets, nor the other way round.
+    @Test func `what a credential was given that is neither password nor token is not stored`() async throws {
+        let origin = try CachingOrigin { _, head in
+            guard let ticket = head.field("Authorization") else {
+                return CachingOrigin.answer(401, ["WWW-Authenticate: Ticket realm=\"r\""])
+            }
+            return CachingOrigin.answer(200, ["Cache-Control: max-age=60"], body: ticket)
+        }
+        let cache = MemoryResponseCache()
+        func load(_ ticket: String, _ credential: Credential) async throws -> (String, Response) {
+            let session = Session.caching(in: cache, delegate: ChallengeLog(using: credential)) {
+                $0.authentication.schemes = [TicketScheme(ticket: ticket)]
+            }
+            return try await session.text(try origin.request())
+        }
+        let credentials = [
+            Credential(user: "ann", password: ""), Credential(kerberosTicketsIn: "FILE:/b", principal: "ann"),
+            Credential(kerberosTicketsIn: "FILE:/c", principal: "ann"),
+            Credential(kerberosPrincipal: "ann", keytab: "/d"),
+        ]
+        for (index, credential) in credentials.enumerated() {
+            let (body, response) = try await load("\(index)", credential)
+            #expect(body == "Ticket \(index)" && response.source == .network)
+            #expect(response.cacheStatus.isStored == (index == 0))
+        }
+        let (body, response) = try await load("4", credentials[0])
+        #expect(body == "Ticket 0" && response.source == .cache)
+    }
+
     @Test func `an answer is confirmed with the credential that it was given to`() async throws {
         let (origin, cache) = (try Self.origin("Cache-Control: no-cache", "ETag: \"a\""), MemoryResponseCache())
         let session = Self.session(cache, as: Self.ann)
