@@ -57,8 +57,8 @@ struct SpaceMemory {
     /// - Parameter isPreemptive: Whether the scheme sends a credential without a challenge.
     mutating func convinced(_ space: ProtectionSpace, at url: URLRecord, isPreemptive: Bool) {
         switch space.method {
-        case .httpDigest where space.isProxy: change(space, at: url) { $0.prefixes = ["/"] }
-        case _ where isPreemptive && space.isProxy: change(space, at: url) { $0.prefixes = ["/"] }
+        case .httpDigest where space.isProxy, _ where isPreemptive && space.isProxy:
+            change(space, at: url) { $0.prefixes = ["/"] }
         case _ where isPreemptive:
             // Most requests tell nothing new.
             guard self.space(for: url) != space else { return }

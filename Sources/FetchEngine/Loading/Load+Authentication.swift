@@ -169,12 +169,12 @@ extension Load {
     func answersChallenge(
         of response: Response, to request: Request, on loop: isolated TransferLoop
     ) async throws(LoadError) -> Bool {
+        let schemes = configuration.authentication.schemeList
         let offers = AuthenticationOffer.all(
-            in: response.headerFields, status: response.status.code,
-            schemes: configuration.authentication.schemeList, server: .init(server: request.url),
+            in: response.headerFields, status: response.status.code, schemes: schemes,
+            server: .init(server: request.url),
             proxy: proxy.map { .init($0) })
         if try await continuesNegotiation(with: response, on: loop) { return true }
-        let schemes = configuration.authentication.schemeList
         session.spaces.withLock { spaces in
             for offer in offers {
                 spaces.challenged(
@@ -221,7 +221,8 @@ extension Load {
         record.withLock { $0.steps.append(.challenged(challenge)) }
     }
 
-    private func defaultCredential(for space: ProtectionSpace, on loop: isolated TransferLoop) async -> Credential? {
+    /// The credential that is used without asking: the proxy's own, else the store's, else the tickets that are there.
+    func defaultCredential(for space: ProtectionSpace, on loop: isolated TransferLoop) async -> Credential? {
         if space.isProxy, let credential = proxy?.credential(for: space) { return credential }
         let description = record.withLock { $0.taskDescription }
         if let credential = await credentialStorage.defaultCredential(for: space, taskDescription: description) {

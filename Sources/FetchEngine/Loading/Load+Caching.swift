@@ -111,7 +111,6 @@ extension Load {
             _ = try admit(request, by: terms(for: request.url), on: loop)
         }
         try await waitWhileSuspended(on: loop)
-        try checkCancellation()
     }
 
     // MARK: After the head

@@ -135,11 +135,8 @@ extension Load {
     /// Logs in as whom a credential is stored for: an FTP server that lets anybody in would not ask (RFC 1738 §3.2.1).
     func chooseStoredLogin(for url: URLRecord, on loop: isolated TransferLoop) async {
         guard url.isFTP, login(for: url) == nil else { return }
-        let space = ProtectionSpace(url, .default)
-        guard
-            let stored = await credentialStorage.defaultCredential(
-                for: space, taskDescription: record.withLock { $0.taskDescription }), stored.fits(.default)
-        else { return }
+        let stored = await defaultCredential(for: ProtectionSpace(url, .default), on: loop)
+        guard let stored, stored.fits(.default) else { return }
         connections.choose(login: stored, for: url.origin)
     }
 

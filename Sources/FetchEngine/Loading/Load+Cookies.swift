@@ -52,8 +52,3 @@ extension Load {
             acceptPolicy: configuration.httpCookieAcceptPolicy)
     }
 }
-
-extension SessionConfiguration {
-    /// Empties the storage of an ephemeral session; one that a program brought along keeps its cookies.
-    func forgetCookies() { (httpCookieStorage as? MemoryCookieStorage)?.sessionEnded() }
-}

@@ -41,7 +41,7 @@ extension Load {
 
     /// Revalidates in the background a response that was delivered although it is stale (RFC 5861 §3).
     func refresh(_ visit: CacheVisit) {
-        guard let cache = visit.cache, let client, client.kind != .download,
+        guard let cache = visit.cache, let client, isData,
             case .lead(let lease) = CacheFlights.shared.join(cache, visit.machine.key, now: .now)
         else { return }
         var request = visit.request
