@@ -8,6 +8,15 @@ public struct CachedResponse: Sendable {
         case allowedInMemoryOnly
         /// Nowhere.
         case notAllowed
+
+        /// Whether this keeps a response in more places than another policy.
+        package func isLaxer(than other: Self) -> Bool {
+            switch self {
+            case .allowed: other != .allowed
+            case .allowedInMemoryOnly: other == .notAllowed
+            case .notAllowed: false
+            }
+        }
     }
 
     /// The answer without its body.

@@ -70,7 +70,7 @@ extension Load {
         guard configuration.kind != .background else { return proposed }
         switch try await advice(on: proposed, response, to: request, on: loop) {
         case .performDefaultHandling: break
-        case .follow(let next): return try checked(next, from: request.url)
+        case .follow(let next): return try configuration.checked(next, from: request.url)
         case .returnResponse: return nil
         case .cancel: throw LoadError(.cancelled, "The redirect was answered with cancel.")
         }
@@ -106,12 +106,5 @@ extension Load {
             }
         if case .redirect(let disposition) = answer { return disposition }
         return .performDefaultHandling
-    }
-
-    /// The request of an answer, as far as a redirect may lead there.
-    private func checked(_ request: Request, from base: URLRecord) throws(LoadError) -> Request {
-        let store = configuration.strictTransport
-        let judge = TargetGuard(policy: configuration.targetPolicy)
-        return try redirects.checked(request, from: base, by: judge) { store?.secured($0) ?? $0 }
     }
 }

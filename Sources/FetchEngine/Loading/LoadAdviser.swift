@@ -117,18 +117,22 @@ extension SessionConfiguration {
                 from: request.url.scheme, to: target.host ?? "", by: target.scheme))
     }
 
-    /// Why a request must not be made in place of one that a redirect proposes; nil when it may be.
+    /// A request that is made in place of one that a redirect proposes, with https where its host wants that.
     ///
-    /// The error when the request breaks a rule for the targets of redirects (SEC-30); nil when it breaks none.
+    /// - Parameter base: The URL that is left.
+    /// - Throws: What a redirect by the server to the same URL fails with (SEC-30).
+    func checked(_ request: Request, from base: URLRecord) throws(LoadError) -> Request {
+        let machine = RedirectMachine(configuration: redirects)
+        return try machine.checked(request, from: base, by: TargetGuard(policy: targetPolicy)) {
+            strictTransport?.secured($0) ?? $0
+        }
+    }
+
+    /// Why a request must not be made in place of one that a redirect proposes; nil when it may be.
     ///
     /// - Parameter base: The URL that is left.
     package func refusal(of request: Request, inPlaceOfRedirectFrom base: URLRecord) -> LoadError? {
-        let machine = RedirectMachine(configuration: redirects)
-        do throws(LoadError) {
-            _ = try machine.checked(request, from: base, by: TargetGuard(policy: targetPolicy)) {
-                strictTransport?.secured($0) ?? $0
-            }
-            return nil
-        } catch { return error }
+        do throws(LoadError) { _ = try checked(request, from: base) } catch { return error }
+        return nil
     }
 }

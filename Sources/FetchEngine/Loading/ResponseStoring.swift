@@ -52,7 +52,7 @@ final class ResponseStoring {
         if case .caching(let answer) = advice {
             guard case .store(let userInfo, let policy, let other) = answer else { return }
             if let userInfo { entry.userInfo = userInfo }
-            if let policy { entry.storagePolicy = policy.stricter(than: entry.storagePolicy) }
+            if let policy, !policy.isLaxer(than: entry.storagePolicy) { entry.storagePolicy = policy }
             data = other
         }
         guard asks else {
@@ -74,14 +74,5 @@ final class ResponseStoring {
         let changed = CachedResponse(
             response: response, data: data, userInfo: entry.userInfo, storagePolicy: entry.storagePolicy)
         await cache.store(changed, as: entry)
-    }
-}
-
-extension CachedResponse.StoragePolicy {
-    /// This policy, unless another one is stricter.
-    fileprivate func stricter(than other: Self) -> Self {
-        let order: [Self] = [.allowed, .allowedInMemoryOnly, .notAllowed]
-        let places = [self, other].compactMap { order.firstIndex(of: $0) }
-        return places.max().map { order[$0] } ?? self
     }
 }

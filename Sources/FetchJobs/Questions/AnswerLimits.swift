@@ -102,13 +102,6 @@ package struct AnswerLimits: Sendable, Equatable {
     }
 }
 
-extension CachedResponse.StoragePolicy {
-    func isLaxer(than other: Self) -> Bool {
-        let order: [Self] = [.notAllowed, .allowedInMemoryOnly, .allowed]
-        return (order.firstIndex(of: self) ?? 0) > (order.firstIndex(of: other) ?? 0)
-    }
-}
-
 // MARK: JSON
 
 extension AnswerLimits {
