@@ -21,17 +21,15 @@ struct Representation: Sendable {
         headers[.acceptRanges] = "bytes"
         headers[.eTag] = tag
         headers[.reprDigest] = body.digest.field
-        switch ByteRange(field: isSame ? call.headers[.range] : nil, size: body.bytes) {
-        case .whole:
-            return try await content(0..<body.bytes, status: .ok, headers, call, blobs)
-        case .part(let range):
-            headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(body.bytes)"
-            return try await content(range, status: .partialContent, headers, call, blobs)
-        case .unsatisfiable:
+        let part = body.part(isSame ? call.headers[values: .range] : [])
+        guard let bytes = part.bytes else {
             var problem = Problem(.rangeNotSatisfiable, "The body has \(body.bytes) bytes.")
-            problem.headers[.contentRange] = "bytes */\(body.bytes)"
+            problem.headers[.contentRange] = part.contentRange
             throw problem
         }
+        headers[.contentRange] = part.contentRange
+        return try await content(
+            bytes, status: part.contentRange == nil ? .ok : .partialContent, headers, call, blobs)
     }
 
     private func content(

@@ -139,36 +139,6 @@ package struct JobPage: Sendable {
     }
 }
 
-/// A response body that can be read.
-package struct StoredBody: Sendable {
-    package enum Location: Sendable {
-        case inline([UInt8])
-        case blob(Blob.ID)
-    }
-
-    package let location: Location
-    package let bytes: Int64
-    package let digest: SHA256Digest
-    /// As the origin named it.
-    package let contentType: String?
-    /// The suggested name of the file; safe to use.
-    package let filename: String?
-
-    package init(
-        location: Location,
-        bytes: Int64,
-        digest: SHA256Digest,
-        contentType: String?,
-        filename: String? = nil
-    ) {
-        self.filename = filename
-        self.location = location
-        self.bytes = bytes
-        self.digest = digest
-        self.contentType = contentType
-    }
-}
-
 /// A tenant's jobs at a glance.
 package struct Overview: Sendable {
     /// Jobs by state: those that wait or run now, and those that ended in the last 24 hours.

@@ -29,7 +29,7 @@ struct ResumeMachine {
     func request(_ original: Request) -> Request? {
         guard !hasGivenUp else { return nil }
         var request = original
-        request.headerFields[.range] = "bytes=\(data.byteCount)-"
+        request.headerFields[.range] = ByteRange.field(from: data.byteCount)
         request.headerFields[.ifRange] = data.validator.condition
         request.headerFields[.acceptEncoding] = data.contentCoding.isEmpty ? "identity" : data.contentCoding
         return request

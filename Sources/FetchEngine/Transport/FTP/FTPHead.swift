@@ -11,9 +11,9 @@ struct FTPResumption: Equatable {
     ///
     /// A condition that is no date cannot be kept, so then the whole file is wanted.
     init?(_ fields: HTTPFields) {
-        guard let value = fields[.range], value.hasPrefix("bytes="), value.hasSuffix("-"),
-            let offset = Int64(value.dropFirst(6).dropLast()), offset > 0
-        else { return nil }
+        guard case .bytes(let offset, through: nil) = ByteRange.specifier(fields[values: .range]), offset > 0 else {
+            return nil
+        }
         self.offset = offset
         guard let condition = fields[.ifRange] else {
             unchangedSince = nil
@@ -55,7 +55,7 @@ struct FTPHead: Equatable {
         if let remainingLength {
             fields[.contentLength] = "\(remainingLength)"
             let total = offset + remainingLength
-            if offset > 0 { fields[.contentRange] = "bytes \(offset)-\(total - 1)/\(total)" }
+            if offset > 0 { fields[.contentRange] = ByteRange.part(offset..<total).contentRange(of: total) }
         }
         return fields
     }

@@ -58,8 +58,7 @@ struct S3Client: Sendable {
     /// The bytes of an object from one offset to another, as they come.
     func read(_ key: String, _ range: Range<Int64>) async throws(StoreError) -> ResponseBody {
         do {
-            let field = "bytes=\(range.lowerBound)-\(range.upperBound - 1)"
-            let request = try request(.get, key, [], body: [], headers: [.range: field])
+            let request = try request(.get, key, [], body: [], headers: [.range: ByteRange.field(range)])
             let (body, response) = try await session.bytes(for: request)
             guard response.status.code == 206 else { throw Self.failure(response.status.code) }
             return body
