@@ -25,7 +25,7 @@ struct Cursor<Kind: IdentifierKind> {
     /// A filter in a word, however long it is; empty for none.
     static func digest(of filter: String) -> String {
         guard !filter.isEmpty else { return "" }
-        return SHA256Digest(of: Array(filter.utf8)).bytes.prefix(8).map { String($0, radix: 16) }.joined()
+        return SHA256Digest(of: Array(filter.utf8)).hexadecimal(8)
     }
 
     /// Opaque to clients, and safe in a URL.

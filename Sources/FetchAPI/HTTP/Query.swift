@@ -1,4 +1,5 @@
 import FetchJobs
+import Foundation
 
 /// The parameters of a request's query, each there once.
 struct Query: Sendable {
@@ -87,45 +88,18 @@ struct Query: Sendable {
         throw Problem(parameter: "all", "must be true where nothing says which are meant, such as \(known)")
     }
 
-    private static func unescaped(_ bytes: some Collection<UInt8>) -> String? {
-        var result: [UInt8] = []
-        var iterator = bytes.makeIterator()
-        while let byte = iterator.next() {
-            switch byte {
-            case UInt8(ascii: "+"): result.append(UInt8(ascii: " "))
-            case UInt8(ascii: "%"):
-                guard let high = iterator.next().flatMap(digit), let low = iterator.next().flatMap(digit) else {
-                    return nil
-                }
-                result.append(high << 4 | low)
-            default: result.append(byte)
-            }
-        }
-        return result.contains(0) ? nil : String(validating: result, as: UTF8.self)
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        Character(Unicode.Scalar(byte)).hexDigitValue.map { UInt8($0) }
+    private static func unescaped(_ bytes: ArraySlice<UInt8>) -> String? {
+        let spaced = bytes.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
+        guard let text = String(validating: spaced, as: UTF8.self)?.removingPercentEncoding, !text.utf8.contains(0)
+        else { return nil }
+        return text
     }
 
     // MARK: Writing
 
     /// Parameters to go on after others, each with an ampersand before it; those without a value are left out.
     static func text(_ items: [(name: String, value: String?)]) -> String {
-        items.compactMap { name, value in value.map { "&\(name)=\(escaped($0))" } }.joined()
-    }
-
-    private static func escaped(_ text: String) -> String {
-        text.utf8.reduce(into: "") { result, byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-                result.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                result += digits.utf8.count == 1 ? "%0\(digits)" : "%\(digits)"
-            }
-        }
+        items.compactMap { name, value in value.map { "&\(name)=\($0.percentEncoded)" } }.joined()
     }
 }
 

@@ -93,13 +93,7 @@ struct Representation: Sendable {
             as: UTF8.self
         )
         guard plain != filename else { return "attachment; filename=\"\(plain)\"" }
-        let digits = Array("0123456789ABCDEF")
-        let extended = filename.utf8.map { byte in
-            let character = Character(Unicode.Scalar(byte))
-            let isPlain = byte < 0x80 && (character.isLetter || character.isNumber || "-._".contains(character))
-            return isPlain ? String(character) : "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
-        }
-        return "attachment; filename=\"\(plain)\"; filename*=UTF-8''\(extended.joined())"
+        return "attachment; filename=\"\(plain)\"; filename*=UTF-8''\(filename.percentEncoded)"
     }
 
     /// Whether a list of tags holds this one, compared weakly (§13.1.2).

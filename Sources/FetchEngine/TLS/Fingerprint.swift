@@ -42,9 +42,7 @@ public struct Fingerprint: Sendable, Hashable, CustomStringConvertible {
     private static func hexadecimal(_ text: String) -> [UInt8]? {
         let digits = text.utf8.filter { $0 != UInt8(ascii: ":") }
         guard digits.count == 2 * length else { return nil }
-        let values = digits.compactMap { Character(UnicodeScalar($0)).hexDigitValue }
-        guard values.count == digits.count else { return nil }
-        return (0..<length).map { UInt8(values[2 * $0] << 4 | values[2 * $0 + 1]) }
+        return Hexadecimal.decode(digits)
     }
 
     private static func base64(_ text: String) -> [UInt8]? {

@@ -1,4 +1,5 @@
 package import Crypto
+import FetchEngine
 import Foundation
 
 /// The SHA-256 of a body.
@@ -10,6 +11,9 @@ package struct SHA256Digest: Sendable, Equatable {
     package init(of body: [UInt8]) { bytes = Array(SHA256.hash(data: body)) }
 
     package init(_ hash: SHA256.Digest) { bytes = Array(hash) }
+
+    /// Its first bytes in hexadecimal digits: enough to tell apart what needs no proof.
+    package func hexadecimal(_ count: Int) -> String { Hexadecimal.text(bytes.prefix(count)) }
 
     /// As a field of RFC 9530 writes it: `sha-256=:…:`.
     package var field: String { "sha-256=:\(Data(bytes).base64EncodedString()):" }

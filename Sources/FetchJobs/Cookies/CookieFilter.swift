@@ -29,7 +29,7 @@ package struct CookiePosition: Comparable, Sendable {
         domain = cookie.domain
         let rest = [cookie.nameBytes, Array(cookie.path.utf8), Array((cookie.partition ?? "").utf8)]
         let digest = SHA256Digest(of: Array(rest.joined(separator: [0])) + [cookie.isHostOnly ? 1 : 0])
-        number = digest.bytes.prefix(16).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        number = digest.hexadecimal(16)
     }
 
     /// The position that was written as this text, or nil when none was.

@@ -1,3 +1,5 @@
+import FetchEngine
+
 /// Reads one JSON text (RFC 8259) strictly.
 ///
 /// Beyond the grammar it refuses what would be read differently by different parsers or could not be stored:
@@ -196,7 +198,7 @@ package struct JSONParser {
     private mutating func hexadecimalUnit() throws(Failure) -> UInt32 {
         var unit: UInt32 = 0
         for _ in 0..<4 {
-            guard let byte = peek, let digit = Character(Unicode.Scalar(byte)).hexDigitValue else {
+            guard let byte = peek, let digit = byte.hexValue else {
                 throw failure("four hexadecimal digits are expected")
             }
             unit = unit << 4 | UInt32(digit)

@@ -1,3 +1,5 @@
+import FetchEngine
+
 /// Writes one JSON text, member by member, straight into UTF-8 bytes.
 ///
 /// Members given as `nil` are left out.
@@ -194,9 +196,8 @@ package struct JSONWriter: Sendable {
         case 0x0D: bytes.append(UInt8(ascii: "r"))
         case 0x09: bytes.append(UInt8(ascii: "t"))
         default:
-            let digits = String(byte, radix: 16)
-            bytes.append(contentsOf: (digits.count == 1 ? "u000" : "u00").utf8)
-            bytes.append(contentsOf: digits.utf8)
+            bytes.append(contentsOf: "u00".utf8)
+            bytes.append(contentsOf: Hexadecimal.encode(CollectionOfOne(byte)))
         }
     }
 }

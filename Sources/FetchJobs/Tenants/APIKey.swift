@@ -49,8 +49,8 @@ package struct APIKeyToken: Sendable, CustomStringConvertible, CustomDebugString
         guard text.hasPrefix("fk_") else { return nil }
         let body = Array(text.dropFirst(3).utf8)
         guard body.count == 26 + 64 + 8, let uuid = UUIDv7(base32: body[..<26]),
-            let secret = Self.bytes(hexadecimal: body[26..<90]),
-            let checksum = Self.bytes(hexadecimal: body[90...])
+            let secret = Hexadecimal.decode(body[26..<90]),
+            let checksum = Hexadecimal.decode(body[90...])
         else { return nil }
         id = APIKey.ID(uuid)
         self.secret = secret
@@ -70,11 +70,5 @@ package struct APIKeyToken: Sendable, CustomStringConvertible, CustomDebugString
     private static func checksum(_ text: some Sequence<UInt8>) -> [UInt8] {
         let hash = text.reduce(UInt32(0x811C_9DC5)) { ($0 ^ UInt32($1)) &* 0x0100_0193 }
         return [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: hash >> $0) }
-    }
-
-    private static func bytes(hexadecimal text: ArraySlice<UInt8>) -> [UInt8]? {
-        let digits = text.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-        guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }
-        return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
     }
 }

@@ -93,8 +93,8 @@ extension RequestContent.Prepared {
             writer.value(value)
             self.init(body: .bytes(writer.bytes), contentType: "application/json")
         case .form(let fields):
-            self.init(
-                body: .bytes(FormSerializer.bytes(fields)), contentType: "application/x-www-form-urlencoded")
+            let text = PercentCodec.form(fields.map { QueryItem($0.name, $0.value) })
+            self.init(body: .bytes(Array(text.utf8)), contentType: "application/x-www-form-urlencoded")
         case .multipart(let parts) where body.holdsItsBytes:
             var form = MultipartForm()
             for part in parts { form.append(part) }

@@ -49,6 +49,6 @@ extension JobFilter {
         var items = items
         items.append(("labels", labels.map(\.text).sorted().joined(separator: "\n")))
         let text = Query.text(items)
-        return SHA256Digest(of: Array(text.utf8)).bytes.prefix(12).map { String($0, radix: 16) }.joined()
+        return SHA256Digest(of: Array(text.utf8)).hexadecimal(12)
     }
 }

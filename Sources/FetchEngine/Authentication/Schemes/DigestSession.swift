@@ -67,8 +67,7 @@ struct DigestSession: Equatable {
     }
 
     private var countDigits: [UInt8] {
-        let digits = Array(String(count, radix: 16).utf8)
-        return [UInt8](repeating: UInt8(ascii: "0"), count: 8 - digits.count) + digits
+        withUnsafeBytes(of: count.bigEndian) { Hexadecimal.encode($0) }
     }
 
     /// The user name as it is, hashed, or encoded (RFC 7616 §3.4, §3.4.4; RFC 8187).
