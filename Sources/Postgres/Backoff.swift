@@ -1,4 +1,4 @@
-/// The pauses between attempts to reach a server: doubled each time, and each shortened by chance up to a half, so
+/// The pauses between attempts to reach a server, or to get from it what others hold: doubled each time, and each shortened by chance up to a half, so
 /// that many clients do not come back at the same instant.
 package struct Backoff {
     private let initial: Duration

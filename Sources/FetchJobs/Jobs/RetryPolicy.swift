@@ -4,14 +4,21 @@ package import FetchEngine
 package struct RetryPolicy: Sendable, Equatable {
     /// How long to wait, longer each time.
     package struct Backoff: Sendable, Equatable {
-        package var initial = Duration.seconds(1)
-        /// The factor between a wait and the next.
-        package var factor = 2.0
-        package var maximum = Duration.seconds(300)
+        package var initial: Duration
+        /// What each wait is multiplied by for the next.
+        package var factor: Double
+        package var maximum: Duration
         /// How much of a wait is left to chance, from 0 to 1: what failed together does not come back together.
-        package var jitter = 0.5
+        package var jitter: Double
 
-        package init() {}
+        package init(
+            initial: Duration = .seconds(1), factor: Double = 2, maximum: Duration = .seconds(300), jitter: Double = 0.5
+        ) {
+            self.initial = initial
+            self.factor = factor
+            self.maximum = maximum
+            self.jitter = jitter
+        }
 
         /// - Parameters:
         ///   - tries: How many waits there were before.

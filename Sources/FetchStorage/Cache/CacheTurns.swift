@@ -13,9 +13,6 @@ struct CacheTurns: Sendable {
         let limit: Duration
     }
 
-    private static let firstPause = Duration.milliseconds(20)
-    private static let lastPause = Duration.milliseconds(200)
-
     private let client: Client
     private let node: Node.ID
     private let returned = ReturnedTurns()
@@ -30,13 +27,12 @@ struct CacheTurns: Sendable {
     /// Waits for the turn; nil when it has not come within the limit, or who waits was cancelled.
     func take(_ place: CacheTable.Place, within limit: Duration) async throws -> (any CacheTurn)? {
         let deadline = ContinuousClock.now + limit
-        var pause = Self.firstPause
+        var backoff = Backoff(initial: .milliseconds(20), maximum: .milliseconds(200))
         while !Task.isCancelled, ContinuousClock.now < deadline {
             if try await taking.submit([TurnRequest(place: place, limit: limit)]).first == true {
                 return Turn(place, returned)
             }
-            guard (try? await Task.sleep(for: pause)) != nil else { return nil }
-            pause = min(pause * 2, Self.lastPause)
+            guard (try? await Task.sleep(for: backoff.next())) != nil else { return nil }
         }
         return nil
     }

@@ -67,18 +67,20 @@ struct JobExecution {
 
     // MARK: Storing
 
+    private static let backoff = RetryPolicy.Backoff(initial: .milliseconds(100), maximum: .seconds(5))
+
     /// Stores the outcome, however long the database is away: until then the job is not done.
     private nonisolated(nonsending) func store(_ outcome: JobOutcome) async {
         await dispatcher.heed(outcome, of: job)
-        var backoff = Duration.milliseconds(100)
+        var tries = 0
         while !Task.isCancelled {
             do throws(StoreError) {
                 if try await !retry(outcome) { try await settle(outcome) }
                 return dispatcher.leave(dispatcher.queue.limiters(of: job))
             } catch  where error.code == .unavailable {
                 logger.warning("settling waits for the database", metadata: ["job.id": "\(job.id)"])
-                try? await dispatcher.clock.sleep(for: backoff)
-                backoff = min(backoff * 2, .seconds(5))
+                try? await dispatcher.clock.sleep(for: Self.backoff.wait(after: tries, random: .random(in: 0...1)))
+                tries += 1
             } catch {
                 logger.error("settling failed", metadata: ["job.id": "\(job.id)", "error": "\(error)"])
                 return await settleRefused(outcome)

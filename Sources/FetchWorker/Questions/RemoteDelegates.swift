@@ -264,9 +264,11 @@ package final class RemoteDelegates: Service {
 
     // MARK: Endpoints
 
+    private static let backoff = RetryPolicy.Backoff(initial: .milliseconds(500), maximum: .seconds(60), jitter: 0)
+
     /// Asks an endpoint until it has said something, or the question is over.
     private func ask(_ message: Message) async {
-        var wait = Duration.milliseconds(500)
+        var tries = 0
         var fault = message.question.fault
         while open.isOpen(message.question.id), !Task.isCancelled {
             guard await gate.enter(message.key, waits: message.waitsWhileUnreachable) == .place else {
@@ -287,8 +289,9 @@ package final class RemoteDelegates: Service {
                 (fault, least) = (new, after)
             case .unknown: break
             }
-            try? await intake.clock.sleep(for: max(wait, min(least ?? .zero, .seconds(60))))
-            wait = min(wait * 2, .seconds(60))
+            let wait = Self.backoff.wait(after: tries, random: .random(in: 0...1))
+            try? await intake.clock.sleep(for: max(wait, min(least ?? .zero, Self.backoff.maximum)))
+            tries += 1
         }
     }
 

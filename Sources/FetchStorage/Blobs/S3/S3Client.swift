@@ -5,6 +5,7 @@ import HTTPTypes
 /// The requests of a store that speaks S3, over our own engine.
 struct S3Client: Sendable {
     private static let tries = 4
+    private static let backoff = RetryPolicy.Backoff(initial: .milliseconds(400), factor: 4)
 
     let configuration: S3BlobStore.Configuration
     let session: Session
@@ -39,7 +40,9 @@ struct S3Client: Sendable {
     ) async throws(StoreError) -> Answer {
         var failure: StoreError?
         for number in 0..<Self.tries {
-            if number > 0 { try? await Task.sleep(for: .milliseconds(100 << (2 * number))) }
+            if number > 0 {
+                try? await Task.sleep(for: Self.backoff.wait(after: number - 1, random: .random(in: 0...1)))
+            }
             do {
                 let request = try request(method, key, query, body: body, headers: [:])
                 let (bytes, response) = try await session.data(for: request)
