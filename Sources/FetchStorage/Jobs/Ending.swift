@@ -13,21 +13,33 @@ extension Query {
             INSERT INTO results (tenant_id, job_id, state, started_at, error_name, error)
             SELECT tenant_id, job_id, state, started_at, error_name, error
             FROM ended
-        ), count AS (
-            INSERT INTO job_counts (tenant_id, minute, node_id, state, jobs, body_bytes)
-            SELECT tenant_id, date_trunc('minute', now()), \(node), state, count(*), 0
-            FROM ended
-            GROUP BY tenant_id, state
-            -- In one order, so that two statements of this node cannot wait for each other.
-            ORDER BY tenant_id, state
-            ON CONFLICT (tenant_id, minute, node_id, state) DO UPDATE SET jobs = job_counts.jobs + excluded.jobs
-        ), \(Query.blocking("ended")), delivery AS (
+        ), \(Query.counting("ended", at: node, bytes: "0")), \(Query.blocking("ended")), delivery AS (
             INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, session_id, event)
             SELECT d.tenant_id, d.delivery_id, e.id, d.job_id, d.session_id, \(WebhookEvent.jobFinished)
             FROM ended d
             JOIN webhook_endpoints e ON e.tenant_id = d.tenant_id AND e.id = d.endpoint_id
             JOIN jobs j ON j.tenant_id = d.tenant_id AND j.id = d.job_id
             WHERE wants_event(j.spec, e.events, \(WebhookEvent.jobFinished))
+        )
+        """
+    }
+
+    /// Counts final jobs.
+    ///
+    /// - Parameters:
+    ///   - source: A `WITH` part that has the columns `tenant_id` and `state`.
+    ///   - bytes: How many bytes the bodies of a group of its rows have.
+    static func counting(_ source: Query, at node: Node.ID, bytes: Query) -> Query {
+        """
+        count AS (
+            INSERT INTO job_counts (tenant_id, minute, node_id, state, jobs, body_bytes)
+            SELECT tenant_id, date_trunc('minute', now()), \(node), state, count(*), \(bytes)
+            FROM \(source)
+            GROUP BY tenant_id, state
+            -- In one order, so that two statements of this node cannot wait for each other.
+            ORDER BY tenant_id, state
+            ON CONFLICT (tenant_id, minute, node_id, state) DO UPDATE
+            SET jobs = job_counts.jobs + excluded.jobs, body_bytes = job_counts.body_bytes + excluded.body_bytes
         )
         """
     }

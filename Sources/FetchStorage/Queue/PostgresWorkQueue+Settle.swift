@@ -70,16 +70,8 @@ extension PostgresWorkQueue {
                 SELECT tenant_id, job_id, claim, \(node), started_at, finished_at, state, error_name, status, metrics,
                     decisions
                 FROM settled
-            ), count AS (
-                INSERT INTO job_counts (tenant_id, minute, node_id, state, jobs, body_bytes)
-                SELECT tenant_id, date_trunc('minute', now()), \(node), state, count(*), coalesce(sum(body_bytes), 0)
-                FROM settled
-                GROUP BY tenant_id, state
-                -- In one order, so that two statements of this node cannot wait for each other.
-                ORDER BY tenant_id, state
-                ON CONFLICT (tenant_id, minute, node_id, state) DO UPDATE
-                SET jobs = job_counts.jobs + excluded.jobs, body_bytes = job_counts.body_bytes + excluded.body_bytes
-            ), \(Query.blocking("settled")), delivery AS (
+            ), \(Query.counting("settled", at: node, bytes: "coalesce(sum(body_bytes), 0)")),
+            \(Query.blocking("settled")), delivery AS (
                 INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, session_id, event)
                 SELECT s.tenant_id, s.delivery_id, e.id, s.job_id, s.session_id, \(WebhookEvent.jobFinished)
                 FROM settled s
