@@ -297,10 +297,10 @@ CREATE TABLE idempotency_keys (
 );
 COMMENT ON TABLE idempotency_keys IS 'What the Idempotency-Key of a request has created';
 COMMENT ON COLUMN idempotency_keys.fingerprint IS 'SHA-256 of the request: the same key with another one is refused';
-COMMENT ON COLUMN idempotency_keys.created_id IS 'The id of the job, group or schedule';
+COMMENT ON COLUMN idempotency_keys.created_id IS 'The id of the job, group, schedule, session or blob';
 
 CREATE INDEX idempotency_keys_created_at ON idempotency_keys (created_at);
-COMMENT ON INDEX idempotency_keys_created_at IS 'nodes.tidy';
+COMMENT ON INDEX idempotency_keys_created_at IS 'expired.idempotencyKeys';
 
 CREATE TABLE job_partitions (
     starts_at timestamptz PRIMARY KEY,

@@ -10,8 +10,6 @@ CREATE TABLE sessions (
     node_id uuid,
     state text NOT NULL DEFAULT 'active',
     has_events boolean NOT NULL DEFAULT false,
-    idempotency_key text,
-    fingerprint bytea,
     created_at timestamptz NOT NULL DEFAULT now(),
     invalidated_at timestamptz,
     ended_at timestamptz,
@@ -38,8 +36,6 @@ COMMENT ON COLUMN sessions.state IS
     'active, finishing (it takes no jobs), cancelling (its jobs are cancelled) or invalidated';
 COMMENT ON COLUMN sessions.has_events IS
     'Jobs of a background session were stored since its client was last told that all events are delivered';
-COMMENT ON COLUMN sessions.idempotency_key IS 'Null: the request had none, or a day has passed';
-COMMENT ON COLUMN sessions.fingerprint IS 'SHA-256 of the request with the key; null: it had none';
 COMMENT ON COLUMN sessions.invalidated_at IS 'Null while it takes jobs';
 COMMENT ON COLUMN sessions.ended_at IS 'Null while it takes jobs, or while jobs of it run';
 COMMENT ON COLUMN sessions.events_finished_at IS 'When all events were delivered last; null: never';
@@ -50,9 +46,6 @@ COMMENT ON INDEX sessions_ending IS 'sessions.quiet, nodes.heartbeat; for all te
 
 CREATE INDEX sessions_ephemeral ON sessions (node_id) WHERE kind = 'ephemeral';
 COMMENT ON INDEX sessions_ephemeral IS 'queue.rescue: what was in the memory of a lost node is gone';
-
-CREATE UNIQUE INDEX sessions_idempotency_key ON sessions (tenant_id, idempotency_key);
-COMMENT ON INDEX sessions_idempotency_key IS 'sessions.create, sessions.createdBefore';
 
 CREATE UNIQUE INDEX sessions_identifier ON sessions (tenant_id, identifier) WHERE state <> 'invalidated';
 COMMENT ON INDEX sessions_identifier IS

@@ -9,7 +9,6 @@ CREATE TABLE blobs (
     created_at timestamptz NOT NULL DEFAULT now(),
     expires_at timestamptz,
     pinned_at timestamptz,
-    idempotency_key text,
     job_id uuid,
     filename text,
     resume_data bytea,
@@ -21,7 +20,6 @@ COMMENT ON COLUMN blobs.content_type IS 'Null: the owner named none';
 COMMENT ON COLUMN blobs.expires_at IS 'Null: the blob stays until it is deleted';
 COMMENT ON COLUMN blobs.pinned_at IS
     'Raised by every hold, so that what removes a blob removes the version that it has judged; null: never held';
-COMMENT ON COLUMN blobs.idempotency_key IS 'Null: the request had none, or a day has passed';
 COMMENT ON COLUMN blobs.job_id IS 'The job whose file it is; null: a client uploaded it';
 COMMENT ON COLUMN blobs.filename IS 'Unique within the tenant; null: it has none';
 COMMENT ON COLUMN blobs.resume_data IS 'What a job needs to resume the download; null: the blob is whole';
@@ -34,9 +32,6 @@ COMMENT ON INDEX blobs_filename IS 'blobs.addFile: no two files of a tenant have
 
 CREATE INDEX blobs_id ON blobs (id);
 COMMENT ON INDEX blobs_id IS 'blobs.orphans: a file tells its id only';
-
-CREATE UNIQUE INDEX blobs_idempotency_key ON blobs (tenant_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
-COMMENT ON INDEX blobs_idempotency_key IS 'blobs.add';
 
 CREATE INDEX blobs_job_id ON blobs (tenant_id, job_id) WHERE job_id IS NOT NULL;
 COMMENT ON INDEX blobs_job_id IS 'blobs.removeFenced';

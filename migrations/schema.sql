@@ -816,7 +816,6 @@ CREATE TABLE public.blobs (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     expires_at timestamp with time zone,
     pinned_at timestamp with time zone,
-    idempotency_key text,
     job_id uuid,
     filename text,
     resume_data bytea
@@ -831,8 +830,6 @@ COMMENT ON COLUMN public.blobs.content_type IS 'Null: the owner named none';
 COMMENT ON COLUMN public.blobs.expires_at IS 'Null: the blob stays until it is deleted';
 
 COMMENT ON COLUMN public.blobs.pinned_at IS 'Raised by every hold, so that what removes a blob removes the version that it has judged; null: never held';
-
-COMMENT ON COLUMN public.blobs.idempotency_key IS 'Null: the request had none, or a day has passed';
 
 COMMENT ON COLUMN public.blobs.job_id IS 'The job whose file it is; null: a client uploaded it';
 
@@ -1038,7 +1035,7 @@ COMMENT ON TABLE public.idempotency_keys IS 'What the Idempotency-Key of a reque
 
 COMMENT ON COLUMN public.idempotency_keys.fingerprint IS 'SHA-256 of the request: the same key with another one is refused';
 
-COMMENT ON COLUMN public.idempotency_keys.created_id IS 'The id of the job, group or schedule';
+COMMENT ON COLUMN public.idempotency_keys.created_id IS 'The id of the job, group, schedule, session or blob';
 
 CREATE TABLE public.job_counts (
     tenant_id bigint NOT NULL,
@@ -1566,8 +1563,6 @@ CREATE TABLE public.sessions (
     node_id uuid,
     state text DEFAULT 'active'::text NOT NULL,
     has_events boolean DEFAULT false NOT NULL,
-    idempotency_key text,
-    fingerprint bytea,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     invalidated_at timestamp with time zone,
     ended_at timestamp with time zone,
@@ -1598,10 +1593,6 @@ COMMENT ON COLUMN public.sessions.node_id IS 'The node of an ephemeral session; 
 COMMENT ON COLUMN public.sessions.state IS 'active, finishing (it takes no jobs), cancelling (its jobs are cancelled) or invalidated';
 
 COMMENT ON COLUMN public.sessions.has_events IS 'Jobs of a background session were stored since its client was last told that all events are delivered';
-
-COMMENT ON COLUMN public.sessions.idempotency_key IS 'Null: the request had none, or a day has passed';
-
-COMMENT ON COLUMN public.sessions.fingerprint IS 'SHA-256 of the request with the key; null: it had none';
 
 COMMENT ON COLUMN public.sessions.invalidated_at IS 'Null while it takes jobs';
 
@@ -1915,10 +1906,6 @@ CREATE INDEX blobs_id ON public.blobs USING btree (id);
 
 COMMENT ON INDEX public.blobs_id IS 'blobs.orphans: a file tells its id only';
 
-CREATE UNIQUE INDEX blobs_idempotency_key ON public.blobs USING btree (tenant_id, idempotency_key) WHERE (idempotency_key IS NOT NULL);
-
-COMMENT ON INDEX public.blobs_idempotency_key IS 'blobs.add';
-
 CREATE INDEX blobs_job_id ON public.blobs USING btree (tenant_id, job_id) WHERE (job_id IS NOT NULL);
 
 COMMENT ON INDEX public.blobs_job_id IS 'blobs.removeFenced';
@@ -1949,7 +1936,7 @@ COMMENT ON INDEX public.groups_ending IS 'groups.quiet, nodes.heartbeat; for all
 
 CREATE INDEX idempotency_keys_created_at ON public.idempotency_keys USING btree (created_at);
 
-COMMENT ON INDEX public.idempotency_keys_created_at IS 'nodes.tidy';
+COMMENT ON INDEX public.idempotency_keys_created_at IS 'expired.idempotencyKeys';
 
 CREATE INDEX jobs_labels ON ONLY public.jobs USING gin (labels) WITH (fastupdate=off) WHERE (labels IS NOT NULL);
 
@@ -2110,10 +2097,6 @@ COMMENT ON INDEX public.sessions_ending IS 'sessions.quiet, nodes.heartbeat; for
 CREATE INDEX sessions_ephemeral ON public.sessions USING btree (node_id) WHERE (kind = 'ephemeral'::text);
 
 COMMENT ON INDEX public.sessions_ephemeral IS 'queue.rescue: what was in the memory of a lost node is gone';
-
-CREATE UNIQUE INDEX sessions_idempotency_key ON public.sessions USING btree (tenant_id, idempotency_key);
-
-COMMENT ON INDEX public.sessions_idempotency_key IS 'sessions.create, sessions.createdBefore';
 
 CREATE UNIQUE INDEX sessions_identifier ON public.sessions USING btree (tenant_id, identifier) WHERE (state <> 'invalidated'::text);
 

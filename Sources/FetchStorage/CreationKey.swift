@@ -15,20 +15,26 @@ struct CreationKey {
 
     /// Makes a row, or finds the one that was made when the key was used before.
     ///
+    /// Where the row is refused, no key is stored.
+    ///
     /// - Parameters:
     ///   - table: Where the row is, with the name that `columns` go by.
     ///   - insertion: The `INSERT` with a `SELECT` of what to store, but for its condition.
+    ///   - parts: More `WITH` parts, each with a comma before it, for which `table.alias` has the row when it is new.
     func create<Kind>(
         _ id: Identifier<Kind>, of tenant: Tenant.ID, in table: (name: Query, alias: Query), _ columns: Query,
-        by insertion: Query, client: Client
+        by insertion: Query, with parts: Query = "", client: Client
     ) async throws -> Creation<Row> {
         let rows = try await client.query(
             """
             -- \(table.name).create
-            WITH \(storing(for: id, of: tenant))
-            \(insertion)
-            WHERE \(isNew)
-            RETURNING \(columns)
+            WITH \(storing(for: id, of: tenant)), \(table.alias) AS (
+                \(insertion)
+                WHERE \(isNew)
+                RETURNING \(columns)
+            )\(parts)
+            SELECT \(columns)
+            FROM \(table.alias)
             """
         )
         if let row = rows.first { return .created(row) }

@@ -6,7 +6,7 @@ import Synchronization
 package final class MemoryBlobCatalog: BlobCatalog {
     private struct State {
         var blobs: [Blob.ID: Blob] = [:]
-        var keys: [String: Blob.ID] = [:]
+        var keys: [String: (fingerprint: SHA256Digest, id: Blob.ID)] = [:]
         var holders: [Blob.ID: Set<Job.ID>] = [:]
         var files: [String: Blob.ID] = [:]
         var partials: [Blob.ID: ResumeData] = [:]
@@ -15,7 +15,6 @@ package final class MemoryBlobCatalog: BlobCatalog {
             blobs[id] = nil
             partials[id] = nil
             files = files.filter { $0.value != id }
-            keys = keys.filter { $0.value != id }
         }
     }
 
@@ -27,13 +26,18 @@ package final class MemoryBlobCatalog: BlobCatalog {
 
     package var count: Int { state.withLock { $0.blobs.count } }
 
-    package func add(_ blob: Blob, key: String?) async throws(StoreError) -> Blob {
+    package func add(_ blob: Blob, _ idempotency: Idempotency?) async throws(StoreError) -> Creation<Blob> {
         state.withLock { state in
-            let key = key.map { "\(blob.tenant) \($0)" }
-            if let key, let first = state.keys[key].flatMap({ state.blobs[$0] }) { return first }
+            if let idempotency {
+                let key = "\(blob.tenant) \(idempotency.key)"
+                if let known = state.keys[key] {
+                    guard known.fingerprint == idempotency.fingerprint else { return .conflict }
+                    return state.blobs[known.id].map { .replayed($0) } ?? .conflict
+                }
+                state.keys[key] = (idempotency.fingerprint, blob.id)
+            }
             state.blobs[blob.id] = blob
-            if let key { state.keys[key] = blob.id }
-            return blob
+            return .created(blob)
         }
     }
 

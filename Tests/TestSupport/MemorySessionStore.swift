@@ -29,7 +29,7 @@ package final class MemorySessionStore: SessionStore, SnapshotStore {
             if let idempotency = new.idempotency,
                 let first = own.first(where: { $0.idempotency?.key == idempotency.key })
             {
-                return first.idempotency == idempotency ? .replayed(first.session) : .conflict
+                return .made(first.idempotency == idempotency ? .replayed(first.session) : .conflict)
             }
             let isInUse = own.contains {
                 new.spec.identifier != nil && $0.session.spec.identifier == new.spec.identifier
@@ -38,7 +38,7 @@ package final class MemorySessionStore: SessionStore, SnapshotStore {
             guard !isInUse else { return .identifierInUse }
             let session = TenantSession(id: new.id, tenant: new.tenant, spec: new.spec, createdAt: .now)
             state.sessions[new.id] = Stored(session: session, idempotency: new.idempotency)
-            return .created(session)
+            return .made(.created(session))
         }
     }
 

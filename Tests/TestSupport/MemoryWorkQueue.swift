@@ -374,8 +374,6 @@ package final class MemoryWorkQueue: WorkQueue {
         state.rows[id]?.crashes = crashes
     }
 
-    package func tidy() async throws(StoreError) {}
-
     package func maintainPartitions(for retention: Duration) async throws(StoreError) {}
 
     package func removeFinal(after retention: Duration) async throws(StoreError) -> Int {

@@ -49,6 +49,12 @@ struct IdempotencyKey: Sendable, Equatable {
         Idempotency(key: text, fingerprint: SHA256Digest(of: spec.json))
     }
 
+    /// What was asked for is a blob of these bytes, of this type.
+    func idempotency(for blob: Blob) -> Idempotency {
+        let asked = blob.content.digest.bytes + Array((blob.contentType ?? "").utf8)
+        return Idempotency(key: text, fingerprint: SHA256Digest(of: asked))
+    }
+
     func idempotency(for spec: SessionSpec) -> Idempotency {
         Idempotency(key: text, fingerprint: SHA256Digest(of: JSONWriter.object(spec.write)))
     }

@@ -7,9 +7,8 @@ package import FetchEngine
 package protocol BlobCatalog: Sendable {
     /// Adds a blob whose bytes are stored.
     ///
-    /// - Parameter key: The client's Idempotency-Key, if any.
-    /// - Returns: The blob, or the one that the key made before.
-    func add(_ blob: Blob, key: String?) async throws(StoreError) -> Blob
+    /// - Returns: The blob, or the one that the key made before; the bytes of this one are then for the caller to delete.
+    func add(_ blob: Blob, _ idempotency: Idempotency?) async throws(StoreError) -> Creation<Blob>
 
     /// Adds a file that came with a download under a name that no other file of the tenant has.
     ///

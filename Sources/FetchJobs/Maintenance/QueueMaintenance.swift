@@ -25,9 +25,6 @@ package protocol QueueMaintenance: Sendable {
     /// - Returns: How many there were.
     func reconcile(except held: Set<Job.ID>, unsent: [ClaimedJob]) async throws(StoreError) -> Int
 
-    /// Removes what has outlived its use; a node calls it now and then.
-    func tidy() async throws(StoreError)
-
     /// Makes the next partition of jobs by time, and drops those whose jobs have all been final for this long.
     ///
     /// A node calls it now and then; no partition is longer than a sixth of that time, or an hour.

@@ -52,11 +52,7 @@ package struct NewSession: Sendable {
 
 /// The result of creating a session.
 package enum SessionCreation: Sendable {
-    case created(TenantSession)
-    /// The key was used for the same request before: this is the session it made.
-    case replayed(TenantSession)
-    /// The key was used for another request before.
-    case conflict
+    case made(Creation<TenantSession>)
     /// A live session of the tenant has the identifier (BKG-2).
     case identifierInUse
     /// No room is left on this node for an ephemeral session.

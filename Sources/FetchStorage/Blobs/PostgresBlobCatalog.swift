@@ -7,33 +7,18 @@ package struct PostgresBlobCatalog: BlobCatalog {
 
     package init(client: Client) { self.client = client }
 
-    package func add(_ blob: Blob, key: String?) async throws(StoreError) -> Blob {
-        try await StoreError.wrap {
-            let rows = try await client.query(
-                """
-                -- blobs.add
-                INSERT INTO blobs (tenant_id, id, bytes, digest, content_type, created_at, expires_at, idempotency_key)
-                VALUES (
-                    \(blob.tenant), \(blob.id), \(blob.content.bytes), \(blob.content.digest.bytes),
-                    \(blob.contentType), \(blob.createdAt), \(blob.expiresAt), \(key)
-                )
-                ON CONFLICT (tenant_id, idempotency_key) WHERE idempotency_key IS NOT NULL DO NOTHING
-                RETURNING id
-                """
-            )
-            guard rows.isEmpty, let key else { return blob }
-            let known = try await client.query(
-                """
-                -- blobs.addedBefore
-                SELECT id, bytes, digest, content_type, created_at, expires_at
-                FROM blobs
-                WHERE tenant_id = \(blob.tenant) AND idempotency_key = \(key)
-                """
-            )
-            guard let row = known.first else {
-                throw StoreError(.unavailable, "The blob of this key is being removed.")
-            }
-            return try Blob(row: row, tenant: blob.tenant)
+    package func add(_ blob: Blob, _ idempotency: Idempotency?) async throws(StoreError) -> Creation<Blob> {
+        let key = CreationKey(idempotency, of: "blob")
+        return try await StoreError.wrap {
+            let creation = try await key.create(
+                blob.id, of: blob.tenant, in: ("blobs", "b"), Blob.columns,
+                by: """
+                    INSERT INTO blobs AS b (tenant_id, id, bytes, digest, content_type, created_at, expires_at)
+                    SELECT \(blob.tenant), \(blob.id), \(blob.content.bytes), \(blob.content.digest.bytes),
+                        \(blob.contentType), \(blob.createdAt), \(blob.expiresAt)
+                    """,
+                client: client)
+            return try await creation.map { try Blob(row: $0, tenant: blob.tenant) }
         }
     }
 
@@ -42,9 +27,9 @@ package struct PostgresBlobCatalog: BlobCatalog {
             let rows = try await client.query(
                 """
                 -- blobs.find
-                SELECT id, bytes, digest, content_type, created_at, expires_at
-                FROM blobs
-                WHERE tenant_id = \(tenant) AND id = \(id)
+                SELECT \(Blob.columns)
+                FROM blobs b
+                WHERE b.tenant_id = \(tenant) AND b.id = \(id)
                 """
             )
             return try rows.first.map { try Blob(row: $0, tenant: tenant) }
@@ -128,25 +113,10 @@ package struct PostgresBlobCatalog: BlobCatalog {
         try await StoreError.wrap {
             try await client.query(
                 """
-                -- blobs.tidy
-                WITH over AS (
-                    DELETE FROM blob_pins h
-                    WHERE created_at < now() - interval '1 minute'
-                        AND NOT EXISTS (
-                            SELECT FROM queue q WHERE q.tenant_id = h.tenant_id AND q.job_id = h.job_id
-                        )
-                )
-                UPDATE blobs b
-                SET idempotency_key = NULL
-                FROM (
-                    SELECT tenant_id, id
-                    FROM blobs
-                    WHERE idempotency_key IS NOT NULL AND created_at < now() - interval '24 hours'
-                    LIMIT 1000
-                    -- What a submission holds waits for the next time: neither waits for the other.
-                    FOR NO KEY UPDATE SKIP LOCKED
-                ) AS old
-                WHERE b.tenant_id = old.tenant_id AND b.id = old.id
+                -- blobs.removePins
+                DELETE FROM blob_pins h
+                WHERE created_at < now() - interval '1 minute'
+                    AND NOT EXISTS (SELECT FROM queue q WHERE q.tenant_id = h.tenant_id AND q.job_id = h.job_id)
                 """
             )
             // A job whose claim was lost may have added a file that its result does not name.
@@ -230,7 +200,9 @@ package struct PostgresBlobCatalog: BlobCatalog {
 }
 
 extension Blob {
-    init(row: Row, tenant: Tenant.ID) throws {
+    fileprivate static let columns: Query = "b.id, b.bytes, b.digest, b.content_type, b.created_at, b.expires_at"
+
+    fileprivate init(row: Row, tenant: Tenant.ID) throws {
         self.init(
             tenant: tenant,
             content: MeasuredBlob(

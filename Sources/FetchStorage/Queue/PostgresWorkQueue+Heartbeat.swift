@@ -104,18 +104,4 @@ extension PostgresWorkQueue {
             """
         )
     }
-
-    /// Removes what has outlived its use; a node calls it now and then.
-    package func tidy() async throws(StoreError) {
-        try await StoreError.wrap {
-            try await client.query(
-                """
-                -- nodes.tidySessions
-                UPDATE sessions
-                SET idempotency_key = NULL, fingerprint = NULL
-                WHERE idempotency_key IS NOT NULL AND created_at < now() - interval '24 hours'
-                """
-            )
-        }
-    }
 }

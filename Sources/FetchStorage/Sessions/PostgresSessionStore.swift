@@ -19,53 +19,34 @@ package struct PostgresSessionStore: SessionStore {
     package func create(_ session: NewSession) async throws(StoreError) -> SessionCreation {
         let isEphemeral = session.spec.kind == .ephemeral
         let spec = isEphemeral ? SessionSpec(kind: .ephemeral) : session.spec
+        let key = CreationKey(session.idempotency, of: "session")
         return try await StoreError.wrap {
-            let rows = try await client.query(
-                """
-                -- sessions.create
-                WITH s AS (
-                    INSERT INTO sessions (
-                        tenant_id, id, kind, identifier, spec, endpoint_id, node_id, idempotency_key, fingerprint
-                    )
-                    VALUES (
-                        \(session.tenant), \(session.id), \(spec.kind), \(spec.identifier),
-                        \(RawJSON(JSONWriter.object(spec.write))), \(spec.webhook?.endpoint),
-                        \(isEphemeral ? node : nil), \(session.idempotency?.key),
-                        \(session.idempotency?.fingerprint.bytes)
-                    )
-                    ON CONFLICT DO NOTHING
-                    RETURNING tenant_id, id, spec, state, created_at, invalidated_at, ended_at, node_id,
-                        events_finished_at, events_acknowledged_at
-                ), stores AS (
-                    -- On the snapshot's layers lies one of its own.
-                    INSERT INTO session_stores (tenant_id, session_id, layer_ids, cookies_version, cookie_accept_policy)
-                    SELECT s.tenant_id, s.id, array_prepend(s.id, p.layer_ids), 1, p.cookie_accept_policy
-                    FROM s
-                    JOIN session_snapshots p ON p.tenant_id = s.tenant_id AND p.id = \(spec.snapshot)
-                )
-                SELECT \(TenantSession.columns)
-                FROM s
-                """
-            )
-            if let row = rows.first { return .created(try TenantSession(row: row, tenant: session.tenant)) }
-            return try await earlier(session)
+            do {
+                let creation = try await key.create(
+                    session.id, of: session.tenant, in: ("sessions", "s"), TenantSession.columns,
+                    by: """
+                        INSERT INTO sessions AS s (tenant_id, id, kind, identifier, spec, endpoint_id, node_id)
+                        SELECT \(session.tenant), \(session.id), \(spec.kind), \(spec.identifier),
+                            \(RawJSON(JSONWriter.object(spec.write))), \(spec.webhook?.endpoint),
+                            \(isEphemeral ? node : nil)
+                        """,
+                    with: """
+                        , stores AS (
+                            -- On the snapshot's layers lies one of its own.
+                            INSERT INTO session_stores (
+                                tenant_id, session_id, layer_ids, cookies_version, cookie_accept_policy
+                            )
+                            SELECT p.tenant_id, s.id, array_prepend(s.id, p.layer_ids), 1, p.cookie_accept_policy
+                            FROM s
+                            JOIN session_snapshots p ON p.tenant_id = \(session.tenant) AND p.id = \(spec.snapshot)
+                        )
+                        """,
+                    client: client)
+                return .made(try await creation.map { try TenantSession(row: $0, tenant: session.tenant) })
+            } catch let error as PostgresError where error.constraint == "sessions_identifier" {
+                return .identifierInUse
+            }
         }
-    }
-
-    /// Why there is no such session: the key was used before, or the identifier is.
-    private func earlier(_ session: NewSession) async throws -> SessionCreation {
-        guard let idempotency = session.idempotency else { return .identifierInUse }
-        let rows = try await client.query(
-            """
-            -- sessions.createdBefore
-            SELECT \(TenantSession.columns), s.fingerprint = \(idempotency.fingerprint.bytes)
-            FROM sessions s
-            WHERE s.tenant_id = \(session.tenant) AND s.idempotency_key = \(idempotency.key)
-            """
-        )
-        guard let row = rows.first else { return .identifierInUse }
-        guard try row.decode(Bool.self, at: TenantSession.columnCount) else { return .conflict }
-        return .replayed(try TenantSession(row: row, tenant: session.tenant))
     }
 
     package func session(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> TenantSession? {
@@ -89,7 +70,6 @@ extension TenantSession {
         s.id, s.spec, s.state, s.created_at, s.invalidated_at, s.ended_at, s.node_id, s.events_finished_at,
         s.events_acknowledged_at
         """
-    fileprivate static let columnCount = 9
 
     init(row: Row, tenant: Tenant.ID) throws {
         let spec = try row.decode(RawJSON.self, at: 1)

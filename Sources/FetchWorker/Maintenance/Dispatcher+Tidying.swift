@@ -15,7 +15,6 @@ extension Dispatcher {
     }
 
     private func tidy() async {
-        await prune { () async throws(StoreError) in try await queue.tidy() }
         guard let retention = configuration.retention else { return }
         await prune { () async throws(StoreError) in try await queue.maintainPartitions(for: retention) }
         await prune { () async throws(StoreError) in

@@ -18,13 +18,13 @@ package struct EphemeralSessionStore: SessionStore {
         guard session.spec.kind == .ephemeral else { return try await stored.create(session) }
         guard ephemeral.makeRoom() else { return .full }
         switch try await stored.create(session) {
-        case .created(let row):
+        case .made(.created(let row)):
             let session = TenantSession(
                 id: row.id, tenant: row.tenant, spec: session.spec, createdAt: row.createdAt, node: row.node)
             ephemeral.add(session)
-            return .created(session)
-        case .replayed(let row): return .replayed(try here(row))
-        case .conflict: return .conflict
+            return .made(.created(session))
+        case .made(.replayed(let row)): return .made(.replayed(try here(row)))
+        case .made(.conflict): return .made(.conflict)
         case .identifierInUse: return .identifierInUse
         case .full: return .full
         }

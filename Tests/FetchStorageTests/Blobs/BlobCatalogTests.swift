@@ -7,14 +7,6 @@ import Testing
 @Suite struct BlobCatalogTests {
     private let mine = Tenant.ID(rawValue: 1)
 
-    private func add(
-        _ catalog: PostgresBlobCatalog, key: String
-    ) async throws -> Blob {
-        let content = MeasuredBlob(id: Blob.ID(), bytes: 5, digest: SHA256Digest(of: Array("hello".utf8)))
-        let blob = Blob(tenant: mine, content: content, contentType: "text/plain", expiresAt: nil)
-        return try await catalog.add(blob, key: key)
-    }
-
     private func file() -> Blob {
         Blob(
             tenant: mine, content: MeasuredBlob(id: Blob.ID(), bytes: 5, digest: SHA256Digest(of: Array("hello".utf8))),
@@ -47,24 +39,6 @@ import Testing
                 #expect(try await catalog.addFile(blob, of: nil, named: "a", replacing: true).replaced == nil)
             }
             #expect(try await fixture.count("blobs") == 1)
-        }
-    }
-
-    @Test func `a key that is a day old is forgotten, and a blob that somebody holds is not waited for`() async throws {
-        try await StoreFixture.with { fixture in
-            let catalog = PostgresBlobCatalog(client: fixture.database.client)
-            let (held, free) = (try await add(catalog, key: "held"), try await add(catalog, key: "free"))
-            try await fixture.database.client.query("UPDATE blobs SET created_at = now() - interval '2 days'")
-            let connection = try await fixture.database.connect()
-            try await connection.query("BEGIN")
-            try await connection.query("UPDATE blobs SET pinned_at = now() WHERE id = \(held.id)")
-            _ = try await catalog.removeExpired()
-            #expect(try await fixture.count("blobs WHERE idempotency_key = 'held'") == 1)
-            #expect(try await fixture.count("blobs WHERE id = \(free.id) AND idempotency_key IS NULL") == 1)
-            try await connection.query("COMMIT")
-            await connection.close()
-            _ = try await catalog.removeExpired()
-            #expect(try await fixture.count("blobs WHERE idempotency_key IS NOT NULL") == 0)
         }
     }
 }

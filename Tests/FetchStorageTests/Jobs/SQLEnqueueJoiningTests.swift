@@ -18,7 +18,8 @@ import Testing
     private func blob(_ fixture: StoreFixture, expiresAt: Timestamp? = nil) async throws -> Blob.ID {
         let content = MeasuredBlob(id: Blob.ID(), bytes: 5, digest: SHA256Digest(of: Array("hello".utf8)))
         let blob = Blob(tenant: fixture.tenant, content: content, contentType: nil, expiresAt: expiresAt)
-        return try await PostgresBlobCatalog(client: fixture.database.client).add(blob, key: nil).content.id
+        _ = try await PostgresBlobCatalog(client: fixture.database.client).add(blob, nil)
+        return blob.id
     }
 
     private func sending(_ blob: Blob.ID) -> String {

@@ -89,7 +89,7 @@ import Testing
             var made: [TenantSession.ID] = []
             for _ in 0..<9 {
                 let new = NewSession(tenant: fixture.tenant, spec: SessionSpec())
-                guard case .created(let session) = try await sessions.create(new) else { return }
+                guard case .made(.created(let session)) = try await sessions.create(new) else { return }
                 made.append(session.id)
             }
             made.sort(by: >)

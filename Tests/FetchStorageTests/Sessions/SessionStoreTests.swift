@@ -16,7 +16,7 @@ import Testing
 
     private func make(_ fixture: StoreFixture, _ text: String = "{}") async throws -> TenantSession {
         let new = NewSession(tenant: fixture.tenant, spec: try spec(text))
-        guard case .created(let session) = try await store(fixture).create(new) else {
+        guard case .made(.created(let session)) = try await store(fixture).create(new) else {
             throw StoreError(.failed, "no session was made")
         }
         return session
@@ -52,7 +52,7 @@ import Testing
                     group.addTask {
                         let creation = try await store(fixture, node % 2).create(
                             NewSession(tenant: fixture.tenant, spec: new))
-                        if case .created = creation { return true }
+                        if case .made(.created) = creation { return true }
                         return false
                     }
                 }
@@ -149,7 +149,7 @@ import Testing
         try await StoreFixture.with { fixture in
             _ = try await fixture.queue(1).heartbeat()
             let new = NewSession(tenant: fixture.tenant, spec: SessionSpec(kind: .ephemeral))
-            guard case .created(let session) = try await store(fixture, 1).create(new) else { return }
+            guard case .made(.created(let session)) = try await store(fixture, 1).create(new) else { return }
             #expect(session.node == fixture.nodes[1])
             try await fixture.database.client.query("UPDATE nodes SET lease_until = now() - interval '1 second'")
             _ = try await fixture.queue(0).rescue()

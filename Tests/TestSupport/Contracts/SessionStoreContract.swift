@@ -21,9 +21,9 @@ package enum SessionStoreContract {
         }
 
         /// What a background session with this identifier is made from.
-        fileprivate func background(_ identifier: String) throws -> NewSession {
+        fileprivate func background(_ identifier: String, _ idempotency: Idempotency? = nil) throws -> NewSession {
             let webhook = #""webhook": {"endpoint": "\#(WebhookEndpoint.ID())"}"#
-            return try new(#"{"kind": "background", "identifier": "\#(identifier)", \#(webhook)}"#)
+            return try new(#"{"kind": "background", "identifier": "\#(identifier)", \#(webhook)}"#, idempotency)
         }
 
         fileprivate func create(_ new: NewSession? = nil) async throws -> TenantSession.ID {
@@ -58,7 +58,9 @@ package enum SessionStoreContract {
     private static let making: [Clause<Subject>] = [
         Clause("a session is stored as it was asked for, and is its tenant's alone") { subject in
             let new = try subject.new(#"{"description": "d", "configuration": {"redirects": {"maximum": 2}}}"#)
-            guard case .created(let created) = try await subject.store.create(new) else { return ["not created"] }
+            guard case .made(.created(let created)) = try await subject.store.create(new) else {
+                return ["not created"]
+            }
             let (found, other) = (try await subject.store.session(new.id, of: subject.tenant), subject.jobs.other)
             let list = try await subject.store.sessions(
                 of: other, matching: SessionFilter(), page: SessionPage(limit: 9))
@@ -80,11 +82,23 @@ package enum SessionStoreContract {
         },
         Clause("a key makes one session") { subject in
             let key = { Idempotency(key: "k", fingerprint: SHA256Digest(of: [$0])) }
-            guard case .created(let first) = try await subject.store.create(subject.new("{}", key(1))),
-                case .replayed(let again) = try await subject.store.create(subject.new("{}", key(1))),
-                case .conflict = try await subject.store.create(subject.new("{}", key(2)))
+            guard case .made(.created(let first)) = try await subject.store.create(subject.new("{}", key(1))),
+                case .made(.replayed(let again)) = try await subject.store.create(subject.new("{}", key(1))),
+                case .made(.conflict) = try await subject.store.create(subject.new("{}", key(2)))
             else { return ["the key did not count"] }
             return compare("replayed", again.id, first.id)
+        },
+        Clause("a key of a request that was refused makes a session later") { subject in
+            let key = Idempotency(key: "k", fingerprint: SHA256Digest(of: [1]))
+            let first = try await subject.create(subject.background("b"))
+            guard case .identifierInUse = try await subject.store.create(subject.background("b", key)),
+                case .identifierInUse = try await subject.store.create(subject.background("b", key))
+            else { return ["two have the identifier"] }
+            _ = try await subject.store.invalidate(first, of: subject.tenant, .finish)
+            guard case .made(.created) = try await subject.store.create(subject.background("b", key)) else {
+                return ["the key is used up"]
+            }
+            return []
         },
         Clause("a live session has its identifier for itself") { subject in
             let first = try await subject.create(subject.background("b"))
@@ -92,7 +106,7 @@ package enum SessionStoreContract {
                 return ["two have it"]
             }
             _ = try await subject.store.invalidate(first, of: subject.tenant, .finish)
-            guard case .created = try await subject.store.create(subject.background("b")) else {
+            guard case .made(.created) = try await subject.store.create(subject.background("b")) else {
                 return ["an ended one has it"]
             }
             return []

@@ -36,15 +36,12 @@ struct BlobRoutes: Sendable {
         let content = try await receive(call)
         let blob = Blob(tenant: tenant, content: content, contentType: terms.contentType, expiresAt: terms.expiresAt)
         // When this fails it may not be known whether the row is there: bytes without one are found later.
-        let added = try await catalog.add(blob, key: key?.text)
-        guard added.id != blob.id else { return Self.response(added) }
-        try await blobs.delete(blob.id)
-        guard added.content.digest == content.digest, added.contentType == blob.contentType else {
-            throw Problem(parameter: "Idempotency-Key", "was used for another body", code: .idempotencyKeyReused)
+        let creation = try await catalog.add(blob, key?.idempotency(for: blob))
+        switch creation {
+        case .created: break
+        case .replayed, .conflict: try await blobs.delete(blob.id)
         }
-        var response = Self.response(added)
-        response.headers[.idempotencyReplayed] = "true"
-        return response
+        return try creation.response(Self.response)
     }
 
     /// Takes the request's body to the store, and checks the digests that it claims to have.

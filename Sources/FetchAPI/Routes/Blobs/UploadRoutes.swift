@@ -145,7 +145,7 @@ struct UploadRoutes: Sendable {
         let content = try await blobs.blobs.adopt(fileAt: area.path(of: upload))
         let blob = Blob(
             tenant: upload.tenant, content: content, contentType: upload.contentType, expiresAt: upload.expiresAt)
-        var response = BlobRoutes.response(try await blobs.catalog.add(blob, key: nil))
+        var response = try await blobs.catalog.add(blob, nil).response(BlobRoutes.response)
         try await area.remove(upload.id, of: upload.tenant)
         response.headers[.uploadComplete] = "?1"
         response.headers[.uploadOffset] = String(offset)

@@ -33,13 +33,7 @@ struct SessionRoutes: Sendable {
         let new = NewSession(
             tenant: tenant, spec: try await inheriting(spec, tenant), idempotency: key?.idempotency(for: spec))
         switch try await sessions.create(new) {
-        case .created(let session): return response(to: session)
-        case .replayed(let session):
-            var response = response(to: session)
-            response.headers[.idempotencyReplayed] = "true"
-            return response
-        case .conflict:
-            throw Problem(parameter: "Idempotency-Key", "was used for another body", code: .idempotencyKeyReused)
+        case .made(let creation): return try creation.response(response(to:))
         case .identifierInUse:
             throw Problem(.sessionIdentifierInUse, "One live session has an identifier; nothing was made.")
         case .full: throw Problem(.tooManySessions, "Nothing was made.").retrying(after: 1)
