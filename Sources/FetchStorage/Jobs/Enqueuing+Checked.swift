@@ -196,6 +196,15 @@ extension Enqueuing.Statements {
     }
 }
 
+extension NewJob {
+    /// It can be stored, and run, without a look at what is there: it has none of the columns that only this statement
+    /// stores.
+    var isPlain: Bool {
+        idempotency == nil && spec.session == nil && spec.runAt == nil && spec.expiresAt == nil && !spec.isSuspended
+            && spec.schedule == nil && spec.group == nil && !spec.isDiscretionary && spec.flow == nil
+    }
+}
+
 /// A submission that was accepted.
 private struct StoredJob {
     let id: Job.ID

@@ -208,11 +208,3 @@ extension JobSpec {
     /// Its place among the jobs that wait: 0 goes first.
     var rank: Int16 { Int16((1000 * (1 - priority)).rounded()) }
 }
-
-extension NewJob {
-    /// It can be stored, and run, without a look at what is there.
-    fileprivate var isPlain: Bool {
-        idempotency == nil && spec.session == nil && spec.runAt == nil && spec.expiresAt == nil && !spec.isSuspended
-            && spec.schedule == nil && spec.group == nil && !spec.isDiscretionary && spec.flow == nil
-    }
-}
