@@ -60,6 +60,7 @@ CREATE TABLE session_stores (
     cookie_accept_policy text NOT NULL DEFAULT 'always',
     cache_version bigint NOT NULL DEFAULT 0,
     cache_purged_at timestamptz,
+    answers_version bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (tenant_id, session_id),
     CONSTRAINT session_stores_cookie_accept_policy
         CHECK (cookie_accept_policy IN ('always', 'onlyFromMainDocumentDomain', 'never')),
@@ -78,6 +79,8 @@ COMMENT ON COLUMN session_stores.cache_version IS
     'Raised when something cached is removed or replaced; 0: nothing was ever cached';
 COMMENT ON COLUMN session_stores.cache_purged_at IS
     'A response that was requested before this is not stored; null: never purged';
+COMMENT ON COLUMN session_stores.answers_version IS
+    'Raised when an answer is remembered or forgotten; 0: nothing was ever remembered';
 
 CREATE TABLE cookies (
     tenant_id bigint NOT NULL,

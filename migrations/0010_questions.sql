@@ -9,6 +9,7 @@ CREATE TABLE questions (
     kind text COLLATE "C" NOT NULL,
     host text COLLATE "C",
     group_id uuid,
+    session_id uuid,
     labels text[],
     facts json NOT NULL,
     limits json NOT NULL,
@@ -22,6 +23,7 @@ CREATE TABLE questions (
     sealed_answer bytea,
     answered_by json,
     note text,
+    remember json,
     fault text,
     PRIMARY KEY (tenant_id, id),
     CONSTRAINT questions_answered_have_an_answer CHECK (
@@ -31,6 +33,9 @@ CREATE TABLE questions (
     CONSTRAINT questions_facts_are_bounded CHECK (octet_length(facts::text) <= 65536),
     CONSTRAINT questions_over_have_an_end CHECK ((state = 'open') = (ended_at IS NULL)),
     CONSTRAINT questions_reason CHECK (reason IN ('expired', 'superseded', 'withdrawn')),
+    CONSTRAINT questions_remember_answers_of_sessions CHECK (
+        remember IS NULL OR answer IS NOT NULL AND session_id IS NOT NULL
+    ),
     CONSTRAINT questions_secrets_belong_to_answers CHECK (sealed_answer IS NULL OR answer IS NOT NULL),
     CONSTRAINT questions_state CHECK (state IN ('open', 'answered', 'closed'))
 ) WITH (fillfactor = 80);
@@ -44,6 +49,7 @@ COMMENT ON COLUMN questions.host IS
     'Host and port of whom the question is about: who asks for a credential, shows a certificate or answered; null: '
     'the URL has no host';
 COMMENT ON COLUMN questions.group_id IS 'The group of the job, for filters; null: none';
+COMMENT ON COLUMN questions.session_id IS 'The session of the job, which may remember the answer; null: none';
 COMMENT ON COLUMN questions.labels IS 'Those of the job, each as name:value, for filters; null: none';
 COMMENT ON COLUMN questions.facts IS 'The request and what an answer is chosen by, without secrets';
 COMMENT ON COLUMN questions.limits IS 'What an answer may be: the words, and what the configuration keeps them to';
@@ -59,6 +65,8 @@ COMMENT ON COLUMN questions.sealed_answer IS
     'The answer with its secrets; AES-256-GCM, bound to this table, tenant and question; null: it has none';
 COMMENT ON COLUMN questions.answered_by IS 'Who answered, as the ledger writes it; null: nobody';
 COMMENT ON COLUMN questions.note IS 'What who answered has said about it; null: nothing';
+COMMENT ON COLUMN questions.remember IS
+    'For how long and for which questions the answer is remembered, as the API writes it; null: for this one alone';
 COMMENT ON COLUMN questions.fault IS
     'What was wrong with the last reply of the endpoint, and never the reply; null: nothing was';
 
@@ -70,3 +78,28 @@ COMMENT ON INDEX questions_open IS 'questions.list of open ones; questions.ask: 
 
 CREATE INDEX questions_over ON questions (tenant_id, ended_at) WHERE state <> 'open';
 COMMENT ON INDEX questions_over IS 'questions.lastEnded; expired.questions';
+
+CREATE TABLE remembered_answers (
+    tenant_id bigint NOT NULL,
+    session_id uuid NOT NULL,
+    question_id uuid NOT NULL,
+    kind text COLLATE "C" NOT NULL,
+    conditions json NOT NULL,
+    answer json NOT NULL,
+    answered_by json NOT NULL,
+    remembered_at timestamptz NOT NULL,
+    expires_at timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, session_id, question_id),
+    CONSTRAINT remembered_answers_end_later CHECK (expires_at > remembered_at)
+);
+COMMENT ON TABLE remembered_answers IS
+    'Answers that sessions give again to questions like the one that each was given to. None has a secret: credentials '
+    'are named by their ids. The newest 64 of a session count; every write raises answers_version of its session_stores';
+COMMENT ON COLUMN remembered_answers.question_id IS 'The question that it was given to, which may be gone';
+COMMENT ON COLUMN remembered_answers.kind IS 'The kind of the questions, as a configuration names it';
+COMMENT ON COLUMN remembered_answers.conditions IS 'The when of the rule that it is';
+COMMENT ON COLUMN remembered_answers.answered_by IS 'Who answered, as the ledger writes it';
+COMMENT ON COLUMN remembered_answers.expires_at IS 'It is given no more from then on';
+
+CREATE INDEX remembered_answers_expires_at ON remembered_answers (expires_at);
+COMMENT ON INDEX remembered_answers_expires_at IS 'expired.rememberedAnswers, for all tenants';

@@ -1203,6 +1203,7 @@ CREATE TABLE public.questions (
     kind text NOT NULL COLLATE pg_catalog."C",
     host text COLLATE pg_catalog."C",
     group_id uuid,
+    session_id uuid,
     labels text[],
     facts json NOT NULL,
     limits json NOT NULL,
@@ -1216,12 +1217,14 @@ CREATE TABLE public.questions (
     sealed_answer bytea,
     answered_by json,
     note text,
+    remember json,
     fault text,
     CONSTRAINT questions_answered_have_an_answer CHECK ((((state = 'answered'::text) = (answer IS NOT NULL)) AND ((state = 'answered'::text) = (answered_by IS NOT NULL)))),
     CONSTRAINT questions_closed_have_a_reason CHECK (((state = 'closed'::text) = (reason IS NOT NULL))),
     CONSTRAINT questions_facts_are_bounded CHECK ((octet_length((facts)::text) <= 65536)),
     CONSTRAINT questions_over_have_an_end CHECK (((state = 'open'::text) = (ended_at IS NULL))),
     CONSTRAINT questions_reason CHECK ((reason = ANY (ARRAY['expired'::text, 'superseded'::text, 'withdrawn'::text]))),
+    CONSTRAINT questions_remember_answers_of_sessions CHECK (((remember IS NULL) OR ((answer IS NOT NULL) AND (session_id IS NOT NULL)))),
     CONSTRAINT questions_secrets_belong_to_answers CHECK (((sealed_answer IS NULL) OR (answer IS NOT NULL))),
     CONSTRAINT questions_state CHECK ((state = ANY (ARRAY['open'::text, 'answered'::text, 'closed'::text])))
 )
@@ -1238,6 +1241,8 @@ COMMENT ON COLUMN public.questions.kind IS 'The kind, as a configuration names i
 COMMENT ON COLUMN public.questions.host IS 'Host and port of whom the question is about: who asks for a credential, shows a certificate or answered; null: the URL has no host';
 
 COMMENT ON COLUMN public.questions.group_id IS 'The group of the job, for filters; null: none';
+
+COMMENT ON COLUMN public.questions.session_id IS 'The session of the job, which may remember the answer; null: none';
 
 COMMENT ON COLUMN public.questions.labels IS 'Those of the job, each as name:value, for filters; null: none';
 
@@ -1262,6 +1267,8 @@ COMMENT ON COLUMN public.questions.sealed_answer IS 'The answer with its secrets
 COMMENT ON COLUMN public.questions.answered_by IS 'Who answered, as the ledger writes it; null: nobody';
 
 COMMENT ON COLUMN public.questions.note IS 'What who answered has said about it; null: nothing';
+
+COMMENT ON COLUMN public.questions.remember IS 'For how long and for which questions the answer is remembered, as the API writes it; null: for this one alone';
 
 COMMENT ON COLUMN public.questions.fault IS 'What was wrong with the last reply of the endpoint, and never the reply; null: nothing was';
 
@@ -1377,6 +1384,31 @@ COMMENT ON COLUMN public.queue_state.paused IS 'No job is started on any node';
 COMMENT ON COLUMN public.queue_state.version IS 'Raised by every change of a limiter or a pause, so that nodes know without a look at each; changes follow one another';
 
 COMMENT ON COLUMN public.queue_state.bytes_per_second IS 'How many bytes of bodies all jobs move in each direction, on all nodes together; null: no limit';
+
+CREATE TABLE public.remembered_answers (
+    tenant_id bigint NOT NULL,
+    session_id uuid NOT NULL,
+    question_id uuid NOT NULL,
+    kind text NOT NULL COLLATE pg_catalog."C",
+    conditions json NOT NULL,
+    answer json NOT NULL,
+    answered_by json NOT NULL,
+    remembered_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT remembered_answers_end_later CHECK ((expires_at > remembered_at))
+);
+
+COMMENT ON TABLE public.remembered_answers IS 'Answers that sessions give again to questions like the one that each was given to. None has a secret: credentials are named by their ids. The newest 64 of a session count; every write raises answers_version of its session_stores';
+
+COMMENT ON COLUMN public.remembered_answers.question_id IS 'The question that it was given to, which may be gone';
+
+COMMENT ON COLUMN public.remembered_answers.kind IS 'The kind of the questions, as a configuration names it';
+
+COMMENT ON COLUMN public.remembered_answers.conditions IS 'The when of the rule that it is';
+
+COMMENT ON COLUMN public.remembered_answers.answered_by IS 'Who answered, as the ledger writes it';
+
+COMMENT ON COLUMN public.remembered_answers.expires_at IS 'It is given no more from then on';
 
 CREATE TABLE public.results (
     tenant_id bigint NOT NULL,
@@ -1534,6 +1566,7 @@ CREATE TABLE public.session_stores (
     cookie_accept_policy text DEFAULT 'always'::text NOT NULL,
     cache_version bigint DEFAULT 0 NOT NULL,
     cache_purged_at timestamp with time zone,
+    answers_version bigint DEFAULT 0 NOT NULL,
     CONSTRAINT session_stores_cookie_accept_policy CHECK ((cookie_accept_policy = ANY (ARRAY['always'::text, 'onlyFromMainDocumentDomain'::text, 'never'::text]))),
     CONSTRAINT session_stores_have_a_layer CHECK (((cardinality(layer_ids) >= 1) AND (cardinality(layer_ids) <= 16)))
 )
@@ -1552,6 +1585,8 @@ COMMENT ON COLUMN public.session_stores.cookie_accept_policy IS 'always, onlyFro
 COMMENT ON COLUMN public.session_stores.cache_version IS 'Raised when something cached is removed or replaced; 0: nothing was ever cached';
 
 COMMENT ON COLUMN public.session_stores.cache_purged_at IS 'A response that was requested before this is not stored; null: never purged';
+
+COMMENT ON COLUMN public.session_stores.answers_version IS 'Raised when an answer is remembered or forgotten; 0: nothing was ever remembered';
 
 CREATE TABLE public.sessions (
     tenant_id bigint NOT NULL,
@@ -1851,6 +1886,9 @@ ALTER TABLE ONLY public.queue
 ALTER TABLE ONLY public.queue_state
     ADD CONSTRAINT queue_state_pkey PRIMARY KEY (singleton);
 
+ALTER TABLE ONLY public.remembered_answers
+    ADD CONSTRAINT remembered_answers_pkey PRIMARY KEY (tenant_id, session_id, question_id);
+
 ALTER TABLE ONLY public.results
     ADD CONSTRAINT results_pkey PRIMARY KEY (tenant_id, job_id);
 
@@ -2061,6 +2099,10 @@ COMMENT ON INDEX public.queue_told IS 'nodes.heartbeat: what clients have said o
 CREATE INDEX queue_waiting ON public.queue USING btree (tenant_id, rank, run_at, job_id) WHERE ((node_id IS NULL) AND (NOT scheduled) AND (NOT suspended) AND (gate IS NULL));
 
 COMMENT ON INDEX public.queue_waiting IS 'queue.claim: the next tenant that waits, and the next jobs of one';
+
+CREATE INDEX remembered_answers_expires_at ON public.remembered_answers USING btree (expires_at);
+
+COMMENT ON INDEX public.remembered_answers_expires_at IS 'expired.rememberedAnswers, for all tenants';
 
 CREATE INDEX results_blob_id ON ONLY public.results USING btree (blob_id) WHERE (blob_id IS NOT NULL);
 

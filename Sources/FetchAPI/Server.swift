@@ -52,6 +52,7 @@ package struct Server: Service {
         package let cookies: any CookieCatalog
         package let cache: any CacheStore
         package let credentials: any CredentialCatalog
+        package let answers: any AnswerCatalog
         package let blobs: any BlobStore
         package let catalog: any BlobCatalog
         package let uploads: any UploadArea
@@ -86,6 +87,7 @@ package struct Server: Service {
             cookies: any CookieCatalog,
             cache: any CacheStore,
             credentials: any CredentialCatalog,
+            answers: any AnswerCatalog,
             blobs: any BlobStore,
             catalog: any BlobCatalog,
             uploads: any UploadArea,
@@ -116,6 +118,7 @@ package struct Server: Service {
             self.cookies = cookies
             self.cache = cache
             self.credentials = credentials
+            self.answers = answers
             self.blobs = blobs
             self.catalog = catalog
             self.uploads = uploads
@@ -196,7 +199,8 @@ package struct Server: Service {
             submitted: submitted)
         let forecast = ForecastRoute(
             sessions: sessions, endpoints: known, cookies: ports.cookies, credentials: ports.credentials,
-            cache: ports.cache, limiters: ports.limiters, defaults: ports.defaults, judge: ports.checkTarget)
+            cache: ports.cache, answers: ports.answers, limiters: ports.limiters, defaults: ports.defaults,
+            judge: ports.checkTarget)
         let answers = answers(ports, authenticator)
         return jobs.routes + batch.routes + JobControlRoutes(jobs: ports.jobs, holds: holds).routes
             + JobActionRoutes(jobs: ports.jobs, holds: holds).routes
@@ -217,9 +221,9 @@ package struct Server: Service {
                 credentials: credentials, defaults: ports.defaults
             ).routes
             + SessionResetRoute(
-                cookies: ports.cookies, cache: ports.cache, credentials: ports.credentials, known: credentials,
-                sessions: sessions
-            ).routes
+                cookies: ports.cookies, cache: ports.cache, credentials: ports.credentials, answers: ports.answers,
+                known: credentials, sessions: sessions
+            ).routes + AnswerRoutes(answers: ports.answers, sessions: sessions).routes
             + SessionEventsRoute(
                 sessions: ports.sessions, webhooks: ports.webhooks,
                 contents: EventContents(jobs: ports.jobs, sessions: ports.sessions, groups: ports.groups) {

@@ -72,6 +72,7 @@ struct TestServer {
             cookies: cookies,
             cache: cache,
             credentials: credentials,
+            answers: questions,
             blobs: blobs,
             catalog: catalog,
             uploads: uploads,

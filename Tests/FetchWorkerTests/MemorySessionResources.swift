@@ -21,6 +21,8 @@ final class MemorySessionResources: SessionResources {
 
     func cache(of session: SessionAddress) -> any ResponseCache { responses }
 
+    func answerMemory(of session: SessionAddress) -> AnswerMemory { AnswerMemory { (0, []) } }
+
     func require(_ version: StoresVersion, of session: SessionAddress) {}
 }
 

@@ -16,8 +16,19 @@ package final class MemoryQuestionStore: QuestionStore {
 
     private struct State {
         var stored: [Question.ID: Stored] = [:]
+        /// In the order in which they were remembered.
+        var remembered: [SessionAddress: [RememberedAnswer]] = [:]
         /// Jobs that are held, and under which claim.
         var held: [Job.ID: Int32]?
+
+        mutating func remember(_ reply: Reply, to asked: AskedQuestion, by decider: Decision.Decider) {
+            guard let remember = reply.remember, let session = asked.session else { return }
+            let now = Timestamp.now
+            let answer = RememberedAnswer(
+                to: asked.id, Rule(on: asked.kind, when: remember.conditions.all, reply.answer), by: decider,
+                rememberedAt: now, expiresAt: now.advanced(by: remember.duration))
+            remembered[SessionAddress(tenant: asked.tenant, session: session), default: []].append(answer)
+        }
     }
 
     private let maximumOpen: Int
@@ -68,9 +79,11 @@ package final class MemoryQuestionStore: QuestionStore {
                 guard stored.question.deadline > .now else { return (.closed(stored.question), false) }
                 stored.question.state = .answered
                 stored.question.endedAt = .now
-                stored.question.answer = .init(reply.shown, by: decider, note: reply.note)
+                stored.question.answer = .init(
+                    reply.shown, by: decider, note: reply.note, remember: reply.remember?.json)
                 stored.answer = reply.answer
                 state.stored[id] = stored
+                state.remember(reply, to: stored.question.asked, by: decider)
                 return (.accepted(stored.question), true)
             }
         }
@@ -139,6 +152,24 @@ package final class MemoryQuestionStore: QuestionStore {
                 .filter { $0.asked.tenant == tenant && $0.state != .open }
                 .sorted { ($0.endedAt ?? .now) > ($1.endedAt ?? .now) }
                 .prefix(limit).map(\.self)
+        }
+    }
+}
+
+extension MemoryQuestionStore: AnswerCatalog {
+    package func rememberedAnswers(of session: SessionAddress) async throws(StoreError) -> [RememberedAnswer] {
+        state.withLock { state in
+            let all = (state.remembered[session] ?? []).filter { $0.expiresAt > .now }
+            return all.suffix(RememberedAnswer.maximumOfSession).reversed()
+        }
+    }
+
+    package func forget(_ question: Question.ID?, of session: SessionAddress) async throws(StoreError) -> Int {
+        state.withLock { state in
+            let all = state.remembered[session] ?? []
+            let kept = all.filter { answer in question.map { answer.question != $0 } ?? false }
+            state.remembered[session] = kept
+            return all.count - kept.count
         }
     }
 }

@@ -37,7 +37,7 @@ extension DashboardRoutes {
         guard let id = Question.ID(call.parameter),
             let question = try await questions.question(id, of: session.tenant)
         else { throw QuestionAnswers.notFound }
-        let reply = try Reply(json: Self.answer(form), to: question.asked.kind)
+        let reply = try Reply(json: Self.answer(form), to: question.asked)
         if form["all"] != nil, let alike = Self.alike(question, before: form["before"]) {
             _ = try await answers.giveAll(reply, to: alike, of: session.tenant, by: .operator)
         } else {

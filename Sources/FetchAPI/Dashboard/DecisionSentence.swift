@@ -30,6 +30,7 @@ struct DecisionSentence {
 
     private static func who(_ decider: JSONValue?) -> String {
         guard let decider, let who = decider.member("who")?.text else { return "nobody" }
+        if who == "remembered" { return "the remembered answer to \(decider.member("question")?.text ?? "")" }
         guard who == "rule" else { return decider.member("endpoint")?.text ?? decider.member("key")?.text ?? who }
         let name = (decider.member("rule")?.text).map { "\"\(VisibleText.cut($0))\"" }
         let number = (decider.member("index")?.integer).map { "number \($0 + 1)" }

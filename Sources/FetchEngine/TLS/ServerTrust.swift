@@ -45,5 +45,5 @@ public struct ServerTrust: Sendable, Hashable {
     var isTrusted: Bool { verdict == .trusted }
 
     /// The identity of an accepted chain: every certificate in it, in its order.
-    var chainFingerprint: Fingerprint { Fingerprint(ofAll: certificates) }
+    public var chainFingerprint: Fingerprint { Fingerprint(ofAll: certificates) }
 }

@@ -6,6 +6,8 @@ package struct Decision: Sendable {
         case configuration
         /// A rule of the job or its session.
         case rule(name: String?, RuleBook.Level, index: Int)
+        /// The answer to an earlier question, which the session has remembered.
+        case remembered(Question.ID)
         /// The delegate, by its reply.
         case delegate(WebhookEndpoint.ID)
         /// Whoever has an API key.
@@ -78,6 +80,7 @@ extension Decision.Decider {
         switch self {
         case .configuration: "configuration"
         case .rule: "rule"
+        case .remembered: "remembered"
         case .delegate: "delegate"
         case .key: "key"
         case .operator: "operator"
@@ -93,6 +96,7 @@ extension Decision.Decider {
             writer.member("rule", name)
             writer.member("from", level.rawValue)
             writer.member("index", index)
+        case .remembered(let question): writer.member("question", question.description)
         case .delegate(let endpoint): writer.member("endpoint", endpoint.description)
         case .key(let id): writer.member("key", id)
         case .otherwise(let reason): writer.member("reason", reason.rawValue)

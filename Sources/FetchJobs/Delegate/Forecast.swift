@@ -86,7 +86,9 @@ package struct Forecast: Sendable {
     }
 
     /// Writes who would decide about an event, and how.
-    package func write(_ event: WhatIf, _ writer: inout JSONWriter) {
-        event.write(&writer, rules, delegates, engine, of: Question.Asker(labels: spec.labels))
+    ///
+    /// - Parameter remembered: The answers that the session remembers.
+    package func write(_ event: WhatIf, _ remembered: [RememberedAnswer], _ writer: inout JSONWriter) {
+        event.write(&writer, rules, remembered, delegates, engine, of: Question.Asker(labels: spec.labels))
     }
 }

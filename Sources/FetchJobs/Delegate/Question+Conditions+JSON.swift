@@ -20,6 +20,15 @@ extension Question.Conditions {
             })
     }
 
+    /// Reads what ``write(_:)`` has written of questions of a kind.
+    package init(stored json: JSONValue, for kind: Question.Kind) throws(InvalidInput) {
+        let check = InputCheck()
+        self.init(reader: JSONReader(json, check: check), for: kind)
+        try check.finish()
+    }
+
+    package var json: RawJSON { RawJSON(JSONWriter.object(write)) }
+
     func write(_ writer: inout JSONWriter) {
         for condition in all {
             writer.name(condition.name.rawValue)
@@ -60,6 +69,9 @@ extension Question.Condition {
             case .trustError:
                 Question.Conditions.oneOrMore(reader) { $0.oneOf(Question.TrustError.self) }.map { .trustError($0) }
             case .spki: Question.Conditions.oneOrMore(reader, Self.fingerprint).map { .spki($0) }
+            case .server: Question.URLPattern(reader: reader, members: ["scheme", "host", "port"]).map { .server($0) }
+            case .chainSHA256:
+                Question.Conditions.oneOrMore(reader, Self.fingerprint).map { .chainSHA256($0) }
             case .header: Self.header(reader)
             case .suggestedFilename: reader.glob().map { .suggestedFilename($0) }
             case .labels: Self.labels(reader)
@@ -130,7 +142,7 @@ extension Question.Condition {
 
     fileprivate func write(_ writer: inout JSONWriter) {
         switch self {
-        case .url(let pattern), .from(let pattern), .to(let pattern): writer.object(pattern.write)
+        case .url(let pattern), .from(let pattern), .to(let pattern), .server(let pattern): writer.object(pattern.write)
         case .crossOrigin(let wanted), .downgrade(let wanted), .isProxy(let wanted),
             .hasProposedCredential(let wanted):
             writer.value(wanted)
@@ -145,7 +157,8 @@ extension Question.Condition {
         case .authenticationMethod(let methods):
             writer.array { writer in methods.forEach { writer.value($0.rawValue) } }
         case .trustError(let errors): writer.array { writer in errors.forEach { writer.value($0.rawValue) } }
-        case .spki(let pins): writer.array { writer in pins.forEach { writer.value($0.description) } }
+        case .spki(let pins), .chainSHA256(let pins):
+            writer.array { writer in pins.forEach { writer.value($0.description) } }
         case .header(let patterns):
             writer.object { writer in patterns.forEach { writer.member($0.name.rawName, $0.value.description) } }
         case .suggestedFilename(let glob): writer.value(glob.description)
@@ -190,16 +203,21 @@ extension Question.StatusPattern {
 }
 
 extension Question.URLPattern {
-    fileprivate init?(reader: JSONReader) {
-        guard let object = reader.object(of: ["scheme", "host", "port", "path"]) else { return nil }
+    private static let members = ["scheme", "host", "port", "path", "exactPath"]
+
+    /// - Parameter names: The parts that can be asked for.
+    fileprivate init?(reader: JSONReader, members names: [String] = members) {
+        guard let object = reader.object(of: Set(names)) else { return nil }
         self.init()
         scheme = object["scheme"].flatMap { Self.scheme($0) }
         host = object["host"].flatMap { Host(reader: $0) }
         port = object["port"]?.integer(in: 1...65_535).map { UInt16($0) }
         path = object["path"].flatMap { Self.path($0) }
-        if ["scheme", "host", "port", "path"].allSatisfy({ object[$0] == nil }) {
-            reader.refuse("must have at least one of scheme, host, port, path")
+        exactPath = object["exactPath"].flatMap { Self.path($0) }
+        if names.allSatisfy({ object[$0] == nil }) {
+            reader.refuse("must have at least one of \(names.joined(separator: ", "))")
         }
+        if path != nil, exactPath != nil { reader.refuse("must not have both path and exactPath") }
     }
 
     private static func scheme(_ reader: JSONReader) -> String? {
@@ -215,7 +233,8 @@ extension Question.URLPattern {
         guard let text = reader.string(maximumLength: 2048) else { return nil }
         guard text.hasPrefix("/"), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && !"?#".utf8.contains($0) })
         else {
-            reader.refuse("must be how a path begins: a slash first, percent-encoded, without query and fragment")
+            reader.refuse(
+                "must be a path, or how one begins: a slash first, percent-encoded, without query and fragment")
             return nil
         }
         return text
@@ -226,6 +245,7 @@ extension Question.URLPattern {
         writer.member("host", host?.text)
         writer.member("port", port)
         writer.member("path", path)
+        writer.member("exactPath", exactPath)
     }
 }
 

@@ -38,6 +38,10 @@ extension Question {
         case trustError([TrustError])
         /// The key of the server's certificate is one of these (RFC 7469 §2.4).
         case spki([Fingerprint])
+        /// Who asks for a credential or shows a certificate, which may be a proxy.
+        case server(URLPattern)
+        /// The whole chain is one of these: ``ServerTrust/chainFingerprint``.
+        case chainSHA256([Fingerprint])
         case suggestedFilename(Glob)
         case labels([JobSpec.Label])
         case attempt(Bounds)
@@ -46,7 +50,7 @@ extension Question {
         package enum Name: String, Sendable, CaseIterable {
             case attempt, isProxy, hasProposedCredential, previousFailureCount, authenticationMethod, hop, status
             case method, trustError, contentLength, downgrade, crossOrigin, realm, url, from, to, contentType, labels
-            case header, suggestedFilename, spki
+            case header, suggestedFilename, server, spki, chainSHA256
 
             fileprivate var order: Int { Self.allCases.firstIndex(of: self) ?? 0 }
         }
@@ -91,15 +95,24 @@ extension Question {
         package var port: UInt16?
         /// The prefix of the path, percent-encoded as in the URL.
         package var path: String?
+        /// The whole path, percent-encoded as in the URL.
+        package var exactPath: String?
 
         package init() {}
 
         func matches(_ url: URLRecord) -> Bool {
-            if let port, url.effectivePort != port { return false }
-            if let scheme, url.scheme != scheme { return false }
-            if let host { guard let name = url.host, host.matches(name) else { return false } }
+            guard matches(scheme: url.scheme, host: url.host, port: url.effectivePort) else { return false }
+            if let exactPath, !url.path.utf8.elementsEqual(exactPath.utf8) { return false }
             if let path { return url.path.utf8.starts(with: path.utf8) }
             return true
+        }
+
+        /// Whether a server is meant; none has a path.
+        func matches(scheme: String, host name: String?, port number: UInt16?) -> Bool {
+            if let port, number != port { return false }
+            if let wanted = self.scheme, scheme != wanted { return false }
+            guard let host else { return true }
+            return name.map(host.matches) ?? false
         }
     }
 
@@ -181,6 +194,8 @@ extension Question.Condition {
         case .hasProposedCredential: .hasProposedCredential
         case .trustError: .trustError
         case .spki: .spki
+        case .server: .server
+        case .chainSHA256: .chainSHA256
         case .suggestedFilename: .suggestedFilename
         case .labels: .labels
         case .attempt: .attempt
@@ -215,6 +230,8 @@ extension Question.Condition {
         case .hasProposedCredential(let wanted): question.challenge.map { ($0.proposedUser != nil) == wanted } ?? false
         case .trustError(let errors): question.serverTrust.map { errors.contains(.init($0.verdict)) } ?? false
         case .spki(let pins): question.serverTrust?.publicKeyFingerprint.map(pins.contains) ?? false
+        case .server(let pattern): question.asks(pattern)
+        case .chainSHA256(let chains): question.serverTrust.map { chains.contains($0.chainFingerprint) } ?? false
         case .suggestedFilename(let glob): question.suggestedFilename.map(glob.matches) ?? false
         case .labels(let labels): labels.allSatisfy(question.asker.labels.contains)
         case .attempt(let bounds): bounds.contain(Int64(question.asker.attempt))
@@ -223,6 +240,17 @@ extension Question.Condition {
 }
 
 extension Question {
+    /// Whether the server or proxy that asks for a credential or shows a certificate is meant.
+    fileprivate func asks(_ pattern: URLPattern) -> Bool {
+        switch subject {
+        case .challenge(let challenge):
+            pattern.matches(
+                scheme: challenge.space.scheme, host: challenge.space.host, port: challenge.space.port)
+        case .serverTrust(let trust): pattern.matches(scheme: "https", host: trust.host, port: trust.port)
+        default: false
+        }
+    }
+
     fileprivate var isCrossOrigin: Bool? {
         guard let from, let to else { return nil }
         return from.origin != to.origin
@@ -249,9 +277,9 @@ extension Question.Kind {
         case .didReceiveChallenge:
             always.union([
                 .status, .header, .authenticationMethod, .realm, .isProxy, .previousFailureCount,
-                .hasProposedCredential,
+                .hasProposedCredential, .server,
             ])
-        case .didReceiveServerTrust: always.union([.trustError, .spki])
+        case .didReceiveServerTrust: always.union([.trustError, .spki, .server, .chainSHA256])
         case .didReceiveResponse:
             always.union([.status, .header, .contentType, .contentLength, .suggestedFilename])
         case .shouldDecodeSourceData: always.union([.contentType])

@@ -70,6 +70,7 @@ extension Question {
             writer.member("port", trust.port)
             trust.writeVerdict(&writer)
             writer.member("spki", trust.publicKeyFingerprint?.description)
+            writer.member("chainSHA256", trust.chainFingerprint.description)
             writer.member(
                 "chain",
                 array: { writer in

@@ -128,10 +128,11 @@ extension WhatIf {
     ///
     /// - Parameters:
     ///   - rules: Those of the job and its session.
+    ///   - remembered: The answers that its session remembers.
     ///   - delegates: Those of the job and its session.
     ///   - configuration: What the request would go by.
     package func write(
-        _ writer: inout JSONWriter, _ rules: RuleBook,
+        _ writer: inout JSONWriter, _ rules: RuleBook, _ remembered: [RememberedAnswer],
         _ delegates: (job: Configuration.Delegate, session: Configuration.Delegate),
         _ configuration: SessionConfiguration, of asker: Question.Asker
     ) {
@@ -150,6 +151,10 @@ extension WhatIf {
                 "by", object: Decision.Decider.rule(name: match.rule.name, match.level, index: match.index).write)
             writer.name("answer")
             match.rule.answer.write(&writer, .redacted)
+        } else if let answer = remembered.match(question) {
+            writer.member("by", object: Decision.Decider.remembered(answer.question).write)
+            writer.name("answer")
+            answer.rule.answer.write(&writer, .redacted)
         } else if let delegate = Configuration.Delegate.responsible(
             for: question, job: delegates.job, session: delegates.session)
         {

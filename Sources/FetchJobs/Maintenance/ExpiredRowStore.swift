@@ -16,6 +16,8 @@ package enum ExpiredRow: String, Sendable, CaseIterable {
     case groups
     /// Questions of jobs that are gone, where final jobs are not kept for good.
     case questions
+    /// Answers of sessions whose time is over.
+    case rememberedAnswers
     /// Turns to fetch for a cache that nodes have not given back.
     case cacheTurns
     /// Circuits of hosts that no job has asked for long.

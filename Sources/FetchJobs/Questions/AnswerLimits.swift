@@ -27,6 +27,8 @@ package struct AnswerLimits: Sendable, Equatable {
     package var space: ProtectionSpace?
     /// Of responses that may be stored: what is proposed.
     package var storagePolicy: CachedResponse.StoragePolicy?
+    /// The questions for which an answer is remembered that does not say for which; nil for none.
+    package var alike: Question.Conditions?
 
     package init(words: [Answer.Word]) { self.words = words }
 
@@ -123,14 +125,15 @@ extension AnswerLimits {
                 }
                 writer.member("space", space?.json)
                 writer.member("storagePolicy", storagePolicy?.rawValue)
+                if let alike { writer.member("alike", object: alike.write) }
             })
     }
 
-    /// Reads what ``json`` has written.
-    package init(stored json: RawJSON) throws {
+    /// Reads what ``json`` has written of a question of a kind.
+    package init(stored json: RawJSON, of kind: Question.Kind) throws {
         let check = InputCheck()
         let reader = JSONReader(try JSONParser.parse(json.bytes), check: check)
-        let object = reader.object(of: ["answers", "following", "space", "storagePolicy"])
+        let object = reader.object(of: ["answers", "following", "space", "storagePolicy", "alike"])
         words = object?.required("answers")?.array(maximum: 64)?.compactMap { $0.oneOf(Answer.Word.self) } ?? []
         following = object?["following"].flatMap { reader in
             guard let object = reader.object(of: ["scheme", "allowHTTPSToHTTP", "allowedHosts"]) else { return nil }
@@ -141,6 +144,7 @@ extension AnswerLimits {
         }
         space = object?["space"].flatMap { ProtectionSpace(ofChallenge: $0) }
         storagePolicy = object?["storagePolicy"]?.oneOf(CachedResponse.StoragePolicy.self)
+        alike = object?["alike"].map { Question.Conditions(reader: $0, for: kind) }
         try check.finish()
     }
 }

@@ -5,27 +5,49 @@ package struct Reply: Sendable, CustomStringConvertible {
     private let json: JSONValue
     /// The reason, in the words of the author.
     package let note: String?
+    /// Nil when it is for this question alone.
+    package let remember: Remembering?
 
     /// The most bytes of a reply.
     package static let maximumBytes = 65_536
 
-    /// Reads a reply: an answer, which may have a `note` beside what goes with it.
+    /// Reads a reply to one question: an answer, which may have a `note` and what to `remember` beside what goes with
+    /// it.
+    package init(json: JSONValue, to asked: AskedQuestion) throws(InvalidInput) {
+        try self.init(json: json, to: asked.kind) { reader, answer in
+            Remembering(reader: reader, of: answer, to: asked)
+        }
+    }
+
+    /// Reads a reply to any question of a kind: an answer, which may have a `note` beside what goes with it.
     package init(json: JSONValue, to kind: Question.Kind) throws(InvalidInput) {
+        try self.init(json: json, to: kind) { reader, _ in
+            reader.refuse("must not be there: one question's answer is remembered, not that of many")
+            return nil
+        }
+    }
+
+    private init(
+        json: JSONValue, to kind: Question.Kind, remembering: (JSONReader, Answer) -> Remembering?
+    ) throws(InvalidInput) {
         let check = InputCheck()
-        var (answer, note) = (json, String?.none)
+        var answer = json
+        var beside: [String: JSONReader] = [:]
         if case .object(let members) = json {
-            // What may stand beside an answer depends on its word; a note may stand beside any.
-            answer = .object(members.filter { $0.name != "note" })
-            if let member = members.first(where: { $0.name == "note" }) {
-                note = JSONReader(member.value, pointer: "/note", check: check).string(maximumLength: 1000)
+            // What may stand beside an answer depends on its word; these may stand beside any.
+            let names: Set = ["note", "remember"]
+            answer = .object(members.filter { !names.contains($0.name) })
+            for member in members where names.contains(member.name) {
+                beside[member.name] = JSONReader(member.value, pointer: "/\(member.name)", check: check)
             }
         }
         let read = Answer(reader: JSONReader(answer, check: check), to: kind, in: .reply)
+        note = beside["note"]?.string(maximumLength: 1000)
+        remember = read.flatMap { read in beside["remember"].flatMap { remembering($0, read) } }
         try check.finish()
         guard let read else { throw InvalidInput(pointer: "", message: "is no answer to \(kind.rawValue)") }
         self.answer = read
         self.json = answer
-        self.note = note
     }
 
     /// A reply that the service makes itself.
@@ -35,6 +57,7 @@ package struct Reply: Sendable, CustomStringConvertible {
         answer.write(&writer, .open)
         json = (try? JSONParser.parse(writer.bytes)) ?? .string(answer.word.rawValue)
         note = nil
+        remember = nil
     }
 
     /// As it is shown.

@@ -27,11 +27,16 @@ package struct StoredQuestion: Sendable {
         package let by: Decision.Decider
         /// The note of the author.
         package let note: String?
+        /// For how long and for which questions it is remembered, as the API writes it; nil when it is not.
+        package let remember: RawJSON?
 
-        package init(_ value: RawJSON, by decider: Decision.Decider, note: String? = nil) {
+        package init(
+            _ value: RawJSON, by decider: Decision.Decider, note: String? = nil, remember: RawJSON? = nil
+        ) {
             self.value = value
             by = decider
             self.note = note
+            self.remember = remember
         }
     }
 
@@ -66,6 +71,7 @@ package struct StoredQuestion: Sendable {
             writer.member("answer", answer.value)
             writer.member("by", object: answer.by.write)
             writer.member("note", answer.note)
+            writer.member("remember", answer.remember)
         }
         writer.member("fault", fault)
     }
@@ -84,6 +90,8 @@ package struct AskedQuestion: Sendable {
     /// Host and port of the server that the question is about; nil when the URL has no host.
     package let host: String?
     package let group: JobGroup.ID?
+    /// The session of the job, which may remember an answer; nil when it has none.
+    package let session: TenantSession.ID?
     package let labels: [JobSpec.Label]
     /// An object with `request` and `facts`, without secrets.
     package let content: RawJSON
@@ -100,6 +108,7 @@ package struct AskedQuestion: Sendable {
         kind: Question.Kind,
         host: String?,
         group: JobGroup.ID?,
+        session: TenantSession.ID? = nil,
         labels: [JobSpec.Label],
         content: RawJSON,
         limits: AnswerLimits,
@@ -113,6 +122,7 @@ package struct AskedQuestion: Sendable {
         self.kind = kind
         self.host = host
         self.group = group
+        self.session = session
         self.labels = labels
         self.content = content
         self.limits = limits
@@ -135,7 +145,7 @@ package struct AskedQuestion: Sendable {
         }
         self.init(
             tenant: job.tenant, job: job.id, claim: job.claim, sequence: sequence, kind: question.kind,
-            host: question.hostOfSubject, group: job.spec.group, labels: job.spec.labels,
+            host: question.hostOfSubject, group: job.spec.group, session: job.spec.session, labels: job.spec.labels,
             content: QuestionContent.bounded(text), limits: limits, endpoint: endpoint)
     }
 

@@ -20,10 +20,13 @@ package struct StoresVersion: Sendable, Hashable {
     package var credentials: Int64 = 0
     /// Of the session's cached answers.
     package var cache: Int64 = 0
+    /// Of the answers that the session remembers.
+    package var answers: Int64 = 0
 
-    package init(cookies: Int64 = 0, credentials: Int64 = 0, cache: Int64 = 0) {
+    package init(cookies: Int64 = 0, credentials: Int64 = 0, cache: Int64 = 0, answers: Int64 = 0) {
         self.cookies = cookies
         self.credentials = credentials
         self.cache = cache
+        self.answers = answers
     }
 }

@@ -21,6 +21,9 @@ package protocol SessionResources: Sendable {
     /// The cached responses of a session; callers share one object while any of them has it.
     func cache(of session: SessionAddress) -> any ResponseCache
 
+    /// The answers that a session remembers; the same object for as long as anyone has it.
+    func answerMemory(of session: SessionAddress) -> AnswerMemory
+
     /// What the stores are asked from now on is answered no older than this.
     func require(_ version: StoresVersion, of session: SessionAddress)
 }

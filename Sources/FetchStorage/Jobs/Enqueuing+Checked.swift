@@ -142,7 +142,7 @@ extension Enqueuing.Statements {
             )
             SELECT q.job_id, q.is_claimed, q.wait, coalesce(s.cookies_version, 0),
                 coalesce(t.credentials_version, 0), coalesce(s.cache_version, 0),
-                q.is_gated, now()
+                q.is_gated, now(), coalesce(s.answers_version, 0)
             FROM queued q
             LEFT JOIN session_stores t
                 ON t.tenant_id = q.tenant_id AND t.session_id = \(TenantSession.ID.default)
@@ -223,7 +223,8 @@ private struct StoredJob {
             try row.decode(Bool.self, at: 1)
             ? (
                 StoresVersion(
-                    cookies: try row.decode(at: 3), credentials: try row.decode(at: 4), cache: try row.decode(at: 5)),
+                    cookies: try row.decode(at: 3), credentials: try row.decode(at: 4), cache: try row.decode(at: 5),
+                    answers: try row.decode(at: 8)),
                 try row.decode(at: 7)
             )
             : nil

@@ -30,6 +30,7 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
                 let closed = try await client.query(overdueQuestions).count
                 guard let age = retention.jobs else { return closed }
                 return closed + (try await delete(questions(age)))
+            case .rememberedAnswers: return try await delete(rememberedAnswers)
             case .cacheTurns: return try await delete(cacheTurns)
             case .circuits: return try await delete(.circuits(retention.circuits, limit))
             case .limiters: return try await delete(.limiters(retention.limiters, limit))
@@ -223,6 +224,24 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
             FOR UPDATE SKIP LOCKED
         ) AS old
         WHERE a.tenant_id = t.id AND a.id = old.id
+        RETURNING 1
+        """
+    }
+
+    /// What is over is given no more: no node has to hear of it.
+    private var rememberedAnswers: Query {
+        """
+        -- expired.rememberedAnswers
+        DELETE FROM remembered_answers a
+        USING (
+            SELECT tenant_id, session_id, question_id
+            FROM remembered_answers
+            WHERE expires_at < now()
+            ORDER BY expires_at
+            LIMIT \(limit)
+            FOR UPDATE SKIP LOCKED
+        ) AS old
+        WHERE a.tenant_id = old.tenant_id AND a.session_id = old.session_id AND a.question_id = old.question_id
         RETURNING 1
         """
     }

@@ -42,10 +42,11 @@ extension PostgresQuestionStore {
                     \(questions.map(\.asked.content)),
                     \(questions.map(\.asked.limits.json)),
                     \(questions.map(\.timeout)),
-                    \(questions.map(\.asked.endpoint))
+                    \(questions.map(\.asked.endpoint)),
+                    \(questions.map(\.asked.session))
                 ) AS input (
                     tenant_id, id, job_id, claim, node_id, sequence, kind, host, group_id, labels, facts, limits, timeout,
-                    endpoint_id
+                    endpoint_id, session_id
                 )
             ), held AS MATERIALIZED (
                 SELECT i.*
@@ -71,11 +72,11 @@ extension PostgresQuestionStore {
             ), asked AS (
                 INSERT INTO questions (
                     tenant_id, id, job_id, claim, sequence, kind, host, group_id, labels, facts, limits, deadline,
-                    endpoint_id
+                    endpoint_id, session_id
                 )
                 SELECT tenant_id, id, job_id, claim, sequence, kind, host, group_id,
                     (SELECT array_agg(label) FROM json_array_elements_text(labels) AS label), facts, limits,
-                    now() + timeout, endpoint_id
+                    now() + timeout, endpoint_id, session_id
                 FROM placed
                 WHERE has_place
                 RETURNING tenant_id, id, job_id, asked_at, deadline
@@ -102,7 +103,7 @@ extension PostgresQuestionStore {
     /// Answers and closes questions that are open, and has their jobs wait no more, all in one statement.
     ///
     /// - Returns: Of each that was its question's end, the question as it is now.
-    static func end(_ ends: [NewEnd], client: Client) async throws -> [StoredQuestion?] {
+    static func end(_ ends: [NewEnd], client: Client) async throws -> [Ended?] {
         let rows = try await client.query(
             """
             -- questions.end
@@ -115,19 +116,22 @@ extension PostgresQuestionStore {
                     \(ends.map(\.reply?.shown)),
                     \(ends.map(\.sealed)),
                     \(ends.map(\.decider?.json)),
-                    \(ends.map(\.reply?.note))
+                    \(ends.map(\.reply?.note)),
+                    \(ends.map(\.reply?.remember?.json)),
+                    \(ends.map(\.reply?.remember?.conditions.json)),
+                    \(ends.map(\.reply?.remember?.duration))
                 ) WITH ORDINALITY AS input (
-                    tenant_id, id, reason, answer, sealed_answer, answered_by, note, number
+                    tenant_id, id, reason, answer, sealed_answer, answered_by, note, remember, conditions, duration, number
                 )
             ), open AS MATERIALIZED (
-                SELECT a.tenant_id, a.id, a.job_id, a.deadline
+                SELECT a.tenant_id, a.id, a.job_id, a.session_id, a.kind, a.deadline
                 FROM questions a
                 WHERE (a.tenant_id, a.id) IN (SELECT tenant_id, id FROM input) AND a.state = 'open'
                 -- In one order, so that no two statements wait for each other.
                 ORDER BY a.tenant_id, a.id
                 FOR UPDATE OF a
             ), first AS MATERIALIZED (
-                SELECT DISTINCT ON (i.tenant_id, i.id) i.*, o.job_id
+                SELECT DISTINCT ON (i.tenant_id, i.id) i.*, o.job_id, o.session_id, o.kind
                 FROM input i
                 JOIN open o ON o.tenant_id = i.tenant_id AND o.id = i.id
                 WHERE CASE
@@ -141,7 +145,7 @@ extension PostgresQuestionStore {
                 UPDATE questions a
                 SET state = CASE WHEN f.reason IS NULL THEN 'answered' ELSE 'closed' END, ended_at = clock_timestamp(),
                     reason = f.reason, answer = f.answer, sealed_answer = f.sealed_answer,
-                    answered_by = f.answered_by, note = f.note
+                    answered_by = f.answered_by, note = f.note, remember = f.remember
                 FROM first f
                 WHERE a.tenant_id = f.tenant_id AND a.id = f.id
                 RETURNING f.number, \(StoredRow.columns)
@@ -156,17 +160,68 @@ extension PostgresQuestionStore {
                 SET question_id = NULL
                 FROM waiting w
                 WHERE q.tenant_id = w.tenant_id AND q.job_id = w.job_id
-            )
-            SELECT \(StoredRow.columns), a.number FROM ended a
+            ), \(remembering)
+            SELECT \(StoredRow.columns), a.number, s.answers_version
+            FROM ended a
+            LEFT JOIN stores s ON s.tenant_id = a.tenant_id AND s.session_id = a.session_id
             """
         )
-        var ended: [StoredQuestion?] = ends.map { _ in nil }
+        var ended: [Ended?] = ends.map { _ in nil }
         for row in rows {
-            let index = Int(try row.decode(Int64.self, at: 22)) - 1
+            let index = Int(try row.decode(Int64.self, at: StoredRow.count)) - 1
             guard ended.indices.contains(index) else { continue }
-            ended[index] = try StoredRow(row).question
+            ended[index] = Ended(
+                question: try StoredRow(row).question, answersVersion: try row.decode(at: StoredRow.count + 1))
         }
         return ended
+    }
+}
+
+extension PostgresQuestionStore {
+    /// A question that has been answered or closed.
+    struct Ended: Sendable {
+        let question: StoredQuestion
+        /// The version that the answers of its session have since; nil when nothing new is remembered.
+        let answersVersion: Int64?
+    }
+
+    /// Remembers those of the answers `first` that are to be, in the sessions of their jobs.
+    fileprivate static var remembering: Query {
+        """
+        remembered AS MATERIALIZED (
+            SELECT * FROM first WHERE duration IS NOT NULL AND session_id IS NOT NULL
+        ), stores AS (
+            INSERT INTO session_stores (tenant_id, session_id, layer_ids, answers_version)
+            SELECT DISTINCT tenant_id, session_id, ARRAY[session_id], 1
+            FROM remembered
+            -- In one order, so that two nodes that write to the same sessions cannot wait for each other.
+            ORDER BY tenant_id, session_id
+            ON CONFLICT (tenant_id, session_id) DO UPDATE
+            SET answers_version = session_stores.answers_version + 1
+            RETURNING tenant_id, session_id, answers_version
+        ), kept AS (
+            INSERT INTO remembered_answers (
+                tenant_id, session_id, question_id, kind, conditions, answer, answered_by, remembered_at, expires_at
+            )
+            SELECT r.tenant_id, r.session_id, r.id, r.kind, r.conditions, r.answer, r.answered_by, clock_timestamp(),
+                clock_timestamp() + r.duration
+            FROM stores s
+            JOIN remembered r ON r.tenant_id = s.tenant_id AND r.session_id = s.session_id
+        ), surplus AS (
+            -- The new ones are not seen here, nor what another node has written meanwhile: the next write removes what
+            -- is left, and nobody reads more than the newest.
+            DELETE FROM remembered_answers a
+            USING stores s
+            CROSS JOIN LATERAL (
+                SELECT o.question_id
+                FROM remembered_answers o
+                WHERE o.tenant_id = s.tenant_id AND o.session_id = s.session_id
+                ORDER BY o.remembered_at DESC, o.question_id DESC
+                OFFSET \(Int64(RememberedAnswer.maximumOfSession - 1))
+            ) AS old
+            WHERE a.tenant_id = s.tenant_id AND a.session_id = s.session_id AND a.question_id = old.question_id
+        )
+        """
     }
 }
 

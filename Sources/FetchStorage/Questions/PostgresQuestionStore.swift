@@ -8,10 +8,12 @@ package struct PostgresQuestionStore: QuestionStore {
     let client: Client
     let keys: TenantKeys
     private let asking: Batcher<NewQuestion, Asking>
-    private let ending: Batcher<NewEnd, StoredQuestion?>
+    private let ending: Batcher<NewEnd, Ended?>
     /// Hears of tenants that have new questions, and of questions that ended here.
     private let onAsk: @Sendable (Tenant.ID) -> Void
     private let onEnd: @Sendable ([Question.ID: QuestionEnd]) -> Void
+    /// Hears of sessions that remember an answer since, and the version of their answers, before its question ends.
+    private let onRemember: @Sendable (SessionAddress, _ version: Int64) -> Void
 
     /// - Parameters:
     ///   - client: The connections for what runs for every question.
@@ -19,15 +21,19 @@ package struct PostgresQuestionStore: QuestionStore {
     ///   - maximumOpen: How many open questions one tenant may have.
     ///   - onAsk: Hears whose questions are asked by this store.
     ///   - onEnd: Hears of questions that were answered or closed by this store.
+    ///   - onRemember: Hears of sessions that remember an answer by this store, with the version of their answers,
+    ///     before `onEnd` does.
     package init(
         client: Client, keys: TenantKeys, maximumOpen: Int = Asking.maximumOpen,
         onAsk: @escaping @Sendable (Tenant.ID) -> Void = { _ in },
-        onEnd: @escaping @Sendable ([Question.ID: QuestionEnd]) -> Void = { _ in }
+        onEnd: @escaping @Sendable ([Question.ID: QuestionEnd]) -> Void = { _ in },
+        onRemember: @escaping @Sendable (SessionAddress, _ version: Int64) -> Void = { _, _ in }
     ) {
         self.client = client
         self.keys = keys
         self.onAsk = onAsk
         self.onEnd = onEnd
+        self.onRemember = onRemember
         asking = Batcher(maximumItems: 500) { try await Self.ask($0, client: client, maximumOpen: maximumOpen) }
         ending = Batcher(maximumItems: 500) { try await Self.end($0, client: client) }
     }
@@ -50,9 +56,12 @@ package struct PostgresQuestionStore: QuestionStore {
             let sealed = try await seal(reply, id, tenant)
             let end = NewEnd(
                 tenant: tenant, id: id, outcome: .answered(reply, sealed: sealed, by: decider))
-            if let stored = try await ending.submit([end]).first ?? nil {
+            if let ended = try await ending.submit([end]).first ?? nil {
+                if let version = ended.answersVersion, let session = ended.question.asked.session {
+                    onRemember(SessionAddress(tenant: tenant, session: session), version)
+                }
                 onEnd([id: .answered(reply.answer, by: decider)])
-                return .accepted(stored)
+                return .accepted(ended.question)
             }
             guard let stored = try await find(id, of: tenant) else { return .notFound }
             guard stored.question.state == .answered else { return .closed(stored.question) }
@@ -215,8 +224,10 @@ struct StoredRow {
     static let columns: Query = """
         a.tenant_id, a.id, a.job_id, a.claim, a.sequence, a.kind, a.host, a.group_id, a.labels, a.facts, a.limits,
         a.asked_at, a.deadline, a.endpoint_id, a.state, a.ended_at, a.reason, a.answer, a.sealed_answer, a.answered_by,
-        a.note, a.fault
+        a.note, a.fault, a.session_id, a.remember
         """
+    /// How many columns that are.
+    static let count = 24
 
     init(_ row: Row) throws {
         guard let kind = Question.Kind(rawValue: try row.decode(String.self, at: 5)) else {
@@ -226,16 +237,17 @@ struct StoredRow {
         let asked = AskedQuestion(
             id: try row.decode(at: 1), tenant: try row.decode(at: 0), job: try row.decode(at: 2),
             claim: try row.decode(at: 3), sequence: Int(try row.decode(Int32.self, at: 4)), kind: kind,
-            host: try row.decode(at: 6), group: try row.decode(at: 7),
+            host: try row.decode(at: 6), group: try row.decode(at: 7), session: try row.decode(at: 22),
             labels: labels.compactMap { JobSpec.Label(stored: $0) }, content: try row.decode(at: 9),
-            limits: try AnswerLimits(stored: try row.decode(at: 10)), endpoint: try row.decode(at: 13))
+            limits: try AnswerLimits(stored: try row.decode(at: 10), of: kind), endpoint: try row.decode(at: 13))
         var question = StoredQuestion(asked, askedAt: try row.decode(at: 11), deadline: try row.decode(at: 12))
         question.state = try row.decode(at: 14)
         question.endedAt = try row.decode(at: 15)
         question.reason = try row.decode(at: 16)
         if let answer = try row.decode(RawJSON?.self, at: 17), let by = try row.decode(RawJSON?.self, at: 19) {
             question.answer = .init(
-                answer, by: try Decision.Decider(stored: by), note: try row.decode(at: 20))
+                answer, by: try Decision.Decider(stored: by), note: try row.decode(at: 20),
+                remember: try row.decode(at: 23))
         }
         question.fault = try row.decode(at: 21)
         self.question = question

@@ -88,7 +88,7 @@ extension PostgresWorkQueue {
                 OFFSET 0
             ) AS t ON true
             LEFT JOIN LATERAL (
-                SELECT s.cookies_version, s.cache_version
+                SELECT s.cookies_version, s.cache_version, s.answers_version
                 FROM session_stores s
                 WHERE s.tenant_id = c.tenant_id
                     AND s.session_id = coalesce(c.session_id, \(TenantSession.ID.default))
@@ -111,7 +111,7 @@ extension Query {
         c.job_id, c.tenant_id, j.spec, c.claim, c.rank, c.run_at, coalesce(s.cookies_version, 0),
         coalesce(t.credentials_version, 0), j.sealed_secrets, c.tries, c.expires_at, coalesce(s.cache_version, 0),
         \(weight), \(waiting), c.gate, CASE c.gate WHEN 'flow' THEN c.flow WHEN 'host' THEN c.host END, c.in_host,
-        clock_timestamp() - c.run_at
+        clock_timestamp() - c.run_at, coalesce(s.answers_version, 0)
         """
     }
 

@@ -102,7 +102,8 @@ extension ClaimedJob {
             tries: Int(try row.decode(Int16.self, at: 9)),
             expiresAt: try row.decode(at: 10),
             stores: StoresVersion(
-                cookies: try row.decode(at: 6), credentials: try row.decode(at: 7), cache: try row.decode(at: 11)),
+                cookies: try row.decode(at: 6), credentials: try row.decode(at: 7), cache: try row.decode(at: 11),
+                answers: try row.decode(at: 18)),
             isCounted: isCounted,
             waited: mayWait ? nil : try row.decode(at: 17)
         )

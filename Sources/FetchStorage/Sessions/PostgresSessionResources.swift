@@ -9,12 +9,15 @@ package final class PostgresSessionResources: SessionResources {
     private let cookieStorages: Present<PostgresCookieStorage>
     private let credentialStorages = Present<PostgresCredentialStorage>()
     private let caches = Present<PostgresResponseCache>()
+    private let memories = Present<AnswerMemory>()
     private let keys: TenantKeys
     private let cookieTable: CookieTable
     private let credentialTable: CredentialTable
     /// Writes down what credentials are used for.
     package let credentialUses: CredentialUses
     private let cacheTable: CacheTable
+    private let answerTable: RememberedAnswerTable
+    private let onRepeat: @Sendable (Question.Kind) -> Void
     /// Does for the caches what no load waits for.
     package let cacheEvictor: CacheEvictor
     private let logger: Logger
@@ -24,6 +27,7 @@ package final class PostgresSessionResources: SessionResources {
     ///   - peers: Whether there are others.
     ///   - blobs: Where large cached answers lie.
     ///   - cache: How much is cached.
+    ///   - onRepeat: Hears of each answer that a session gives again.
     package init(
         client: Client,
         keys: TenantKeys,
@@ -31,9 +35,12 @@ package final class PostgresSessionResources: SessionResources {
         peers: Peers,
         blobs: any BlobStore,
         cache: CacheEvictor.Configuration = CacheEvictor.Configuration(),
+        onRepeat: @escaping @Sendable (Question.Kind) -> Void = { _ in },
         logger: Logger
     ) {
         self.keys = keys
+        self.onRepeat = onRepeat
+        answerTable = RememberedAnswerTable(client: client)
         cacheTable = CacheTable(client: client)
         cacheEvictor = CacheEvictor(
             cache, table: cacheTable, node: node, peers: peers, blobs: blobs, logger: logger)
@@ -76,10 +83,17 @@ package final class PostgresSessionResources: SessionResources {
         }
     }
 
+    package func answerMemory(of session: SessionAddress) -> AnswerMemory {
+        memories.find(session) {
+            AnswerMemory(onUse: onRepeat) { [answerTable] in try await answerTable.read(session) }
+        }
+    }
+
     package func require(_ version: StoresVersion, of session: SessionAddress) {
         cookieStorages[session]?.require(version.cookies)
         credentialStorages[session]?.require(version.credentials)
         caches[session]?.require(version.cache)
+        memories[session]?.require(version.answers)
     }
 
     private func sharedCookies(of session: SessionAddress) -> PostgresCookieStorage {
@@ -186,6 +200,20 @@ extension PostgresSessionResources: CredentialCatalog {
     ) async throws(StoreError) -> [CredentialUse] {
         try await StoreError.wrap {
             try await credentialUses.list(of: credential, tenant: tenant, after: use, limit: limit)
+        }
+    }
+}
+
+extension PostgresSessionResources: AnswerCatalog {
+    package func rememberedAnswers(of session: SessionAddress) async throws(StoreError) -> [RememberedAnswer] {
+        try await StoreError.wrap { try await answerTable.read(session).answers }
+    }
+
+    package func forget(_ question: Question.ID?, of session: SessionAddress) async throws(StoreError) -> Int {
+        try await StoreError.wrap {
+            guard let removed = try await answerTable.remove(question, of: session) else { return 0 }
+            memories[session]?.require(removed.version)
+            return removed.count
         }
     }
 }

@@ -86,6 +86,10 @@ extension PostgresSessionStore {
                     DELETE FROM credentials c
                     USING stores s
                     WHERE c.tenant_id = \(tenant) AND c.layer_id = s.layer_id
+                ), answers AS (
+                    DELETE FROM remembered_answers a
+                    USING removed r
+                    WHERE a.tenant_id = \(tenant) AND a.session_id = r.id
                 ), cached AS (
                     -- The pruner finds their blobs.
                     DELETE FROM cache_entries e

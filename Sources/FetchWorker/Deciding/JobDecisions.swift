@@ -5,8 +5,8 @@ import Synchronization
 
 /// Decides the questions of one attempt of a job, and keeps what was decided.
 ///
-/// The order is: the rules, the delegate, and then the rest of the configuration. Limits that no answer can lift are
-/// not asked about, and an answer that breaks one is not used.
+/// The order is: the rules, the answers that the session remembers, the delegate, and then the rest of the
+/// configuration. Limits that no answer can lift are not asked about, and an answer that breaks one is not used.
 final class JobDecisions: LoadAdviser {
     /// An origin decides how many questions there are; an attempt's further decisions are made and not kept.
     private static let maximumKept = 256
@@ -21,6 +21,7 @@ final class JobDecisions: LoadAdviser {
     let kinds: LoadQuestion.Kinds
     private let asked: Set<Question.Kind>
     private let rules: RuleBook
+    private let memory: AnswerMemory?
     private let asker: (any QuestionAsker)?
     private let credentials: NamedCredentials
     /// The methods of authentication that may be answered; nil for all.
@@ -36,18 +37,20 @@ final class JobDecisions: LoadAdviser {
         of job: ClaimedJob, by terms: JobTerms, asking asker: (any QuestionAsker)?, _ credentials: NamedCredentials,
         mayBecomeDownload: Bool
     ) {
-        let asked = terms.rules.kinds.union(asker?.kinds ?? [])
+        let books = [terms.rules] + (terms.session.memory.map { [$0.rules] } ?? [])
+        let asked = books.reduce(asker?.kinds ?? []) { $0.union($1.kinds) }
         guard !asked.isEmpty else { return nil }
         self.asked = asked
         self.asker = asker
         self.credentials = credentials
         self.mayBecomeDownload = mayBecomeDownload
         rules = terms.rules
+        memory = terms.session.memory
         methods = terms.settings.authentication
         urls = job.spec.request.urlForm
         self.job = Question.Asker(labels: job.spec.labels, attempt: job.tries + 1)
         var kinds = LoadQuestion.Kinds()
-        for kind in asked { kinds.formUnion(kind.kinds(of: terms.rules, asker)) }
+        for kind in asked { kinds.formUnion(kind.kinds(of: books, asker)) }
         self.kinds = kinds
     }
 
@@ -60,7 +63,9 @@ final class JobDecisions: LoadAdviser {
 
     /// Whether some answer may make a file of the body.
     var mayMakeFile: Bool {
-        mayBecomeDownload && (rules.mayBecomeDownload || asker?.kinds.contains(.didReceiveResponse) == true)
+        mayBecomeDownload
+            && (rules.mayBecomeDownload || memory?.rules.mayBecomeDownload == true
+                || asker?.kinds.contains(.didReceiveResponse) == true)
     }
 
     /// Whether an answer has decided about the response.
@@ -76,6 +81,13 @@ final class JobDecisions: LoadAdviser {
         if let match = rules.match(asked) {
             guard !match.rule.answer.needsCredential else { return nil }
             return use(match.rule.answer, by: .init(match), nil, on: asked, question, context)
+        }
+        // What is new is read first, and that takes its time.
+        guard memory?.isCurrent != false else { return nil }
+        if let remembered = memory?.answer(to: asked) {
+            guard !remembered.rule.answer.needsCredential else { return nil }
+            return use(
+                remembered.rule.answer, by: .remembered(remembered.question), nil, on: asked, question, context)
         }
         if asker?.isAsked(asked) == true { return nil }
         note(asked, by: .configuration, .performDefaultHandling)
@@ -104,9 +116,14 @@ final class JobDecisions: LoadAdviser {
         return decided.answer == .performDefaultHandling ? nil : decided.answer
     }
 
-    /// What the rules, or else the delegate, make of a question.
+    /// What the rules, what is remembered, or else the delegate, make of a question.
     private func decided(_ question: Question) async -> DecidedAnswer {
         if let match = rules.match(question) { return DecidedAnswer(match.rule.answer, by: .init(match)) }
+        // What cannot be read is not remembered: then somebody is asked.
+        try? await memory?.catchUp()
+        if let remembered = memory?.answer(to: question) {
+            return DecidedAnswer(remembered.rule.answer, by: .remembered(remembered.question))
+        }
         guard let asker, asker.isAsked(question) else {
             return DecidedAnswer(.performDefaultHandling, by: .configuration)
         }
@@ -295,15 +312,15 @@ extension LoadQuestion {
 
 extension Question.Kind {
     /// What the engine is to ask, so that questions of this kind come up.
-    fileprivate func kinds(of rules: RuleBook, _ asker: (any QuestionAsker)?) -> LoadQuestion.Kinds {
+    fileprivate func kinds(of rules: [RuleBook], _ asker: (any QuestionAsker)?) -> LoadQuestion.Kinds {
         switch self {
         case .willPerformHTTPRedirection: .redirection
         case .didCanonicalize: .canonicalization
         case .didReceiveChallenge:
-            rules.mayConcernClientCertificates || asker?.kinds.contains(self) == true
+            rules.contains(where: \.mayConcernClientCertificates) || asker?.kinds.contains(self) == true
                 ? [.challenge, .clientCertificate] : .challenge
         case .didReceiveServerTrust:
-            rules.asksAboutTrustedServers || asker?.asksAboutTrustedServers == true
+            rules.contains(where: \.asksAboutTrustedServers) || asker?.asksAboutTrustedServers == true
                 ? [.serverTrust, .trustedServers] : .serverTrust
         case .didReceiveResponse: .response
         case .needNewBodyStream: .bodyStream

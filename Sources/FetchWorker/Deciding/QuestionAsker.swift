@@ -1,7 +1,7 @@
 package import FetchJobs
 
-/// Who is asked the questions of a job's load that no rule decides: what is remembered, the delegate, and `otherwise`
-/// when neither answers.
+/// Who is asked the questions of a job's load that no rule decides and no answer is remembered for: the delegate,
+/// and `otherwise` when it does not answer.
 package protocol QuestionAsker: Sendable {
     /// The kinds that it may be asked about; of others it costs nothing.
     var kinds: Set<Question.Kind> { get }

@@ -131,6 +131,8 @@ package struct JobRunner: Sendable {
         let credentials = NamedCredentials(stores: stores, job: job, session: session)
         let asker = asking(
             job, job.spec.configuration.delegate, terms.session.configuration.delegate, terms.settings)
+        // What cannot be read is not remembered: then somebody is asked.
+        try? await terms.session.memory?.catchUp()
         let decisions = JobDecisions(
             of: job, by: terms, asking: asker, credentials, mayBecomeDownload: mayBecomeDownload)
         do throws(LoadError) {

@@ -80,10 +80,10 @@ struct QuestionMessage: Sendable {
     private func verdict(on body: [UInt8]) async -> Verdict {
         do {
             let json = try JSONParser.parse(body)
-            let kind = question.asked.kind
+            let asked = question.asked
             return .reply(
-                try await KeyReading.shared.read(json, of: question.asked.tenant) { json throws(InvalidInput) in
-                    try Reply(json: json, to: kind)
+                try await KeyReading.shared.read(json, of: asked.tenant) { json throws(InvalidInput) in
+                    try Reply(json: json, to: asked)
                 })
         } catch is KeyReading.Busy {
             return .again(after: nil, fault: "Too many encrypted keys of the tenant wait to be read.")
@@ -100,6 +100,7 @@ struct QuestionMessage: Sendable {
 extension [Violation] {
     private static let members: Set = [
         "", "answer", "request", "credential", "filename", "overwrite", "body", "userInfo", "storagePolicy", "note",
+        "remember",
     ]
 
     /// Which rules are broken where, with no name or value of the reply's own.

@@ -49,7 +49,8 @@ final class RemoteAsker: QuestionAsker {
         guard let delegate = delegate(for: question) else {
             return DecidedAnswer(.performDefaultHandling, by: .configuration)
         }
-        let limits = AnswerLimits(of: question, redirects, without: mayBecomeDownload ? [] : [.becomeDownload])
+        var limits = AnswerLimits(of: question, redirects, without: mayBecomeDownload ? [] : [.becomeDownload])
+        if job.spec.session != nil { limits.alike = question.alike }
         return await delegates.answer(to: question, of: delegate, within: limits, for: self)
     }
 

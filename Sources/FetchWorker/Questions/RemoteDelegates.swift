@@ -84,8 +84,7 @@ package final class RemoteDelegates: Service {
         endpoints = KnownEndpoint(deliveries)
         timer = Timer(clock: intake.clock)
         (messages, sending) = AsyncStream.makeStream()
-        counts = metrics.counter(
-            "fetchd_questions_total", "Questions to delegates that ended here, by who answered.", labels: "kind", "by")
+        counts = metrics.questions
         waits =
             metrics.histogram(
                 "fetchd_question_wait_seconds", "From the time a question was asked until its load went on.")[]

@@ -8,6 +8,8 @@ struct EngineSession: Sendable {
     let configuration: FetchJobs.Configuration
     /// Where the events of its jobs go that name no endpoint.
     var webhook: JobSpec.Webhook?
+    /// The answers that it remembers; nil of the default session and of those that keep nothing.
+    var memory: AnswerMemory?
 
     /// What a job goes by that sets this itself.
     func configuration(with own: FetchJobs.Configuration) -> FetchJobs.Configuration {
@@ -75,7 +77,8 @@ final class EngineSessions: Sendable {
         guard let stored = try await sessions.session(id, of: job.tenant) else { return nil }
         let engine = makeSession(configuration.configured(by: stored.spec))
         let session = EngineSession(
-            engine: engine, configuration: stored.spec.configuration, webhook: stored.spec.webhook)
+            engine: engine, configuration: stored.spec.configuration, webhook: stored.spec.webhook,
+            memory: stored.spec.kind == .ephemeral ? nil : stores.answerMemory(of: address))
         return keep(session, as: address)
     }
 

@@ -82,7 +82,7 @@ private struct RunningNode {
         let quotas = WaitingQuotas(client: database.client, standard: settings.maximumWaitingJobs)
         let stores = PostgresSessionResources(
             client: database.client, keys: keys, node: id, peers: peers, blobs: blobs, cache: settings.cache,
-            logger: logger)
+            onRepeat: { [questions = metrics.questions] in questions[$0.rawValue, "remembered"].add() }, logger: logger)
 
         let intake = NodeIntake(
             concurrency: settings.dispatcher.concurrency, lease: settings.dispatcher.lease, limits: limiters)
@@ -104,7 +104,8 @@ private struct RunningNode {
         )
         let (open, askedQuestions) = (OpenQuestions(), AskedQuestions())
         let questions = PostgresQuestionStore(
-            client: database.client, keys: keys, onAsk: askedQuestions.note, onEnd: open.finish)
+            client: database.client, keys: keys, onAsk: askedQuestions.note, onEnd: open.finish,
+            onRemember: { session, version in stores.require(StoresVersion(answers: version), of: session) })
         let judge = AnswerJudge(credentials: stores, refusal: TargetJudge(policy: settings.targetPolicy).refusal)
         let delegates = RemoteDelegates(
             store: questions, open: open, judge: judge, deliveries: webhooks,
@@ -157,6 +158,7 @@ private struct RunningNode {
                 cookies: stores,
                 cache: stores,
                 credentials: stores,
+                answers: stores,
                 blobs: blobs,
                 catalog: catalog,
                 uploads: uploads,

@@ -64,6 +64,31 @@ import Testing
         #expect(try conditions(text, on: .didReceiveResponse).areMet(by: question) == isMet)
     }
 
+    @Test(arguments: [
+        (#"{"server": {"host": "a.example", "port": 443, "scheme": "https"}}"#, true),
+        (#"{"server": {"host": ".example"}}"#, true), (#"{"server": {"host": "b.example"}}"#, false),
+        (#"{"server": {"port": 80}}"#, false), (#"{"server": {"scheme": "http"}}"#, false),
+    ])
+    func `who asks meets what holds of the server, whatever is loaded`(conditions text: String, isMet: Bool) throws {
+        let challenge = try Questions.challenge(isProxy: true)
+        let elsewhere = Question(challenge.subject, about: Request(url: try URLRecord("http://c.test/")))
+        #expect(try conditions(text, on: .didReceiveChallenge).areMet(by: elsewhere) == isMet)
+        let trust = try Questions.serverTrust(.trusted)
+        #expect(try conditions(text, on: .didReceiveServerTrust).areMet(by: trust) == isMet)
+    }
+
+    @Test func `a whole path is met by no longer one`() throws {
+        let question = try Questions.redirection(to: "https://b.example/y/z?q")
+        func isMet(_ path: String) throws -> Bool {
+            try conditions(#"{"to": {"exactPath": "\#(path)"}}"#, on: .willPerformHTTPRedirection).areMet(by: question)
+        }
+        #expect(try isMet("/y/z"))
+        for path in ["/y", "/y/", "/", "/y/z/"] { #expect(try !isMet(path)) }
+        #expect(throws: InvalidInput.self) {
+            try conditions(#"{"to": {"path": "/", "exactPath": "/"}}"#, on: .willPerformHTTPRedirection)
+        }
+    }
+
     @Test func `a length that is not known meets no bounds`() throws {
         let question = try Questions.response(length: nil)
         #expect(try !conditions(#"{"contentLength": {"min": 0}}"#, on: .didReceiveResponse).areMet(by: question))
@@ -84,13 +109,15 @@ import Testing
     func `conditions read back from what is written`(kind: Question.Kind) throws {
         let values: [Question.Condition.Name: String] = [
             .url: #"{"scheme":"https","host":".a.example","port":8443,"path":"/a"}"#,
-            .from: #"{"host":"a.example"}"#, .to: #"{"path":"/"}"#, .crossOrigin: "true", .downgrade: "false",
+            .from: #"{"host":"a.example"}"#, .to: #"{"exactPath":"/"}"#, .crossOrigin: "true", .downgrade: "false",
             .method: #"["GET"]"#, .status: #"[200,"5xx"]"#, .hop: #"{"min":1,"max":2}"#,
             .header: #"{"Server":"nginx*"}"#, .contentType: #"["text/*"]"#, .contentLength: #"{"max":5}"#,
             .authenticationMethod: #"["httpDigest"]"#, .realm: #"["r"]"#, .isProxy: "true",
             .previousFailureCount: #"{"min":1}"#, .hasProposedCredential: "false",
             .trustError: #"["none","serverCertificateUntrusted"]"#,
             .spki: #"["e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"]"#,
+            .server: #"{"scheme":"https","host":"a.example","port":443}"#,
+            .chainSHA256: #"["e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"]"#,
             .suggestedFilename: #""*.pdf""#, .labels: #"{"a":"b"}"#, .attempt: #"{"min":2}"#,
         ]
         #expect(Set(values.keys) == Set(Question.Condition.Name.allCases))

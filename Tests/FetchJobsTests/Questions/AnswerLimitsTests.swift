@@ -51,8 +51,10 @@ import Testing
             try Questions.serverTrust(.trusted), try Questions.response(),
         ]
         for question in questions {
-            let limits = AnswerLimits(of: question, redirects)
-            #expect(try AnswerLimits(stored: limits.json) == limits)
+            var limits = AnswerLimits(of: question, redirects)
+            limits.alike = question.alike
+            #expect(limits.alike != nil)
+            #expect(try AnswerLimits(stored: limits.json, of: question.kind) == limits)
         }
     }
 }

@@ -11,7 +11,7 @@ import Testing
         let jobs = try (0..<4).map { _ in try claimed() }
         let store = MemoryQuestionStore(maximumOpen: 3)
         store.hold(Dictionary(uniqueKeysWithValues: jobs.map { ($0.id, $0.claim) }))
-        let subject = QuestionStoreContract.Subject(store: store, node: Node.ID(), jobs: jobs)
+        let subject = QuestionStoreContract.Subject(store: store, answers: store, node: Node.ID(), jobs: jobs)
         #expect(try await clause.differences(in: subject) == [])
     }
 
@@ -19,7 +19,8 @@ import Testing
     func postgres(_ clause: Clause<QuestionStoreContract.Subject>) async throws {
         try await StoreFixture.with { fixture in
             let subject = QuestionStoreContract.Subject(
-                store: questions(fixture), node: fixture.nodes[0], jobs: try await claim(4, fixture))
+                store: questions(fixture), answers: resources(fixture), node: fixture.nodes[0],
+                jobs: try await claim(4, fixture))
             #expect(try await clause.differences(in: subject) == [])
         }
     }
@@ -31,6 +32,12 @@ import Testing
 
     private func questions(_ fixture: StoreFixture) -> PostgresQuestionStore {
         PostgresQuestionStore(client: fixture.database.client, keys: fixture.keys, maximumOpen: 3)
+    }
+
+    private func resources(_ fixture: StoreFixture) -> PostgresSessionResources {
+        PostgresSessionResources(
+            client: fixture.database.client, keys: fixture.keys, node: fixture.nodes[0], peers: Peers(),
+            blobs: MemoryBlobStore(), logger: TestDatabase.logger)
     }
 
     private func claim(_ count: Int, _ fixture: StoreFixture) async throws -> [ClaimedJob] {

@@ -1,16 +1,19 @@
 import FetchEngine
 package import FetchJobs
 
-/// What every form of ``QuestionStore`` does with the questions of claimed jobs.
+/// What every form of ``QuestionStore``, with its ``AnswerCatalog``, does with the questions of claimed jobs.
 package enum QuestionStoreContract {
     /// A fresh store, in which one tenant may have three open questions, and jobs that a node has claimed.
     package struct Subject: Sendable {
         package let store: any QuestionStore
+        package let answers: any AnswerCatalog
         package let node: Node.ID
         package let jobs: [ClaimedJob]
+        fileprivate let session = TenantSession.ID()
 
-        package init(store: any QuestionStore, node: Node.ID, jobs: [ClaimedJob]) {
+        package init(store: any QuestionStore, answers: any AnswerCatalog, node: Node.ID, jobs: [ClaimedJob]) {
             self.store = store
+            self.answers = answers
             self.node = node
             self.jobs = jobs
         }
@@ -19,11 +22,12 @@ package enum QuestionStoreContract {
 
         fileprivate func question(
             of job: Int = 0, kind: Question.Kind = .willPerformHTTPRedirection, host: String? = "a.example",
-            labels: [JobSpec.Label] = []
+            labels: [JobSpec.Label] = [], in session: TenantSession.ID? = nil
         ) -> AskedQuestion {
             AskedQuestion(
                 tenant: tenant, job: jobs[job].id, claim: jobs[job].claim, sequence: 1, kind: kind, host: host,
-                group: nil, labels: labels, content: RawJSON(Array(#"{"request":{},"facts":{"hop":1}}"#.utf8)),
+                group: nil, session: session, labels: labels,
+                content: RawJSON(Array(#"{"request":{},"facts":{"hop":1}}"#.utf8)),
                 limits: AnswerLimits(words: kind.words), endpoint: nil)
         }
 
@@ -37,6 +41,25 @@ package enum QuestionStoreContract {
             try await store.answer(id, of: tenant, Reply(answer), by: decider).word
         }
 
+        /// Asks in a session, and has it remember the answer.
+        fileprivate func remember(
+            of job: Int = 0, for time: Duration = .seconds(60), _ text: String = #"{"answer":"follow","#,
+            in session: TenantSession.ID? = nil
+        ) async throws -> Question.ID {
+            let question = question(of: job, in: session ?? self.session)
+            _ = try await ask(question)
+            let json = try JSONParser.parse(
+                "\(text)\"remember\":{\"seconds\":\(time.components.seconds),\"when\":{\"crossOrigin\":true}}}".utf8)
+            let reply = try Reply(json: json, to: question)
+            _ = try await store.answer(question.id, of: tenant, reply, by: .key("key_a"))
+            return question.id
+        }
+
+        fileprivate func remembered(by session: TenantSession.ID? = nil) async throws -> [RememberedAnswer] {
+            try await answers.rememberedAnswers(
+                of: SessionAddress(tenant: tenant, session: session ?? self.session))
+        }
+
         fileprivate func state(_ id: Question.ID) async throws -> StoredQuestion.State? {
             try await store.question(id, of: tenant)?.state
         }
@@ -48,7 +71,7 @@ package enum QuestionStoreContract {
         }
     }
 
-    package static let clauses: [Clause<Subject>] = asking + answering + closing + listing
+    package static let clauses: [Clause<Subject>] = asking + answering + remembering + closing + listing
 
     // MARK: Asking
 
@@ -139,6 +162,59 @@ package enum QuestionStoreContract {
                 question.id, of: Tenant.ID(rawValue: 2), Reply(.cancel), by: .operator)
             return compare("answering", answering.word, "notFound")
                 + compare("state", try await subject.state(question.id), .open)
+        },
+    ]
+
+    // MARK: Remembering
+
+    private static let remembering: [Clause<Subject>] = [
+        Clause("an answer is remembered by the session of its job, and told with the question") { subject in
+            let id = try await subject.remember()
+            let answers = try await subject.remembered()
+            let stored = try await subject.store.question(id, of: subject.tenant)
+            let expected = Rule(on: .willPerformHTTPRedirection, when: [.crossOrigin(true)], .follow(nil))
+            let seconds = answers.first.map { $0.expiresAt.microseconds - $0.rememberedAt.microseconds }
+            return compare("questions", answers.map(\.question), [id])
+                + compare("rule", answers.first?.rule, expected) + compare("by", answers.first?.by, .key("key_a"))
+                + compare("time", seconds.map { $0 / 1_000_000 }, 60)
+                + compare(
+                    "told", stored?.given?.remember?.text, #"{"seconds":60,"when":{"crossOrigin":true}}"#)
+                + compare("others", try await subject.remembered(by: TenantSession.ID()).count, 0)
+        },
+        Clause("an answer that came second is not remembered") { subject in
+            let question = subject.question(in: subject.session)
+            _ = try await subject.ask(question)
+            _ = try await subject.answer(question.id, .follow(nil))
+            let json = try JSONParser.parse(
+                #"{"answer":"follow","remember":{"seconds":60,"when":{"crossOrigin":true}}}"#.utf8)
+            let again = try await subject.store.answer(
+                question.id, of: subject.tenant, Reply(json: json, to: question), by: .operator)
+            return compare("again", again.word, "accepted")
+                + compare("remembered", try await subject.remembered().count, 0)
+        },
+        Clause("the newest answer comes first") { subject in
+            let first = try await subject.remember()
+            let second = try await subject.remember(of: 1, #"{"answer":"cancel","#)
+            return compare("order", try await subject.remembered().map(\.question), [second, first])
+        },
+        Clause("a session remembers the newest of so many answers") { subject in
+            var ids: [Question.ID] = []
+            for _ in 0...RememberedAnswer.maximumOfSession + 1 { ids.append(try await subject.remember()) }
+            let kept = try await subject.remembered().map(\.question)
+            return compare("kept", kept, ids.suffix(RememberedAnswer.maximumOfSession).reversed())
+        },
+        Clause("an answer is forgotten by its question, or all of a session are") { subject in
+            let first = try await subject.remember()
+            let other = TenantSession.ID()
+            let elsewhere = try await subject.remember(of: 2, in: other)
+            let second = try await subject.remember(of: 1)
+            let address = SessionAddress(tenant: subject.tenant, session: subject.session)
+            return compare("one", try await subject.answers.forget(first, of: address), 1)
+                + compare("again", try await subject.answers.forget(first, of: address), 0)
+                + compare("of another session", try await subject.answers.forget(elsewhere, of: address), 0)
+                + compare("left", try await subject.remembered().map(\.question), [second])
+                + compare("all", try await subject.answers.forget(nil, of: address), 1)
+                + compare("others", try await subject.remembered(by: other).map(\.question), [elsewhere])
         },
     ]
 

@@ -11,6 +11,7 @@ struct ForecastRoute: Sendable {
     let cookies: any CookieCatalog
     let credentials: any CredentialCatalog
     let cache: any CacheStore
+    let answers: any AnswerCatalog
     let limiters: any LimiterStore
     let defaults: @Sendable (SessionSpec.Kind) -> Configuration
     let judge: TargetCheck
@@ -39,6 +40,8 @@ struct ForecastRoute: Sendable {
         let credential = forecast.credential(
             among: keeps ? try await credentials.credentials(of: address) : [])
         let stored = keeps ? try await storedAnswer(to: forecast, address) : nil
+        let remembered =
+            spec.session != nil && keeps ? try await answers.rememberedAnswers(of: address) : []
         var limits: [Limiter] = []
         for address in spec.limiters(of: tenant) {
             if let limiter = try await limiters.limiter(address) { limits.append(limiter) }
@@ -60,7 +63,10 @@ struct ForecastRoute: Sendable {
             writer.member("limiters", array: { writer in limits.forEach { writer.object($0.write) } })
             writer.member("queue", object: queue.write)
             writer.member(
-                "whatIf", array: { writer in events.forEach { event in writer.object { forecast.write(event, &$0) } } })
+                "whatIf",
+                array: { writer in
+                    events.forEach { event in writer.object { forecast.write(event, remembered, &$0) } }
+                })
         }
     }
 

@@ -92,7 +92,7 @@ struct QuestionRoutes: Sendable {
             let question = try await questions.question(id, of: tenant), question.asked.job == job
         else { throw QuestionAnswers.notFound }
         let reply = try await KeyReading.shared.read(json, of: tenant) { json throws(InvalidInput) in
-            try Reply(json: json, to: question.asked.kind)
+            try Reply(json: json, to: question.asked)
         }
         let now = try await answers.give(reply, to: question, by: try await answers.key(of: call))
         return .json { now.write(&$0) }

@@ -7,6 +7,7 @@ struct SessionResetRoute: Sendable {
     let cookies: any CookieCatalog
     let cache: any CacheStore
     let credentials: any CredentialCatalog
+    let answers: any AnswerCatalog
     let known: KnownCredentials
     let sessions: KnownSessions
 
@@ -27,13 +28,15 @@ struct SessionResetRoute: Sendable {
         if !kept.isEmpty { try await cookies.remove(kept, from: session) }
         var filter = CacheFilter()
         filter.session = id
-        let answers = try await cache.purge(filter, of: tenant)
+        let entries = try await cache.purge(filter, of: tenant)
         let removed = try await credentials.removeCredentials(of: session)
+        let forgotten = try await answers.forget(nil, of: session)
         known.forgetAll()
         return .json { writer in
             writer.member("cookies", kept.count)
-            writer.member("cacheEntries", answers)
+            writer.member("cacheEntries", entries)
             writer.member("credentials", removed)
+            writer.member("answers", forgotten)
         }
     }
 

@@ -1,0 +1,101 @@
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+extension ServiceProcess {
+    /// Submits a job of a session that asks about a kind, and returns its id.
+    fileprivate func submit(_ url: String, asking kind: String, in session: String) async throws -> String {
+        let delegate = #""delegate": {"via": "api", "questions": ["\#(kind)"], "timeout": 60}"#
+        let body = #"{"request": {"url": "\#(url)"}, "session": "\#(session)", "configuration": {\#(delegate)}}"#
+        let answer = try await request(.post, "/v1/jobs", body: body)
+        try #require(answer.status == 202, "\(answer.text)")
+        return try #require(member(answer.json, "id"))
+    }
+
+    /// Answers the question of a job as soon as it is there, and returns the id of the question.
+    fileprivate func answer(_ job: String, _ body: String) async throws -> String {
+        let list = try await request(.get, "/v1/jobs/\(job)/questions?state=open", headers: [.prefer: "wait=30"])
+        let id = try #require(member(list.json, "data", "0", "id", as: String.self), "\(list.text)")
+        let answered = try await request(.post, "/v1/jobs/\(job)/questions/\(id)", body: body)
+        try #require(answered.status == 200, "\(answered.text)")
+        return id
+    }
+
+    fileprivate func end(of job: String) async throws -> [String: Any] {
+        try await self.job(job) { ["succeeded", "failed", "cancelled"].contains(member($0, "state", as: String.self)) }
+    }
+
+    /// Who made the decisions of a job's only attempt, and by the answer to which question.
+    fileprivate func deciders(of job: String) async throws -> [String] {
+        let answer = try await request(.get, "/v1/jobs/\(job)/explain")
+        let decisions = member(answer.json, "attempts", "0", "decisions", as: [[String: Any]].self) ?? []
+        return decisions.map { decision in
+            let who = member(decision, "by", "who", as: String.self) ?? "?"
+            return (member(decision, "by", "question", as: String.self)).map { "\(who) \($0)" } ?? who
+        }
+    }
+
+    fileprivate func session() async throws -> String {
+        let made = try await request(.post, "/v1/sessions", body: "{}")
+        return try #require(member(made.json, "id"), "\(made.text)")
+    }
+}
+
+/// A session gives an answer again, until it is forgotten.
+@Suite struct RememberedAnswerTests {
+    @Test func `the second job of a session is not asked what the first one was, until the answer is forgotten`()
+        async throws
+    {
+        let origin = try await LoopbackServer.nginx(
+            in: try TemporaryDirectory(),
+            #"absolute_redirect off; location = /go { return 302 /a?$arg_n; } location = /a { return 200 "here"; }"#)
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let kind = "willPerformHTTPRedirection"
+            let session = try await service.session()
+            let first = try await service.submit(origin.url("/go?n=1"), asking: kind, in: session)
+            let question = try await service.answer(
+                first, #"{"answer": "returnResponse", "remember": {"seconds": 600}}"#)
+            #expect(member(try await service.end(of: first), "response", "status") == 302)
+            #expect(try await service.deciders(of: first) == ["key"])
+
+            let second = try await service.submit(origin.url("/go?n=2"), asking: kind, in: session)
+            #expect(member(try await service.end(of: second), "response", "status") == 302)
+            #expect(try await service.deciders(of: second) == ["remembered \(question)"])
+            let asked = try await service.request(.get, "/v1/jobs/\(second)/questions")
+            #expect(member(asked.json, "data", as: [Any].self)?.isEmpty == true, "\(asked.text)")
+            let metrics = try await service.request(.get, "/metrics").text
+            #expect(metrics.contains(#"fetchd_questions_total{kind="\#(kind)",by="remembered"} 1"#))
+
+            let path = "/v1/sessions/\(session)/answers"
+            let list = try await service.request(.get, path)
+            #expect(member(list.json, "data", "0", "when", "from", "exactPath") == "/go", "\(list.text)")
+            #expect(try await service.request(.delete, "\(path)/\(question)").status == 204)
+            let third = try await service.submit(origin.url("/go?n=3"), asking: kind, in: session)
+            _ = try await service.answer(third, #""follow""#)
+            #expect(member(try await service.end(of: third), "response", "status") == 200)
+            #expect(try await service.deciders(of: third) == ["key"])
+        }
+    }
+
+    // SEC-6
+    @Test func `a chain that was accepted is not asked about again, and that of another server is`() async throws {
+        let (origin, other) = (try TLSOrigin(), try TLSOrigin())
+        let rules = [origin, other].map { "127.0.0.1:\($0.port)" }
+        try await ServiceProcess.with(allowing: rules) { service in
+            let session = try await service.session()
+            func submit(_ rule: String) async throws -> String {
+                try await service.submit("https://\(rule)/", asking: "didReceiveServerTrust", in: session)
+            }
+            let first = try await submit(rules[0])
+            let question = try await service.answer(first, #"{"answer": "accept", "remember": {"seconds": 600}}"#)
+            #expect(member(try await service.end(of: first), "state") == "succeeded")
+            let second = try await submit(rules[0])
+            #expect(member(try await service.end(of: second), "state") == "succeeded")
+            #expect(try await service.deciders(of: second) == ["remembered \(question)"])
+            let third = try await submit(rules[1])
+            _ = try await service.answer(third, #""reject""#)
+            #expect(member(try await service.end(of: third), "state") == "failed")
+        }
+    }
+}
