@@ -161,9 +161,21 @@ let package = Package(
         ),
         .executableTarget(
             name: "engine-bench",
-            dependencies: ["EventLoop", "FetchEngine", .product(name: "HTTPTypes", package: "swift-http-types")],
+            dependencies: [
+                "EventLoop", "FetchEngine", "FetchJobs", .product(name: "HTTPTypes", package: "swift-http-types"),
+            ],
             path: "Benchmarks/EngineBench",
             swiftSettings: settings
+        ),
+        // What docs/delegate.md shows, as a program of its own.
+        .executableTarget(
+            name: "delegate-receiver",
+            dependencies: [
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+            ],
+            path: "Examples/DelegateReceiver"
         ),
         .target(
             name: "TestSupport",
@@ -261,7 +273,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "FetchEngine", "FetchJobs", "FetchStorage", "Postgres", "TestSupport", "fetchd",
+                "FetchEngine", "FetchJobs", "FetchStorage", "Postgres", "TestSupport", "delegate-receiver", "fetchd",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ],
             swiftSettings: settings
