@@ -1,8 +1,8 @@
 # The few commands a person needs; each one is a script of the same name under scripts/.
-.PHONY: help demo test check bench bench-jobs bench-queue bench-peers build clean
+.PHONY: help demo test check bench bench-jobs bench-delegate bench-queue bench-peers build clean
 
 help: ## List these commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## Fetch a real URL with a running service: make demo [URL=https://…]
 	@scripts/demo $(if $(URL),'$(URL)')
@@ -19,6 +19,9 @@ bench: ## Measure against the C limits; writes bench.json (make bench QUICK=1 fo
 bench-jobs: ## Measure what jobs cost beside the transfers they make; writes bench-jobs.json (QUICK=1 for a short run)
 	@scripts/bench-jobs $(if $(QUICK),--quick)
 
+bench-delegate: ## Measure what questions and answers cost; writes bench-delegate.json (QUICK=1 for a short run)
+	@scripts/bench-delegate $(if $(QUICK),--quick)
+
 bench-queue: ## Measure whether the database stays healthy; writes bench-queue.json (QUICK=1 for a short run)
 	@scripts/bench-queue $(if $(QUICK),--quick)
 
@@ -29,4 +32,4 @@ build: ## Build the release binary
 	@scripts/build-release
 
 clean: ## Remove everything a build made
-	rm -rf .build .venv bench.json bench-jobs.json bench-queue.json bench-peers.json
+	rm -rf .build .venv bench.json bench-jobs.json bench-delegate.json bench-queue.json bench-peers.json

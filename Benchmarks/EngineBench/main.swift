@@ -9,6 +9,7 @@ import Glibc
 ///     engine-bench download URL FILE                one body into a file; - only counts it
 ///     engine-bench upload URL FILE                  one file, or a number of mebibytes made while they are sent
 ///     engine-bench cached URL TOTAL                 one body TOTAL times from the cache in memory
+///     engine-bench rules COUNT TOTAL                a redirect decided by the last of COUNT rules, TOTAL times
 ///
 /// PEER_CA names a certificate authority to trust, PEER_HTTP1=1 keeps to HTTP/1.1, ENGINE_BENCH_ON_LOOP=1 runs the
 /// calling tasks on the transfers' loop, as the worker does, and ENGINE_BENCH_LOOPS=N fetches through N sessions, each
@@ -16,7 +17,7 @@ import Glibc
 let arguments = Array(CommandLine.arguments.dropFirst())
 let usage = """
     usage: engine-bench fetch URL TOTAL CONCURRENCY | idle URL COUNT SECONDS | download URL FILE
-                        | upload URL FILE | cached URL TOTAL
+                        | upload URL FILE | cached URL TOTAL | rules COUNT TOTAL
     """
 
 FreedPages.keep()
@@ -33,6 +34,8 @@ do {
         try await upload(arguments[1], from: arguments[2])
     case "cached" where arguments.count == 3:
         try await cached(arguments[1], total: number(arguments[2]))
+    case "rules" where arguments.count == 3:
+        try await rules(number(arguments[1]), total: number(arguments[2]))
     default:
         complain(usage)
         exit(2)

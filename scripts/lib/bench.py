@@ -16,6 +16,7 @@ import subprocess
 import tempfile
 import time
 
+from binaries import build, engine_bench
 from database import Database
 from figures import Figures, measure, settle_down, timed
 from origin import Origin
@@ -59,17 +60,12 @@ def build_limits():
     limits, pg = ROOT / "Benchmarks/Limits", run(["pg_config", "--includedir"]).strip()
     run(["gcc", "-O2", "-o", BUILT / "curlbench", limits / "curlbench.c", "-lcurl"])
     run(["gcc", "-O2", "-o", BUILT / "e2e", limits / "e2e.c", f"-I{pg}", "-lpq", "-lcurl"])
-    run(["gcc", "-O2", "-Wall", "-Wextra", "-o", BUILT / "load", ROOT / "Benchmarks/Load/load.c"])
 
 
 def build_ours():
-    """Paths of fetchd and engine-bench, both built for release; FETCHD names ones that are built already."""
-    if given := os.environ.get("FETCHD"):
-        return pathlib.Path(given).resolve(), pathlib.Path(given).resolve().with_name("engine-bench")
-    say("Building fetchd and engine-bench for release …")
-    fetchd = pathlib.Path(run([ROOT / "scripts/build-release"]).strip().splitlines()[-1])
-    run(["swift", "build", "-c", "release", "--static-swift-stdlib", "--product", "engine-bench"], cwd=ROOT)
-    return fetchd, fetchd.with_name("engine-bench")
+    """Paths of fetchd and engine-bench."""
+    fetchd = build()
+    return fetchd, engine_bench(fetchd)
 
 
 def build_queues():

@@ -9,24 +9,14 @@ whose session sends cookies and a password, beside jobs of a session without. Ca
 cache, beside jobs that are answered without any transfer or body (`only-if-cached`, of what is not).
 """
 import argparse
-import base64
-import json
 import os
-import pathlib
-import shutil
-import statistics
-import tempfile
 import threading
 import time
 
-from binaries import LOAD, build
-from database import Database
-from figures import Figures, measure, settle_down, timed
-from origin import Origin
-from processes import ROOT, Failed, cpu_seconds, raise_descriptor_limit, run_as, say, stop_in_order
-from service import Service
-
-FINAL = ("succeeded", "failed", "cancelled")
+from binaries import build
+from figures import timed
+from job_bench import JobBench, report, run_parts
+from processes import ROOT, Failed, run_as
 
 
 class Plan:
@@ -38,45 +28,8 @@ class Plan:
         self.store_jobs = 4_000 if quick else 20_000
 
 
-class Bench:
-    """The running parts, and the figures."""
-
-    def __init__(self, plan, figures, origin, database, service, scratch):
-        self.plan, self.figures, self.origin, self.database = plan, figures, origin, database
-        self.service, self.scratch, self.key = service, scratch, service.create_key()
-
-    # MARK: the service
-
-    def status(self, field):
-        for line in pathlib.Path(f"/proc/{self.service.process.pid}/status").read_text().splitlines():
-            if line.startswith(field + ":"):
-                return int(line.split()[1]) / 1024
-        return 0
-
-    def cpu(self):
-        """Processor seconds of the service so far."""
-        return cpu_seconds(self.service.process.pid)
-
-    def call(self, method, path, body=None, expected=(200, 201, 202), **more):
-        status, _, answer = self.service.call(method, path, self.key, body, **more)
-        if status not in expected:
-            raise Failed(f"{method} {path}: {status} {answer[:500]}")
-        return json.loads(answer) if answer else None
-
-    def job(self, spec, seconds=300):
-        """Runs one job to its end; wall and processor seconds."""
-        begin, used = time.monotonic(), self.cpu()
-        job = self.call("POST", "/v1/jobs", spec, headers={"Prefer": "wait=60"})
-        while job["state"] not in FINAL:
-            if time.monotonic() - begin > seconds:
-                raise Failed(f"a job was not over within {seconds} s")
-            time.sleep(0.02)
-            job = self.call("GET", f"/v1/jobs/{job['id']}")
-        if job["state"] != "succeeded" or job["response"]["status"] not in (200, 201, 204):
-            raise Failed(f"a job ended as {json.dumps(job)[:800]}")
-        return job, time.monotonic() - begin, self.cpu() - used
-
-    # MARK: the parts
+class Bench(JobBench):
+    """The parts."""
 
     def bodies(self):
         url, put, here = f"{self.origin.url}/big.bin", f"{self.origin.url}/put/", self.scratch / "curl.bin"
@@ -140,11 +93,6 @@ class Bench:
         self.figures.add(slow_p99Ms=self.ask(job))
         self.figures.add(slow_cpuPercent=(self.cpu() - used) / (time.monotonic() - begin) * 100)
 
-    def ask(self, job):
-        """The 99th percentile of answers about a job, 200 a second."""
-        return measure([LOAD, "-n", 2000, "-c", 4, "-r", 200, "-t", 60, "-H", f"Authorization: Bearer {self.key}",
-                        f"{self.service.url}/v1/jobs/{job}"])["p99_ms"]
-
     def stores(self):
         """The same jobs in a session that has nothing to send, and in one that sends cookies and a password."""
         plain = self.call("POST", "/v1/sessions", {"kind": "default"})["id"]
@@ -159,18 +107,7 @@ class Bench:
                  for name, session, path in (("plain", plain, "/1k"), ("stored", stored, "/private/1k"))}
         for spec in specs.values():
             self.job(spec)
-        self.compare("stores", specs)
-
-    def compare(self, part, specs):
-        """What jobs of some kinds cost, turn by turn, so that what else the machine does falls on all alike."""
-        turns, count = 10, self.plan.store_jobs // 10
-        costs = {name: [] for name in specs}
-        self.settle()
-        for _ in range(turns):
-            for name, spec in specs.items():
-                costs[name].append(self.cpu_of_each(spec, count))
-        for name in specs:
-            self.figures.add(**{f"{part}_{name}CpuUs": statistics.median(costs[name])})
+        self.compare("stores", specs, self.plan.store_jobs)
 
     def cached(self):
         """Jobs without a transfer: with an answer from the cache, and with none."""
@@ -183,35 +120,7 @@ class Bench:
         self.job(hit)
         if not self.job(hit)[0]["response"]["fromCache"]:
             raise Failed("an answer was not cached")
-        self.compare("cached", {"bare": bare, "hit": hit})
-
-    def cpu_of_each(self, spec, count):
-        """What many jobs of a kind cost the service, in microseconds of processor time each."""
-        used, batch = self.cpu(), min(count, 500)
-        for _ in range(count // batch):
-            self.submit([spec] * batch)
-            # More at a time would measure how libcurl looks through thousands of connections.
-            self.wait_until_fewer(500)
-        self.wait_until_fewer(1)
-        return (self.cpu() - used) / count * 1e6
-
-    def wait_until_fewer(self, jobs):
-        fewer = f"(SELECT count(*) FROM queue) < {jobs}"
-        self.database.wait_until("fetchd", fewer, 120, "jobs do not end")
-
-    def submit(self, specs):
-        status, _, answer = self.service.submit_lines(self.key, specs)
-        if status != 200 or b'"status":4' in answer:
-            raise Failed(f"a batch was answered with {status}: {answer[:300]}")
-
-    def warm(self):
-        for _ in range(4):
-            self.submit([{"request": {"url": f"{self.origin.url}/1k"}}] * 500)
-        self.wait_until_fewer(1)
-
-    def settle(self):
-        os.sync()
-        settle_down(self.plan, self.figures)
+        self.compare("cached", {"bare": bare, "hit": hit}, self.plan.store_jobs)
 
 
 class Peak:
@@ -244,25 +153,6 @@ RATIOS = [
 ]
 
 
-def rounds(options, plan, figures, fetchd, scratch):
-    parts = options.only.split(",")
-    settings = {"WORKER_CONCURRENCY": str(plan.slow_jobs + 100), "WORKER_DRAIN_SECONDS": "1",
-                "WORKER_MAXIMUM_CONNECTIONS_PER_HOST": str(plan.slow_jobs + 100),
-                "FETCHD_MASTER_KEYS": "1:" + base64.b64encode(os.urandom(32)).decode()}
-    with Origin(scratch / "origin", plan.bulk_bytes) as origin, Database(scratch / "pg") as database:
-        allowed = [f"127.0.0.1:{origin.port}", f"127.0.0.1:{origin.slow_port}"]
-        database.psql("postgres", "-c", "CREATE DATABASE fetchd")
-        with open(scratch / "fetchd.log", "w", encoding="utf-8") as log:
-            service = Service(fetchd, scratch / "data", allowed, database.url("fetchd"), log=log, settings=settings)
-            for number in range(options.rounds):
-                say(f"Round {number + 1} of {options.rounds} …")
-                for part in parts:
-                    # A fresh process each, so that what one part leaves in memory is not another's.
-                    with service:
-                        getattr(Bench(plan, figures, origin, database, service, scratch), part)()
-                    database.psql("fetchd", "-c", "DELETE FROM queue")
-
-
 def main():
     parser = argparse.ArgumentParser(prog="bench-jobs", description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one short round")
@@ -270,27 +160,11 @@ def main():
     parser.add_argument("--rounds", type=int, help="default 3, quick 1")
     parser.add_argument("--output", default=ROOT / "bench-jobs.json")
     options = parser.parse_args()
-    options.rounds = options.rounds or (1 if options.quick else 3)
-    stop_in_order()
-    raise_descriptor_limit()
-    fetchd = build()
-    figures, scratch = Figures(), pathlib.Path(tempfile.mkdtemp(prefix="fetchd-jobs-"))
-    scratch.chmod(0o755)
-    try:
-        rounds(options, Plan(options.quick), figures, fetchd, scratch)
-    except BaseException:
-        log = scratch / "fetchd.log"
-        if log.exists():
-            say("The end of the service's log:\n" + "\n".join(log.read_text().splitlines()[-20:]))
-        raise
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    plan = Plan(options.quick)
+    figures = run_parts(options, Bench, plan, build(), plan.slow_jobs + 100, plan.bulk_bytes)
     for name, over, under in RATIOS:
         figures.ratio(name, over, under)
-    figures.add(machine_processors=os.cpu_count(), bench_rounds=options.rounds)
-    for name in sorted(figures.samples):
-        print(f"{name:36}{figures.median(name):12,.3f}")
-    figures.write(options.output)
+    report(figures, options)
 
 
 run_as("bench-jobs", main)

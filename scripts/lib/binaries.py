@@ -15,3 +15,11 @@ def build():
         return pathlib.Path(given).resolve()
     say("Building fetchd for release …")
     return pathlib.Path(run([ROOT / "scripts/build-release"]).strip().splitlines()[-1])
+
+
+def engine_bench(fetchd):
+    """The engine's own bench beside the service, built for release unless FETCHD names one that is built already."""
+    bench = fetchd.with_name("engine-bench")
+    if not os.environ.get("FETCHD"):
+        run(["swift", "build", "-c", "release", "--static-swift-stdlib", "--product", bench.name], cwd=ROOT)
+    return bench

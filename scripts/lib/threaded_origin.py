@@ -6,9 +6,9 @@ import threading
 class ThreadedOrigin:
     """Runs until `stop()`; `serve(reader, writer)` is called for each connection, and ends as that does."""
 
-    def __init__(self):
+    def __init__(self, port=0):
         self.loop = asyncio.new_event_loop()
-        self.server = self.loop.run_until_complete(asyncio.start_server(self.guarded, "127.0.0.1", 0, backlog=4096))
+        self.server = self.loop.run_until_complete(asyncio.start_server(self.guarded, "127.0.0.1", port, backlog=4096))
         self.port = self.server.sockets[0].getsockname()[1]
         threading.Thread(target=self.loop.run_forever, daemon=True).start()
 
