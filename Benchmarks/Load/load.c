@@ -26,7 +26,7 @@
 enum phase { HEAD, LENGTH, CHUNK_SIZE, CHUNK_DATA, CHUNK_END, TRAILER };
 
 struct connection {
-    int fd;
+    int fd; // -1 while it is not open
     int busy;
     double sent_at;
     size_t written;
@@ -123,6 +123,12 @@ static void open_connection(struct connection *c) {
     c->busy = 0;
 }
 
+static void close_connection(struct connection *c) {
+    close(c->fd);
+    c->fd = -1;
+    reconnects++;
+}
+
 static void want(struct connection *c, unsigned events) {
     struct epoll_event event = {.events = events, .data.ptr = c};
     epoll_ctl(epoll, EPOLL_CTL_MOD, c->fd, &event);
@@ -145,6 +151,9 @@ static void write_more(struct connection *c) {
 }
 
 static void send_request(struct connection *c) {
+    // Not before: a server ends connections that say nothing.
+    if (c->fd < 0)
+        open_connection(c);
     c->busy = 1;
     c->phase = HEAD;
     c->line_length = 0;
@@ -165,11 +174,8 @@ static void answered(struct connection *c) {
         bad++;
     }
     c->busy = 0;
-    if (c->closes) {
-        close(c->fd);
-        reconnects++;
-        open_connection(c);
-    }
+    if (c->closes)
+        close_connection(c);
 }
 
 static void head_complete(struct connection *c) {
@@ -212,7 +218,7 @@ static int line_complete(struct connection *c, char byte) {
 
 static void read_bytes(struct connection *c, char *bytes, size_t count) {
     size_t i = 0;
-    while (i < count) {
+    while (i < count && c->busy) {
         if (c->phase == LENGTH || c->phase == CHUNK_DATA) {
             size_t take = count - i < (size_t)c->remaining ? count - i : (size_t)c->remaining;
             i += take;
@@ -255,7 +261,7 @@ static void read_bytes(struct connection *c, char *bytes, size_t count) {
 static void readable(struct connection *c) {
     static char buffer[65536];
     ssize_t n = recv(c->fd, buffer, sizeof buffer, MSG_DONTWAIT);
-    if (n > 0) {
+    if (n > 0 && c->busy) {
         read_bytes(c, buffer, n);
         return;
     }
@@ -265,9 +271,8 @@ static void readable(struct connection *c) {
         fprintf(stderr, "load: the server closed a connection before its answer was complete\n");
         exit(2);
     }
-    close(c->fd);
-    reconnects++;
-    open_connection(c);
+    // The server ends an idle connection, with a last word (408) or without.
+    close_connection(c);
 }
 
 static int ascending(const void *a, const void *b) {
@@ -307,7 +312,7 @@ int main(int count, char **arguments) {
     latencies = calloc(total, sizeof *latencies);
     struct connection *all = calloc(connections, sizeof *all);
     for (int i = 0; i < connections; i++)
-        open_connection(&all[i]);
+        all[i].fd = -1;
     double begin = now();
     struct epoll_event events[128];
     while (finished < total && now() - begin < limit) {
@@ -328,7 +333,7 @@ int main(int count, char **arguments) {
             struct connection *c = events[i].data.ptr;
             if (events[i].events & EPOLLOUT)
                 write_more(c);
-            if (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR))
+            if (c->fd >= 0 && (events[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)))
                 readable(c);
         }
     }
