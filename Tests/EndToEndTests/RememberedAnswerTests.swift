@@ -5,8 +5,10 @@ import Testing
 
 extension ServiceProcess {
     /// Submits a job of a session that asks about a kind, and returns its id.
-    fileprivate func submit(_ url: String, asking kind: String, in session: String) async throws -> String {
-        let delegate = #""delegate": {"via": "api", "questions": ["\#(kind)"], "timeout": 60}"#
+    fileprivate func submit(
+        _ url: String, asking kind: String, via: String = #""via": "api""#, _ more: String = "", in session: String
+    ) async throws -> String {
+        let delegate = #""delegate": {\#(via), "questions": ["\#(kind)"], "timeout": 60}\#(more)"#
         let body = #"{"request": {"url": "\#(url)"}, "session": "\#(session)", "configuration": {\#(delegate)}}"#
         let answer = try await request(.post, "/v1/jobs", body: body)
         try #require(answer.status == 202, "\(answer.text)")
@@ -67,6 +69,11 @@ extension ServiceProcess {
             let metrics = try await service.request(.get, "/metrics").text
             #expect(metrics.contains(#"fetchd_questions_total{kind="\#(kind)",by="remembered"} 1"#))
 
+            let rule = #", "rules": [{"on": "\#(kind)", "answer": "follow"}]"#
+            let ruled = try await service.submit(origin.url("/go?n=2"), asking: kind, rule, in: session)
+            #expect(member(try await service.end(of: ruled), "response", "status") == 200)
+            #expect(try await service.deciders(of: ruled) == ["rule"])
+
             let path = "/v1/sessions/\(session)/answers"
             let list = try await service.request(.get, path)
             #expect(member(list.json, "data", "0", "when", "from", "exactPath") == "/go", "\(list.text)")
@@ -75,6 +82,34 @@ extension ServiceProcess {
             _ = try await service.answer(third, #""follow""#)
             #expect(member(try await service.end(of: third), "response", "status") == 200)
             #expect(try await service.deciders(of: third) == ["key"])
+        }
+    }
+
+    @Test func `a receiver's reply is remembered, and it is asked once`() async throws {
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx")
+            }
+        }
+        let reply = #"{"answer": "allow", "remember": {"seconds": 60, "when": {"status": "2xx"}}}"#
+        let receiver = try WebhookReceiver(answers: [
+            "HTTP/1.1 200 OK\r\nContent-Length: \(reply.utf8.count)\r\n\r\n\(reply)",
+            "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n",
+        ])
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)", receiver.rule]) { service in
+            let session = try await service.session()
+            let endpoint = try await receiver.endpoint(of: service).id
+            let via = #""via": "webhook", "endpoint": "\#(endpoint)""#
+            var deciders: [[String]] = []
+            for path in ["/a", "/b"] {
+                let job = try await service.submit(
+                    origin.url(path), asking: "didReceiveResponse", via: via, in: session)
+                #expect(member(try await service.end(of: job), "state") == "succeeded")
+                deciders.append(try await service.deciders(of: job))
+            }
+            let list = try await service.request(.get, "/v1/sessions/\(session)/answers")
+            let question = try #require(member(list.json, "data", "0", "question", as: String.self), "\(list.text)")
+            #expect(deciders == [["delegate"], ["remembered \(question)"]])
         }
     }
 

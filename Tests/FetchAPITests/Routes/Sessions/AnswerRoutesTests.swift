@@ -99,6 +99,17 @@ import Testing
         }
     }
 
+    @Test func `the default session and ephemeral ones remember nothing`() async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            let ephemeral = try await session(call, #"{"kind": "ephemeral"}"#)
+            for name in ["default", ephemeral.description, TenantSession.ID().description] {
+                #expect(try await call(.get, "/v1/sessions/\(name)/answers").problem == .notFound)
+                #expect(try await call(.delete, "/v1/sessions/\(name)/answers").problem == .notFound)
+            }
+        }
+    }
+
     @Test func `what a session remembers is told by what-if, after its rules`() async throws {
         let server = try await TestServer()
         try await server.test { call async throws in
