@@ -54,10 +54,9 @@ package final class AnswerMemory: Sendable {
 
     /// The answer that is given again to a question; nil where none is, or it is not known yet.
     package func answer(to question: Question, at now: Timestamp = .now) -> RememberedAnswer? {
-        let answer = state.withLock { state in
-            state.known < state.newest ? nil : state.answers.match(question, at: now)
-        }
-        if answer != nil { onUse(question.kind) }
-        return answer
+        state.withLock { state in state.known < state.newest ? nil : state.answers.match(question, at: now) }
     }
+
+    /// An answer has been given again.
+    package func noteUse(for kind: Question.Kind) { onUse(kind) }
 }

@@ -268,6 +268,7 @@ final class JobDecisions: LoadAdviser {
         _ question: Question, by decider: Decision.Decider, _ answer: Answer, _ waited: Duration? = nil,
         refusal: String? = nil
     ) {
+        if case .remembered = decider { memory?.noteUse(for: question.kind) }
         state.withLock { state in
             state.count += 1
             guard state.kept.count < Self.maximumKept else { return }
