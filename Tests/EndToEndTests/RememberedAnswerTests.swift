@@ -114,23 +114,31 @@ extension ServiceProcess {
     }
 
     // SEC-6
-    @Test func `a chain that was accepted is not asked about again, and that of another server is`() async throws {
-        let (origin, other) = (try TLSOrigin(), try TLSOrigin())
-        let rules = [origin, other].map { "127.0.0.1:\($0.port)" }
-        try await ServiceProcess.with(allowing: rules) { service in
+    @Test func `a chain that was accepted is not asked about again, and another one of the same server is`()
+        async throws
+    {
+        var origin: TLSOrigin? = try TLSOrigin()
+        let port = try #require(origin?.port)
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(port)"]) { service in
             let session = try await service.session()
-            func submit(_ rule: String) async throws -> String {
-                try await service.submit("https://\(rule)/", asking: "didReceiveServerTrust", in: session)
+            func submit() async throws -> String {
+                try await service.submit(
+                    "https://127.0.0.1:\(port)/", asking: "didReceiveServerTrust", in: session)
             }
-            let first = try await submit(rules[0])
+            let first = try await submit()
             let question = try await service.answer(first, #"{"answer": "accept", "remember": {"seconds": 600}}"#)
             #expect(member(try await service.end(of: first), "state") == "succeeded")
-            let second = try await submit(rules[0])
+            let second = try await submit()
             #expect(member(try await service.end(of: second), "state") == "succeeded")
             #expect(try await service.deciders(of: second) == ["remembered \(question)"])
-            let third = try await submit(rules[1])
+
+            origin = nil
+            origin = try TLSOrigin(port: port)
+            let third = try await submit()
             _ = try await service.answer(third, #""reject""#)
             #expect(member(try await service.end(of: third), "state") == "failed")
+            #expect(try await service.deciders(of: third) == ["key"])
         }
+        withExtendedLifetime(origin) {}
     }
 }

@@ -18,8 +18,9 @@ package final class TLSOrigin: Sendable {
     ///
     /// - Parameters:
     ///   - days: How long the certificate is valid; negative for one that has expired.
+    ///   - port: Where it listens; 0 for any that is free.
     ///   - options: Further options of `openssl s_server`, such as `-tls1_2`.
-    package init(days: Int = 2, options: [String] = []) throws {
+    package init(days: Int = 2, port: UInt16 = 0, options: [String] = []) throws {
         let (key, file) = (try TemporaryFile([]), try TemporaryFile([]))
         let maker = try Self.spawn([
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "\(days)",
@@ -29,11 +30,11 @@ package final class TLSOrigin: Sendable {
         waitpid(maker.process, nil, 0)
         certificate = try Self.contents(of: file.path)
         let server = try Self.spawn(
-            ["s_server", "-accept", "127.0.0.1:0", "-www", "-key", key.path, "-cert", file.path] + options)
+            ["s_server", "-accept", "127.0.0.1:\(port)", "-www", "-key", key.path, "-cert", file.path] + options)
         process = server.process
-        // "ACCEPT 127.0.0.1:41234" comes once it listens.
+        // "ACCEPT 127.0.0.1:41234" comes once it listens, and "ACCEPT" alone where the port was given.
         let line = Self.readLine(server.output) { $0.hasPrefix("ACCEPT") }
-        guard let line, let port = line.split(separator: ":").last.flatMap({ UInt16($0) }) else {
+        guard let line, let port = port > 0 ? port : line.split(separator: ":").last.flatMap({ UInt16($0) }) else {
             kill(process, SIGKILL)
             waitpid(process, nil, 0)
             throw Failure(step: "s_server")
