@@ -170,7 +170,7 @@ $$;
 COMMENT ON FUNCTION fetchd.check_time(pointer text, value text) IS
     'refuses a text that names no time; none is no fault';
 
-CREATE FUNCTION fetchd.check_job(job jsonb) RETURNS void
+CREATE FUNCTION fetchd.check_job(job jsonb, owner bigint) RETURNS void
 LANGUAGE plpgsql
 SET search_path = public, pg_temp
 AS $$
@@ -183,6 +183,7 @@ DECLARE
     url CONSTANT text := CASE jsonb_typeof(job -> 'request')
         WHEN 'string' THEN job ->> 'request' ELSE job #>> '{request,url}'
     END;
+    asked_scheme CONSTANT text := lower(substring(url FROM '^([A-Za-z][A-Za-z0-9+.-]*):[!-~]+$'));
     -- The fields that carry credentials, as the engine knows them.
     secrets CONSTANT text[] := ARRAY[
         'authorization', 'proxy-authorization', 'cookie', 'x-authorization', 'x-api-key', 'x-apikey',
@@ -200,8 +201,14 @@ BEGIN
         PERFORM fetchd.refuse('/' || unknown, 'cannot be had from SQL; known are: ' || array_to_string(known, ', '));
     END IF;
     IF url IS NULL THEN PERFORM fetchd.refuse('/request/url', 'is required'); END IF;
-    IF url !~* '^(https?://[!-~]+|data:[!-~]+)$' THEN
-        PERFORM fetchd.refuse('/request/url', 'must be an http, https or data URL in ASCII');
+    -- Which of their hosts a protocol takes, the node that claims the job knows.
+    IF url !~* '^(https?://[!-~]+|data:[!-~]+)$' AND (asked_scheme IN ('http', 'https') OR NOT EXISTS (
+        SELECT
+        FROM protocols p
+        WHERE p.scheme = asked_scheme AND (p.tenant_ids IS NULL OR owner = ANY (p.tenant_ids))
+    )) THEN
+        PERFORM fetchd.refuse(
+            '/request/url', 'must be an http, https or data URL in ASCII, or one of a protocol that is registered');
     END IF;
     IF url ~ '^[^:]+://[^/?#]*@' THEN
         PERFORM fetchd.refuse('/request/url', 'must not hold a user name or password: name a stored credential');
@@ -317,7 +324,7 @@ BEGIN
     END IF;
 END
 $$;
-COMMENT ON FUNCTION fetchd.check_job(job jsonb) IS
+COMMENT ON FUNCTION fetchd.check_job(job jsonb, owner bigint) IS
     'refuses what must not be in a job from SQL, and a job that lacks what it must have';
 
 CREATE FUNCTION fetchd.spec_of(job json) RETURNS json
@@ -397,7 +404,7 @@ BEGIN
         RAISE insufficient_privilege
             USING MESSAGE = format('%I may not store jobs of the tenant %L', session_user, enqueue.tenant);
     END IF;
-    PERFORM fetchd.check_job(asked);
+    PERFORM fetchd.check_job(asked, owner);
     run_at := asked ->> 'runAt';
     spec := fetchd.spec_of(job);
     host := fetchd.host_of_url(spec #>> '{request,url}');

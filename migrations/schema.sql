@@ -63,7 +63,7 @@ $$;
 
 COMMENT ON FUNCTION fetchd.allow_service(role name) IS 'lets a role run the service; privileges that it has stay as they are';
 
-CREATE FUNCTION fetchd.check_job(job jsonb) RETURNS void
+CREATE FUNCTION fetchd.check_job(job jsonb, owner bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'public', 'pg_temp'
     AS $_$
@@ -76,6 +76,7 @@ DECLARE
     url CONSTANT text := CASE jsonb_typeof(job -> 'request')
         WHEN 'string' THEN job ->> 'request' ELSE job #>> '{request,url}'
     END;
+    asked_scheme CONSTANT text := lower(substring(url FROM '^([A-Za-z][A-Za-z0-9+.-]*):[!-~]+$'));
     -- The fields that carry credentials, as the engine knows them.
     secrets CONSTANT text[] := ARRAY[
         'authorization', 'proxy-authorization', 'cookie', 'x-authorization', 'x-api-key', 'x-apikey',
@@ -93,8 +94,14 @@ BEGIN
         PERFORM fetchd.refuse('/' || unknown, 'cannot be had from SQL; known are: ' || array_to_string(known, ', '));
     END IF;
     IF url IS NULL THEN PERFORM fetchd.refuse('/request/url', 'is required'); END IF;
-    IF url !~* '^(https?://[!-~]+|data:[!-~]+)$' THEN
-        PERFORM fetchd.refuse('/request/url', 'must be an http, https or data URL in ASCII');
+    -- Which of their hosts a protocol takes, the node that claims the job knows.
+    IF url !~* '^(https?://[!-~]+|data:[!-~]+)$' AND (asked_scheme IN ('http', 'https') OR NOT EXISTS (
+        SELECT
+        FROM protocols p
+        WHERE p.scheme = asked_scheme AND (p.tenant_ids IS NULL OR owner = ANY (p.tenant_ids))
+    )) THEN
+        PERFORM fetchd.refuse(
+            '/request/url', 'must be an http, https or data URL in ASCII, or one of a protocol that is registered');
     END IF;
     IF url ~ '^[^:]+://[^/?#]*@' THEN
         PERFORM fetchd.refuse('/request/url', 'must not hold a user name or password: name a stored credential');
@@ -211,7 +218,7 @@ BEGIN
 END
 $_$;
 
-COMMENT ON FUNCTION fetchd.check_job(job jsonb) IS 'refuses what must not be in a job from SQL, and a job that lacks what it must have';
+COMMENT ON FUNCTION fetchd.check_job(job jsonb, owner bigint) IS 'refuses what must not be in a job from SQL, and a job that lacks what it must have';
 
 CREATE FUNCTION fetchd.check_time(pointer text, value text) RETURNS void
     LANGUAGE plpgsql STRICT
@@ -276,7 +283,7 @@ BEGIN
         RAISE insufficient_privilege
             USING MESSAGE = format('%I may not store jobs of the tenant %L', session_user, enqueue.tenant);
     END IF;
-    PERFORM fetchd.check_job(asked);
+    PERFORM fetchd.check_job(asked, owner);
     run_at := asked ->> 'runAt';
     spec := fetchd.spec_of(job);
     host := fetchd.host_of_url(spec #>> '{request,url}');
@@ -1194,6 +1201,37 @@ COMMENT ON COLUMN public.nodes.lease_until IS 'Until then the jobs of the node a
 
 COMMENT ON COLUMN public.nodes.url IS 'Where other nodes reach it; null: they do not';
 
+CREATE TABLE public.protocols (
+    name text NOT NULL,
+    scheme text NOT NULL,
+    host text,
+    url text NOT NULL,
+    asking_order smallint NOT NULL,
+    tenant_ids bigint[],
+    sealed_secret bytea NOT NULL,
+    sealed_previous_secret bytea,
+    previous_until timestamp with time zone,
+    registered_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT protocols_of_http_have_hosts_and_tenants CHECK (((scheme <> ALL (ARRAY['http'::text, 'https'::text])) OR ((host IS NOT NULL) AND (tenant_ids IS NOT NULL)))),
+    CONSTRAINT protocols_previous_secret_ends CHECK (((sealed_previous_secret IS NULL) = (previous_until IS NULL)))
+);
+
+COMMENT ON TABLE public.protocols IS 'Who loads which URLs for whom; queue_state.version is raised with each change';
+
+COMMENT ON COLUMN public.protocols.host IS 'A pattern, as the API writes it; null: any host, and none';
+
+COMMENT ON COLUMN public.protocols.url IS 'Where loads are sent';
+
+COMMENT ON COLUMN public.protocols.asking_order IS 'Lower ones are asked first; of equal ones the one registered last';
+
+COMMENT ON COLUMN public.protocols.tenant_ids IS 'Whose loads it takes; null: those of all tenants';
+
+COMMENT ON COLUMN public.protocols.sealed_secret IS 'What messages are signed with; AES-256-GCM, bound to this table and row';
+
+COMMENT ON COLUMN public.protocols.sealed_previous_secret IS 'Messages are signed with it too until previous_until; null: none';
+
+COMMENT ON COLUMN public.protocols.previous_until IS 'Null: there is no previous secret';
+
 CREATE TABLE public.questions (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
@@ -1876,6 +1914,9 @@ ALTER TABLE ONLY public.limiters
 
 ALTER TABLE ONLY public.nodes
     ADD CONSTRAINT nodes_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.protocols
+    ADD CONSTRAINT protocols_pkey PRIMARY KEY (name);
 
 ALTER TABLE ONLY public.questions
     ADD CONSTRAINT questions_pkey PRIMARY KEY (tenant_id, id);

@@ -49,6 +49,8 @@ package struct Server: Service {
         package let groups: any GroupStore
         package let keys: any KeyStore
         package let tenants: any TenantStore
+        package let protocols: any ProtocolStore
+        package let knownProtocols: KnownProtocols
         package let cookies: any CookieCatalog
         package let cache: any CacheStore
         package let credentials: any CredentialCatalog
@@ -84,6 +86,8 @@ package struct Server: Service {
             groups: any GroupStore,
             keys: any KeyStore,
             tenants: any TenantStore,
+            protocols: any ProtocolStore,
+            knownProtocols: KnownProtocols,
             cookies: any CookieCatalog,
             cache: any CacheStore,
             credentials: any CredentialCatalog,
@@ -115,6 +119,8 @@ package struct Server: Service {
             self.groups = groups
             self.keys = keys
             self.tenants = tenants
+            self.protocols = protocols
+            self.knownProtocols = knownProtocols
             self.cookies = cookies
             self.cache = cache
             self.credentials = credentials
@@ -182,7 +188,8 @@ package struct Server: Service {
         let groups = KnownGroups(store: ports.groups)
         let credentials = KnownCredentials(store: ports.credentials)
         let sessions = KnownSessions(
-            store: ports.sessions, schemes: configuration.schemes, credentials: credentials)
+            store: ports.sessions, schemes: configuration.schemes, protocols: ports.knownProtocols,
+            credentials: credentials)
         let submitter = JobSubmitter(jobs: ports.jobs, waiters: ports.waiters)
         let holds = BlobPins(catalog: ports.catalog)
         let warnings = Warnings(readiness: ports.readiness)
@@ -199,7 +206,8 @@ package struct Server: Service {
             submitted: submitted)
         let forecast = ForecastRoute(
             sessions: sessions, endpoints: known, cookies: ports.cookies, credentials: ports.credentials,
-            cache: ports.cache, answers: ports.answers, limiters: ports.limiters, defaults: ports.defaults,
+            cache: ports.cache, answers: ports.answers, limiters: ports.limiters, protocols: ports.knownProtocols,
+            defaults: ports.defaults,
             judge: ports.checkTarget)
         let answers = answers(ports, authenticator)
         return jobs.routes + batch.routes + JobControlRoutes(jobs: ports.jobs, holds: holds).routes
@@ -215,6 +223,10 @@ package struct Server: Service {
             + LimiterRoutes(limiters: ports.limiters, kind: .host).routes
             + LimiterRoutes(limiters: ports.limiters, kind: .flow).routes + QueueRoutes(limiters: ports.limiters).routes
             + TenantRoutes(tenants: ports.tenants).routes
+            + ProtocolRoutes(
+                protocols: ports.protocols, known: ports.knownProtocols, tenants: ports.tenants,
+                schemes: configuration.schemes, check: ports.checkWebhookURL
+            ).routes
             + StatisticsRoute(statistics: ports.statistics).routes
             + SessionRoutes(
                 sessions: ports.sessions, snapshots: ports.snapshots, known: sessions, endpoints: known,

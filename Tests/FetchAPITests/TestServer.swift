@@ -31,6 +31,8 @@ struct TestServer {
     let questions: MemoryQuestionStore
     let askedQuestions = AskedQuestions()
     let uploads = MemoryUploadArea()
+    let protocols = MemoryProtocolStore()
+    let knownProtocols: KnownProtocols
     let readiness = MemoryReadiness()
     let metrics = MetricsRegistry()
     let key: APIKey
@@ -44,6 +46,7 @@ struct TestServer {
         catalog = MemoryBlobCatalog(jobs: jobs)
         limiters = MemoryLimiterStore(jobs: jobs)
         questions = MemoryQuestionStore()
+        knownProtocols = KnownProtocols(store: protocols)
         (key, token) = try await keys.create(name: "test", tenant: "test")
     }
 
@@ -69,6 +72,8 @@ struct TestServer {
             groups: groups,
             keys: keys,
             tenants: MemoryTenantStore(["default", "crawler", "a/b"]),
+            protocols: protocols,
+            knownProtocols: knownProtocols,
             cookies: cookies,
             cache: cache,
             credentials: credentials,

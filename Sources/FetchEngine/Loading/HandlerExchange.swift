@@ -49,6 +49,8 @@ final class HandlerExchange: Exchange, @unchecked Sendable {
         self.timer = timer
         state.loop.set(timer, for: nextDeadline())
         metrics.fetchStart = .nanoseconds(started.nanoseconds(since: state.values.withLock { $0.start } ?? started))
+        // What the handler sends is not seen here, so it may have sent all of it.
+        metrics.requestStart = .zero
         let client = HandlerClient(self, asking: ask)
         running = startApart { [self, handler, request] in
             var failure: LoadError?

@@ -158,8 +158,11 @@ extension Load {
     // MARK: After a response
 
     /// Whether a response asks for authentication, or shows that it was accepted.
+    ///
+    /// That of a handler is its answer: it asks by its client (PRT-8).
     func isAuthentication(_ response: Response) -> Bool {
-        response.status.code == 401 || response.status.code == 407 || !authentication.attempts.isEmpty
+        guard !(exchange is HandlerExchange) else { return false }
+        return response.status.code == 401 || response.status.code == 407 || !authentication.attempts.isEmpty
     }
 
     /// Answers a challenge, when the response is one; returns whether to repeat the request.

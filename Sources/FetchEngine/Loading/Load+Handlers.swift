@@ -22,7 +22,12 @@ extension Load {
         take(exchange, for: canonical)
         exchange.start { [weak self] challenge throws(LoadError) in
             guard let self else { return .cancelAuthenticationChallenge }
-            return try await disposition(of: challenge, on: loop)
+            let answer = try await disposition(of: challenge, on: loop)
+            let answered = AnsweredChallenge(
+                protectionSpace: challenge.protectionSpace, previousFailureCount: challenge.previousFailureCount,
+                answer: .init(answer))
+            record.withLock { $0.steps.append(.challenged(answered)) }
+            return answer
         }
         return exchange
     }
@@ -54,5 +59,16 @@ extension Load {
         }
         if case .performDefaultHandling = answer { return nil }
         return answer
+    }
+}
+
+extension AnsweredChallenge.Answer {
+    /// What a handler is told, in the words of what became of a challenge.
+    fileprivate init(_ disposition: Challenge.Disposition) {
+        switch disposition {
+        case .useCredential: self = .useCredential
+        case .cancelAuthenticationChallenge: self = .cancelAuthenticationChallenge
+        case .performDefaultHandling, .rejectProtectionSpace, .continueWithoutCredential: self = .performDefaultHandling
+        }
     }
 }

@@ -1,4 +1,4 @@
-import HTTPTypes
+package import HTTPTypes
 
 /// Decides what a response means for the hops of one load.
 ///
@@ -176,6 +176,13 @@ struct RedirectMachine {
     static let contentFields: [HTTPField.Name] = [
         .contentType, .contentEncoding, .contentLanguage, .contentLocation, .contentLength,
     ]
+}
+
+extension Request {
+    /// The request that a redirect with a status leads to, as HTTP has it, for a ``ProtocolHandler`` that proposes one.
+    package func redirected(to url: URLRecord, by status: HTTPResponse.Status) -> Request {
+        RedirectMachine.next(self, to: url, status: status, preserving: false)
+    }
 }
 
 extension RedirectConfiguration {

@@ -29,14 +29,7 @@ extension JSONReader {
     }
 
     /// The same of a text that was made of what is read here.
-    func jobURL(_ text: String) -> URLRecord? {
-        guard let url = target(text) else { return nil }
-        guard url.isHTTP || OptionalSchemes.names.contains(url.scheme) else {
-            refuse("must be an http, https, ftp, ftps, data or file URL (schemeForbidden)")
-            return nil
-        }
-        return url
-    }
+    func jobURL(_ text: String) -> URLRecord? { target(text) }
 
     /// The one way from text of clients to what is loaded, now or later; where it leads is judged when it is.
     private func target(_ text: String) -> URLRecord? {

@@ -100,6 +100,12 @@ package struct JSONWriter: Sendable {
         raw(text)
     }
 
+    package mutating func member(_ name: String, _ value: JSONValue?) {
+        guard let value else { return }
+        self.name(name)
+        self.value(value)
+    }
+
     package mutating func member(_ name: String, object members: (inout JSONWriter) -> Void) {
         self.name(name)
         object(members)

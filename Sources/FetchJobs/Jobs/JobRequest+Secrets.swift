@@ -27,6 +27,7 @@ extension JobRequest {
         }
         writer.member("cachePolicy", cachePolicy?.rawValue)
         writer.member("mainDocumentURL", mainDocumentURL.map(urls.text))
+        writer.member("properties", properties)
     }
 
     /// The parts of the URLs of a job that are stored and shown.

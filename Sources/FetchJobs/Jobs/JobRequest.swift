@@ -12,6 +12,8 @@ package struct JobRequest: Sendable, Equatable {
     package var cachePolicy: CachePolicy?
     /// The document that the resource is part of, for the cookie policy.
     package var mainDocumentURL: URLRecord?
+    /// What the protocol of the URL wants to know besides, for one that an operator has registered; an object (PRT-6).
+    package var properties: JSONValue?
     /// The parts besides sensitive fields that are sealed where the job is stored, and never shown again.
     package var sensitive: Set<SensitivePart> = []
 
@@ -49,6 +51,7 @@ extension JobRequest {
     ]
     private static let names: Set = [
         "url", "urlTemplate", "variables", "method", "headers", "body", "cachePolicy", "mainDocumentURL", "sensitive",
+        "properties",
     ]
 
     /// - Parameter userInfo: Is given the user name and password of the URL, which the request does not keep.
@@ -56,13 +59,14 @@ extension JobRequest {
         // A URL alone stands for the request that has nothing else, and what is wrong with it is told as of there.
         let isURL = if case .string = reader.value { true } else { false }
         let alone = JSONReader(reader.value, pointer: reader.pointer + "/url", check: reader.check)
-        let object = isURL ? nil : reader.object(of: Self.names, refusing: Self.refused)
+        let object = isURL ? nil : reader.object(of: Self.names)
         let url = isURL ? alone.jobURL() : object.flatMap { Self.url($0) }
         method = object?["method"].flatMap { Self.method($0) } ?? .get
         headers = object?["headers"].map { Self.headers($0) } ?? HTTPFields()
         body = object?["body"].flatMap { JobBody(reader: $0) }
         cachePolicy = object?["cachePolicy"]?.oneOf(CachePolicy.self)
         mainDocumentURL = object?["mainDocumentURL"]?.httpURL()
+        properties = object?["properties"].flatMap { Self.properties($0) }
         sensitive = object?["sensitive"].flatMap { Self.sensitive($0) } ?? []
         if sensitive.contains(.body), let body, body.isElsewhere {
             object?["sensitive"]?.refuse("must not name a body that is a stream, or has blobs: they are not in the job")
@@ -74,10 +78,22 @@ extension JobRequest {
         if userInfo == nil { (isURL ? alone : object?["url"])?.refuse("has a user name or password that is not UTF-8") }
     }
 
-    /// Members that a client of the URL Loading System may look for (PRT-6).
-    private static let refused: KeyValuePairs = [
-        "properties": "cannot be had: they are for protocols of a program's own, of which a service has none"
-    ]
+    package static let maximumProperties = 32
+    package static let maximumPropertiesBytes = 16 * 1024
+
+    private static func properties(_ reader: JSONReader) -> JSONValue? {
+        guard let members = reader.dictionary() else { return nil }
+        if members.count > maximumProperties { reader.refuse("has more than \(maximumProperties) properties") }
+        for (name, member) in members where !(1...64).contains(name.utf8.count) {
+            member.refuse("must have a name of 1 to 64 bytes")
+        }
+        var writer = JSONWriter()
+        writer.value(reader.value)
+        if writer.bytes.count > maximumPropertiesBytes {
+            reader.refuse("holds more than \(maximumPropertiesBytes) bytes of JSON")
+        }
+        return reader.value
+    }
 
     static func method(_ reader: JSONReader) -> HTTPRequest.Method? {
         guard let text = reader.string(maximumLength: 32) else { return nil }

@@ -34,6 +34,7 @@ extension Response {
         writer.member("suggestedFilename", suggestedFilename)
         writer.member("fromCache", source == .cache)
         writer.member("cacheStatus", cacheStatus.description)
+        writer.member("properties", self[.byProtocol])
     }
 }
 
@@ -127,4 +128,9 @@ extension Duration {
         let (seconds, attoseconds) = components
         return Double(seconds * 1_000_000 + attoseconds / 1_000_000_000_000) / 1_000_000
     }
+}
+
+extension PropertyKey<JSONValue> {
+    /// What a registered protocol is told with a request, and tells with a response: an object.
+    package static let byProtocol = Self("properties")
 }

@@ -2,7 +2,7 @@ package import FetchEngine
 
 /// The schemes that jobs may load besides http and https, as far as the operator lets them.
 package struct OptionalSchemes: Sendable {
-    static let names: Set = ["data", "file", "ftp", "ftps"]
+    package static let names: Set = ["data", "file", "ftp", "ftps"]
 
     package var allowsData = true
     /// Files of the tenant's own folder in the data directory.
@@ -12,8 +12,18 @@ package struct OptionalSchemes: Sendable {
 
     package init() {}
 
+    /// The schemes that are loaded here, in the order of asking.
+    package var loaded: [String] {
+        ["http", "https"] + (allowsFTP ? ["ftp", "ftps"] : []) + (allowsData ? ["data"] : [])
+            + (allowsFile ? ["file"] : [])
+    }
+
     /// Refuses a URL that is not loaded here.
     package func check(_ url: URLRecord) throws(InvalidInput) {
+        guard url.isHTTP || Self.names.contains(url.scheme) else {
+            let message = "must be an http, https, ftp, ftps, data or file URL, or one of a protocol that is registered"
+            throw InvalidInput(pointer: "/request/url", message: "\(message) (schemeForbidden)")
+        }
         let setting: String
         switch url.scheme {
         case "data" where !allowsData: setting = "SCHEMES_DATA"

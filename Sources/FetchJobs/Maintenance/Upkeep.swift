@@ -3,6 +3,7 @@
 /// Each step fails alone, and goes around what makes it fail: nothing of it may keep a node from extending its lease.
 package enum Upkeep: String, CaseIterable, Sendable {
     case limiters
+    case protocols
     case quotas
     case paces
     case rescue

@@ -21,6 +21,9 @@ package struct SessionSpec: Sendable, Equatable {
     package var configuration = Configuration()
     /// The snapshot with the first contents of the session's stores; nil for empty stores.
     package var snapshot: SessionSnapshot.ID?
+    /// The names of the registered protocols that its jobs have, in the order of asking; nil for all of the tenant's
+    /// (PRT-3).
+    package var protocols: [String]?
     /// Where the session's events go, and those of its jobs that name no endpoint.
     package var webhook: JobSpec.Webhook?
 
@@ -34,7 +37,7 @@ extension SessionSpec {
     ///
     /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
     package init(json: JSONValue) throws(InvalidInput) {
-        let names: Set = ["kind", "identifier", "description", "configuration", "snapshot", "webhook"]
+        let names: Set = ["kind", "identifier", "description", "configuration", "snapshot", "protocols", "webhook"]
         let check = InputCheck()
         let reader = JSONReader(json, check: check)
         if let object = reader.object(of: names) {
@@ -43,6 +46,8 @@ extension SessionSpec {
             description = object["description"]?.string(maximumLength: 1024)
             configuration = object["configuration"].map { Configuration(reader: $0) } ?? Configuration()
             snapshot = object["snapshot"].flatMap { SessionSnapshot.ID(reader: $0) }
+            protocols = object["protocols"]?.array(maximum: RegisteredProtocol.maximumCount)?
+                .compactMap { $0.string(maximumLength: 64) }
             webhook = object["webhook"].flatMap { JobSpec.Webhook(reader: $0) }
         }
         checkRules(check)
@@ -66,6 +71,9 @@ extension SessionSpec {
             }
             Self.checkMemory(of: configuration, check)
         case .background:
+            if protocols != nil {
+                check.refuse("/protocols", "cannot be had by a background session: it loads http and https alone")
+            }
             if identifier?.isEmpty ?? true { check.refuse("/identifier", "is required of a background session") }
             if webhook == nil { check.refuse("/webhook", "is required of a background session") }
             Self.checkRedirects(of: configuration, check)
@@ -152,6 +160,7 @@ extension SessionSpec {
         writer.member("description", description)
         if !configuration.isEmpty { writer.member("configuration", object: configuration.write) }
         writer.member("snapshot", snapshot?.description)
+        if let protocols { writer.member("protocols", array: { writer in protocols.forEach { writer.value($0) } }) }
         if let webhook { writer.member("webhook", object: webhook.write) }
     }
 }

@@ -1,7 +1,7 @@
 package import FetchEngine
 
 /// Where a tenant wants events sent, which ones, and the secret they are signed with.
-package struct WebhookEndpoint: Sendable {
+package struct WebhookEndpoint: Sendable, MessageReceiver {
     package enum Kind: IdentifierKind {
         package static let prefix = "whe"
     }
@@ -75,12 +75,6 @@ package struct WebhookEndpoint: Sendable {
         self.events = events
         self.secret = secret
         self.createdAt = createdAt
-    }
-
-    /// The secrets that a message sent at this time is signed with, the newest first.
-    package func secrets(at time: Timestamp) -> [WebhookSecret] {
-        guard let previousSecret, previousSecret.until > time else { return [secret] }
-        return [secret, previousSecret.secret]
     }
 
     /// Refuses a certificate that would never be shown.

@@ -95,7 +95,7 @@ package struct WebhookEndpointPatch: Sendable {
     }
 }
 
-/// How an endpoint gets a new secret.
+/// How a receiver of messages gets a new secret.
 package struct SecretRotation: Sendable, Equatable {
     /// How long messages are signed with the old one as well.
     package let overlap: Duration
@@ -114,12 +114,12 @@ package struct SecretRotation: Sendable, Equatable {
         if let overlap { self = Self(overlap: .microseconds(Int64(overlap * 1_000_000))) }
     }
 
-    /// The endpoint with a new secret; a rotation within another's overlap drops the oldest secret.
-    package func applied(to endpoint: WebhookEndpoint, at time: Timestamp) -> WebhookEndpoint {
-        var changed = endpoint
+    /// The receiver with a new secret; a rotation within another's overlap drops the oldest secret.
+    package func applied<Receiver: MessageReceiver>(to receiver: Receiver, at time: Timestamp) -> Receiver {
+        var changed = receiver
         changed.secret = WebhookSecret()
         changed.previousSecret =
-            overlap > .zero ? .init(secret: endpoint.secret, until: time.advanced(by: overlap)) : nil
+            overlap > .zero ? .init(secret: receiver.secret, until: time.advanced(by: overlap)) : nil
         return changed
     }
 }

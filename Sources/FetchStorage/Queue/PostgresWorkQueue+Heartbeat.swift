@@ -1,4 +1,5 @@
 package import FetchJobs
+import FetchRuntime
 import Postgres
 
 extension PostgresWorkQueue {
@@ -45,6 +46,7 @@ extension PostgresWorkQueue {
             let version = try row.decode(Int64.self, at: 13)
             var failures: [UpkeepFailure] = []
             await failures.note(.limiters) { try await known.refresh(to: version) }
+            await failures.note(.protocols) { try await protocols?.refresh(to: version) }
             await failures.note(.quotas) { try await quotas?.refresh(to: version) }
             let paces = await paces(of: try row.decode(at: 14), &failures)
             if try row.decode(Bool.self, at: 0), others > 0 {

@@ -18,6 +18,7 @@ package struct PostgresWorkQueue: WorkQueue {
     let scan = ClaimScan()
     let known: KnownLimiters
     let quotas: WaitingQuotas?
+    let protocols: KnownProtocols?
     let peers: Peers
     let orphans = OrphanLook()
 
@@ -42,6 +43,7 @@ package struct PostgresWorkQueue: WorkQueue {
     ///   - maximumCrashes: How many nodes a job may take down that could not have been another's fault (REL-5).
     ///   - limiters: What this node knows of them.
     ///   - quotas: Are told when they may have been changed.
+    ///   - protocols: Are told the same.
     ///   - peers: Is told whether there are other nodes.
     ///   - waiters: Get every job that has reached its final state here.
     package init(
@@ -53,11 +55,13 @@ package struct PostgresWorkQueue: WorkQueue {
         maximumCrashes: Int = 3,
         limiters: KnownLimiters,
         quotas: WaitingQuotas? = nil,
+        protocols: KnownProtocols? = nil,
         peers: Peers = Peers(),
         waiters: CompletionWaiters
     ) {
         known = limiters
         self.quotas = quotas
+        self.protocols = protocols
         self.peers = peers
         self.client = client
         self.genericPlan = genericPlan

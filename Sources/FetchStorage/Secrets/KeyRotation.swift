@@ -45,6 +45,12 @@ package struct KeyRotation {
             tenant, id in
             WebhookEndpoint.ID(uuid: id).map { .identity(of: $0, tenant: Tenant.ID(rawValue: tenant)) }
         },
+        Column(table: "protocols", column: "sealed_secret", row: "name", tenant: "0::bigint") { _, name in
+            .secret(ofProtocol: name)
+        },
+        Column(table: "protocols", column: "sealed_previous_secret", row: "name", tenant: "0::bigint") { _, name in
+            .previousSecret(ofProtocol: name)
+        },
     ]
 
     private let client: Client

@@ -16,6 +16,8 @@ package struct JobRunner: Sendable {
     private let bandwidths: any BandwidthSource
     private let subscriptions: EventSubscriptions
     private let asking: QuestionAskers
+    /// What sessions load beside the built-in protocols; nil for nothing.
+    let protocols: RemoteProtocols?
     private let random: @Sendable () -> Double
 
     /// - Parameters:
@@ -26,6 +28,7 @@ package struct JobRunner: Sendable {
     ///   - bandwidths: What jobs share of the bandwidth.
     ///   - deliveries: Where the events of jobs are stored that endpoints want to be told of.
     ///   - asking: Who is asked what no rule decides.
+    ///   - protocols: What sessions load beside the built-in protocols; nil for nothing.
     ///   - random: A number from 0 to 1, by which the waits between attempts vary.
     ///   - makeSession: Makes a session of the engine.
     package init(
@@ -40,6 +43,7 @@ package struct JobRunner: Sendable {
         bandwidths: any BandwidthSource,
         deliveries: any DeliveryQueue,
         asking: @escaping QuestionAskers = { _, _, _, _ in nil },
+        protocols: RemoteProtocols? = nil,
         random: @escaping @Sendable () -> Double = { .random(in: 0...1) },
         makeSession: @escaping @Sendable (SessionConfiguration) -> Session
     ) {
@@ -51,10 +55,11 @@ package struct JobRunner: Sendable {
         self.live = live
         self.bandwidths = bandwidths
         self.asking = asking
+        self.protocols = protocols
         self.random = random
         subscriptions = EventSubscriptions(queue: deliveries)
         self.sessions = EngineSessions(
-            defaults: configuration, sessions: sessions, stores: stores, makeSession: makeSession)
+            defaults: configuration, sessions: sessions, stores: stores, protocols: protocols, makeSession: makeSession)
     }
 
     /// What a job goes by, found once; nil when its session is gone.
@@ -155,6 +160,12 @@ package struct JobRunner: Sendable {
                 blobs: blobs, catalog: catalog, upload: live.upload, contentType: settings.upload.contentType)
             var (request, copies) = try await content.request(for: job.spec.request, of: job.tenant)
             defer { for path in copies { unlink(path) } }
+            if let protocols {
+                request[.job] = job.id
+                do throws(StoreError) { try await protocols.learn(request.url, for: job.tenant) } catch {
+                    throw LoadError(error)
+                }
+            }
             if let decisions, job.spec.runAt != nil, job.tries == 0 {
                 request = try await decisions.beginning(request, in: configuration ?? session.configuration)
             }

@@ -12,5 +12,6 @@ extension Request {
         self.init(
             url: job.url, method: job.method, headerFields: headers, body: body,
             cachePolicy: job.cachePolicy ?? .useProtocolCachePolicy, mainDocumentURL: job.mainDocumentURL)
+        if let properties = job.properties { self[.byProtocol] = properties }
     }
 }

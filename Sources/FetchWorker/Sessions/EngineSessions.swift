@@ -41,6 +41,7 @@ final class EngineSessions: Sendable {
     let defaults: SessionConfiguration
     private let sessions: any SessionStore
     private let stores: any SessionResources
+    private let protocols: RemoteProtocols?
     private let makeSession: @Sendable (SessionConfiguration) -> Session
     private let entries = Mutex(Entries())
 
@@ -48,15 +49,18 @@ final class EngineSessions: Sendable {
     ///   - defaults: What sessions go by that set nothing.
     ///   - sessions: Where their own configurations are.
     ///   - stores: Where they keep cookies and credentials.
+    ///   - protocols: What they load beside the built-in protocols; nil for nothing.
     init(
         defaults: SessionConfiguration,
         sessions: any SessionStore,
         stores: any SessionResources,
+        protocols: RemoteProtocols?,
         makeSession: @escaping @Sendable (SessionConfiguration) -> Session
     ) {
         self.defaults = defaults
         self.sessions = sessions
         self.stores = stores
+        self.protocols = protocols
         self.makeSession = makeSession
     }
 
@@ -72,9 +76,11 @@ final class EngineSessions: Sendable {
         configuration.fileMount = defaults.fileMount(of: job.tenant)
         configuration.owner = job.tenant.description
         guard let id = job.spec.session else {
+            configuration.take(protocols, of: job.tenant, for: SessionSpec())
             return keep(EngineSession(engine: makeSession(configuration), configuration: .init()), as: address)
         }
         guard let stored = try await sessions.session(id, of: job.tenant) else { return nil }
+        configuration.take(protocols, of: job.tenant, for: stored.spec)
         let engine = makeSession(configuration.configured(by: stored.spec))
         let session = EngineSession(
             engine: engine, configuration: stored.spec.configuration, webhook: stored.spec.webhook,
@@ -118,6 +124,11 @@ extension EngineSessions.Entries {
 extension SessionConfiguration {
     /// The folder of a tenant's files, below that of all tenants'.
     func fileMount(of tenant: Tenant.ID) -> String? { fileMount.map { "\($0)/\(tenant)" } }
+
+    /// Has the registered protocols asked that a session of a tenant has.
+    mutating func take(_ protocols: RemoteProtocols?, of tenant: Tenant.ID, for spec: SessionSpec) {
+        protocolHandlers = protocols.map { [$0.handler(of: tenant, among: spec.protocols)] } ?? []
+    }
 
     /// These defaults for a session of a kind, with what it sets itself.
     func configured(by spec: SessionSpec) -> SessionConfiguration {

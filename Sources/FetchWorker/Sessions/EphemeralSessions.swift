@@ -128,6 +128,7 @@ package final class EphemeralSessions: Service {
         var configuration = defaults.configured(by: session.spec)
         configuration.fileMount = defaults.fileMount(of: session.tenant)
         configuration.owner = session.tenant.description
+        configuration.take(runner.protocols, of: session.tenant, for: session.spec)
         let engine = makeSession(configuration)
         let address = SessionAddress(tenant: session.tenant, session: session.id)
         state.withLock { $0.sessions[address] = EphemeralSession(session: session, engine: engine) }

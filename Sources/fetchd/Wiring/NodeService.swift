@@ -84,6 +84,9 @@ private struct RunningNode {
             client: database.client, keys: keys, node: id, peers: peers, blobs: blobs, cache: settings.cache,
             onRepeat: { [questions = metrics.questions] in questions[$0.rawValue, "remembered"].add() }, logger: logger)
 
+        let protocolStore = PostgresProtocolStore(client: database.client, ring: ring)
+        let protocols = KnownProtocols(store: protocolStore)
+        try await protocols.refresh()
         let intake = NodeIntake(
             concurrency: settings.dispatcher.concurrency, lease: settings.dispatcher.lease, limits: limiters)
         let notifications = Notifications(client: database.client, onNotification: intake.look)
@@ -118,7 +121,11 @@ private struct RunningNode {
         let runner = JobRunner(
             loop: loop, configuration: settings.session, sessions: sessions, stores: stores, blobs: blobs,
             catalog: catalog, area: area, live: live, bandwidths: limiters.bandwidths, deliveries: webhooks,
-            asking: delegates.asker, makeSession: makeSession)
+            asking: delegates.asker,
+            protocols: RemoteProtocols(
+                known: protocols,
+                session: makeSession(RemoteProtocols.sessionConfiguration(settings.session))),
+            makeSession: makeSession)
         let dispatcher = Dispatcher(
             configuration: settings.dispatcher,
             intake: intake,
@@ -126,7 +133,7 @@ private struct RunningNode {
                 client: database.client, genericPlan: database.genericPlan, keys: keys, presence: presence,
                 lease: settings.dispatcher.lease, maximumCrashes: settings.dispatcher.maximumCrashes,
                 limiters: limiters,
-                quotas: quotas, peers: peers, waiters: waiters
+                quotas: quotas, protocols: protocols, peers: peers, waiters: waiters
             ),
             runner: runner,
             courier: courier,
@@ -155,6 +162,8 @@ private struct RunningNode {
                 groups: groups,
                 keys: PostgresKeyStore(client: database.client, ring: ring),
                 tenants: PostgresTenantStore(client: database.client),
+                protocols: protocolStore,
+                knownProtocols: protocols,
                 cookies: stores,
                 cache: stores,
                 credentials: stores,

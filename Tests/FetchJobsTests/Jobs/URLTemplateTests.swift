@@ -63,7 +63,6 @@ import Testing
             ("https://a.example/}", [:], "/request/urlTemplate", "level 1"),
             ("https://a.example/{id}", [:], "/request/variables/id", "is required"),
             ("https://a.example/{id}", ["id": "1", "x": "2"], "/request/variables/x", "is not in the urlTemplate"),
-            ("gopher://a.example/{id}", ["id": "1"], "/request/urlTemplate", "schemeForbidden"),
         ] as [(String, [String: String], String, String)])
     func `what would not be a value is refused`(
         template: String, variables: [String: String], pointer: String, rule: String

@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 import HTTPTypes
 import Hummingbird
 
@@ -13,6 +14,7 @@ struct ForecastRoute: Sendable {
     let cache: any CacheStore
     let answers: any AnswerCatalog
     let limiters: any LimiterStore
+    let protocols: KnownProtocols
     let defaults: @Sendable (SessionSpec.Kind) -> Configuration
     let judge: TargetCheck
 
@@ -32,7 +34,9 @@ struct ForecastRoute: Sendable {
         let forecast = Forecast(
             of: spec, in: session, standard: defaults(session?.kind ?? .default))
         let events = try forecast.events(json)
-        let refusal = judge(spec.request.url)
+        // What a registered protocol loads is its affair.
+        let isRegistered = protocols.protocol(for: spec.request.url, of: tenant, among: session?.protocols) != nil
+        let refusal = isRegistered ? nil : judge(spec.request.url)
         let address = SessionAddress(tenant: tenant, session: spec.session ?? .default)
         let keeps = session?.kind != .ephemeral
         let sent = forecast.sends(

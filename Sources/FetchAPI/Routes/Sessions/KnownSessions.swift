@@ -1,4 +1,5 @@
 import FetchJobs
+import FetchRuntime
 import Synchronization
 
 /// The sessions that jobs name, without asking for each job.
@@ -8,12 +9,17 @@ final class KnownSessions: Sendable {
 
     private let store: any SessionStore
     private let schemes: OptionalSchemes
+    private let protocols: KnownProtocols
     private let credentials: KnownCredentials
     private let known = Mutex<[SessionAddress: (session: TenantSession, seenAt: ContinuousClock.Instant)]>([:])
 
-    init(store: any SessionStore, schemes: OptionalSchemes = OptionalSchemes(), credentials: KnownCredentials) {
+    init(
+        store: any SessionStore, schemes: OptionalSchemes = OptionalSchemes(), protocols: KnownProtocols,
+        credentials: KnownCredentials
+    ) {
         self.store = store
         self.schemes = schemes
+        self.protocols = protocols
         self.credentials = credentials
     }
 
@@ -37,15 +43,32 @@ final class KnownSessions: Sendable {
     /// - Throws: When the service does not load its URL, when its credentials are for other servers, and when its
     ///   session belongs to another tenant or cannot have such a job.
     func job(_ spec: JobSpec, of tenant: Tenant.ID, idempotency: Idempotency?) async throws -> NewJob {
-        try schemes.check(spec.request.url)
         try await credentials.check(spec, of: tenant)
-        guard let id = spec.session else { return NewJob(tenant: tenant, spec: spec, idempotency: idempotency) }
+        guard let id = spec.session else {
+            try check(spec, of: tenant, among: nil)
+            return NewJob(tenant: tenant, spec: spec, idempotency: idempotency)
+        }
         guard let session = try await session(id, of: tenant) else {
             throw InvalidInput(pointer: "/session", message: "is not a session of yours")
         }
         try session.spec.check(spec)
+        try check(spec, of: tenant, among: session.spec.protocols)
         let spec = session.spec.adapted(spec)
         return NewJob(id: session.newJobID(), tenant: tenant, spec: spec, idempotency: idempotency)
+    }
+
+    /// Refuses a URL that is neither loaded by the service nor by a protocol that the session has.
+    private func check(_ spec: JobSpec, of tenant: Tenant.ID, among names: [String]?) throws(InvalidInput) {
+        let url = spec.request.url
+        if protocols.protocol(for: url, of: tenant, among: names) == nil { try schemes.check(url) }
+    }
+
+    /// Refuses a session with protocols that its tenant does not have.
+    func check(_ spec: SessionSpec, of tenant: Tenant.ID) throws(InvalidInput) {
+        let names = protocols.protocols(of: tenant).map(\.name)
+        for (index, name) in (spec.protocols ?? []).enumerated() where !names.contains(name) {
+            throw InvalidInput(pointer: "/protocols/\(index)", message: "is not a protocol of yours")
+        }
     }
 
     /// The session whose stores a query means.

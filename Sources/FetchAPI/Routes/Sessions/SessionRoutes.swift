@@ -30,6 +30,7 @@ struct SessionRoutes: Sendable {
         var spec = try await KeyReading.shared.read(json, of: tenant, SessionSpec.init(json:))
         try await endpoints.settle(&spec.webhook, asking: spec.configuration.delegate, of: tenant)
         try await credentials.check(spec.configuration, of: tenant)
+        try known.check(spec, of: tenant)
         let new = NewSession(
             tenant: tenant, spec: try await inheriting(spec, tenant), idempotency: key?.idempotency(for: spec))
         switch try await sessions.create(new) {

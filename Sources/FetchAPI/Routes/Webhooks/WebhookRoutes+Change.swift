@@ -38,7 +38,7 @@ extension WebhookRoutes {
     }
 
     /// The rotation in the body; the default one without a body.
-    private static func rotation(_ call: Call) async throws -> SecretRotation {
+    static func rotation(_ call: Call) async throws -> SecretRotation {
         let body = try await call.body(upTo: JobRoutes.maximumBody)
         guard body.readableBytes > 0 else { return SecretRotation() }
         try call.requireContent("application/json")

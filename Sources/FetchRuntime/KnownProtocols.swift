@@ -1,0 +1,50 @@
+package import FetchEngine
+package import FetchJobs
+import Synchronization
+
+/// What a node knows of the protocols that operators have registered, so that loads need not ask.
+///
+/// It is read again when the version of what holds for all tenants has been raised, which a node is told of at once and
+/// sees with its next heartbeat at the latest.
+package final class KnownProtocols: Sendable {
+    private struct State {
+        var version: Int64?
+        var protocols: [RegisteredProtocol] = []
+    }
+
+    private let store: any ProtocolStore
+    private let state = Mutex(State())
+
+    package init(store: any ProtocolStore) { self.store = store }
+
+    /// Reads what there is, unless the version is the one that is known.
+    package func refresh(to version: Int64) async throws(StoreError) {
+        guard state.withLock({ $0.version }) != version else { return }
+        try await refresh()
+        state.withLock { $0.version = version }
+    }
+
+    /// Reads what there is.
+    package func refresh() async throws(StoreError) {
+        let protocols = try await store.protocols()
+        state.withLock { $0.protocols = protocols }
+    }
+
+    /// Those that load for a tenant, in the order in which they are asked.
+    ///
+    /// - Parameter names: Those that its session has, in the order that it has given; nil for all.
+    package func protocols(of tenant: Tenant.ID, among names: [String]? = nil) -> [RegisteredProtocol] {
+        let own = state.withLock { $0.protocols }.filter { $0.serves(tenant) }
+        guard let names else { return own }
+        return names.compactMap { name in own.first { $0.name == name } }
+    }
+
+    /// The first that takes a URL, if any.
+    package func `protocol`(
+        for url: URLRecord, of tenant: Tenant.ID, among names: [String]? = nil
+    ) -> RegisteredProtocol? {
+        // Most services have none, and every hop of every load asks.
+        guard state.withLock({ !$0.protocols.isEmpty }) else { return nil }
+        return protocols(of: tenant, among: names).first { $0.takes(url) }
+    }
+}
