@@ -24,7 +24,8 @@ extension FuzzTarget {
         guard let json = try? JSONParser.parse(bytes) else { return }
         let attempts = [
             { _ = try JobSpec(json: json) }, { _ = try ScheduleSpec(json: json) }, { _ = try SessionSpec(json: json) },
-            { _ = try JobChange(json: json) },
+            { _ = try JobChange(json: json) }, { _ = try RegisteredProtocolSpec(json: json) },
+            { _ = try ProtocolReply(envelope: json, to: try Request("archive://shelf/7"), followedBy: nil) },
         ]
         for attempt in attempts {
             do { try attempt() } catch let input as InvalidInput {

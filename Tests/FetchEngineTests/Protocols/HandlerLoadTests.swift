@@ -262,6 +262,42 @@ import Testing
         }
     }
 
+    // Proves: PRT-8.
+    @Test func `a challenge of a handler is among those of its task`() async throws {
+        let space = ProtectionSpace(host: "h", port: 1, scheme: "script", realm: "r", method: .default)
+        let session = Self.session(
+            Scripted { request, client throws(LoadError) in
+                _ = try await client.received(Challenge(protectionSpace: space))
+                try await client.received(Self.response(to: request), storagePolicy: .notAllowed)
+            })
+        let credential = Credential(user: "ada", password: "secret")
+        let task = session.dataTask(
+            with: Request(url: try URLRecord("script:a")),
+            delegate: Challenged(space: space, answer: .useCredential(credential)))
+        _ = try await task.data()
+        #expect(task.challenges.map(\.protectionSpace) == [space])
+        #expect(task.challenges.map(\.answer) == [.useCredential])
+    }
+
+    @Test func `a handler's 401 is its response: it asks by its client`() async throws {
+        let space = ProtectionSpace(host: "handled.example", port: 80, scheme: "http", realm: "r", method: .httpBasic)
+        let storage = MemoryCredentialStorage()
+        storage.setDefault(Credential(user: "ada", password: "secret"), for: space)
+        let loads = Mutex(0)
+        let session = Self.session(
+            Scripted(scheme: "http") { request, client throws(LoadError) in
+                loads.withLock { $0 += 1 }
+                let response = Response(
+                    url: request.url, status: .unauthorized,
+                    headerFields: [.wwwAuthenticate: #"Basic realm="r""#])
+                try await client.received(response, storagePolicy: .notAllowed)
+            }
+        ) { $0.credentialStorage = storage }
+        let (_, response) = try await session.data(for: Request(url: try URLRecord("http://handled.example/")))
+        #expect(response.status == .unauthorized)
+        #expect(loads.withLock { $0 } == 1)
+    }
+
     private static func name(of answer: Challenge.Disposition) -> String {
         switch answer {
         case .useCredential(let credential): credential.user

@@ -94,7 +94,6 @@ import Testing
     }
 
     // The built-in ones come last; what is another tenant's is not there.
-    // Proves: PRT-1, PRT-2.
     @Test func `a tenant sees the protocols that it has in the order of asking`() async throws {
         try await test { call, crawler async throws in
             for (name, more) in [("old", ""), ("new", ""), ("first", #", "order": -1"#)] {
@@ -157,7 +156,6 @@ import Testing
         }
     }
 
-    // Proves: PRT-10.
     @Test func `a background session refuses other protocols than http`() async throws {
         try await test { call, _ async throws in
             #expect(try await call(.put, "\(Self.path)/archive", body: Self.archive).status == .created)
