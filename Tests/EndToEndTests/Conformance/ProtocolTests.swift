@@ -295,6 +295,9 @@ private func envelope(_ json: String, body: String = "") -> String {
         let one = try await rig.register(
             "kinds", playedBy: rig.stage.play(answer("200 OK", "Content-Type: text/plain", body: "content")))
         #expect(try await rig.text(of: try await rig.fetch("kinds://shelf/a.txt")) == "content")
+        let ephemeral = try await rig.makeSession(#"{"kind": "ephemeral"}"#)
+        let short = try await rig.fetch("kinds://shelf/a.txt", session: ephemeral)
+        #expect(try await rig.text(of: short) == "content")
         let file = try await rig.fetch("kinds://shelf/b.txt", more: #""kind": "download""#)
         let blob = try #require(member(file, "file", "blob", as: String.self), "\(file)")
         #expect(member(file, "file", "filename") == "b.txt")
@@ -302,7 +305,7 @@ private func envelope(_ json: String, body: String = "") -> String {
         let upload = try await rig.fetch(
             "kinds://shelf/c.txt", #""method": "PUT", "body": {"text": "sent"}"#, more: #""kind": "upload""#)
         #expect(member(upload, "state") == "succeeded", "\(upload)")
-        #expect(member(one.messages[2], "data", "request", "body", "base64") == "c2VudA==")
+        #expect(member(one.messages[3], "data", "request", "body", "base64") == "c2VudA==")
         let background = try await rig.makeSession(
             #"{"kind": "background", "identifier": "kinds", "webhook": {"url": "\#(rig.other.play(answer()).url())"}}"#)
         let refused = try await rig.service.request(
@@ -443,6 +446,24 @@ private func envelope(_ json: String, body: String = "") -> String {
             "breaks:a", #""method": "POST", "body": {"text": "x"}"#,
             configuration: #""retry": {"maximumAttempts": 3, "backoff": {"initial": 0.01}}"#)
         #expect(errorName(of: job) == "networkConnectionLost" && one.messages.count == 1, "\(job)")
+    }
+
+    @Test func `cancelling a job ends its message`() async throws {
+        let rig = try SharedService.current
+        let (asked, left) = (Gate(), Gate())
+        _ = try await rig.register(
+            "stops",
+            playedBy: rig.stage.serve { _, connection in
+                asked.open()
+                try connection.receiveToEnd()
+                left.open()
+            })
+        let id = try await rig.submit(#"{"request": "stops:a"}"#)
+        try await onThread { try asked.wait() }
+        _ = try await rig.service.request(.post, "/v1/jobs/\(id)/cancel")
+        let job = try await rig.service.job(id) { $0["finishedAt"] != nil }
+        #expect(member(job, "state") == "cancelled")
+        try await onThread { try left.wait() }
     }
 
     @Test func `every node learns of a protocol, and that it is gone`() async throws {

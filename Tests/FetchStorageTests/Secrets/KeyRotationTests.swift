@@ -31,10 +31,15 @@ import Testing
             try await store.add(endpoint)
             let rotated = SecretRotation().applied(to: endpoint, at: .now)
             #expect(try await store.update(rotated, rotation: nil) != nil)
+            let archive = RegisteredProtocol(
+                name: "archive", scheme: "archive", url: try URLRecord("https://archive.example/"))
+            let protocols = PostgresProtocolStore(client: client, ring: before)
+            _ = try await protocols.register(archive)
+            let changed = try await protocols.rotate(SecretRotation(), ofProtocol: "archive")
 
             let both = try KeyRing("\(new),\(old)")
             let report = try await KeyRotation(client: client, ring: both).run()
-            #expect(report == KeyRotation.Report(rewrapped: 4, uses: [2: 4]))
+            #expect(report == KeyRotation.Report(rewrapped: 6, uses: [2: 6]))
             #expect(try await KeyRotation(client: client, ring: both).run().rewrapped == 0)
 
             let after = try KeyRing(new)
@@ -46,6 +51,8 @@ import Testing
             let webhooks = PostgresWebhookStore(client: client, ring: after)
             let read = try await webhooks.endpoint(endpoint.id, of: session.tenant)
             #expect(read?.secrets(at: .now) == [rotated.secret, endpoint.secret])
+            let found = try await PostgresProtocolStore(client: client, ring: after).protocols()
+            #expect(found.map { $0.secrets(at: .now) } == [[changed?.secret, archive.secret].compactMap(\.self)])
         }
     }
 }
