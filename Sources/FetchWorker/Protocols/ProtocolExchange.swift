@@ -85,6 +85,6 @@ final class ProtocolExchange {
 
     private static func withoutAddress(_ error: LoadError) -> LoadError {
         guard error.code != .cancelled else { return error }
-        return LoadError(error.code, "The address of the protocol could not be asked: \(error.code.name).")
+        return LoadError(error.code, "The exchange with the protocol failed: \(error.code.name).")
     }
 }

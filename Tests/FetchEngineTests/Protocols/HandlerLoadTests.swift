@@ -282,7 +282,7 @@ import Testing
     @Test func `a handler's 401 is its response: it asks by its client`() async throws {
         let space = ProtectionSpace(host: "handled.example", port: 80, scheme: "http", realm: "r", method: .httpBasic)
         let storage = MemoryCredentialStorage()
-        storage.setDefault(Credential(user: "ada", password: "secret"), for: space)
+        storage.setDefault(Credential(user: "ada", password: "secret", persistence: .forSession), for: space)
         let loads = Mutex(0)
         let session = Self.session(
             Scripted(scheme: "http") { request, client throws(LoadError) in
