@@ -43,8 +43,10 @@ package final class KnownProtocols: Sendable {
     package func `protocol`(
         for url: URLRecord, of tenant: Tenant.ID, among names: [String]? = nil
     ) -> RegisteredProtocol? {
-        // Most services have none, and every hop of every load asks.
-        guard state.withLock({ !$0.protocols.isEmpty }) else { return nil }
-        return protocols(of: tenant, among: names).first { $0.takes(url) }
+        // Every hop of every load asks, so nothing is made for it.
+        let protocols = state.withLock { $0.protocols }
+        guard let names else { return protocols.first { $0.takes(url) && $0.serves(tenant) } }
+        return names.lazy.compactMap { name in protocols.first { $0.name == name } }
+            .first { $0.takes(url) && $0.serves(tenant) }
     }
 }
