@@ -10,7 +10,10 @@ struct LoopBoundChannel: ServerChildChannel {
     let base: HTTP1Channel
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
-        base.setup(channel: channel, logger: logger)
+        base.setup(channel: channel, logger: logger).flatMapThrowing { value in
+            try HTTP10Handler.add(to: channel.pipeline.syncOperations)
+            return value
+        }
     }
 
     func handle(value: HTTP1Channel.Value, logger: Logger) async {

@@ -85,8 +85,18 @@ import Testing
         #expect(try await Self.answer(to: request).hasPrefix("HTTP/1.1 200 "))
     }
 
-    @Test func `health is told to who speaks HTTP of before there was a Host field`() async throws {
-        #expect(try await Self.answer(to: "GET /healthz HTTP/1.0\r\n\r\n").contains(" 200 "))
+    // RFC 9112 §9.3: nothing that comes after the first request is read.
+    @Test(arguments: ["", "Host: a\r\n"])
+    func `a client of HTTP/1.0 is answered, and its connection closed`(field: String) async throws {
+        let request = "GET /healthz HTTP/1.0\r\n\(field)\r\n"
+        let answer = try await Self.answer(to: request + request)
+        #expect(answer.hasPrefix("HTTP/1.1 200 ") && answer.components(separatedBy: "HTTP/1.1 ").count == 2)
+    }
+
+    @Test func `a client of HTTP/1.0 may ask to keep its connection`() async throws {
+        let answer = try await Self.answer(
+            to: "GET /healthz HTTP/1.0\r\nConnection: keep-alive\r\n\r\nGET /readyz HTTP/1.0\r\n\r\n")
+        #expect(answer.components(separatedBy: "HTTP/1.1 ").count == 3)
     }
 
     @Test func `a client that asks before it sends is told to continue`() async throws {
