@@ -29,6 +29,9 @@ package final class ManualClock: Sendable {
 
     package var date: Timestamp { state.withLock { $0.date } }
 
+    /// How many sleep.
+    package var sleeperCount: Int { state.withLock { $0.sleepers.count } }
+
     package var clock: NodeClock {
         NodeClock(now: { self.now }, date: { self.date }, sleepUntil: { try await self.sleep(until: $0) })
     }

@@ -1,9 +1,7 @@
 package import FetchJobs
 import Synchronization
 
-/// The schedules of a test, in memory: the second form of ``ScheduleStore``.
-///
-/// Nothing makes their jobs but ``run(_:_:)``.
+/// The schedules of a test, in memory: the second form of ``ScheduleStore`` and of ``ScheduleQueue``.
 package final class MemoryScheduleStore: ScheduleStore {
     private struct Stored {
         var schedule: Schedule
@@ -11,10 +9,16 @@ package final class MemoryScheduleStore: ScheduleStore {
     }
 
     private let jobs: any JobStore
+    private let now: @Sendable () -> Timestamp
     private let stored = Mutex<[Stored]>([])
 
-    /// - Parameter jobs: Where jobs are stored.
-    package init(jobs: any JobStore) { self.jobs = jobs }
+    /// - Parameters:
+    ///   - jobs: Where jobs are stored.
+    ///   - now: The time that schedules go by.
+    package init(jobs: any JobStore, now: @escaping @Sendable () -> Timestamp = { .now }) {
+        self.jobs = jobs
+        self.now = now
+    }
 
     package func create(
         _ schedule: Schedule, _ idempotency: Idempotency?
@@ -81,11 +85,52 @@ package final class MemoryScheduleStore: ScheduleStore {
             _ = change(schedule.id, of: schedule.tenant) { schedule in
                 schedule.lastJob = id
                 schedule.lastError = nil
-                schedule.lastRunAt = .now
+                schedule.lastRunAt = now()
                 schedule.runs += 1
                 return true
             }
         }
         return enqueued
+    }
+}
+
+extension MemoryScheduleStore: ScheduleQueue {
+    package func due(limit: Int) async throws(StoreError) -> DueSchedules {
+        let now = now()
+        let all = stored.withLock { $0.map(\.schedule) }.filter { $0.nextRunAt != nil }
+        let due = all.filter { $0.nextRunAt.map { $0 <= now } ?? false }
+            .sorted { ($0.nextRunAt ?? now) < ($1.nextRunAt ?? now) }
+        var items: [DueSchedules.Item] = []
+        for schedule in due.prefix(limit) {
+            var last: Job?
+            if let id = schedule.lastJob { last = try await jobs.job(id, of: schedule.tenant) }
+            items.append(.init(schedule, isBusy: last.map { !$0.state.isFinal } ?? false))
+        }
+        let next = all.compactMap(\.nextRunAt).filter { $0 > now }.min()
+        return DueSchedules(
+            items: items, now: now, wait: next.map { .microseconds($0.microseconds - now.microseconds) })
+    }
+
+    package func fire(
+        _ schedule: Schedule, _ jobs: [NewJob], next: Timestamp?, failure: Schedule.Failure?
+    ) async throws(StoreError) -> Bool {
+        var before: Schedule?
+        let changed = change(schedule.id, of: schedule.tenant) { found in
+            guard found.version == schedule.version, found.nextRunAt == schedule.nextRunAt, found.runs == schedule.runs
+            else { return false }
+            before = found
+            found.nextRunAt = next
+            found.runs += Int64(jobs.count)
+            if let last = jobs.last { (found.lastJob, found.lastRunAt) = (last.id, last.spec.scheduledAt) }
+            if !jobs.isEmpty || failure != nil { found.lastError = failure }
+            return true
+        }
+        guard changed != nil, !jobs.isEmpty else { return changed != nil }
+        if case .accepted? = try await self.jobs.enqueue(jobs).last { return true }
+        _ = change(schedule.id, of: schedule.tenant) { found in
+            found = before ?? found
+            return true
+        }
+        return false
     }
 }

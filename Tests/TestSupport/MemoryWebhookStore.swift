@@ -3,11 +3,13 @@ import Synchronization
 
 /// The webhook endpoints and deliveries of a test, in memory: the second form of ``WebhookStore``.
 ///
-/// Nothing delivers them; a test says what was on its way.
+/// A test may say what was on its way, too.
 package final class MemoryWebhookStore: WebhookStore {
-    private struct State {
+    struct State {
         var endpoints: [WebhookEndpoint] = []
         var deliveries: [StoredDelivery] = []
+        /// Until when claims of deliveries last.
+        var claims: [WebhookDelivery.ID: Timestamp] = [:]
 
         /// Gives up what is on its way to an endpoint.
         mutating func abandonDeliveries(to endpoint: WebhookEndpoint.ID) {
@@ -21,9 +23,11 @@ package final class MemoryWebhookStore: WebhookStore {
         }
     }
 
-    private let state = Mutex(State())
+    let state = Mutex(State())
+    /// The time that deliveries are due by.
+    let now: @Sendable () -> Timestamp
 
-    package init() {}
+    package init(now: @escaping @Sendable () -> Timestamp = { .now }) { self.now = now }
 
     /// Puts a delivery there as it is.
     package func put(_ delivery: StoredDelivery) { state.withLock { $0.deliveries.append(delivery) } }
@@ -133,7 +137,11 @@ package final class MemoryWebhookStore: WebhookStore {
             for (index, delivery) in state.deliveries.enumerated() where isMeant(delivery) {
                 let endpoint = state.endpoints.first { $0.id == delivery.delivery.endpoint }
                 guard let endpoint, endpoint.disabling == nil else { continue }
-                state.deliveries[index] = StoredDelivery(delivery.delivery, state: .pending, nextAttemptAt: .now)
+                var replayed = StoredDelivery(
+                    delivery.delivery.counting(attempts: delivery.delivery.attempts, failures: 0), state: .pending,
+                    nextAttemptAt: now())
+                replayed.attempts = delivery.attempts
+                state.deliveries[index] = replayed
                 count += 1
             }
             return count

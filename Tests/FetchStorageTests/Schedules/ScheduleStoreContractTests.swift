@@ -23,4 +23,23 @@ import Testing
             #expect(differences == [])
         }
     }
+
+    @Test("the times of schedules in memory keep the promise", arguments: ScheduleQueueContract.clauses)
+    func memoryQueue(_ clause: Clause<ScheduleQueueContract.Subject>) async throws {
+        let jobs = MemoryJobStore()
+        let store = MemoryScheduleStore(jobs: jobs)
+        let subject = ScheduleQueueContract.Subject(jobs: .memory(jobs), store: store, queue: store)
+        #expect(try await clause.differences(in: subject) == [])
+    }
+
+    @Test("the times of schedules in PostgreSQL keep the promise", arguments: ScheduleQueueContract.clauses)
+    func postgresQueue(_ clause: Clause<ScheduleQueueContract.Subject>) async throws {
+        try await StoreFixture.with { fixture in
+            let store = PostgresScheduleStore(
+                client: fixture.database.client, jobs: fixture.store(), keys: fixture.keys)
+            let subject = ScheduleQueueContract.Subject(jobs: fixture.jobsSubject, store: store, queue: store)
+            let differences = try await clause.differences(in: subject)
+            #expect(differences == [])
+        }
+    }
 }
