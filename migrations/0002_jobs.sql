@@ -87,6 +87,7 @@ CREATE TABLE queue (
     is_changed boolean NOT NULL DEFAULT false,
     company smallint NOT NULL DEFAULT 0,
     question_id uuid,
+    resumes_at uuid,
     PRIMARY KEY (tenant_id, job_id),
     CONSTRAINT queue_claimed_by_a_node CHECK ((node_id IS NULL) = (claimed_at IS NULL)),
     CONSTRAINT queue_claims_are_counted CHECK (node_id IS NULL OR claim > 0),
@@ -95,7 +96,9 @@ CREATE TABLE queue (
         (gate IS DISTINCT FROM 'flow' AND NOT in_flow OR flow IS NOT NULL)
         AND (gate IS DISTINCT FROM 'host' AND NOT in_host OR host IS NOT NULL)
     ),
-    CONSTRAINT queue_jobs_that_ask_are_had_by_a_node CHECK (question_id IS NULL OR node_id IS NOT NULL),
+    CONSTRAINT queue_jobs_that_ask_are_held_or_parked CHECK (
+        question_id IS NULL OR node_id IS NOT NULL OR question_id = resumes_at
+    ),
     CONSTRAINT queue_scheduled_jobs_wait CHECK (node_id IS NULL OR NOT scheduled),
     CONSTRAINT queue_waiting_jobs_have_not_begun CHECK (node_id IS NOT NULL OR NOT (begun OR cancelling))
 ) WITH (
@@ -138,6 +141,12 @@ COMMENT ON COLUMN queue.is_changed IS
     'The job was changed after it was stored: the node that has it reads its spec again';
 COMMENT ON COLUMN queue.company IS 'How many suspects the job was tried with the last time; 0: it was not';
 COMMENT ON COLUMN queue.question_id IS 'The open question that the job waits for; null: none';
+COMMENT ON COLUMN queue.resumes_at IS
+    'The question at whose position the next attempt goes on; while it is open the job is parked; null: the attempt '
+    'begins at its beginning';
+
+CREATE INDEX queue_asking ON queue (tenant_id, job_id) WHERE question_id IS NOT NULL;
+COMMENT ON INDEX queue_asking IS 'jobs.list of jobs that await a decision';
 
 CREATE INDEX queue_cancelling ON queue (node_id) WHERE cancelling;
 COMMENT ON INDEX queue_cancelling IS 'nodes.heartbeat';

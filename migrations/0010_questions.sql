@@ -25,6 +25,7 @@ CREATE TABLE questions (
     note text,
     remember json,
     fault text,
+    "position" bytea,
     PRIMARY KEY (tenant_id, id),
     CONSTRAINT questions_answered_have_an_answer CHECK (
         (state = 'answered') = (answer IS NOT NULL) AND (state = 'answered') = (answered_by IS NOT NULL)
@@ -69,6 +70,9 @@ COMMENT ON COLUMN questions.remember IS
     'For how long and for which questions the answer is remembered, as the API writes it; null: for this one alone';
 COMMENT ON COLUMN questions.fault IS
     'What was wrong with the last reply of the endpoint, and never the reply; null: nothing was';
+COMMENT ON COLUMN questions.position IS
+    'Where its load goes on, with what was decided before; AES-256-GCM, bound to this table, tenant and question; null: '
+    'a node holds the load, or it is over';
 
 CREATE INDEX questions_job ON questions (tenant_id, job_id, id);
 COMMENT ON INDEX questions_job IS 'questions.list of a job; queue.rescue; jobs.remove';

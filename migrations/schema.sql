@@ -1257,6 +1257,7 @@ CREATE TABLE public.questions (
     note text,
     remember json,
     fault text,
+    "position" bytea,
     CONSTRAINT questions_answered_have_an_answer CHECK ((((state = 'answered'::text) = (answer IS NOT NULL)) AND ((state = 'answered'::text) = (answered_by IS NOT NULL)))),
     CONSTRAINT questions_closed_have_a_reason CHECK (((state = 'closed'::text) = (reason IS NOT NULL))),
     CONSTRAINT questions_facts_are_bounded CHECK ((octet_length((facts)::text) <= 65536)),
@@ -1310,6 +1311,8 @@ COMMENT ON COLUMN public.questions.remember IS 'For how long and for which quest
 
 COMMENT ON COLUMN public.questions.fault IS 'What was wrong with the last reply of the endpoint, and never the reply; null: nothing was';
 
+COMMENT ON COLUMN public.questions."position" IS 'Where its load goes on, with what was decided before; AES-256-GCM, bound to this table, tenant and question; null: a node holds the load, or it is over';
+
 CREATE TABLE public.queue (
     tenant_id bigint NOT NULL,
     job_id uuid NOT NULL,
@@ -1339,12 +1342,13 @@ CREATE TABLE public.queue (
     is_changed boolean DEFAULT false NOT NULL,
     company smallint DEFAULT 0 NOT NULL,
     question_id uuid,
+    resumes_at uuid,
     CONSTRAINT queue_claimed_by_a_node CHECK (((node_id IS NULL) = (claimed_at IS NULL))),
     CONSTRAINT queue_claims_are_counted CHECK (((node_id IS NULL) OR (claim > 0))),
     CONSTRAINT queue_gate_check CHECK ((gate = ANY (ARRAY['flow'::text, 'host'::text]))),
     CONSTRAINT queue_gated_jobs_wait CHECK (((gate IS NULL) OR ((node_id IS NULL) AND (NOT scheduled)))),
     CONSTRAINT queue_gates_have_limiters CHECK (((((gate IS DISTINCT FROM 'flow'::text) AND (NOT in_flow)) OR (flow IS NOT NULL)) AND (((gate IS DISTINCT FROM 'host'::text) AND (NOT in_host)) OR (host IS NOT NULL)))),
-    CONSTRAINT queue_jobs_that_ask_are_had_by_a_node CHECK (((question_id IS NULL) OR (node_id IS NOT NULL))),
+    CONSTRAINT queue_jobs_that_ask_are_held_or_parked CHECK (((question_id IS NULL) OR (node_id IS NOT NULL) OR (question_id = resumes_at))),
     CONSTRAINT queue_scheduled_jobs_wait CHECK (((node_id IS NULL) OR (NOT scheduled))),
     CONSTRAINT queue_waiting_jobs_have_not_begun CHECK (((node_id IS NOT NULL) OR (NOT (begun OR cancelling))))
 )
@@ -1403,6 +1407,8 @@ COMMENT ON COLUMN public.queue.is_changed IS 'The job was changed after it was s
 COMMENT ON COLUMN public.queue.company IS 'How many suspects the job was tried with the last time; 0: it was not';
 
 COMMENT ON COLUMN public.queue.question_id IS 'The open question that the job waits for; null: none';
+
+COMMENT ON COLUMN public.queue.resumes_at IS 'The question at whose position the next attempt goes on; while it is open the job is parked; null: the attempt begins at its beginning';
 
 CREATE TABLE public.queue_state (
     singleton boolean DEFAULT true NOT NULL,
@@ -2076,6 +2082,10 @@ COMMENT ON INDEX public.questions_open IS 'questions.list of open ones; question
 CREATE INDEX questions_over ON public.questions USING btree (tenant_id, ended_at) WHERE (state <> 'open'::text);
 
 COMMENT ON INDEX public.questions_over IS 'questions.lastEnded; expired.questions';
+
+CREATE INDEX queue_asking ON public.queue USING btree (tenant_id, job_id) WHERE (question_id IS NOT NULL);
+
+COMMENT ON INDEX public.queue_asking IS 'jobs.list of jobs that await a decision';
 
 CREATE INDEX queue_cancelling ON public.queue USING btree (node_id) WHERE cancelling;
 

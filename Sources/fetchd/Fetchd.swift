@@ -1,5 +1,6 @@
 import ArgumentParser
 import EventLoop
+import FetchEngine
 
 @main
 struct Fetchd: AsyncParsableCommand {
@@ -27,6 +28,7 @@ struct Fetchd: AsyncParsableCommand {
     /// Wrong usage of `get` exits with 2, as with other tools that fetch; the other commands keep to `sysexits.h`.
     static func main() async {
         FreedPages.keep()
+        TLSLibrary.keepUntilEnd()
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {

@@ -5,38 +5,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-extension ServiceProcess {
-    /// Submits a job that asks its delegate by the API about kinds, and returns its id.
-    fileprivate func submit(
-        _ url: String, asking kinds: String, _ more: String = "", via: String = #""via": "api""#, spec: String = ""
-    ) async throws -> String {
-        let delegate = #""delegate": {\#(via), "questions": \#(kinds), "timeout": 60\#(more)}"#
-        let body = #"{"request": {"url": "\#(url)"}, "configuration": {\#(delegate)}\#(spec)}"#
-        let answer = try await request(.post, "/v1/jobs", body: body)
-        try #require(answer.status == 202, "\(answer.text)")
-        return try #require(member(answer.json, "id"))
-    }
-
-    /// The next open question of a job, as soon as there is one.
-    fileprivate func question(of job: String) async throws -> [String: Any] {
-        let answer = try await request(
-            .get, "/v1/jobs/\(job)/questions?state=open", headers: [.prefer: "wait=30"])
-        try #require(answer.status == 200, "\(answer.text)")
-        let seen = try await request(.get, "/v1/jobs/\(job)").text
-        return try #require(member(answer.json, "data", "0"), "\(seen)")
-    }
-
-    fileprivate func answer(_ question: [String: Any], _ body: String) async throws -> Answer {
-        let job = try #require(member(question, "job", as: String.self))
-        let id = try #require(member(question, "id", as: String.self))
-        return try await request(.post, "/v1/jobs/\(job)/questions/\(id)", body: body)
-    }
-
-    fileprivate func end(of job: String) async throws -> [String: Any] {
-        try await self.job(job) { ["succeeded", "failed", "cancelled"].contains(member($0, "state", as: String.self)) }
-    }
-}
-
 private func reply(_ json: String, status: String = "200 OK") -> String {
     "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\nContent-Length: \(json.utf8.count)\r\n\r\n\(json)"
 }
@@ -59,6 +27,7 @@ private func redirecting() async throws -> LoopbackServer {
 @Suite struct DelegateTests {
     private static let redirection = #"["willPerformHTTPRedirection"]"#
 
+    // Proves: DLG-1.
     @Test(arguments: [("follow", 200), ("returnResponse", 302), ("performDefaultHandling", 200)])
     func `a redirect waits for an answer, and the job goes on by it`(_ word: String, _ code: Int) async throws {
         let origin = try await redirecting()
@@ -88,6 +57,7 @@ private func redirecting() async throws -> LoopbackServer {
         }
     }
 
+    // Proves: DLG-4, DLG-5.
     @Test func `what nobody answers in time is decided as the job says otherwise`() async throws {
         let origin = try await redirecting()
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
@@ -106,6 +76,7 @@ private func redirecting() async throws -> LoopbackServer {
         }
     }
 
+    // Proves: DLG-4.
     @Test func `the first answer counts, and what breaks a limit is none`() async throws {
         let origin = try await redirecting()
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
@@ -137,6 +108,7 @@ private func redirecting() async throws -> LoopbackServer {
         }
     }
 
+    // Proves: DLG-1, DLG-7, AUT-10.
     @Test(.enabled(if: LoopbackServer.hasApache(modules: "auth_digest", "dav")))
     func `httpd lets in with the credential of an answer, which is shown to nobody`() async throws {
         let origin = try await LoopbackServer.apache()
@@ -153,6 +125,7 @@ private func redirecting() async throws -> LoopbackServer {
         }
     }
 
+    // Proves: DLG-1, AUT-28.
     @Test(arguments: [("accept", "succeeded"), ("reject", "failed")])
     func `a chain that nobody vouches for is accepted or not`(_ word: String, _ state: String) async throws {
         let origin = try TLSOrigin()
@@ -169,6 +142,43 @@ private func redirecting() async throws -> LoopbackServer {
         }
     }
 
+    // Proves: LIF-3.
+    @Test func `a chain is asked about before the response is`() async throws {
+        let origin = try TLSOrigin()
+        let rule = "127.0.0.1:\(origin.port)"
+        try await ServiceProcess.with(allowing: [rule]) { service in
+            let id = try await service.submit(
+                "https://\(rule)/", asking: #"["didReceiveResponse", "didReceiveServerTrust"]"#)
+            for (number, kind, word) in [(1, "didReceiveServerTrust", "accept"), (2, "didReceiveResponse", "allow")] {
+                let question = try await service.question(of: id)
+                #expect(member(question, "kind") == kind && member(question, "sequence") == number)
+                #expect(try await service.answer(question, "\"\(word)\"").status == 200)
+            }
+            #expect(member(try await service.end(of: id), "state") == "succeeded")
+        }
+    }
+
+    // Proves: BKG-13.
+    @Test(.enabled(if: LoopbackServer.hasApache(modules: "auth_digest", "dav")))
+    func `a job of a background session waits for the answer to its challenge`() async throws {
+        let origin = try await LoopbackServer.apache()
+        try await ServiceProcess.with(allowing: [origin.rule]) { service in
+            let made = try await service.request(
+                .post, "/v1/sessions",
+                body: #"{"kind": "background", "identifier": "mine", "webhook": {"url": "\#(origin.url("/hook"))"}}"#)
+            let session = try #require(member(made.json, "id", as: String.self), "\(made.text)")
+            let id = try await service.submit(
+                origin.url("/basic/page"), asking: #"["didReceiveChallenge"]"#,
+                spec: #", "kind": "download", "session": "\#(session)""#)
+            let question = try await service.question(of: id)
+            let login = #"{"user": "\#(Cave.user)", "password": "\#(Cave.password)"}"#
+            let answer = #"{"answer": "useCredential", "credential": \#(login)}"#
+            #expect(try await service.answer(question, answer).status == 200)
+            #expect(member(try await service.end(of: id), "response", "status") == 200)
+        }
+    }
+
+    // Proves: DLG-1, LIF-6.
     @Test(arguments: ["allow", "becomeDownload", "cancel"])
     func `a response waits for its disposition`(_ word: String) async throws {
         let origin = try await redirecting()
@@ -183,6 +193,7 @@ private func redirecting() async throws -> LoopbackServer {
         }
     }
 
+    // Proves: DLG-6.
     @Test func `the time of the request stands still while an answer is waited for`() async throws {
         let origin = try await redirecting()
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
@@ -197,6 +208,7 @@ private func redirecting() async throws -> LoopbackServer {
         }
     }
 
+    // Proves: DLG-1, DLD-3.
     @Test func `a download gets the name that is answered`() async throws {
         let origin = try await redirecting()
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
@@ -210,6 +222,7 @@ private func redirecting() async throws -> LoopbackServer {
         }
     }
 
+    // Proves: DLG-1, BEY-3.
     @Test(arguments: [("continueLoading", "succeeded"), ("cancel", "cancelled")])
     func `a delayed job asks when its time has come`(_ word: String, _ state: String) async throws {
         let origin = try await redirecting()
@@ -223,6 +236,7 @@ private func redirecting() async throws -> LoopbackServer {
         }
     }
 
+    // Proves: DLG-1.
     @Test func `a body that was to be streamed is the answer's`() async throws {
         let origin = try WireOrigin { connection in
             while let head = try connection.receiveHead() {
@@ -248,6 +262,7 @@ private func redirecting() async throws -> LoopbackServer {
         }
     }
 
+    // Proves: DLG-1, LIF-11, CCH-11, CCH-15.
     @Test func `a response is stored or not as is answered`() async throws {
         let requests = Mutex(0)
         let origin = try WireOrigin { connection in
@@ -356,6 +371,7 @@ private func redirecting() async throws -> LoopbackServer {
         }
     }
 
+    // Proves: DLG-2, DLG-3.
     @Test func `the reply is the answer, to a message that is signed and named by the question`() async throws {
         try await ask([reply(#"{"answer": "returnResponse"}"#)]) { service, id, receiver, secret in
             let message = try await receiver.next()
@@ -369,6 +385,7 @@ private func redirecting() async throws -> LoopbackServer {
         }
     }
 
+    // Proves: DLG-2.
     @Test(arguments: ["HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 204 No Content\r\n\r\n"])
     func `a reply may leave the answer to the API`(_ later: String) async throws {
         try await ask([later]) { service, id, receiver, _ in
@@ -404,6 +421,7 @@ private func redirecting() async throws -> LoopbackServer {
         }
     }
 
+    // Proves: DLG-3.
     @Test func `an endpoint that fails is asked again under the same id`() async throws {
         let failure = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
         try await ask([failure, failure, reply(#""returnResponse""#)]) { service, id, receiver, _ in

@@ -13,6 +13,7 @@ import Testing
         try screenshot.write(to: URL(filePath: directory).appending(path: "\(name).png"))
     }
 
+    // Proves: AUT-33.
     @Test(.timeLimit(.minutes(2)))
     func `a person sees what loads ask, and answers one, and all that ask alike`() async throws {
         let origin = try WireOrigin { connection in

@@ -17,15 +17,11 @@ extension ServiceProcess {
 
     /// Answers the question of a job as soon as it is there, and returns the id of the question.
     fileprivate func answer(_ job: String, _ body: String) async throws -> String {
-        let list = try await request(.get, "/v1/jobs/\(job)/questions?state=open", headers: [.prefer: "wait=30"])
-        let id = try #require(member(list.json, "data", "0", "id", as: String.self), "\(list.text)")
-        let answered = try await request(.post, "/v1/jobs/\(job)/questions/\(id)", body: body)
+        let question = try await question(of: job)
+        let id = try #require(member(question, "id", as: String.self))
+        let answered = try await answer(question, body)
         try #require(answered.status == 200, "\(answered.text)")
         return id
-    }
-
-    fileprivate func end(of job: String) async throws -> [String: Any] {
-        try await self.job(job) { ["succeeded", "failed", "cancelled"].contains(member($0, "state", as: String.self)) }
     }
 
     /// Who made the decisions of a job's only attempt, and by the answer to which question.

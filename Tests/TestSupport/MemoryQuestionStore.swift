@@ -6,6 +6,7 @@ package final class MemoryQuestionStore: QuestionStore {
     private struct Stored {
         var question: StoredQuestion
         var answer: Answer?
+        var parked: ParkedLoad?
 
         var end: QuestionEnd? {
             if let reason = question.reason { return .closed(reason) }
@@ -106,6 +107,29 @@ package final class MemoryQuestionStore: QuestionStore {
         }
         if isNew, let end { onEnd([id: end]) }
         return end
+    }
+
+    package func park(
+        _ question: AskedQuestion, _ load: ParkedLoad, at node: Node.ID
+    ) async throws(StoreError) -> Bool {
+        state.withLock { state in
+            guard let stored = state.stored[question.id], stored.question.state == .open,
+                stored.question.deadline > .now, state.held.map({ $0[question.job] == question.claim }) ?? true
+            else { return false }
+            state.stored[question.id]?.parked = load
+            state.held?[question.job] = nil
+            return true
+        }
+    }
+
+    package func parked(
+        _ id: Question.ID, of tenant: Tenant.ID
+    ) async throws(StoreError) -> (StoredQuestion, QuestionEnd?, ParkedLoad)? {
+        state.withLock { state in
+            guard let stored = state.stored[id], stored.question.asked.tenant == tenant, let load = stored.parked
+            else { return nil }
+            return (stored.question, stored.end, load)
+        }
     }
 
     package func ends(of questions: [QuestionKey]) async throws(StoreError) -> [Question.ID: QuestionEnd] {

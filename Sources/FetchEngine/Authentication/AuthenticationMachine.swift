@@ -49,41 +49,43 @@ struct AuthenticationMachine {
 
     private let schemes: SchemeList
 
-    private(set) var failureCount = 0
+    /// What the challenges so far have come to.
+    private(set) var results: AuthenticationResults
     /// A stored credential that has failed with the last response.
     private(set) var failedFromStore: Attempt?
     /// The present authorization of requests, for the server and for the proxy.
     private(set) var attempts: [Attempt] = []
-    /// The credentials that were accepted in this task; they need no second question.
-    private var accepted: [ProtectionSpace: Credential] = [:]
-    private var failed: [ProtectionSpace: Credential] = [:]
-    private var rejected: Set<ProtectionSpace> = []
     private var staleAnswers = 0
-    /// The user name and password of the task's URL.
-    private var ofURL: (server: AuthenticationOffer.Party, credential: Credential)?
     /// The offers of the response at hand, and those whose default credential was not looked for yet.
     private var offers: [AuthenticationOffer] = []
     private var toLookUp: [AuthenticationOffer] = []
 
-    init(schemes: SchemeList = SchemeList()) { self.schemes = schemes }
+    /// - Parameter results: What an earlier load of the same task has come to.
+    init(schemes: SchemeList = SchemeList(), results: AuthenticationResults = .init()) {
+        self.schemes = schemes
+        self.results = results
+    }
+
+    var failureCount: Int { results.failureCount }
 
     /// Uses the user name and password of a URL, from now on and for its server alone.
     mutating func use(userinfoOf url: URLRecord) {
-        ofURL = Credential(userinfoOf: url).map { (AuthenticationOffer.Party(server: url), $0) }
+        results.ofURL = Credential(userinfoOf: url).map { .init(server: .init(server: url), credential: $0) }
     }
 
     // MARK: Before a request
 
     /// The credential that was accepted in a space during this task, or comes with the URL.
     func known(for space: ProtectionSpace) -> Credential? {
-        if let credential = accepted[space] { return credential }
-        guard let ofURL, ofURL.server == .init(space) else { return nil }
+        if let credential = results.accepted[space] { return credential }
+        guard let ofURL = results.ofURL, ofURL.server == .init(space) else { return nil }
         return schemes.accepts(ofURL.credential, for: space.method) ? ofURL.credential : nil
     }
 
     /// Sends a credential before anyone asks for it, inside a space that is known.
     mutating func sendPreemptively(_ credential: Credential, from source: Attempt.Source, for space: ProtectionSpace) {
-        guard schemes.accepts(credential, for: space.method), !rejected.contains(space), failed[space] != credential
+        guard schemes.accepts(credential, for: space.method), !results.rejected.contains(space),
+            results.failed[space] != credential
         else { return }
         note(Attempt(space: space, credential: credential, source: source, isPreemptive: true))
     }
@@ -101,7 +103,7 @@ struct AuthenticationMachine {
             // Beside the space it was meant for, a preemptive credential has proved nothing.
             if !attempt.isPreemptive || offers.contains(where: { $0.space == attempt.space }) { fail(attempt) }
         }
-        self.offers = offers.filter { !rejected.contains($0.space) }
+        self.offers = offers.filter { !results.rejected.contains($0.space) }
         toLookUp = self.offers
         return usingURL() ?? usingAccepted() ?? next()
     }
@@ -109,7 +111,8 @@ struct AuthenticationMachine {
     /// The default credential of the space that ``Action/lookUp(_:)`` named.
     mutating func lookedUp(_ credential: Credential?) -> Action {
         let offer = toLookUp.removeFirst()
-        guard let credential, schemes.accepts(credential, for: offer.space.method), credential != failed[offer.space]
+        guard let credential, schemes.accepts(credential, for: offer.space.method),
+            credential != results.failed[offer.space]
         else {
             return next()
         }
@@ -125,7 +128,7 @@ struct AuthenticationMachine {
         case .useCredential(let credential) where schemes.accepts(credential, for: offer.space.method):
             return retry(Attempt(space: offer.space, credential: credential, source: .delegate))
         case .useCredential, .rejectProtectionSpace:
-            rejected.insert(offer.space)
+            results.rejected.insert(offer.space)
             offers.removeFirst()
             return next()
         case .performDefaultHandling, .continueWithoutCredential: return .deliver
@@ -155,13 +158,13 @@ struct AuthenticationMachine {
             $0.space != attempt.space && schemes.accepts(attempt.credential, for: $0.space.method)
         }
         let isRefused = attempt.source == .delegate && attempt.space.method == .negotiate && !hasOther
-        if isRefused { failureCount += 1 }
-        guard attempt.source == .delegate, !isRefused || failed[attempt.space] == attempt.credential else {
-            failed[attempt.space] = attempt.credential
-            if attempt.source == .url { ofURL = nil }
+        if isRefused { results.failureCount += 1 }
+        guard attempt.source == .delegate, !isRefused || results.failed[attempt.space] == attempt.credential else {
+            results.failed[attempt.space] = attempt.credential
+            if attempt.source == .url { results.ofURL = nil }
             return next()
         }
-        rejected.insert(attempt.space)
+        results.rejected.insert(attempt.space)
         offers.removeAll { $0.space == attempt.space }
         toLookUp.removeAll { $0.space == attempt.space }
         return next()
@@ -178,8 +181,8 @@ struct AuthenticationMachine {
         // A 401 without an answer has at least passed the proxy.
         let proven = attempts.filter { status == 401 ? $0.space.isProxy : status != 407 }
         for attempt in proven {
-            accepted[attempt.space] = attempt.credential
-            failed[attempt.space] = nil
+            results.accepted[attempt.space] = attempt.credential
+            results.failed[attempt.space] = nil
         }
         return proven
     }
@@ -209,16 +212,16 @@ struct AuthenticationMachine {
     }
 
     private mutating func fail(_ attempt: Attempt) {
-        failureCount += 1
+        results.failureCount += 1
         staleAnswers = 0
-        failed[attempt.space] = attempt.credential
-        if accepted[attempt.space] == attempt.credential { accepted[attempt.space] = nil }
-        if attempt.source == .url { ofURL = nil }
+        results.failed[attempt.space] = attempt.credential
+        if results.accepted[attempt.space] == attempt.credential { results.accepted[attempt.space] = nil }
+        if attempt.source == .url { results.ofURL = nil }
         if attempt.source == .store { failedFromStore = attempt }
     }
 
     private mutating func usingURL() -> Action? {
-        guard let ofURL else { return nil }
+        guard let ofURL = results.ofURL else { return nil }
         let offer = offers.first { offer in
             // Tickets for a password of a URL would be fetched from a realm that was never named.
             offer.space.method != .negotiate && ofURL.server == .init(offer.space)
@@ -230,7 +233,7 @@ struct AuthenticationMachine {
 
     private mutating func usingAccepted() -> Action? {
         for offer in offers {
-            if let credential = accepted[offer.space] {
+            if let credential = results.accepted[offer.space] {
                 return retry(Attempt(space: offer.space, credential: credential, source: .task))
             }
         }
@@ -242,7 +245,7 @@ struct AuthenticationMachine {
         guard let offer = offers.first else { return .deliver }
         return .ask(
             Question(
-                space: offer.space, proposedCredential: failed[offer.space], previousFailureCount: failureCount,
+                space: offer.space, proposedCredential: results.failed[offer.space], previousFailureCount: failureCount,
                 offeredSpaces: offers.map(\.space)))
     }
 }

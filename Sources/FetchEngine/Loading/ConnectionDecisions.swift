@@ -1,19 +1,19 @@
 /// The decisions of one load about its connections.
 ///
 /// A pure value: each hop reads it, and it records what the delegates answered and what went wrong.
-struct ConnectionDecisions {
+struct ConnectionDecisions: Sendable {
     /// The chains that were decided about, by the server that showed them.
-    private var accepted: [URLRecord.Origin: Set<Fingerprint>] = [:]
-    private var settled: [URLRecord.Origin: Set<Fingerprint>] = [:]
+    var accepted: [URLRecord.Origin: Set<Fingerprint>] = [:]
+    var settled: [URLRecord.Origin: Set<Fingerprint>] = [:]
     /// The identities chosen, by the server that wants one; nil inside is to go on without.
-    private var identities: [URLRecord.Origin: ClientIdentity?] = [:]
+    private(set) var identities: [URLRecord.Origin: ClientIdentity?] = [:]
     /// How many of the routes to a server turned out not to work.
-    private var deadRoutes: [URLRecord.Origin: Int] = [:]
+    var deadRoutes: [URLRecord.Origin: Int] = [:]
     /// How often an identity was refused.
-    private(set) var identityFailures = 0
+    var identityFailures = 0
     /// The logins chosen, by the server that wants one, and how often one was refused.
-    private var logins: [URLRecord.Origin: Credential] = [:]
-    private(set) var loginFailures = 0
+    var logins: [URLRecord.Origin: Credential] = [:]
+    var loginFailures = 0
 
     // MARK: What the next connection is made with
 

@@ -11,18 +11,24 @@ extension Load {
     func response(bufferingUpTo limit: Int, on loop: isolated TransferLoop) async throws(LoadError) -> Response {
         do throws(LoadError) {
             try begin()
-            var request = firstRequest()
-            if mustWait { request = try await beginLater(with: request, on: loop) }
-            if request.isChangedByParsing { request = try await canonical(request, on: loop) }
+            var (request, atHand) = try await firstHop(on: loop)
             // Who is asked about the response is asked before its body has come.
             let limitOfHead = advised.contains(.response) ? 0 : limit
             while true {
-                if let secured = secured(request) { request = try await canonical(secured, on: loop) }
-                request = keepingCredentials(of: request)
-                let exchange = try await answeredExchange(for: request, limit: limitOfHead, on: loop)
+                let isAtHand = atHand != nil
+                if !isAtHand {
+                    if let secured = secured(request) { request = try await canonical(secured, on: loop) }
+                    request = keepingCredentials(of: request)
+                }
+                let exchange =
+                    if let atHand = atHand.take() {
+                        atHand as any Exchange
+                    } else {
+                        try await answeredExchange(for: request, limit: limitOfHead, on: loop)
+                    }
                 let response = try head(of: exchange, limit: limitOfHead)
                 noteStrictTransport(response, to: request)
-                if response.headerFields.contains(.setCookie) {
+                if !isAtHand, response.headerFields.contains(.setCookie) {
                     try await keepCookies(of: response, to: request, on: loop)
                 }
                 if isAuthentication(response), try await answersChallenge(of: response, to: request, on: loop) {
@@ -52,6 +58,19 @@ extension Load {
             await complete(with: final, on: loop)
             throw final
         }
+    }
+
+    /// The request of the first hop, and its response when another load has left that.
+    private func firstHop(
+        on loop: isolated TransferLoop
+    ) async throws(LoadError) -> (Request, atHand: StoredExchange?) {
+        if let position = record.withLock({ $0.position.take() }), let hop = position.hop {
+            return try goOn(at: hop, of: position)
+        }
+        var request = firstRequest()
+        if mustWait { request = try await beginLater(with: request, on: loop) }
+        if request.isChangedByParsing { request = try await canonical(request, on: loop) }
+        return (request, nil)
     }
 
     /// The error with the URL of the hop at hand.

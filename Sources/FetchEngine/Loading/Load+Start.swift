@@ -20,7 +20,9 @@ extension Load {
         guard isFirst else { throw LoadError(.unknown, "The task was started before.") }
         try client?.checkKind()
         state.notifiesDelegate = client?.notifiesDelegate ?? false
-        deadline = configuration.timeoutIntervalForResource.map(now.advanced)
+        let left = record.withLock { $0.position?.timeLeft }
+        let times = [left, configuration.timeoutIntervalForResource].compactMap { $0 }
+        deadline = times.min().map(now.advanced)
     }
 
     func firstRequest() -> Request { prepared(originalRequest) }

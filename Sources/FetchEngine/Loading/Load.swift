@@ -16,6 +16,8 @@ final class Load: @unchecked Sendable {
         var suspensions = 0
         /// Answers questions before the delegates are asked.
         var adviser: (any LoadAdviser)?
+        /// Where it goes on; taken when it begins.
+        var position: LoadPosition?
         var currentRequest: Request?
         var response: Response?
         var completeBody: [UInt8]?

@@ -1,3 +1,4 @@
+import EventLoop
 package import HTTPTypes
 import Synchronization
 
@@ -91,6 +92,16 @@ package struct LoadContext: Sendable {
     package let lastStep: LoadStep?
     /// Whether the body goes to a file already.
     package let isDownload: Bool
+    /// How much of its time the resource has left, which stands still while the load asks; nil for any.
+    let timeLeft: Duration?
+    let load: Load
+
+    /// Where the load stands at its question; nil where another load cannot go on from there, at this time at least.
+    package func position(at question: LoadQuestion) async -> LoadPosition? {
+        var position = await load.position(at: question)
+        position?.timeLeft = timeLeft.map { max(.milliseconds(1), $0) }
+        return position
+    }
 }
 
 extension Load {
@@ -100,10 +111,18 @@ extension Load {
     ) async throws(LoadError) -> LoadAnswer {
         guard advised.contains(kind), let adviser else { return .performDefaultHandling }
         let question = question()
+        let (asked, end) = (MonotonicTime.now, deadline)
         let context = LoadContext(
             configuration: configuration, currentRequest: currentRequest,
-            lastStep: record.withLock { $0.steps.last }, isDownload: client?.kind == .download)
+            lastStep: record.withLock { $0.steps.last }, isDownload: client?.kind == .download,
+            timeLeft: end.map { .nanoseconds($0.nanoseconds(since: asked)) }, load: self)
         if let answer = adviser.answer(to: question, in: context) { return answer }
+        // The time of the resource stands still while somebody is asked (DLG-6).
+        deadline = nil
+        defer {
+            deadline = end?.advanced(by: .nanoseconds(MonotonicTime.now.nanoseconds(since: asked)))
+            exchange?.deadlineChanged()
+        }
         return try await answer(on: loop) { await adviser.decide(question, in: context) }
     }
 }

@@ -23,13 +23,16 @@ public struct Redirect: Sendable {
     /// Who redirected.
     public let cause: Cause
 
-    init(url: URLRecord, status: HTTPResponse.Status, location: String, target: URLRecord, method: HTTPRequest.Method) {
+    init(
+        url: URLRecord, status: HTTPResponse.Status, location: String, target: URLRecord, method: HTTPRequest.Method,
+        cause: Cause = .response
+    ) {
         self.url = url.withoutCredentials()
         self.status = status
         self.location = location
         self.target = target
         self.method = method
-        cause = .response
+        self.cause = cause
     }
 
     /// What takes a request to https before it is sent, as a 307 would.

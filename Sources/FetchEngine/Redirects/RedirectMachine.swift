@@ -13,9 +13,13 @@ struct RedirectMachine {
     }
 
     let configuration: RedirectConfiguration
-    private(set) var followed = 0
+    private(set) var followed: Int
 
-    init(configuration: RedirectConfiguration) { self.configuration = configuration }
+    /// - Parameter followed: How many redirects an earlier load of the same task has followed.
+    init(configuration: RedirectConfiguration, followed: Int = 0) {
+        self.configuration = configuration
+        self.followed = followed
+    }
 
     /// Whether a body that comes with this status is likely to be thrown away.
     static func isRedirect(_ status: Int) -> Bool {

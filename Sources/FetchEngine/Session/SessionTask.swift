@@ -167,6 +167,12 @@ public class SessionTask: @unchecked Sendable {
         set { load.record.withLock { $0.adviser = newValue } }
     }
 
+    /// Where the task goes on, in place of its beginning; to be set before the task is resumed.
+    package var position: LoadPosition? {
+        get { load.record.withLock { $0.position } }
+        set { load.record.withLock { $0.position = newValue } }
+    }
+
     /// The program's name for the task; nil by default.
     ///
     /// Delegates and stores may read it; the engine does nothing with it.

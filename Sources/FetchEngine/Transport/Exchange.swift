@@ -26,6 +26,9 @@ protocol Exchange: AnyObject, Sendable {
     /// Takes the position in its queue that the task's priority gives it now.
     func priorityChanged()
 
+    /// Goes by the deadline that the load has now.
+    func deadlineChanged()
+
     /// Applies the task's new limit of bytes per second.
     func speedChanged()
 
@@ -94,6 +97,7 @@ extension Exchange {
     func useRoom() { resumeIfRoom() }
     func suspensionChanged() {}
     func priorityChanged() {}
+    func deadlineChanged() {}
     func speedChanged() {}
     func abort(_ error: LoadError) { conclude(with: error) }
 

@@ -358,6 +358,10 @@ final class Transfer: Exchange, @unchecked Sendable {
 
     func priorityChanged() { partition.requeue(self) }
 
+    func deadlineChanged() {
+        if sweepIndex >= 0 { partition.sweep.noteDeadline(nextDeadline()) }
+    }
+
     func speedChanged() {
         let limit = state.values.withLock { $0.maximumBytesPerSecond } ?? shared.value.maximumBytesPerSecond
         if let ownBandwidth {

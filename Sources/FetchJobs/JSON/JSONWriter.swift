@@ -116,6 +116,14 @@ package struct JSONWriter: Sendable {
         array(elements)
     }
 
+    /// Writes the elements of a text that is an array without white space around it.
+    package mutating func elements(of array: RawJSON) {
+        guard array.bytes.count > 2 else { return }
+        separate()
+        bytes.append(contentsOf: array.bytes.dropFirst().dropLast())
+        needsComma = true
+    }
+
     /// Writes the members of another object as members of this one.
     package mutating func members(of object: RawJSON) {
         guard object.bytes.count > 2 else { return }

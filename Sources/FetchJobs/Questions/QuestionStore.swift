@@ -21,6 +21,18 @@ package protocol QuestionStore: Sendable {
         _ id: Question.ID, of tenant: Tenant.ID, _ reason: StoredQuestion.Reason
     ) async throws(StoreError) -> QuestionEnd?
 
+    /// Parks the load of a question: keeps where it stands, and takes its job from the node.
+    ///
+    /// The job waits for the end of the question or for its deadline, and is then any node's.
+    ///
+    /// - Returns: false when the question is over or the job is not the node's under its claim: nothing was kept.
+    func park(_ question: AskedQuestion, _ load: ParkedLoad, at node: Node.ID) async throws(StoreError) -> Bool
+
+    /// What a job goes on with that was parked at a question, and how that has ended; nil inside while it is open.
+    func parked(
+        _ id: Question.ID, of tenant: Tenant.ID
+    ) async throws(StoreError) -> (StoredQuestion, QuestionEnd?, ParkedLoad)?
+
     /// How the questions ended that are over.
     func ends(of questions: [QuestionKey]) async throws(StoreError) -> [Question.ID: QuestionEnd]
 

@@ -70,6 +70,8 @@ package final class ClaimedJob: Sendable {
     /// For how long it had been due when it was claimed; nil when it was claimed as it was stored, or had to pass a
     /// gate.
     package let waited: Duration?
+    /// The question at whose position it goes on; nil when it begins at its beginning.
+    package let resumesAt: Question.ID?
     /// The origin queue whose connections it shares; nil when its URL has no host.
     package let originQueue: OriginQueue.Key?
 
@@ -83,7 +85,8 @@ package final class ClaimedJob: Sendable {
         stores: StoresVersion = StoresVersion(),
         storedAt: Timestamp? = nil,
         isCounted: Bool = false,
-        waited: Duration? = nil
+        waited: Duration? = nil,
+        resumesAt: Question.ID? = nil
     ) {
         self.id = id
         self.tenant = tenant
@@ -95,6 +98,7 @@ package final class ClaimedJob: Sendable {
         self.storedAt = storedAt
         self.isCounted = isCounted
         self.waited = waited
+        self.resumesAt = resumesAt
         originQueue = OriginQueue.Key(spec, of: tenant)
     }
 

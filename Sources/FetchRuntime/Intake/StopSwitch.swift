@@ -13,6 +13,8 @@ package final class StopSwitch: Sendable {
         case leaseLost
         /// The node stops; another one is to run the job.
         case drained
+        /// The job waits for an answer without a node, which goes on with it where this one stands.
+        case parked
     }
 
     private struct State {

@@ -13,7 +13,13 @@ extension Query {
             INSERT INTO results (tenant_id, job_id, state, started_at, error_name, error)
             SELECT tenant_id, job_id, state, started_at, error_name, error
             FROM ended
-        ), \(Query.counting("ended", at: node, bytes: "0")), \(Query.blocking("ended")), delivery AS (
+        ), \(Query.counting("ended", at: node, bytes: "0")), withdrawn AS (
+            -- The question that a parked job waits for.
+            UPDATE questions a
+            SET state = 'closed', reason = \(StoredQuestion.Reason.withdrawn), ended_at = now()
+            FROM ended d
+            WHERE a.tenant_id = d.tenant_id AND a.job_id = d.job_id AND a.state = 'open'
+        ), \(Query.blocking("ended")), delivery AS (
             INSERT INTO webhook_deliveries (tenant_id, id, endpoint_id, job_id, session_id, event)
             SELECT d.tenant_id, d.delivery_id, e.id, d.job_id, d.session_id, \(WebhookEvent.jobFinished)
             FROM ended d

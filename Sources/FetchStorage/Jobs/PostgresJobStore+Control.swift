@@ -58,11 +58,13 @@ extension PostgresJobStore {
                     UPDATE queue q
                     SET rank = \(spec.rank),
                         run_at = CASE
-                            WHEN \(change.runAt == nil) OR q.node_id IS NOT NULL THEN q.run_at
+                            WHEN \(change.runAt == nil) OR q.node_id IS NOT NULL OR q.question_id IS NOT NULL
+                                THEN q.run_at
                             ELSE greatest(\(spec.runAt), now())
                         END,
                         scheduled = CASE
-                            WHEN \(change.runAt == nil) OR q.node_id IS NOT NULL THEN q.scheduled
+                            WHEN \(change.runAt == nil) OR q.node_id IS NOT NULL OR q.question_id IS NOT NULL
+                                THEN q.scheduled
                             ELSE coalesce(\(spec.runAt) > now(), false)
                         END,
                         -- A time that the client tells afterwards is meant.

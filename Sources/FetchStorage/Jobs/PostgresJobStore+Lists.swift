@@ -73,6 +73,7 @@ extension PostgresJobStore {
                 SELECT job_id
                 FROM queue
                 WHERE tenant_id = \(tenant) AND job_id < \(start) AND scheduled AND NOT suspended
+                    AND question_id IS NULL
                 ORDER BY job_id DESC
                 """
             case .queued:
@@ -80,6 +81,7 @@ extension PostgresJobStore {
                 SELECT job_id
                 FROM queue
                 WHERE tenant_id = \(tenant) AND job_id < \(start) AND node_id IS NULL AND NOT scheduled AND NOT suspended
+                    AND question_id IS NULL
                 ORDER BY job_id DESC
                 """
             case .running:
@@ -94,8 +96,7 @@ extension PostgresJobStore {
                 """
                 SELECT job_id
                 FROM queue
-                WHERE tenant_id = \(tenant) AND job_id < \(start) AND node_id IS NOT NULL AND NOT suspended
-                    AND question_id IS NOT NULL
+                WHERE tenant_id = \(tenant) AND job_id < \(start) AND question_id IS NOT NULL AND NOT suspended
                 ORDER BY job_id DESC
                 """
             case .suspended:

@@ -65,7 +65,7 @@ package struct PostgresJobStore: JobStore {
                 """
                 -- jobs.find
                 SELECT j.spec, j.created_at, \(Query.jobState), q.claimed_at, q.cancelling,
-                    CASE WHEN q.scheduled THEN q.run_at END, r.started_at, r.finished_at, r.response, r.error,
+                    CASE WHEN q.scheduled AND q.question_id IS NULL THEN q.run_at END, r.started_at, r.finished_at, r.response, r.error,
                     r.redirects, r.body_bytes, r.body_digest, r.file, r.challenges,
                     a.number, a.started_at, a.finished_at, a.state, a.error_name, a.status, a.next_at, a.metrics,
                     a.decisions,

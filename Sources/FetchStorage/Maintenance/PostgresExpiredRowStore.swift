@@ -173,6 +173,8 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
     }
 
     /// Closes open ones whose node did not: their jobs wait for nothing, and they take no room from others.
+    ///
+    /// The job of a parked one is promoted at its deadline, and the node that claims it closes the question.
     private var overdueQuestions: Query {
         """
         -- expired.openQuestions
@@ -183,27 +185,30 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
                 SELECT a.tenant_id, a.id, a.job_id
                 FROM questions a
                 WHERE a.tenant_id = t.id AND a.state = 'open' AND a.deadline < now() - interval '1 minute'
+                    AND a."position" IS NULL
                 ORDER BY a.id
                 LIMIT \(limit)
-                FOR UPDATE SKIP LOCKED
             ) AS o
+        ), waiting AS MATERIALIZED (
+            SELECT q.tenant_id, q.job_id, o.id
+            FROM overdue o
+            JOIN queue q ON q.tenant_id = o.tenant_id AND q.job_id = o.job_id AND q.question_id = o.id
+            -- In one order, so that no two statements wait for each other; a job before its question everywhere.
+            ORDER BY q.tenant_id, q.job_id
+            FOR UPDATE OF q
         ), closed AS (
             UPDATE questions a
             SET state = 'closed', reason = 'expired', ended_at = now()
             FROM overdue o
-            WHERE a.tenant_id = o.tenant_id AND a.id = o.id
-            RETURNING 1
-        ), waiting AS MATERIALIZED (
-            SELECT q.tenant_id, q.job_id
-            FROM overdue o
-            JOIN queue q ON q.tenant_id = o.tenant_id AND q.job_id = o.job_id AND q.question_id = o.id
-            ORDER BY q.tenant_id, q.job_id
-            FOR UPDATE OF q
+            CROSS JOIN (SELECT count(*) FROM waiting) AS locked
+            WHERE a.tenant_id = o.tenant_id AND a.id = o.id AND a.state = 'open' AND a."position" IS NULL
+            RETURNING a.tenant_id, a.id
         ), going AS (
             UPDATE queue q
             SET question_id = NULL
             FROM waiting w
-            WHERE q.tenant_id = w.tenant_id AND q.job_id = w.job_id
+            JOIN closed c ON c.tenant_id = w.tenant_id AND c.id = w.id
+            WHERE q.tenant_id = w.tenant_id AND q.job_id = w.job_id AND q.question_id = w.id
         )
         SELECT FROM closed
         """

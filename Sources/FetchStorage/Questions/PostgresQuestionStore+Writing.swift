@@ -21,6 +21,22 @@ extension PostgresQuestionStore {
         let outcome: Outcome
     }
 
+    /// A load that is to be parked.
+    struct NewPosition: Sendable {
+        let asked: AskedQuestion
+        let sealed: [UInt8]
+        let node: Node.ID
+    }
+
+    /// A question that has been answered or closed.
+    struct Ended: Sendable {
+        let question: StoredQuestion
+        /// The version that the answers of its session have since; nil when nothing new is remembered.
+        let answersVersion: Int64?
+        /// Whether its job was parked, and waits for a node now.
+        let wasParked: Bool
+    }
+
     /// Writes questions down whose jobs are held under their claims, and that these wait, all in one statement.
     static func ask(_ questions: [NewQuestion], client: Client, maximumOpen: Int) async throws -> [Asking] {
         let rows = try await client.query(
@@ -100,6 +116,54 @@ extension PostgresQuestionStore {
         return questions.map { asked[$0.asked.id] ?? .jobIsOver }
     }
 
+    /// Keeps where loads stand whose questions are open, and takes their jobs from the node, all in one statement.
+    ///
+    /// - Returns: Whether each is parked; it is not when its question is over or its job is not the node's any more.
+    static func park(_ positions: [NewPosition], client: Client) async throws -> [Bool] {
+        let rows = try await client.query(
+            """
+            -- questions.park
+            WITH input AS MATERIALIZED (
+                SELECT *
+                FROM unnest(
+                    \(positions.map(\.asked.tenant)),
+                    \(positions.map(\.asked.id)),
+                    \(positions.map(\.asked.job)),
+                    \(positions.map(\.asked.claim)),
+                    \(positions.map(\.node)),
+                    \(positions.map(\.sealed))
+                ) AS input (tenant_id, id, job_id, claim, node_id, "position")
+            ), held AS MATERIALIZED (
+                SELECT i.*
+                FROM input i
+                JOIN queue q ON q.tenant_id = i.tenant_id AND q.job_id = i.job_id AND q.claim = i.claim
+                    AND q.node_id = i.node_id AND q.question_id = i.id AND NOT q.cancelling
+                -- In one order, so that no two statements wait for each other; a job before its question everywhere.
+                ORDER BY q.tenant_id, q.job_id
+                FOR UPDATE OF q
+            ), kept AS (
+                UPDATE questions a
+                SET "position" = h."position"
+                FROM held h
+                WHERE a.tenant_id = h.tenant_id AND a.id = h.id AND a.state = 'open'
+                    AND a.deadline > clock_timestamp()
+                RETURNING a.tenant_id, a.id, a.job_id, a.deadline
+            ), parked AS (
+                UPDATE queue q
+                SET node_id = NULL, claimed_at = NULL, begun = false, scheduled = true, run_at = k.deadline,
+                    discretionary = false, resumes_at = k.id, in_host = false,
+                    -- In a flow with an order, those behind it wait until it is final.
+                    in_flow = q.in_flow AND \(Query.isInOrderedFlow)
+                FROM kept k
+                WHERE q.tenant_id = k.tenant_id AND q.job_id = k.job_id
+            )
+            SELECT id FROM kept
+            """
+        )
+        let parked = Set(try rows.map { try $0.decode(Question.ID.self, at: 0) })
+        return positions.map { parked.contains($0.asked.id) }
+    }
+
     /// Answers and closes questions that are open, and has their jobs wait no more, all in one statement.
     ///
     /// - Returns: Of each that was its question's end, the question as it is now.
@@ -123,11 +187,19 @@ extension PostgresQuestionStore {
                 ) WITH ORDINALITY AS input (
                     tenant_id, id, reason, answer, sealed_answer, answered_by, note, remember, conditions, duration, number
                 )
+            ), waiting AS MATERIALIZED (
+                SELECT q.tenant_id, q.job_id, a.id, q.node_id IS NULL AS is_parked
+                FROM questions a
+                JOIN queue q ON q.tenant_id = a.tenant_id AND q.job_id = a.job_id AND q.question_id = a.id
+                WHERE (a.tenant_id, a.id) IN (SELECT tenant_id, id FROM input) AND a.state = 'open'
+                -- In one order, so that no two statements wait for each other; a job before its question everywhere.
+                ORDER BY q.tenant_id, q.job_id
+                FOR UPDATE OF q
             ), open AS MATERIALIZED (
                 SELECT a.tenant_id, a.id, a.job_id, a.session_id, a.kind, a.deadline
-                FROM questions a
+                FROM (SELECT count(*) FROM waiting) AS locked
+                CROSS JOIN questions a
                 WHERE (a.tenant_id, a.id) IN (SELECT tenant_id, id FROM input) AND a.state = 'open'
-                -- In one order, so that no two statements wait for each other.
                 ORDER BY a.tenant_id, a.id
                 FOR UPDATE OF a
             ), first AS MATERIALIZED (
@@ -149,21 +221,18 @@ extension PostgresQuestionStore {
                 FROM first f
                 WHERE a.tenant_id = f.tenant_id AND a.id = f.id
                 RETURNING f.number, \(StoredRow.columns)
-            ), waiting AS MATERIALIZED (
-                SELECT q.tenant_id, q.job_id
-                FROM first f
-                JOIN queue q ON q.tenant_id = f.tenant_id AND q.job_id = f.job_id AND q.question_id = f.id
-                ORDER BY q.tenant_id, q.job_id
-                FOR UPDATE OF q
             ), going AS (
                 UPDATE queue q
-                SET question_id = NULL
+                SET \(Query.going)
                 FROM waiting w
-                WHERE q.tenant_id = w.tenant_id AND q.job_id = w.job_id
+                JOIN first f ON f.tenant_id = w.tenant_id AND f.id = w.id
+                WHERE q.tenant_id = w.tenant_id AND q.job_id = w.job_id AND q.question_id = w.id
+                RETURNING w.tenant_id, w.id, w.is_parked
             ), \(remembering)
-            SELECT \(StoredRow.columns), a.number, s.answers_version
+            SELECT \(StoredRow.columns), a.number, s.answers_version, coalesce(g.is_parked, false)
             FROM ended a
             LEFT JOIN stores s ON s.tenant_id = a.tenant_id AND s.session_id = a.session_id
+            LEFT JOIN going g ON g.tenant_id = a.tenant_id AND g.id = a.id
             """
         )
         var ended: [Ended?] = ends.map { _ in nil }
@@ -171,20 +240,14 @@ extension PostgresQuestionStore {
             let index = Int(try row.decode(Int64.self, at: StoredRow.count)) - 1
             guard ended.indices.contains(index) else { continue }
             ended[index] = Ended(
-                question: try StoredRow(row).question, answersVersion: try row.decode(at: StoredRow.count + 1))
+                question: try StoredRow(row).question, answersVersion: try row.decode(at: StoredRow.count + 1),
+                wasParked: try row.decode(at: StoredRow.count + 2))
         }
         return ended
     }
 }
 
 extension PostgresQuestionStore {
-    /// A question that has been answered or closed.
-    struct Ended: Sendable {
-        let question: StoredQuestion
-        /// The version that the answers of its session have since; nil when nothing new is remembered.
-        let answersVersion: Int64?
-    }
-
     /// Remembers those of the answers `first` that are to be, in the sessions of their jobs.
     fileprivate static var remembering: Query {
         """
@@ -223,6 +286,14 @@ extension PostgresQuestionStore {
         )
         """
     }
+}
+
+extension Query {
+    /// What changes of a row `q` of the queue whose question is over: a parked job is due.
+    static let going: Query = """
+        question_id = NULL, scheduled = q.scheduled AND q.node_id IS NOT NULL,
+            run_at = CASE WHEN q.node_id IS NULL THEN now() ELSE q.run_at END
+        """
 }
 
 extension PostgresQuestionStore.NewEnd {

@@ -9,11 +9,13 @@ package struct PostgresQuestionStore: QuestionStore {
     let keys: TenantKeys
     private let asking: Batcher<NewQuestion, Asking>
     private let ending: Batcher<NewEnd, Ended?>
+    private let parking: Batcher<NewPosition, Bool>
     /// Hears of tenants that have new questions, and of questions that ended here.
     private let onAsk: @Sendable (Tenant.ID) -> Void
     private let onEnd: @Sendable ([Question.ID: QuestionEnd]) -> Void
     /// Hears of sessions that remember an answer since, and the version of their answers, before its question ends.
     private let onRemember: @Sendable (SessionAddress, _ version: Int64) -> Void
+    private let onDue: @Sendable () -> Void
 
     /// - Parameters:
     ///   - client: The connections for what runs for every question.
@@ -23,19 +25,27 @@ package struct PostgresQuestionStore: QuestionStore {
     ///   - onEnd: Hears of questions that were answered or closed by this store.
     ///   - onRemember: Hears of sessions that remember an answer by this store, with the version of their answers,
     ///     before `onEnd` does.
+    ///   - onDue: Is called when parked jobs wait for a node, because their questions are over.
     package init(
         client: Client, keys: TenantKeys, maximumOpen: Int = Asking.maximumOpen,
         onAsk: @escaping @Sendable (Tenant.ID) -> Void = { _ in },
         onEnd: @escaping @Sendable ([Question.ID: QuestionEnd]) -> Void = { _ in },
-        onRemember: @escaping @Sendable (SessionAddress, _ version: Int64) -> Void = { _, _ in }
+        onRemember: @escaping @Sendable (SessionAddress, _ version: Int64) -> Void = { _, _ in },
+        onDue: @escaping @Sendable () -> Void = {}
     ) {
         self.client = client
         self.keys = keys
         self.onAsk = onAsk
         self.onEnd = onEnd
         self.onRemember = onRemember
+        self.onDue = onDue
         asking = Batcher(maximumItems: 500) { try await Self.ask($0, client: client, maximumOpen: maximumOpen) }
-        ending = Batcher(maximumItems: 500) { try await Self.end($0, client: client) }
+        ending = Batcher(maximumItems: 500) {
+            let ended = try await Self.end($0, client: client)
+            if ended.contains(where: { $0?.wasParked == true }) { onDue() }
+            return ended
+        }
+        parking = Batcher(maximumItems: 100) { try await Self.park($0, client: client) }
     }
 
     package func ask(
@@ -83,6 +93,40 @@ package struct PostgresQuestionStore: QuestionStore {
             return try await self.end(of: stored)
         }
     }
+
+    package func park(
+        _ question: AskedQuestion, _ load: ParkedLoad, at node: Node.ID
+    ) async throws(StoreError) -> Bool {
+        try await StoreError.wrap {
+            let sealed = try await keys.vault(of: question.tenant)
+                .seal(load.bytes, table: Self.table, row: Self.positionRow(question.id))
+            let position = NewPosition(asked: question, sealed: sealed, node: node)
+            return try await parking.submit([position]).first ?? false
+        }
+    }
+
+    package func parked(
+        _ id: Question.ID, of tenant: Tenant.ID
+    ) async throws(StoreError) -> (StoredQuestion, QuestionEnd?, ParkedLoad)? {
+        try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- questions.parked
+                SELECT \(StoredRow.columns), a."position"
+                FROM questions a
+                WHERE a.tenant_id = \(tenant) AND a.id = \(id) AND a."position" IS NOT NULL
+                """
+            )
+            guard let row = rows.first else { return nil }
+            let stored = try StoredRow(row)
+            let bytes = try await keys.vault(of: tenant)
+                .open(try row.decode([UInt8].self, at: StoredRow.count), table: Self.table, row: Self.positionRow(id))
+            return (stored.question, try await end(of: stored), try ParkedLoad(bytes: bytes))
+        }
+    }
+
+    /// Apart from that of the answer, which is sealed for the same question.
+    private static func positionRow(_ id: Question.ID) -> [UInt8] { Array("\(id) position".utf8) }
 
     package func ends(of questions: [QuestionKey]) async throws(StoreError) -> [Question.ID: QuestionEnd] {
         try await StoreError.wrap {

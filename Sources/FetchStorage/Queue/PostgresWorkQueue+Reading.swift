@@ -105,7 +105,8 @@ extension ClaimedJob {
                 cookies: try row.decode(at: 6), credentials: try row.decode(at: 7), cache: try row.decode(at: 11),
                 answers: try row.decode(at: 18)),
             isCounted: isCounted,
-            waited: mayWait ? nil : try row.decode(at: 17)
+            waited: mayWait ? nil : try row.decode(at: 17),
+            resumesAt: try row.decode(at: 19)
         )
     }
 }

@@ -39,15 +39,11 @@ extension PostgresWorkQueue {
                 )
             ), waiting AS (
                 UPDATE queue q
-                SET node_id = NULL, claimed_at = NULL, begun = false, question_id = NULL, scheduled = true,
-                    run_at = now() + input.wait,
+                SET node_id = NULL, claimed_at = NULL, begun = false, question_id = NULL, resumes_at = NULL,
+                    scheduled = true, run_at = now() + input.wait,
                     tries = q.tries + 1, in_host = false, expires_at = least(q.expires_at, input.deadline),
                     -- In a flow with an order, those behind it wait until it is final.
-                    in_flow = q.in_flow AND EXISTS (
-                        SELECT
-                        FROM limiters l
-                        WHERE l.tenant_id = q.tenant_id AND l.kind = 'flow' AND l.key = q.flow AND l.in_order
-                    )
+                    in_flow = q.in_flow AND \(Query.isInOrderedFlow)
                 FROM input
                 WHERE q.tenant_id = input.tenant_id AND q.job_id = input.job_id AND q.claim = input.claim
                     AND q.node_id = \(node) AND NOT q.cancelling
@@ -162,4 +158,15 @@ extension PostgresWorkQueue {
         waiters.finish(try rows.map { try $0.decode(Job.ID.self, at: 0) })
         return rows.count
     }
+}
+
+extension Query {
+    /// Whether the flow of a row `q` of the queue lets its jobs pass in their order.
+    static let isInOrderedFlow: Query = """
+        EXISTS (
+            SELECT
+            FROM limiters l
+            WHERE l.tenant_id = q.tenant_id AND l.kind = 'flow' AND l.key = q.flow AND l.in_order
+        )
+        """
 }

@@ -16,6 +16,10 @@ final class JobDecisions: LoadAdviser {
         var kept: [Decision] = []
         /// Whether the response was decided about by an answer, so that the configuration has no say in it.
         var hasDecidedResponse = false
+        /// What the load goes on with, until its question has come up again.
+        var resumed: ResumedLoad?
+        /// Whether another load could begin with the job's request as this one did.
+        var mayPark = true
     }
 
     let kinds: LoadQuestion.Kinds
@@ -28,20 +32,30 @@ final class JobDecisions: LoadAdviser {
     private let methods: FetchJobs.Configuration.Authentication
     /// Whether the body may go to a file.
     private let mayBecomeDownload: Bool
+    private let claimed: ClaimedJob
     private let job: Question.Asker
     private let urls: URLForm
-    private let state = Mutex(State())
+    /// What was decided before the load was parked, as a job shows it.
+    private let earlier: RawJSON?
+    private let state: Mutex<State>
 
     /// Nil when nothing is asked.
+    ///
+    /// - Parameter resumed: What the load goes on with, when it was parked.
     init?(
         of job: ClaimedJob, by terms: JobTerms, asking asker: (any QuestionAsker)?, _ credentials: NamedCredentials,
-        mayBecomeDownload: Bool
+        mayBecomeDownload: Bool, resuming resumed: ResumedLoad? = nil
     ) {
         let books = [terms.rules] + (terms.session.memory.map { [$0.rules] } ?? [])
-        let asked = books.reduce(asker?.kinds ?? []) { $0.union($1.kinds) }
+        var asked = books.reduce(asker?.kinds ?? []) { $0.union($1.kinds) }
+        if let resumed { asked.insert(resumed.question.kind) }
         guard !asked.isEmpty else { return nil }
         self.asked = asked
         self.asker = asker
+        claimed = job
+        earlier = resumed?.load.decisions
+        state = Mutex(State(count: resumed?.load.decided ?? 0, resumed: resumed))
+        if let resumed { asker?.goOn(after: resumed.load.asked) }
         self.credentials = credentials
         self.mayBecomeDownload = mayBecomeDownload
         rules = terms.rules
@@ -57,8 +71,11 @@ final class JobDecisions: LoadAdviser {
     /// What was decided, as it is stored; nil of nothing.
     var json: RawJSON? {
         let decisions = state.withLock { $0.kept }
-        guard !decisions.isEmpty else { return nil }
-        return RawJSON.array { writer in for decision in decisions { writer.object(decision.write) } }
+        guard !decisions.isEmpty else { return earlier }
+        return RawJSON.array { writer in
+            if let earlier { writer.elements(of: earlier) }
+            for decision in decisions { writer.object(decision.write) }
+        }
     }
 
     /// Whether some answer may make a file of the body.
@@ -78,6 +95,7 @@ final class JobDecisions: LoadAdviser {
     func answer(to question: LoadQuestion, in context: LoadContext) -> LoadAnswer? {
         let asked = self.question(question, in: context)
         guard isOpen(asked) else { return .performDefaultHandling }
+        if state.withLock({ $0.resumed != nil }) { return nil }
         if let match = rules.match(asked) {
             guard !match.rule.answer.needsCredential else { return nil }
             return use(match.rule.answer, by: .init(match), nil, on: asked, question, context)
@@ -96,7 +114,7 @@ final class JobDecisions: LoadAdviser {
 
     func decide(_ question: LoadQuestion, in context: LoadContext) async -> LoadAnswer {
         let asked = self.question(question, in: context)
-        let decided = await decided(asked)
+        let decided = await decided(asked) { await context.position(at: question) }
         guard case .useCredential(let named) = decided.answer else {
             return use(decided.answer, by: decided.decider, decided.waited, on: asked, question, context)
         }
@@ -111,13 +129,21 @@ final class JobDecisions: LoadAdviser {
     func answer(_ subject: Question.Subject, about request: Request) async -> Answer? {
         let question = Question(subject, about: request, of: job)
         guard asked.contains(question.kind) else { return nil }
-        let decided = await decided(question)
+        let decided = await decided(question) { nil }
         note(question, by: decided.decider, decided.answer, decided.waited)
         return decided.answer == .performDefaultHandling ? nil : decided.answer
     }
 
     /// What the rules, what is remembered, or else the delegate, make of a question.
-    private func decided(_ question: Question) async -> DecidedAnswer {
+    ///
+    /// - Parameter position: Where the load stands.
+    private func decided(
+        _ question: Question, at position: @escaping @Sendable () async -> LoadPosition?
+    ) async -> DecidedAnswer {
+        if let resumed = state.withLock({ $0.resumed.take() }), resumed.isAbout(question, of: claimed) {
+            let answer = resumed.answer ?? (asker?.otherwise(question) ?? .performDefaultHandling, .otherwise(.timeout))
+            return DecidedAnswer(answer.0, by: answer.by, waited: resumed.waited)
+        }
         if let match = rules.match(question) { return DecidedAnswer(match.rule.answer, by: .init(match)) }
         // What cannot be read is not remembered: then somebody is asked.
         try? await memory?.catchUp()
@@ -127,21 +153,31 @@ final class JobDecisions: LoadAdviser {
         guard let asker, asker.isAsked(question) else {
             return DecidedAnswer(.performDefaultHandling, by: .configuration)
         }
-        return await asker.decide(question)
+        return await asker.decide(question) { [self] asked in
+            guard state.withLock({ $0.mayPark }), let position = await position() else { return nil }
+            return ParkedLoad(position, decisions: json, decided: state.withLock { $0.count }, asked: asked)
+        }
     }
+
+    /// Keeps the load from being parked: the request that it begins with is not the job's alone.
+    func neverPark() { state.withLock { $0.mayPark = false } }
 
     /// The request that a delayed job begins with (BEY-3).
     ///
     /// - Throws: `cancelled` when that is the answer.
     func beginning(_ request: Request, in configuration: SessionConfiguration) async throws(LoadError) -> Request {
-        guard asked.contains(.willBeginDelayedRequest) else { return request }
+        let isBehind = state.withLock { $0.resumed.map { $0.question.kind != .willBeginDelayedRequest } ?? false }
+        guard asked.contains(.willBeginDelayedRequest), !isBehind else { return request }
         let question = Question(.delayedRequest, about: request, of: job)
-        let decided = await decided(question)
+        let decided = await decided(question) { LoadPosition() }
         var (next, refusal) = (request, String?.none)
         if case .useRequest(let change) = decided.answer {
             if let changed = change.applied(to: request) {
                 refusal = configuration.refusal(of: changed, inPlaceOfRedirectFrom: request.url)?.message
-                if refusal == nil { next = changed }
+                if refusal == nil {
+                    next = changed
+                    neverPark()
+                }
             } else {
                 refusal = RequestChange.bodyRefusal
             }

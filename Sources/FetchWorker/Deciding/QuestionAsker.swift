@@ -15,8 +15,21 @@ package protocol QuestionAsker: Sendable {
     /// The answer, and who gave it; comes at the latest when the question's time is over.
     ///
     /// An answer that breaks a limit is not used: the configuration decides then.
-    func decide(_ question: Question) async -> DecidedAnswer
+    ///
+    /// - Parameter standing: Where the load stands.
+    func decide(_ question: Question, at standing: @escaping LoadStanding) async -> DecidedAnswer
+
+    /// The answer when nobody gives one.
+    func otherwise(_ question: Question) -> Answer
+
+    /// Counts from where an earlier attempt of the job was parked.
+    func goOn(after count: Int)
 }
+
+/// Tells where a load stands at a question, and what was decided before; nil where it cannot be left.
+///
+/// The number is that of the questions asked so far.
+package typealias LoadStanding = @Sendable (_ asked: Int) async -> ParkedLoad?
 
 /// An answer with who gave it.
 package struct DecidedAnswer: Sendable {

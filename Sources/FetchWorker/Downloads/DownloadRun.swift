@@ -240,7 +240,7 @@ struct DownloadRun: Sendable {
     private func hasNextAttempt(after outcome: JobOutcome) -> Bool {
         switch stop.reason {
         case nil: outcome.retryAfter != nil
-        case .drained, .leaseLost: true
+        case .drained, .leaseLost, .parked: true
         case .cancelled, .expired: false
         }
     }

@@ -42,6 +42,9 @@ struct JobExecution {
             isMultiplexed = outcome.isMultiplexed
             switch stop.reason {
             case .leaseLost: return nil
+            case .parked:
+                dispatcher.leave(dispatcher.queue.limiters(of: job))
+                return nil
             case .drained where terms.mayRepeat && outcome.state != .succeeded:
                 try await queue.release([job])
                 return nil

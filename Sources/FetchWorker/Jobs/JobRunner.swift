@@ -16,6 +16,7 @@ package struct JobRunner: Sendable {
     private let bandwidths: any BandwidthSource
     private let subscriptions: EventSubscriptions
     private let asking: QuestionAskers
+    private let resuming: @Sendable (ClaimedJob) async throws(StoreError) -> ResumedLoad?
     /// What sessions load beside the built-in protocols; nil for nothing.
     let protocols: RemoteProtocols?
     private let random: @Sendable () -> Double
@@ -29,6 +30,7 @@ package struct JobRunner: Sendable {
     ///   - deliveries: Where the events of jobs are stored that endpoints want to be told of.
     ///   - asking: Who is asked what no rule decides.
     ///   - protocols: What sessions load beside the built-in protocols; nil for nothing.
+    ///   - resuming: Finds what a job goes on with that was parked.
     ///   - random: A number from 0 to 1, by which the waits between attempts vary.
     ///   - makeSession: Makes a session of the engine.
     package init(
@@ -43,6 +45,7 @@ package struct JobRunner: Sendable {
         bandwidths: any BandwidthSource,
         deliveries: any DeliveryQueue,
         asking: @escaping QuestionAskers = { _, _, _, _ in nil },
+        resuming: @escaping @Sendable (ClaimedJob) async throws(StoreError) -> ResumedLoad? = { _ in nil },
         protocols: RemoteProtocols? = nil,
         random: @escaping @Sendable () -> Double = { .random(in: 0...1) },
         makeSession: @escaping @Sendable (SessionConfiguration) -> Session
@@ -56,6 +59,7 @@ package struct JobRunner: Sendable {
         self.bandwidths = bandwidths
         self.asking = asking
         self.protocols = protocols
+        self.resuming = resuming
         self.random = random
         subscriptions = EventSubscriptions(queue: deliveries)
         self.sessions = EngineSessions(
@@ -72,7 +76,7 @@ package struct JobRunner: Sendable {
 
     /// Runs a stored job: a failure of the load is an outcome.
     ///
-    /// - Throws: When the endpoint of its events cannot be read.
+    /// - Throws: When the endpoint of its events, or the position at which it goes on, cannot be read.
     nonisolated(nonsending) func run(
         _ job: ClaimedJob, by terms: JobTerms, stop: StopSwitch
     ) async throws(StoreError) -> JobOutcome {
@@ -90,12 +94,13 @@ package struct JobRunner: Sendable {
             // What is cut can be gone on with.
             configuration?.offersContentCodings = false
         }
+        let resumed = job.resumesAt == nil ? nil : try await resuming(job)
         stores.require(job.stores, of: job.session)
         let live = live.add(job)
         defer { self.live.remove(live) }
         let recorder = try await subscriptions.recorder(of: job, in: session, live)
         let attempt: nonisolated(nonsending) () async -> JobOutcome = {
-            await prepare(job, live, by: terms, configuration, mayBecomeDownload: true) { load in
+            await prepare(job, live, by: terms, configuration, mayBecomeDownload: true, resuming: resumed) { load in
                 let downloads = DownloadRun(load: load, blobs: blobs, catalog: catalog, area: area, stop: stop)
                 guard job.spec.kind != .download else { return await downloads.run() }
                 return await DataRun(load: load, blobs: blobs, downloads: downloads, stop: stop).run()
@@ -128,6 +133,7 @@ package struct JobRunner: Sendable {
         by terms: JobTerms,
         _ configuration: SessionConfiguration?,
         mayBecomeDownload: Bool,
+        resuming resumed: ResumedLoad? = nil,
         run: nonisolated(nonsending) (PreparedLoad) async -> JobOutcome
     ) async -> JobOutcome {
         let (session, settings, retry) = (terms.session.engine, terms.settings, terms.retry)
@@ -139,7 +145,8 @@ package struct JobRunner: Sendable {
         // What cannot be read is not remembered: then somebody is asked.
         try? await terms.session.memory?.catchUp()
         let decisions = JobDecisions(
-            of: job, by: terms, asking: asker, credentials, mayBecomeDownload: mayBecomeDownload)
+            of: job, by: terms, asking: asker, credentials, mayBecomeDownload: mayBecomeDownload,
+            resuming: resumed)
         do throws(LoadError) {
             var configuration = configuration
             if let named = settings.proxy.credential {
@@ -171,10 +178,13 @@ package struct JobRunner: Sendable {
             }
             if let signature = credential?.signature(for: request.url), settings.authentication.allows(.awsSigV4) {
                 try signature.sign(&request, at: .now)
+                // It is good for a while only.
+                decisions?.neverPark()
             }
             return await run(
                 PreparedLoad(
-                    job: job, session: session, request: request, configuration: configuration, settings: settings,
+                    job: job, session: session, request: request, position: resumed?.load.position,
+                    configuration: configuration, settings: settings,
                     answerer: answerer, decisions: decisions, live: live, retry: retry, mayRepeat: terms.mayRepeat,
                     bandwidths: bandwidths, deadline: deadline, random: random))
         } catch {

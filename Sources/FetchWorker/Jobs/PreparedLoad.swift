@@ -7,6 +7,8 @@ struct PreparedLoad: Sendable {
     let job: ClaimedJob
     let session: Session
     let request: Request
+    /// Where it goes on, when it was parked.
+    let position: LoadPosition?
     /// Nil when the session's is enough.
     let configuration: SessionConfiguration?
     /// What the job goes by where no setting of the engine stands for it.
@@ -29,6 +31,7 @@ struct PreparedLoad: Sendable {
     func prepare(_ task: SessionTask, _ stop: StopSwitch) {
         task.taskDescription = job.id.description
         if let decisions { task.adviser = decisions }
+        if let position { task.position = position }
         if job.spec.priority != 0.5 { task.priority = Float(job.spec.priority) }
         task.bandwidths = { [bandwidths, job] in bandwidths.bandwidths(of: job) }
         stop.attach(task)

@@ -17,6 +17,10 @@ package final class OpenQuestions: Sendable {
         var deadline: ContinuousClock.Instant?
         var end: End?
         var continuation: CheckedContinuation<End, Never>?
+        /// How its load is parked, and when; nil where it is not.
+        var parking: (time: ContinuousClock.Instant, park: @Sendable () async -> Void)?
+        /// Whether its load is being parked: its end waits for what comes of that.
+        var isParking = false
     }
 
     private let entries = Mutex<[Question.ID: Entry]>([:])
@@ -49,9 +53,9 @@ package final class OpenQuestions: Sendable {
 
     func finish(_ id: Question.ID, _ end: End) {
         let continuation = entries.withLock { entries -> CheckedContinuation<End, Never>? in
-            guard entries[id] != nil, entries[id]?.end == nil else { return nil }
+            guard let entry = entries[id], entry.end == nil else { return nil }
             entries[id]?.end = end
-            return entries[id]?.continuation.take()
+            return entry.isParking ? nil : entries[id]?.continuation.take()
         }
         continuation?.resume(returning: end)
     }
@@ -64,8 +68,9 @@ package final class OpenQuestions: Sendable {
         let end = await withCheckedContinuation { continuation in
             let known = entries.withLock { entries -> End? in
                 guard let entry = entries[id] else { return .stopped }
-                if entry.end == nil { entries[id]?.continuation = continuation }
-                return entry.end
+                if entry.end != nil, !entry.isParking { return entry.end }
+                entries[id]?.continuation = continuation
+                return nil
             }
             if let known { continuation.resume(returning: known) }
         }
@@ -73,11 +78,54 @@ package final class OpenQuestions: Sendable {
         return end
     }
 
+    // MARK: Parking
+
+    func setParking(
+        after time: ContinuousClock.Instant, of id: Question.ID, _ park: @escaping @Sendable () async -> Void
+    ) {
+        entries.withLock { $0[id]?.parking = (time, park) }
+    }
+
+    /// How those are parked whose time for it has come; each once.
+    func dueForParking(at now: ContinuousClock.Instant) -> [@Sendable () async -> Void] {
+        entries.withLock { entries in
+            let due = entries.filter { $0.value.end == nil && $0.value.parking.map { $0.time <= now } ?? false }
+            return due.compactMap { id, entry in
+                entries[id]?.parking = nil
+                return entry.parking?.park
+            }
+        }
+    }
+
+    /// Has the end of a question wait until its load is parked, or is not.
+    ///
+    /// - Returns: false when it has ended.
+    func beginParking(_ id: Question.ID) -> Bool {
+        entries.withLock { entries in
+            guard let entry = entries[id], entry.end == nil else { return false }
+            entries[id]?.isParking = true
+            return true
+        }
+    }
+
+    /// Its load goes on by the end that is known, or waits for it.
+    func endParking(_ id: Question.ID) {
+        let (continuation, end) = entries.withLock { entries -> (CheckedContinuation<End, Never>?, End?) in
+            entries[id]?.isParking = false
+            guard let end = entries[id]?.end else { return (nil, nil) }
+            return (entries[id]?.continuation.take(), end)
+        }
+        if let end { continuation?.resume(returning: end) }
+    }
+
     // MARK: Deadlines
 
-    /// The first deadline of those that are open.
-    var firstDeadline: ContinuousClock.Instant? {
-        entries.withLock { $0.values.lazy.filter { $0.end == nil }.compactMap(\.deadline).min() }
+    /// When something is to be done about those that are open.
+    var nextTime: ContinuousClock.Instant? {
+        entries.withLock { entries in
+            entries.values.lazy.filter { $0.end == nil }
+                .compactMap { entry in [entry.deadline, entry.parking?.time].compactMap { $0 }.min() }.min()
+        }
     }
 
     /// Those whose deadline has passed.

@@ -13,6 +13,8 @@ final class RemoteAsker: QuestionAsker {
     private let session: FetchJobs.Configuration.Delegate
     private let redirects: FetchJobs.Configuration.Redirects
     private let mayBecomeDownload: Bool
+    /// Whether its load may be left and gone on with elsewhere: not while a client sends its body.
+    let mayPark: Bool
     private let count = Atomic<Int>(0)
 
     /// - Parameters:
@@ -31,6 +33,7 @@ final class RemoteAsker: QuestionAsker {
         self.live = live
         self.delegates = delegates
         mayBecomeDownload = job.spec.kind != .download
+        mayPark = if case .stream? = job.spec.request.body { false } else { true }
     }
 
     var kinds: Set<Question.Kind> {
@@ -45,14 +48,23 @@ final class RemoteAsker: QuestionAsker {
         .responsible(for: question, job: own, session: session)
     }
 
-    func decide(_ question: Question) async -> DecidedAnswer {
+    func decide(_ question: Question, at standing: @escaping LoadStanding) async -> DecidedAnswer {
         guard let delegate = delegate(for: question) else {
             return DecidedAnswer(.performDefaultHandling, by: .configuration)
         }
         var limits = AnswerLimits(of: question, redirects, without: mayBecomeDownload ? [] : [.becomeDownload])
         if job.spec.session != nil { limits.alike = question.alike }
-        return await delegates.answer(to: question, of: delegate, within: limits, for: self)
+        return await delegates.answer(to: question, of: delegate, within: limits, for: self, at: standing)
     }
+
+    func otherwise(_ question: Question) -> Answer {
+        delegate(for: question)?.otherwise?[question.kind] ?? .performDefaultHandling
+    }
+
+    func goOn(after count: Int) { self.count.store(count, ordering: .relaxed) }
+
+    /// How many questions were asked so far.
+    var asked: Int { count.load(ordering: .relaxed) }
 
     /// The order of the next question among those of the attempt; nil when the job has asked as often as it may.
     func next(of delegate: FetchJobs.Configuration.Delegate) -> Int? {

@@ -7,11 +7,13 @@ import Synchronization
 
 /// Asks the delegates of jobs what no rule decides, and has each load go on by the answer.
 ///
-/// A question is held: its load waits where it is, with its connection and without its slot. A load that is stored
-/// and goes on anywhere would begin in ``answer(to:of:within:for:)``, before the wait.
+/// A load is held at first: it waits where it is, with its connection and without its slot. After a while it is parked,
+/// where it can be: what it needs to go on is stored, and any node takes it up when its question is over.
 package final class RemoteDelegates: Service {
     /// How long a load is held for an answer at most, even if the timeout of its delegate is longer.
     private static let longestHeld = Duration.seconds(300)
+    /// With so many held, loads are parked at once.
+    private static let maximumHeld = 10_000
     /// How many questions one endpoint is asked at once.
     private static let slotsPerEndpoint = 64
 
@@ -47,6 +49,7 @@ package final class RemoteDelegates: Service {
     private let intake: NodeIntake
     private let live: LiveJobs
     private let node: Node.ID
+    private let hold: Duration
     private let gate = EndpointGate(slots: RemoteDelegates.slotsPerEndpoint)
     private let logger: Logger
     private let timer: Timer
@@ -54,6 +57,7 @@ package final class RemoteDelegates: Service {
     private let sending: AsyncStream<Message>.Continuation
     private let counts: MetricFamily<Counter>
     private let waits: Histogram
+    private let parked: Counter
 
     /// - Parameters:
     ///   - store: Where questions are written down; tells `open` of those that end in it.
@@ -61,6 +65,7 @@ package final class RemoteDelegates: Service {
     ///   - session: Loads messages alone; its guard is that of jobs.
     ///   - intake: Hears of slots that jobs leave while they wait.
     ///   - live: Where those who follow jobs hear of questions.
+    ///   - hold: How long loads are held before they are parked.
     package init(
         store: any QuestionStore,
         open: OpenQuestions,
@@ -70,6 +75,7 @@ package final class RemoteDelegates: Service {
         intake: NodeIntake,
         live: LiveJobs,
         node: Node.ID,
+        hold: Duration = .seconds(30),
         metrics: MetricsRegistry,
         logger: Logger
     ) {
@@ -80,10 +86,12 @@ package final class RemoteDelegates: Service {
         self.intake = intake
         self.live = live
         self.node = node
+        self.hold = hold
         self.logger = logger
         endpoints = KnownEndpoint(deliveries)
         timer = Timer(clock: intake.clock)
         (messages, sending) = AsyncStream.makeStream()
+        parked = metrics.counter("fetchd_loads_parked_total", "Loads that were left here to wait for an answer.")[]
         counts = metrics.questions
         waits =
             metrics.histogram(
@@ -112,13 +120,15 @@ package final class RemoteDelegates: Service {
 
     /// What a delegate, or what holds without it, makes of a question.
     ///
-    /// - Parameter limits: What an answer may be.
+    /// - Parameters:
+    ///   - limits: What an answer may be.
+    ///   - standing: Where the load stands.
     nonisolated(nonsending) func answer(
         to question: Question, of delegate: FetchJobs.Configuration.Delegate, within limits: AnswerLimits,
-        for asker: RemoteAsker
+        for asker: RemoteAsker, at standing: @escaping LoadStanding
     ) async -> DecidedAnswer {
         let start = intake.clock.now
-        let (answer, by) = await ending(of: question, delegate, within: limits, for: asker)
+        let (answer, by) = await ending(of: question, delegate, within: limits, for: asker, standing)
         let waited = intake.clock.now - start
         counts[question.kind.rawValue, by.word].add()
         waits.observe(waited.seconds)
@@ -127,7 +137,7 @@ package final class RemoteDelegates: Service {
 
     private nonisolated(nonsending) func ending(
         of question: Question, _ delegate: FetchJobs.Configuration.Delegate, within limits: AnswerLimits,
-        for asker: RemoteAsker
+        for asker: RemoteAsker, _ standing: @escaping LoadStanding
     ) async -> (Answer, Decision.Decider) {
         var otherwise = delegate.otherwise?[question.kind] ?? .performDefaultHandling
         // The limits apply to `otherwise` too.
@@ -137,8 +147,10 @@ package final class RemoteDelegates: Service {
             question, of: asker.job, sequence: number, limits: limits,
             endpoint: delegate.via == .webhook ? delegate.endpoint : nil,
             asker.job.spec.request.urlForm)
-        let timeout = min(
-            delegate.timeout ?? FetchJobs.Configuration.Delegate.defaultTimeout, Self.longestHeld)
+        var timeout = delegate.timeout ?? FetchJobs.Configuration.Delegate.defaultTimeout
+        var mayPark = asker.mayPark && timeout > hold
+        if mayPark { mayPark = await standing(number) != nil }
+        if !mayPark { timeout = min(timeout, Self.longestHeld) }
         let key = QuestionKey(tenant: asked.tenant, id: asked.id)
         open.begin(key)
         do throws(StoreError) {
@@ -151,7 +163,7 @@ package final class RemoteDelegates: Service {
                 return (.performDefaultHandling, .configuration)
             case .open(let askedAt, let deadline):
                 let stored = StoredQuestion(asked, askedAt: askedAt, deadline: deadline)
-                return await end(of: stored, delegate, for: asker, otherwise)
+                return await end(of: stored, delegate, for: asker, otherwise, mayPark ? standing : nil)
             }
         } catch {
             open.forget(key.id)
@@ -165,11 +177,18 @@ package final class RemoteDelegates: Service {
     /// Waits for the end of a question that is written down; its job has no slot meanwhile.
     private nonisolated(nonsending) func end(
         of question: StoredQuestion, _ delegate: FetchJobs.Configuration.Delegate, for asker: RemoteAsker,
-        _ otherwise: Answer
+        _ otherwise: Answer, _ standing: LoadStanding?
     ) async -> (Answer, Decision.Decider) {
         let time = Duration.microseconds(question.deadline.microseconds - question.askedAt.microseconds)
         open.setDeadline(intake.clock.now + time, of: question.id)
         timer.set(after: time)
+        if let standing {
+            let wait = open.count < Self.maximumHeld ? hold : .zero
+            open.setParking(after: intake.clock.now + wait, of: question.id) { [weak self] in
+                await self?.park(question.asked, asker, standing)
+            }
+            timer.set(after: wait)
+        }
         asker.live.note(.question, question.write)
         if let endpoint = question.asked.endpoint {
             sending.yield(
@@ -198,12 +217,46 @@ package final class RemoteDelegates: Service {
         }
     }
 
+    // MARK: Parking
+
+    /// Leaves a load that waits, unless its question is over meanwhile or it cannot be left where it stands now.
+    private func park(_ asked: AskedQuestion, _ asker: RemoteAsker, _ standing: LoadStanding) async {
+        guard let load = await standing(asker.asked), open.beginParking(asked.id) else { return }
+        do throws(StoreError) {
+            guard try await store.park(asked, load, at: node) else { return open.endParking(asked.id) }
+            parked.add()
+            logger.info("load parked", metadata: ["question.id": "\(asked.id)", "job.id": "\(asked.job)"])
+            asker.stop.stop(.parked)
+        } catch {
+            // Nobody knows whether it is parked: what is stored says so.
+            logger.warning("a load was not parked", metadata: ["job.id": "\(asked.job)", "error": "\(error)"])
+            asker.stop.stop(.leaseLost)
+            intake.noteUncertainCommit()
+        }
+        open.finish(asked.id, .stopped)
+        open.endParking(asked.id)
+    }
+
+    /// What a job goes on with that was parked; nil of one that begins at its beginning.
+    package func resumed(_ job: ClaimedJob) async throws(StoreError) -> ResumedLoad? {
+        guard let id = job.resumesAt, let (question, end, load) = try await store.parked(id, of: job.tenant) else {
+            return nil
+        }
+        var known = end
+        if known == nil { known = try await store.close(id, of: job.tenant, .expired) }
+        let resumed = ResumedLoad(load, at: question, known)
+        counts[question.asked.kind.rawValue, (resumed.answer?.by ?? .otherwise(.timeout)).word].add()
+        waits.observe(resumed.waited.seconds)
+        return resumed
+    }
+
     private nonisolated(nonsending) func withdraw(_ asked: AskedQuestion, because reason: StopSwitch.Reason?) async {
-        let isGivenUp =
-            switch reason {
-            case .leaseLost, .drained: true
-            case .cancelled, .expired, nil: false
-            }
+        let isGivenUp: Bool
+        switch reason {
+        case .parked: return
+        case .leaseLost, .drained: isGivenUp = true
+        case .cancelled, .expired, nil: isGivenUp = false
+        }
         do throws(StoreError) {
             _ = try await store.close(asked.id, of: asked.tenant, isGivenUp ? .superseded : .withdrawn)
         } catch {
@@ -248,7 +301,10 @@ package final class RemoteDelegates: Service {
         await withDiscardingTaskGroup { group in
             for key in overdue { group.addTask { await self.expire(key) } }
         }
-        guard let next = open.firstDeadline else { return }
+        await withDiscardingTaskGroup { group in
+            for park in open.dueForParking(at: intake.clock.now) { group.addTask { await park() } }
+        }
+        guard let next = open.nextTime else { return }
         timer.set(after: max(next - intake.clock.now, .milliseconds(20)))
     }
 

@@ -107,6 +107,9 @@ extension Settings {
             "worker.maximumCrashes", \.dispatcher.maximumCrashes, .integer(1...1000),
             "Nodes that a job may take down by itself before it fails."),
         Setting(
+            "worker.holdSeconds", \.hold, .duration(.seconds, 0...3600),
+            "How long a load that waits for an answer keeps its connection before it is parked."),
+        Setting(
             // Less than a quarter of an hour would take jobs away before their clients could look.
             "retention.days", \.retention.jobs, .duration(.days, 0.01...36_500), default: "no limit",
             "How long final jobs and finished groups are kept at least."),

@@ -39,6 +39,8 @@ struct Settings: Sendable, CustomStringConvertible {
     var kerberosRealms: String?
     var server = Server.Configuration()
     var dispatcher = Dispatcher.Configuration()
+    /// How long a load that waits for an answer is held before it is parked.
+    var hold = Duration.seconds(30)
     var courier = WebhookCourier.Configuration()
     var session = SessionConfiguration.default
     var cache = CacheEvictor.Configuration()

@@ -108,12 +108,16 @@ private struct RunningNode {
         let (open, askedQuestions) = (OpenQuestions(), AskedQuestions())
         let questions = PostgresQuestionStore(
             client: database.client, keys: keys, onAsk: askedQuestions.note, onEnd: open.finish,
-            onRemember: { session, version in stores.require(StoresVersion(answers: version), of: session) })
+            onRemember: { session, version in stores.require(StoresVersion(answers: version), of: session) },
+            onDue: {
+                intake.wake()
+                announce()
+            })
         let judge = AnswerJudge(credentials: stores, refusal: TargetJudge(policy: settings.targetPolicy).refusal)
         let delegates = RemoteDelegates(
             store: questions, open: open, judge: judge, deliveries: webhooks,
             session: Session(configuration: settings.session, transferLoop: loop), intake: intake, live: live, node: id,
-            metrics: metrics, logger: logger)
+            hold: settings.hold, metrics: metrics, logger: logger)
         let completionNotifier = CompletionNotifier(
             sessions: sessions, groups: groups, courier: courier, logger: logger)
         let scheduleTimer = Timer()
@@ -121,7 +125,7 @@ private struct RunningNode {
         let runner = JobRunner(
             loop: loop, configuration: settings.session, sessions: sessions, stores: stores, blobs: blobs,
             catalog: catalog, area: area, live: live, bandwidths: limiters.bandwidths, deliveries: webhooks,
-            asking: delegates.asker,
+            asking: delegates.asker, resuming: delegates.resumed,
             protocols: RemoteProtocols(
                 known: protocols,
                 session: makeSession(RemoteProtocols.sessionConfiguration(settings.session))),

@@ -449,7 +449,7 @@ struct RuleTrustTests {
         #expect(try await rig.decisions(of: job).isEmpty)
     }
 
-    // Proves: AUT-11.
+    // Proves: AUT-9, AUT-11.
     @Test func `the session's rule about a chain goes before the job's`() async throws {
         let rig = try SharedService.current
         let session = try await rig.makeSession(

@@ -1,6 +1,8 @@
+import FetchEngine
 import FetchJobs
 import FetchStorage
 import Postgres
+import Synchronization
 import TestSupport
 import Testing
 
@@ -89,6 +91,99 @@ import Testing
                 Issue.record("an answer was taken")
                 return
             }
+        }
+    }
+
+    private func park(
+        _ job: ClaimedJob, _ store: PostgresQuestionStore, _ fixture: StoreFixture, timeout: Duration = .seconds(60)
+    ) async throws -> AskedQuestion {
+        let question = question(of: job)
+        _ = try await store.ask(question, timeout: timeout, at: fixture.nodes[0])
+        let load = try #require(ParkedLoad(LoadPosition(), decisions: nil, decided: 1, asked: 1))
+        #expect(try await store.park(question, load, at: fixture.nodes[0]))
+        return question
+    }
+
+    @Test func `a parked job awaits a decision without a node, and is any node's when it has come`() async throws {
+        try await StoreFixture.with { fixture in
+            let job = try await claim(1, fixture)[0]
+            let calls = Mutex(0)
+            let store = PostgresQuestionStore(
+                client: fixture.database.client, keys: fixture.keys, onDue: { calls.withLock { $0 += 1 } })
+            let question = try await park(job, store, fixture)
+            let parked = try await fixture.store().job(job.id, of: fixture.tenant)
+            #expect(parked?.state == .awaitingDecision && parked?.waitingFor == question.id)
+            for (state, jobs) in [(JobState.awaitingDecision, [job.id]), (.scheduled, []), (.running, [])] {
+                let listed = try await fixture.store().jobs(of: fixture.tenant, state: state, page: JobPage(limit: 9))
+                #expect(listed.map(\.id) == jobs)
+            }
+            #expect(try await fixture.queue(1).claim(limit: 9).isEmpty)
+            #expect(try await fixture.queue().settle(job, .make(.succeeded)) == false)
+            _ = try await store.answer(question.id, of: fixture.tenant, Reply(.cancel), by: .operator)
+            #expect(calls.withLock { $0 } == 1)
+            let next = try #require(try await fixture.queue(1).claim(limit: 9).first)
+            #expect(next.id == job.id && next.resumesAt == question.id && next.tries == 0)
+            let (_, end, _) = try #require(try await store.parked(question.id, of: fixture.tenant))
+            #expect(end == .answered(.cancel, by: .operator))
+        }
+    }
+
+    @Test func `a parked job whose question nobody answers is due at the deadline`() async throws {
+        try await StoreFixture.with { fixture in
+            let job = try await claim(1, fixture)[0]
+            let store = questions(fixture)
+            let question = try await park(job, store, fixture)
+            let client = fixture.database.client
+            try await client.query("UPDATE questions SET deadline = now() - interval '2 minutes'")
+            try await client.query("UPDATE queue SET run_at = now() - interval '2 minutes'")
+            // It is left to the node that claims the job.
+            #expect(try await PostgresExpiredRowStore(client: client).remove(.questions, keeping: Retention()) == 0)
+            #expect(try await fixture.queue().promote().hasQueuedJobs)
+            #expect(try await fixture.queue(1).claim(limit: 9).map(\.resumesAt) == [question.id])
+            #expect(try await store.close(question.id, of: fixture.tenant, .expired) == .closed(.expired))
+            #expect(try await fixture.store().job(job.id, of: fixture.tenant)?.state == .running)
+        }
+    }
+
+    @Test func `cancelling a parked job ends it, and withdraws its question`() async throws {
+        try await StoreFixture.with { fixture in
+            let job = try await claim(1, fixture)[0]
+            let store = questions(fixture)
+            let question = try await park(job, store, fixture)
+            try await fixture.store().cancel([job.id], of: fixture.tenant, .plainly)
+            #expect(try await fixture.store().job(job.id, of: fixture.tenant)?.state == .cancelled)
+            #expect(try await store.question(question.id, of: fixture.tenant)?.reason == .withdrawn)
+        }
+    }
+
+    // REL-2
+    @Test func `a job that is lost after it was parked goes on from there again, and a retry begins anew`() async throws
+    {
+        try await StoreFixture.with { fixture in
+            _ = try await fixture.queue(1).heartbeat()
+            let job = try await claim(1, fixture)[0]
+            let store = questions(fixture)
+            let question = try await park(job, store, fixture)
+            _ = try await store.answer(question.id, of: fixture.tenant, Reply(.cancel), by: .operator)
+            _ = try await fixture.queue(1).claim(limit: 9)
+            try await fixture.database.client.query(
+                "UPDATE nodes SET lease_until = now() - interval '1 second' WHERE id = \(fixture.nodes[1])")
+            _ = try await fixture.queue().rescue()
+            let again = try #require(try await fixture.queue().claim(limit: 9).first)
+            #expect(again.resumesAt == question.id)
+            #expect(try await fixture.queue().retry(again, .make(.failed), after: .zero))
+            _ = try await fixture.queue().promote()
+            #expect(try await fixture.queue().claim(limit: 9).map(\.resumesAt) == [nil])
+        }
+    }
+
+    // SEC-50
+    @Test func `where a load stands is stored sealed`() async throws {
+        try await StoreFixture.with { fixture in
+            _ = try await park(try await claim(1, fixture)[0], questions(fixture), fixture)
+            let rows = try await fixture.database.client.query("SELECT \"position\" FROM questions")
+            let stored = try #require(try rows.first?.decode([UInt8].self, at: 0))
+            #expect(!String(decoding: stored, as: UTF8.self).contains("position"))
         }
     }
 

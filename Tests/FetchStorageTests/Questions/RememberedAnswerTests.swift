@@ -20,7 +20,7 @@ import Testing
             let sessions = PostgresSessionStore(client: stores.database.client, jobs: stores.store())
             let new = NewSession(
                 tenant: stores.tenant, spec: try SessionSpec(json: try JSONParser.parse("{}".utf8)))
-            guard case .created(let made) = try await sessions.create(new) else {
+            guard case .made(.created(let made)) = try await sessions.create(new) else {
                 throw StoreError(.failed, "no session was made")
             }
             session = SessionAddress(tenant: stores.tenant, session: made.id)

@@ -31,6 +31,14 @@ package enum QuestionStoreContract {
                 limits: AnswerLimits(words: kind.words), endpoint: nil)
         }
 
+        fileprivate func load() throws -> ParkedLoad {
+            let decisions = RawJSON(Array(#"[{"sequence":1}]"#.utf8))
+            guard let load = ParkedLoad(LoadPosition(), decisions: decisions, decided: 1, asked: 1) else {
+                throw StoreError(.failed, "The position cannot be written down.")
+            }
+            return load
+        }
+
         fileprivate func ask(_ question: AskedQuestion, timeout: Duration = .seconds(60)) async throws -> Bool {
             if case .open = try await store.ask(question, timeout: timeout, at: node) { true } else { false }
         }
@@ -71,7 +79,35 @@ package enum QuestionStoreContract {
         }
     }
 
-    package static let clauses: [Clause<Subject>] = asking + answering + remembering + closing + listing
+    package static let clauses: [Clause<Subject>] = asking + answering + remembering + closing + parking + listing
+
+    // MARK: Parking
+
+    private static let parking: [Clause<Subject>] = [
+        Clause("an open question is parked once, with what its load goes on with") { subject in
+            let (question, load) = (subject.question(), try subject.load())
+            _ = try await subject.ask(question)
+            let parked = try await subject.store.park(question, load, at: subject.node)
+            let again = try await subject.store.park(question, load, at: subject.node)
+            let stored = try await subject.store.parked(question.id, of: subject.tenant)
+            _ = try await subject.store.answer(question.id, of: subject.tenant, Reply(.cancel), by: .operator)
+            let answered = try await subject.store.parked(question.id, of: subject.tenant)
+            let others = try await subject.store.parked(question.id, of: Tenant.ID(rawValue: 2))
+            return compare("parked", [parked, again], [true, false])
+                + compare("load", stored?.2.bytes, load.bytes)
+                + compare("open", stored?.1, nil)
+                + compare("end", answered?.1, .answered(.cancel, by: .operator))
+                + compare("somebody else's", others?.2.bytes, nil)
+        },
+        Clause("a question that is over is not parked") { subject in
+            let question = subject.question()
+            _ = try await subject.ask(question)
+            _ = try await subject.store.answer(question.id, of: subject.tenant, Reply(.cancel), by: .operator)
+            let parked = try await subject.store.park(question, try subject.load(), at: subject.node)
+            let stored = try await subject.store.parked(question.id, of: subject.tenant)
+            return compare("parked", parked, false) + compare("load", stored?.2.bytes, nil)
+        },
+    ]
 
     // MARK: Asking
 
@@ -178,7 +214,7 @@ package enum QuestionStoreContract {
                 + compare("rule", answers.first?.rule, expected) + compare("by", answers.first?.by, .key("key_a"))
                 + compare("time", seconds.map { $0 / 1_000_000 }, 60)
                 + compare(
-                    "told", stored?.given?.remember?.text, #"{"seconds":60,"when":{"crossOrigin":true}}"#)
+                    "told", stored?.answer?.remember?.text, #"{"seconds":60,"when":{"crossOrigin":true}}"#)
                 + compare("others", try await subject.remembered(by: TenantSession.ID()).count, 0)
         },
         Clause("an answer that came second is not remembered") { subject in

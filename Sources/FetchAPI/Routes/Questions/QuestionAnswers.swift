@@ -133,6 +133,7 @@ extension Decision.Decider {
         switch self {
         case .configuration: "the configuration"
         case .rule(let name, _, _): name.map { "the rule \"\($0)\"" } ?? "a rule"
+        case .remembered(let question): "the answer to \(question), which was remembered"
         case .delegate(let endpoint): "the endpoint \(endpoint)"
         case .key(let id): "the key \(id)"
         case .operator: "a person at the dashboard"

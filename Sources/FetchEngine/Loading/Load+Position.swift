@@ -1,0 +1,104 @@
+import EventLoop
+import HTTPTypes
+import Synchronization
+
+// How a load is left at a question, and how another one goes on from there.
+extension Load {
+    // MARK: Leaving
+
+    /// Where the load stands at a question; nil where it cannot be left.
+    ///
+    /// It can be left before a request, after a handshake that failed, and at a response that is whole.
+    func position(at question: LoadQuestion) async -> LoadPosition? {
+        await withCheckedContinuation { continuation in
+            state.loop.perform { continuation.resume(returning: self.currentPosition(at: question)) }
+        }
+    }
+
+    private func currentPosition(at question: LoadQuestion) -> LoadPosition? {
+        state.assertOnLoop()
+        guard cancellation == nil else { return nil }
+        var position = LoadPosition()
+        position.followedRedirects = redirects.followed
+        switch question {
+        case .redirection(_, let request, _, _):
+            guard let answer = wholeAnswer else { return nil }
+            position.hop = hop(request, answer)
+            // Its response is read again, and counted then.
+            position.followedRedirects -= 1
+        case .challenge:
+            let isOfResponse = exchange?.response != nil
+            let answer = isOfResponse ? wholeAnswer : nil
+            guard !isOfResponse || answer != nil else { return nil }
+            position.hop = hop(currentRequest, answer)
+        case .bodyStream(let request):
+            guard request.bodyOffset == 0 else { return nil }
+            position.hop = hop(request, nil)
+        case .canonicalization:
+            // From its beginning, when nothing has been sent.
+            guard redirects.followed == 0, exchange == nil else { return nil }
+        case .response, .caching: return nil
+        }
+        position.authentication = authentication.results
+        position.connections = connections
+        position.steps = record.withLock { $0.steps }
+        return position
+    }
+
+    /// The response at hand, once its body has come.
+    private var wholeAnswer: LoadPosition.Answer? {
+        guard let exchange, let response = exchange.response, case .some(nil) = exchange.outcome,
+            exchange.body.count <= LoadPosition.maximumBodyBytes
+        else { return nil }
+        return .init(response: response, body: exchange.body)
+    }
+
+    private func hop(_ request: Request, _ answer: LoadPosition.Answer?) -> LoadPosition.Hop {
+        .init(
+            url: request.url, method: request.method, headerFields: request.headerFields,
+            content: content(of: request), isCoded: request.bodyCoding != nil, cachePolicy: request.cachePolicy,
+            answer: answer)
+    }
+
+    private func content(of request: Request) -> LoadPosition.Hop.Content {
+        switch (request.body, originalRequest.body) {
+        case (nil, _): .none
+        case (.bytes(let bytes), .bytes(let original)): bytes == original ? .original : .bytes(bytes)
+        case (.bytes(let bytes), _): .bytes(bytes)
+        default: .original
+        }
+    }
+
+    // MARK: Going on
+
+    /// Takes up what another load has left.
+    ///
+    /// - Returns: The request of the hop, and its response when that had come.
+    func goOn(
+        at hop: LoadPosition.Hop, of position: LoadPosition
+    ) throws(LoadError) -> (Request, atHand: StoredExchange?) {
+        state.assertOnLoop()
+        var request = originalRequest
+        request.url = hop.url
+        request.method = hop.method
+        request.headerFields = hop.headerFields
+        request.cachePolicy = hop.cachePolicy
+        switch hop.content {
+        case .original: break
+        case .none: request.body = nil
+        case .bytes(let bytes): request.body = .bytes(bytes)
+        }
+        if !hop.isCoded { request.bodyCoding = nil }
+        redirects = RedirectMachine(configuration: configuration.redirects, followed: position.followedRedirects)
+        authentication = AuthenticationMachine(
+            schemes: configuration.authentication.schemeList, results: position.authentication)
+        connections = position.connections
+        record.withLock { $0.steps = position.steps }
+        guard let answer = hop.answer else { return (request, nil) }
+        proxy = try terms(for: request.url).httpProxy
+        let exchange = StoredExchange(
+            answer.response, body: answer.body, for: request, configuration: shared, state: state)
+        take(exchange, for: request)
+        return (request, exchange)
+    }
+}

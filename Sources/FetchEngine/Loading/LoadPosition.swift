@@ -1,0 +1,51 @@
+import HTTPTypes
+
+/// Where a load stands at a question: what another load of the same task needs to go on from there, anywhere.
+///
+/// That one makes its connections, authenticates and adds cookies anew. It is kept as ``bytes``, which hold secrets.
+package struct LoadPosition: Sendable {
+    /// The hop at hand.
+    struct Hop {
+        /// What the request of a hop sends.
+        enum Content: Equatable {
+            /// The content of the task's own request.
+            case original
+            case none
+            case bytes([UInt8])
+        }
+
+        var url: URLRecord
+        var method: HTTPRequest.Method
+        /// Without what the engine adds to each request.
+        var headerFields: HTTPFields
+        var content: Content
+        /// Whether the content is sent in the coding of the task's own request.
+        var isCoded: Bool
+        var cachePolicy: CachePolicy
+        /// What the server has said to it; nil when the request is to be made.
+        var answer: Answer?
+    }
+
+    /// A response that is whole.
+    struct Answer {
+        let response: Response
+        let body: [UInt8]
+    }
+
+    /// The longest body of a response at hand, in bytes.
+    static let maximumBodyBytes = 64 * 1024
+
+    /// Nil before the first.
+    var hop: Hop?
+    /// How many redirects were followed before the hop.
+    var followedRedirects = 0
+    var authentication = AuthenticationResults()
+    var connections = ConnectionDecisions()
+    /// The redirects and challenges before the question, in their order.
+    var steps: [LoadStep] = []
+    /// How much of its time the resource has left; nil for any.
+    var timeLeft: Duration?
+
+    /// Before the first request.
+    package init() {}
+}

@@ -1,0 +1,158 @@
+import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
+
+/// Loads that wait long are parked: they hold nothing, outlive their node, and go on where they stood.
+@Suite struct ParkingTests {
+    private static let atOnce = ["WORKER_HOLD_SECONDS": "0"]
+
+    /// Redirects what is sent to `/go`, and asks for a password at `/secret`.
+    private static func origin() throws -> WireOrigin {
+        try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                let length = head.firstMatch(of: /(?i)content-length: (\d+)/).flatMap { Int($0.1) } ?? 0
+                _ = try connection.receive(length)
+                let answer =
+                    switch head.split(separator: " ")[1] {
+                    case "/go": "307 Temporary Redirect\r\nLocation: /a\r\nContent-Length: 4\r\n\r\ngone"
+                    case "/secret" where !head.contains("uthorization: Basic bWU6cHc="):
+                        "401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"r\"\r\nContent-Length: 2\r\n\r\nno"
+                    default: "200 OK\r\nContent-Length: 4\r\n\r\nhere"
+                    }
+                try connection.send("HTTP/1.1 \(answer)")
+            }
+        }
+    }
+
+    private func rule(_ origin: WireOrigin) -> String { "127.0.0.1:\(origin.port)" }
+
+    /// How often a text was received, on all connections.
+    private func count(_ line: String, _ origin: WireOrigin) -> Int {
+        origin.connections.indices.reduce(0) { $0 + origin.received(on: $1).components(separatedBy: line).count - 1 }
+    }
+
+    /// Waits until the job of a question has no node.
+    private func parked(_ service: ServiceProcess, _ count: Int = 1) async throws {
+        try await until {
+            try await service.request(.get, "/metrics").text.contains("fetchd_loads_parked_total \(count)")
+        }
+    }
+
+    // Proves: DLG-6.
+    @Test(arguments: [("follow", 200, 2), ("returnResponse", 307, 1), ("cancel", 0, 1)])
+    func `a redirect of a POST is answered after its node was killed, and nothing is sent twice`(
+        _ word: String, _ status: Int, _ requests: Int
+    ) async throws {
+        let origin = try Self.origin()
+        try await ServiceProcess.Place.with(allowing: [rule(origin)], settings: Self.atOnce) { place in
+            let key = try await place.run("keys", "create")
+            let first = try await ServiceProcess.start(place, key: key)
+            let id = try await first.submit(
+                origin.url("/go"), asking: #"["willPerformHTTPRedirection"]"#,
+                request: #", "method": "POST", "body": {"text": "body"}"#)
+            let question = try await first.question(of: id)
+            try await parked(first)
+            #expect(member(try await first.request(.get, "/v1/jobs/\(id)").json, "state") == "awaitingDecision")
+            first.send(SIGKILL)
+            #expect(try await first.waitForEnd() == -SIGKILL)
+            let second = try await ServiceProcess.start(place, key: key)
+            let answered = try await second.answer(question, #"{"answer": "\#(word)"}"#)
+            #expect(answered.status == 200, "\(answered.text)")
+            let job = try await second.end(of: id)
+            if status == 0 {
+                #expect(member(job, "state") == "cancelled")
+            } else {
+                #expect(member(job, "state") == "succeeded" && member(job, "response", "status") == status, "\(job)")
+                let body = try await second.request(.get, "/v1/jobs/\(id)/body").text
+                #expect(body == (status == 200 ? "here" : "gone"))
+            }
+            #expect(count("POST /go", origin) == 1 && count("POST ", origin) == requests)
+            #expect(count("\r\n\r\nbody", origin) == requests)
+            let explained = try await second.request(.get, "/v1/jobs/\(id)/explain")
+            #expect(explained.text.contains(#""answer":"\#(word)""#), "\(explained.text)")
+            try await second.stop()
+        }
+    }
+
+    // Proves: AUT-32, DLG-7.
+    @Test func `a challenge is answered while its job is parked, with a password that is nowhere in clear`()
+        async throws
+    {
+        let origin = try Self.origin()
+        try await ServiceProcess.with(allowing: [rule(origin)], settings: Self.atOnce) { service in
+            let id = try await service.submit(origin.url("/secret"), asking: #"["didReceiveChallenge"]"#)
+            let question = try await service.question(of: id)
+            try await parked(service)
+            let answer = #"{"answer": "useCredential", "credential": {"user": "me", "password": "pw"}}"#
+            #expect(try await service.answer(question, answer).status == 200)
+            let job = try await service.end(of: id)
+            #expect(member(job, "response", "status") == 200 && count("GET /secret", origin) == 2, "\(job)")
+        }
+    }
+
+    @Test func `a certificate that is asked about is accepted after its job was parked`() async throws {
+        let origin = try TLSOrigin()
+        let rule = "127.0.0.1:\(origin.port)"
+        try await ServiceProcess.with(allowing: [rule], settings: Self.atOnce) { service in
+            let id = try await service.submit("https://\(rule)/", asking: #"["didReceiveServerTrust"]"#)
+            let question = try await service.question(of: id)
+            try await parked(service)
+            #expect(try await service.answer(question, #""accept""#).status == 200)
+            #expect(member(try await service.end(of: id), "response", "status") == 200)
+        }
+    }
+
+    @Test func `what nobody answers while a job is parked is decided as the job says otherwise`() async throws {
+        let origin = try Self.origin()
+        try await ServiceProcess.with(allowing: [rule(origin)], settings: Self.atOnce) { service in
+            let id = try await service.submit(
+                origin.url("/go"), asking: #"["willPerformHTTPRedirection"]"#,
+                #", "otherwise": {"willPerformHTTPRedirection": "returnResponse"}"#, timeout: 2)
+            let question = try await service.question(of: id)
+            try await parked(service)
+            #expect(member(try await service.end(of: id), "response", "status") == 307)
+            let late = try await service.answer(question, #""follow""#)
+            #expect(late.status == 410 && count("GET /", origin) == 1, "\(late.text)")
+        }
+    }
+
+    @Test func `cancelling a parked job ends it at once and withdraws its question`() async throws {
+        let origin = try Self.origin()
+        try await ServiceProcess.with(allowing: [rule(origin)], settings: Self.atOnce) { service in
+            let id = try await service.submit(origin.url("/go"), asking: #"["willPerformHTTPRedirection"]"#)
+            let question = try await service.question(of: id)
+            try await parked(service)
+            _ = try await service.request(.post, "/v1/jobs/\(id)/cancel")
+            #expect(member(try await service.end(of: id), "state") == "cancelled")
+            let late = try await service.answer(question, #""follow""#)
+            #expect(late.status == 410 && count("GET /", origin) == 1, "\(late.text)")
+        }
+    }
+
+    @Test func `a job that is parked twice tells both decisions, in their order`() async throws {
+        let origin = try Self.origin()
+        try await ServiceProcess.with(allowing: [rule(origin)], settings: Self.atOnce) { service in
+            let id = try await service.submit(
+                origin.url("/go"), asking: #"["willPerformHTTPRedirection", "didReceiveChallenge"]"#)
+            let redirect = try await service.question(of: id)
+            try await parked(service)
+            let url = origin.url("/secret")
+            let followed = try await service.answer(
+                redirect, #"{"answer": "follow", "request": {"url": "\#(url)"}}"#)
+            #expect(followed.status == 200, "\(followed.text)")
+            let challenge = try await service.question(of: id)
+            #expect(member(challenge, "kind") == "didReceiveChallenge" && member(challenge, "sequence") == 2)
+            try await parked(service, 2)
+            #expect(try await service.answer(challenge, #""performDefaultHandling""#).status == 200)
+            let job = try await service.end(of: id)
+            #expect(member(job, "response", "status") == 401, "\(job)")
+            let explained = try await service.request(.get, "/v1/jobs/\(id)/explain").json
+            let decisions = try #require(member(explained, "attempts", "0", "decisions", as: [[String: Any]].self))
+            #expect(
+                decisions.map { member($0, "answer", "answer") ?? member($0, "answer") ?? "" }
+                    == ["follow", "performDefaultHandling"])
+            #expect(decisions.map { member($0, "sequence", as: Int.self) } == [1, 2])
+        }
+    }
+}
