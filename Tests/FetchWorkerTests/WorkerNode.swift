@@ -14,6 +14,7 @@ struct WorkerNode {
     let clock = ManualClock()
     let intake: NodeIntake
     let dispatcher: Dispatcher
+    let runner: JobRunner
     private let directory: TemporaryDirectory
     private let service: ServiceGroup
 
@@ -29,18 +30,16 @@ struct WorkerNode {
         intake = NodeIntake(
             concurrency: configuration.concurrency, lease: configuration.lease, limits: limits, clock: clock.clock)
         let loop = TransferLoop(TaskLoop(name: "worker-tests"))
-        let runner = JobRunner(
+        runner = JobRunner(
             loop: loop, configuration: SessionConfiguration(), sessions: sessions ?? MemorySessionStore(jobs: jobs),
             stores: MemorySessionResources(), blobs: MemoryBlobStore(), catalog: MemoryBlobCatalog(jobs: jobs),
             area: try await FileDownloadArea(directory: directory.path), live: LiveJobs(), bandwidths: NoBandwidths(),
             deliveries: NoDeliveries(), random: { 1 },
             makeSession: { Session(configuration: $0, transferLoop: loop) })
-        var logger = Logger(label: "worker-tests")
-        logger.logLevel = .critical
         dispatcher = Dispatcher(
             configuration: configuration, intake: intake, queue: queue, runner: runner, courier: nil,
-            metrics: MetricsRegistry(), logger: logger)
-        service = ServiceGroup(services: [dispatcher], logger: logger)
+            metrics: MetricsRegistry(), logger: .silent)
+        service = ServiceGroup(services: [dispatcher], logger: .silent)
     }
 
     /// Runs the node while a test does something, and stops it then.

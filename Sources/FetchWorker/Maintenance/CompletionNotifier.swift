@@ -6,20 +6,25 @@ import ServiceLifecycle
 /// Ends sessions and groups when their last job has ended, and lets their clients be told.
 package final class CompletionNotifier: Service, Notifiable {
     /// Jobs that end together are looked at together.
-    private static let pause = Duration.milliseconds(20)
+    static let pause = Duration.milliseconds(20)
 
     private let sessions: any SessionStore
     private let groups: any GroupStore
     private let courier: any Notifiable
     private let logger: Logger
+    private let clock: NodeClock
     private let condition = Condition()
 
     /// - Parameter courier: Is woken when there may be an event to deliver.
-    package init(sessions: any SessionStore, groups: any GroupStore, courier: any Notifiable, logger: Logger) {
+    package init(
+        sessions: any SessionStore, groups: any GroupStore, courier: any Notifiable, logger: Logger,
+        clock: NodeClock = .continuous
+    ) {
         self.sessions = sessions
         self.groups = groups
         self.courier = courier
         self.logger = logger
+        self.clock = clock
     }
 
     package func notify() { condition.signal() }
@@ -29,7 +34,7 @@ package final class CompletionNotifier: Service, Notifiable {
             for await _ in self.condition.values {
                 await self.settle()
                 // Cancelled when the service stops, as the loop is then.
-                try? await Task.sleep(for: Self.pause)
+                try? await self.clock.sleep(for: Self.pause)
             }
         }
     }

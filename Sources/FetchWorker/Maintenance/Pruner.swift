@@ -22,6 +22,7 @@ package struct Pruner: Service {
     private let uploads: any UploadArea
     private let failures: UpkeepMetrics
     private let logger: Logger
+    private let clock: NodeClock
 
     /// - Parameter retention: How long rows are kept.
     package init(
@@ -32,7 +33,8 @@ package struct Pruner: Service {
         area: any DownloadArea,
         uploads: any UploadArea,
         metrics: MetricsRegistry,
-        logger: Logger
+        logger: Logger,
+        clock: NodeClock = .continuous
     ) {
         self.expiredRows = expiredRows
         self.retention = retention
@@ -42,6 +44,7 @@ package struct Pruner: Service {
         self.uploads = uploads
         failures = UpkeepMetrics(metrics)
         self.logger = logger
+        self.clock = clock
     }
 
     package func run() async throws {
@@ -50,14 +53,14 @@ package struct Pruner: Service {
             while !Task.isCancelled {
                 await tidy(all: round.isMultiple(of: Self.roundsPerInventory))
                 round += 1
-                try? await Task.sleep(for: Self.interval)
+                try? await clock.sleep(for: Self.interval)
             }
         }
     }
 
     /// - Parameter isInventory: The whole store is looked through.
     private func tidy(all isInventory: Bool) async {
-        let begun = Timestamp.now.advanced(by: .zero - Self.lifeOfUploads)
+        let begun = clock.date.advanced(by: .zero - Self.lifeOfUploads)
         await removeExpiredRows()
         await prune("blobs") { () async throws(StoreError) in try await removeExpired() }
         await prune("downloads") { () async throws(StoreError) in try await removeAbandonedDownloads() }
@@ -67,7 +70,7 @@ package struct Pruner: Service {
             try await blobs.removeUnfinished(begunBefore: begun)
         }
         await prune("orphans") { () async throws(StoreError) in
-            try await removeOrphans(createdBefore: .now.advanced(by: .zero - Self.grace))
+            try await removeOrphans(createdBefore: clock.date.advanced(by: .zero - Self.grace))
         }
     }
 

@@ -15,18 +15,21 @@ package final class Scheduler: Service {
     private let timer: Timer
     private let horizon: Duration
     private let logger: Logger
+    private let clock: NodeClock
 
     /// - Parameters:
     ///   - timer: Is woken when a time is near.
     ///   - horizon: What is farther away comes up with a later heartbeat, on whichever node lives then.
     package init(
-        schedules: any ScheduleQueue, check: TemplateCheck, timer: Timer, horizon: Duration, logger: Logger
+        schedules: any ScheduleQueue, check: TemplateCheck, timer: Timer, horizon: Duration, logger: Logger,
+        clock: NodeClock = .continuous
     ) {
         self.schedules = schedules
         self.check = check
         self.timer = timer
         self.horizon = horizon
         self.logger = logger
+        self.clock = clock
     }
 
     package func run() async throws {
@@ -38,7 +41,7 @@ package final class Scheduler: Service {
     private func fireDue() async {
         do throws(StoreError) {
             let due = try await schedules.due(limit: Self.limit)
-            let look = Look(database: due.now, node: .now)
+            let look = Look(database: due.now, node: clock.now, clock: clock)
             // In no order, so that nodes that look at the same time deal with different ones.
             var items = due.items.shuffled()[...]
             await withDiscardingTaskGroup { group in
@@ -60,10 +63,11 @@ package final class Scheduler: Service {
     private struct Look {
         let database: Timestamp
         let node: ContinuousClock.Instant
+        let clock: NodeClock
 
         /// How long it is until the database's clock says this.
         func wait(until time: Timestamp) -> Duration {
-            .microseconds(time.microseconds - database.microseconds) - (ContinuousClock.now - node)
+            .microseconds(time.microseconds - database.microseconds) - (clock.now - node)
         }
     }
 

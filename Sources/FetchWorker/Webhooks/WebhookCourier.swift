@@ -1,6 +1,6 @@
 package import FetchEngine
 package import FetchJobs
-import FetchRuntime
+package import FetchRuntime
 import HTTPTypes
 package import Logging
 import ServiceLifecycle
@@ -24,10 +24,14 @@ package final class WebhookCourier: Service, Notifiable {
     private let contents: EventContents
     private let session: Session
     private let logger: Logger
+    private let clock: NodeClock
+    private let random: @Sendable () -> Double
     private let condition = Condition()
     private let slots: Mutex<DeliverySlots>
 
-    /// - Parameter session: Loads nothing but webhooks; its guard is that of jobs.
+    /// - Parameters:
+    ///   - session: Loads nothing but webhooks; its guard is that of jobs.
+    ///   - random: From 0 to 1; spreads attempts that failed together.
     package init(
         configuration: Configuration,
         queue: any DeliveryQueue,
@@ -35,7 +39,9 @@ package final class WebhookCourier: Service, Notifiable {
         sessions: any SessionStore,
         groups: any GroupStore,
         session: Session,
-        logger: Logger
+        logger: Logger,
+        clock: NodeClock = .continuous,
+        random: @escaping @Sendable () -> Double = { .random(in: 0...1) }
     ) {
         self.configuration = configuration
         self.queue = queue
@@ -44,6 +50,8 @@ package final class WebhookCourier: Service, Notifiable {
         }
         self.session = session
         self.logger = logger
+        self.clock = clock
+        self.random = random
         slots = Mutex(
             DeliverySlots(count: configuration.concurrency, perEndpoint: configuration.concurrencyPerEndpoint))
     }
@@ -60,7 +68,7 @@ package final class WebhookCourier: Service, Notifiable {
                     for delivery in await self.claim() {
                         group.addTask {
                             await self.deliver(delivery)
-                            self.slots.withLock { $0.leave(delivery, .now) }
+                            self.slots.withLock { $0.leave(delivery, self.clock.now) }
                             // What comes next in its slot; claims that fall together are one.
                             self.notify()
                         }
@@ -77,7 +85,7 @@ package final class WebhookCourier: Service, Notifiable {
             var wait = Duration.seconds(5)
             do throws(StoreError) {
                 if let next = try await queue.nextDelivery() {
-                    let milliseconds = (next.microseconds - Timestamp.now.microseconds) / 1000
+                    let milliseconds = (next.microseconds - clock.date.microseconds) / 1000
                     if milliseconds <= 0 { notify() }
                     wait = .milliseconds(min(max(milliseconds, 1000), 60_000))
                 } else {
@@ -86,16 +94,16 @@ package final class WebhookCourier: Service, Notifiable {
             } catch {
                 logger.warning("deliveries are not known", metadata: ["error": "\(error)"])
             }
-            try? await Task.sleep(for: wait)
+            try? await clock.sleep(for: wait)
         }
     }
 
     /// Takes what is due and what there is room for, for one caller.
     private func claim() async -> [WebhookDelivery] {
-        guard let room = slots.withLock({ $0.room(.now) }) else { return [] }
+        guard let room = slots.withLock({ $0.room(clock.now) }) else { return [] }
         do throws(StoreError) {
             let due = try await queue.claimDeliveries(room)
-            slots.withLock { slots in due.forEach { slots.take($0, .now) } }
+            slots.withLock { slots in due.forEach { slots.take($0, clock.now) } }
             return due
         } catch {
             logger.warning("deliveries were not claimed", metadata: ["error": "\(error)"])
@@ -134,7 +142,7 @@ package final class WebhookCourier: Service, Notifiable {
         _ endpoint: WebhookEndpoint
     ) async throws(StoreError) {
         let verdict = DeliveryVerdict(
-            status: attempt.answer?.status, failures: delivery.failures, jitter: .random(in: 0...1))
+            status: attempt.answer?.status, failures: delivery.failures, jitter: random())
         let endpointIsDisabled = try await queue.settle(delivery, verdict, attempt)
         logger.info(
             "event sent",
@@ -154,7 +162,7 @@ package final class WebhookCourier: Service, Notifiable {
         to endpoint: WebhookEndpoint,
         as number: Int
     ) async -> DeliveryAttempt {
-        let start = Timestamp.now
+        let start = clock.date
         var request = Request(url: endpoint.url, method: .post, body: .bytes(message.body))
         request.headerFields = message.headers(signedWith: endpoint.secrets(at: start), at: start.seconds)
         let headers = request.headerFields
@@ -162,7 +170,7 @@ package final class WebhookCourier: Service, Notifiable {
         return DeliveryAttempt(
             number: number,
             startedAt: start,
-            duration: .microseconds(Timestamp.now.microseconds - start.microseconds),
+            duration: .microseconds(clock.date.microseconds - start.microseconds),
             url: endpoint.url.description,
             requestHeaders: .array { $0.headers(headers) },
             result: result

@@ -1,0 +1,208 @@
+import FetchEngine
+import FetchJobs
+import FetchRuntime
+import Logging
+import ServiceLifecycle
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import FetchWorker
+
+/// What a receiver is sent and when, by a clock that the test moves.
+@Suite(.timeLimit(.minutes(1))) struct WebhookCourierTests {
+    /// How many messages a receiver has, and had at once.
+    private final class Load: Sendable {
+        private let state = Mutex((now: 0, most: 0, all: 0))
+
+        var most: Int { state.withLock { $0.most } }
+        var all: Int { state.withLock { $0.all } }
+
+        /// - Returns: How many there were before.
+        func begin() -> Int {
+            state.withLock { state in
+                state.now += 1
+                state.most = max(state.most, state.now)
+                state.all += 1
+                return state.all - 1
+            }
+        }
+
+        func end() { state.withLock { $0.now -= 1 } }
+    }
+
+    private struct Receiver {
+        let load = Load()
+        let origin: WireOrigin
+
+        /// - Parameters:
+        ///   - statuses: What it answers, one after the other, the last one again and again.
+        ///   - gate: What it waits for before it answers.
+        init(_ statuses: Int..., after gate: Gate? = nil) throws {
+            origin = try WireOrigin { [load] connection in
+                while let head = try connection.receiveHead() {
+                    let length = head.firstMatch(of: /(?i)content-length: (\d+)/).flatMap { Int($0.output.1) } ?? 0
+                    _ = try connection.receive(length)
+                    let number = load.begin()
+                    try gate?.wait()
+                    load.end()
+                    let status = statuses[min(number, statuses.count - 1)]
+                    try connection.send("HTTP/1.1 \(status) X\r\nContent-Length: 0\r\n\r\n")
+                }
+            }
+        }
+    }
+
+    private let clock = ManualClock()
+    private let store: MemoryWebhookStore
+    private let session = Session()
+
+    init() { store = MemoryWebhookStore { [clock] in clock.date } }
+
+    private func courier(_ configuration: WebhookCourier.Configuration = .init(), jitter: Double = 0) -> WebhookCourier
+    {
+        let jobs = MemoryJobStore()
+        return WebhookCourier(
+            configuration: configuration, queue: store, jobs: jobs, sessions: MemorySessionStore(jobs: jobs),
+            groups: MemoryGroupStore(jobs: jobs), session: session, logger: .silent, clock: clock.clock,
+            random: { jitter })
+    }
+
+    private func run(_ courier: WebhookCourier, _ body: () async throws -> Void) async throws {
+        let group = ServiceGroup(services: [courier], logger: .silent)
+        try await withThrowingTaskGroup { tasks in
+            tasks.addTask { try await group.run() }
+            let result: Result<Void, any Error>
+            do { result = .success(try await body()) } catch { result = .failure(error) }
+            await group.triggerGracefulShutdown()
+            try await tasks.next()
+            try result.get()
+        }
+    }
+
+    private func endpoint(_ receiver: Receiver, failingSince: Timestamp? = nil) async throws -> WebhookEndpoint {
+        let url = try URLRecord("http://127.0.0.1:\(receiver.origin.port)/hook")
+        var endpoint = WebhookEndpoint(tenant: .first, url: url, events: [.jobRedirected], createdAt: clock.date)
+        endpoint.failingSince = failingSince
+        try await store.add(endpoint)
+        return endpoint
+    }
+
+    /// Events of as many jobs.
+    private func add(_ count: Int = 1, to endpoint: WebhookEndpoint) async throws -> [WebhookDelivery.ID] {
+        let events = (0..<count).compactMap { _ in
+            let event = JobEvent(
+                position: JobEvent.Position(attempt: 1, number: 1), name: .redirected,
+                data: RawJSON(Array("{}".utf8)))
+            return RunEvent(event, of: Job.ID(), in: nil, tenant: .first, to: endpoint.id)
+        }
+        try await store.add(events)
+        return events.map(\.id)
+    }
+
+    private func delivery(_ id: WebhookDelivery.ID) async throws -> StoredDelivery {
+        try #require(try await store.delivery(id, of: .first))
+    }
+
+    @Test func `what is not taken is sent again after each wait of the schedule, and then given up`() async throws {
+        let receiver = try Receiver(500)
+        let id = try await add(to: endpoint(receiver))[0]
+        // Endpoints are not disabled while it takes: 75 hours.
+        try await run(courier()) {
+            for (number, wait) in DeliveryVerdict.schedule.enumerated() {
+                try await until { try await delivery(id).attempts.count == number + 1 }
+                try await until { try await delivery(id).nextAttemptAt == clock.date.advanced(by: wait) }
+                await clock.untilAsleep()
+                clock.advance(by: wait - .milliseconds(1))
+                // The courier looks again at the latest when the message is due.
+                await clock.untilAsleep()
+                #expect(receiver.load.all == number + 1)
+                clock.advance(by: .seconds(1))
+            }
+            try await until { try await delivery(id).state == .abandoned }
+        }
+        #expect(receiver.load.all == DeliveryVerdict.schedule.count + 1)
+        let numbers = try await delivery(id).attempts.map(\.number)
+        #expect(numbers == Array(1...receiver.load.all))
+    }
+
+    @Test(arguments: [(0.0, 5.0), (0.5, 5.25), (1.0, 5.5)])
+    func `attempts that failed together are spread over a tenth of their wait`(
+        _ jitter: Double, _ seconds: Double
+    ) async throws {
+        let id = try await add(to: endpoint(Receiver(503)))[0]
+        try await run(courier(jitter: jitter)) {
+            try await until { try await delivery(id).attempts.count == 1 }
+            let wait = try await delivery(id).nextAttemptAt.microseconds - clock.date.microseconds
+            #expect(wait / 1000 == Int64(seconds * 1000))
+        }
+    }
+
+    @Test func `an endpoint that is gone is disabled, and what is on its way to it is given up`() async throws {
+        let receiver = try Receiver(410)
+        let endpoint = try await endpoint(receiver)
+        var configuration = WebhookCourier.Configuration()
+        configuration.concurrencyPerEndpoint = 1
+        let ids = try await add(5, to: endpoint)
+        try await run(courier(configuration)) {
+            for id in ids { try await until { try await delivery(id).state == .abandoned } }
+        }
+        #expect(try await store.endpoint(endpoint.id, of: .first)?.disabling?.reason == .gone)
+        #expect(receiver.load.all == 1)
+    }
+
+    @Test func `an endpoint that has taken nothing for five days is disabled, and one that takes a message is not`()
+        async throws
+    {
+        let since = clock.date.advanced(by: .zero - WebhookEndpoint.patience - .seconds(1))
+        let (dead, alive) = (try Receiver(500), try Receiver(204))
+        let endpoints = [
+            try await endpoint(dead, failingSince: since), try await endpoint(alive, failingSince: since),
+        ]
+        let ids = [try await add(to: endpoints[0])[0], try await add(to: endpoints[1])[0]]
+        try await run(courier()) {
+            try await until { try await delivery(ids[0]).state == .abandoned }
+            try await until { try await delivery(ids[1]).state == .delivered }
+        }
+        #expect(try await store.endpoint(endpoints[0].id, of: .first)?.disabling?.reason == .failing)
+        let living = try await store.endpoint(endpoints[1].id, of: .first)
+        #expect(living?.disabling == nil && living?.failingSince == nil)
+    }
+
+    @Test func `an endpoint has no more messages at once than it may, and each that ends makes room for the next`()
+        async throws
+    {
+        let gate = Gate()
+        let receiver = try Receiver(204, after: gate)
+        var configuration = WebhookCourier.Configuration()
+        configuration.concurrencyPerEndpoint = 3
+        let ids = try await add(12, to: endpoint(receiver))
+        try await run(courier(configuration)) {
+            try await until { receiver.load.all == 3 }
+            gate.open()
+            for id in ids { try await until { try await delivery(id).state == .delivered } }
+        }
+        #expect(receiver.load.most <= 3 && receiver.load.all == 12)
+    }
+
+    @Test func `what a stop cuts short is no failure of the receiver, and is sent again when its claim is over`()
+        async throws
+    {
+        let gate = Gate()
+        let receiver = try Receiver(204, after: gate)
+        let endpoint = try await endpoint(receiver)
+        let id = try await add(to: endpoint)[0]
+        try await run(courier()) { try await until { receiver.load.all == 1 } }
+        let left = try await delivery(id)
+        #expect(left.state == .pending && left.attempts.isEmpty)
+        #expect(try await store.endpoint(endpoint.id, of: .first)?.failingSince == nil)
+        gate.open()
+        try await run(courier()) {
+            await clock.untilAsleep()
+            #expect(receiver.load.all == 1)
+            clock.advance(by: .seconds(60))
+            try await until { try await delivery(id).state == .delivered }
+        }
+        #expect(receiver.load.all == 2)
+    }
+}
