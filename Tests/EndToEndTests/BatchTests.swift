@@ -61,7 +61,7 @@ import Testing
 
     // R14
     @Test func `each line has a checksum of its own`() async throws {
-        let origin = try await Origin.nginx(files: ["a": Data("hello".utf8), "b": Data("world".utf8)])
+        let origin = try await LoopbackServer.nginx(files: ["a": Data("hello".utf8), "b": Data("world".utf8)])
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
             func line(_ name: String, _ content: String) -> String {
                 let checksum = SHA256Digest(of: Array(content.utf8)).field
@@ -105,7 +105,7 @@ import Testing
 
     @Test func `batches with the same keys on two nodes at once make one job a key`() async throws {
         try await ServiceProcess.Place.with(allowing: []) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let nodes = [
                 try await ServiceProcess.start(place, key: key), try await ServiceProcess.start(place.apart, key: key),
             ]

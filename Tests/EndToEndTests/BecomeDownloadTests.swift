@@ -123,7 +123,7 @@ import Testing
         }
         let (rules, settings) = (["127.0.0.1:\(origin.port)"], ["WORKER_LEASE_SECONDS": "1"])
         try await ServiceProcess.Place.with(allowing: rules, settings: settings) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let first = try await ServiceProcess.start(place, key: key)
             let rule = #"{"aboveBytes": 1000}"#
             let answer = try await first.request(.post, "/v1/jobs", body: job(origin.url("/f.bin"), rule))

@@ -17,7 +17,7 @@ final class Browser: Sendable {
 
     /// Runs a test in a browser with a fresh profile.
     static func with(width: Int = 1000, _ body: (Browser) async throws -> Void) async throws {
-        let port = try Origin.freePort()
+        let port = try LoopbackServer.freePort()
         let driver = try Program(["/usr/bin/chromedriver", "--port=\(port)"])
         defer {
             driver.send(SIGTERM)

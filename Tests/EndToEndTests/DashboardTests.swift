@@ -16,9 +16,9 @@ import Testing
     /// SEC-70, SEC-72.
     @Test(.timeLimit(.minutes(2)))
     func `an operator signs in, finds a job and reads its story`() async throws {
-        let origin = try await Origin.httpbin()
+        let origin = try await LoopbackServer.httpbin()
         try await ServiceProcess.Place.with(allowing: [origin.rule]) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let service = try await ServiceProcess.start(place, key: key)
             let job = try await service.fetch(origin.url("/redirect/2"))
             let failed = try await service.fetch("http://10.0.0.1/")
@@ -62,7 +62,7 @@ import Testing
             }
         }
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let service = try await ServiceProcess.start(place, key: key)
             let limits = #"{"parallelism": 4, "rate": {"jobs": 10, "period": 60}, "maximumBytesPerSecond": 65536}"#
             #expect(try await service.request(.put, "/v1/hosts/api.example", body: limits).status == 201)

@@ -201,7 +201,8 @@ private func redirecting() async throws -> LoopbackServer {
                 #", "otherwise": {}}, "timeouts": {"timeoutIntervalForRequest": 1"#
             let id = try await service.submit(origin.url("/go"), asking: Self.redirection, times)
             let question = try await service.question(of: id)
-            try await Task.sleep(for: .seconds(3))
+            // Its interval goes by.
+            try await Task.sleep(for: .seconds(1.5))
             #expect(try await service.answer(question, #""follow""#).status == 200)
             let job = try await service.end(of: id)
             #expect(member(job, "response", "status") == 200, "\(job)")
@@ -318,7 +319,7 @@ private func redirecting() async throws -> LoopbackServer {
         let origin = try await redirecting()
         let settings = ["WORKER_LEASE_SECONDS": "2"]
         try await ServiceProcess.Place.with(allowing: [origin.rule], settings: settings) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let first = try await ServiceProcess.start(place, key: key)
             let id = try await first.submit(origin.url("/go"), asking: Self.redirection)
             let question = try await first.question(of: id)
@@ -338,7 +339,7 @@ private func redirecting() async throws -> LoopbackServer {
     @Test func `an answer that another node takes reaches the load within a second or so`() async throws {
         let origin = try await redirecting()
         try await ServiceProcess.Place.with(allowing: [origin.rule]) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let first = try await ServiceProcess.start(place, key: key)
             let id = try await first.submit(origin.url("/go"), asking: Self.redirection)
             let question = try await first.question(of: id)

@@ -11,9 +11,9 @@ import Testing
     {
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
-            let other = try await place.run("keys", "create", "--tenant", "other")
+            let other = try await place.key(tenant: "other")
             let service = try await ServiceProcess.start(
-                place, key: try await place.run("keys", "create"), by: ["/usr/bin/prlimit", "--nofile=512:512"])
+                place, key: try await place.key(), by: ["/usr/bin/prlimit", "--nofile=512:512"])
             let start = ContinuousClock.now
             for round in 0..<2 {
                 try await Self.run(400, of: service, at: origin.url("/\(round)"))

@@ -24,7 +24,7 @@ import Testing
     // Proves: TSK-3, DLD-4, DLD-5, DLD-9, TSK-1.
     @Test func `a download becomes a file with a name, a digest and a blob of its own`() async throws {
         let bytes = pattern(3_000_000)
-        let origin = try await Origin.nginx(files: ["big.bin": Data(bytes)])
+        let origin = try await LoopbackServer.nginx(files: ["big.bin": Data(bytes)])
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
             let job = try await download(service, origin.url("/big.bin"))
             #expect(member(job, "state") == "succeeded")
@@ -44,7 +44,7 @@ import Testing
     // Of many at once each gets a name of its own, and with `allowOverwrite` the last one has it.
     // Proves: DLD-1, DLD-2.
     @Test func `downloads of one name are numbered unless they may overwrite`() async throws {
-        let origin = try await Origin.nginx(files: ["index.html": Data("hello".utf8)])
+        let origin = try await LoopbackServer.nginx(files: ["index.html": Data("hello".utf8)])
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
             let names = try await withThrowingTaskGroup(of: String.self) { group in
                 for _ in 0..<20 {
@@ -65,7 +65,7 @@ import Testing
 
     // Proves: BEY-26.
     @Test func `a checksum that does not match fails the job`() async throws {
-        let origin = try await Origin.nginx(files: ["a.txt": Data("hello".utf8)])
+        let origin = try await LoopbackServer.nginx(files: ["a.txt": Data("hello".utf8)])
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
             let (right, wrong) = (SHA256Digest(of: Array("hello".utf8)), SHA256Digest(of: Array("hellO".utf8)))
             let good = try await download(
@@ -117,7 +117,7 @@ import Testing
         }
         #expect(end == 0)
         let zipped = try Data(contentsOf: URL(filePath: path + ".gz"))
-        let origin = try await Origin.nginx(files: ["notes.txt.gz": zipped])
+        let origin = try await LoopbackServer.nginx(files: ["notes.txt.gz": zipped])
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
             let job = try await service.fetch(
                 origin.url("/notes.txt.gz"),
@@ -131,7 +131,7 @@ import Testing
     // A file stays until its client has done with it, or its time is up; then nothing of it is on the disk.
     // Proves: LIF-12.
     @Test func `a file is there until it is deleted or its time is up`() async throws {
-        let origin = try await Origin.nginx(files: ["a.bin": Data(pattern(100_000))])
+        let origin = try await LoopbackServer.nginx(files: ["a.bin": Data(pattern(100_000))])
         try await ServiceProcess.Place.with(allowing: [origin.rule]) { place in
             func files() -> [String] {
                 let all = FileManager.default.enumerator(
@@ -140,7 +140,7 @@ import Testing
                     (try? $0.resourceValues(forKeys: [.fileSizeKey]))?.fileSize == 100_000
                 }.map(\.path)
             }
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let service = try await ServiceProcess.start(place, key: key)
             let kept = try await download(service, origin.url("/a.bin"))
             let brief = try await download(service, origin.url("/a.bin"), destination: #""expiresAfter": 1"#)
@@ -237,7 +237,7 @@ import Testing
         let gate = Gate()
         let slow = try SlowOrigin(pattern(2_000_000), holdingAt: held, gate)
         try await ServiceProcess.Place.with(allowing: [slow.rule], settings: ["WORKER_LEASE_SECONDS": "1"]) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let first = try await ServiceProcess.start(place, key: key)
             let id = try await submit(slow.origin.url("/f.bin"), first)
             try await waitForBytes(held, of: id, in: place)
@@ -261,7 +261,7 @@ import Testing
         let gate = Gate()
         let slow = try SlowOrigin(pattern(300_000), holdingAt: 100_000, gate)
         try await ServiceProcess.Place.with(allowing: [slow.rule], settings: ["WORKER_LEASE_SECONDS": "1"]) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let first = try await ServiceProcess.start(place, key: key)
             let second = try await ServiceProcess.start(sharesDirectory ? place : place.apart, key: key)
             let id = try await submit(slow.origin.url("/f.bin"), first)
@@ -284,7 +284,7 @@ import Testing
         let gate = Gate()
         let slow = try SlowOrigin(pattern(300_000), holdingAt: 100_000, gate, tags: ["\"v1\"", "\"v2\""])
         try await ServiceProcess.Place.with(allowing: [slow.rule], settings: ["WORKER_LEASE_SECONDS": "1"]) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let first = try await ServiceProcess.start(place, key: key)
             let id = try await submit(slow.origin.url("/f.bin"), first)
             try await waitForBytes(100_000, of: id, in: place)
@@ -305,7 +305,7 @@ import Testing
         let gate = Gate()
         let slow = try SlowOrigin(pattern(400_000), holdingAt: 150_000, gate)
         try await ServiceProcess.Place.with(allowing: [slow.rule]) { place in
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let service = try await ServiceProcess.start(place, key: try await place.key())
             let id = try await submit(slow.origin.url("/f.bin"), service)
             try await waitForBytes(150_000, of: id, in: place)
             _ = try await service.request(.post, "/v1/jobs/\(id)/cancel?produceResumeData=true")
@@ -327,7 +327,7 @@ import Testing
         let gate = Gate()
         let slow = try SlowOrigin(pattern(400_000), holdingAt: 150_000, gate)
         try await ServiceProcess.Place.with(allowing: [slow.rule]) { place in
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let service = try await ServiceProcess.start(place, key: try await place.key())
             let id = try await submit(slow.origin.url("/f.bin"), service)
             try await waitForBytes(150_000, of: id, in: place)
             _ = try await service.request(.post, "/v1/jobs/\(id)/cancel")

@@ -86,7 +86,7 @@ import Testing
         let settings = ["WORKER_LEASE_SECONDS": "2"]
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
             let connection = try await place.database.connect()
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let service = try await ServiceProcess.start(place, key: try await place.key())
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for batch in 0..<8 { group.addTask { try await submit(50, "b\(batch)", origin, to: service) } }
                 group.addTask {
@@ -116,7 +116,7 @@ import Testing
         let origin = try origin(requests, gate: gate)
         let settings = ["WORKER_LEASE_SECONDS": "1", "WORKER_CONCURRENCY": "60"]
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let connection = try await place.database.connect()
             let first = try await ServiceProcess.start(place, key: key)
             let second = nodes == 2 ? try await ServiceProcess.start(place, key: key) : nil
@@ -154,7 +154,7 @@ import Testing
     @Test func `a node ends when its database stays away`() async throws {
         let settings = ["DATABASE_GIVE_UP_SECONDS": "1"]
         try await ServiceProcess.Place.with(allowing: [], settings: settings) { place in
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let service = try await ServiceProcess.start(place, key: try await place.key())
             let administrator = try await administrator(of: place.database)
             try await close(place.database, administrator)
             #expect(try await service.waitForEnd() == 69)
@@ -169,7 +169,7 @@ import Testing
         let origin = try origin(requests)
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
             let connection = try await place.database.connect()
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let service = try await ServiceProcess.start(place, key: try await place.key())
             try await submit(20, "before", origin, to: service)
             let administrator = try await administrator(of: place.database)
             try await close(place.database, administrator)

@@ -21,7 +21,7 @@ import Testing
         let rules = ["127.0.0.1:\(origin.port)", receiver.rule]
         let settings = ["WORKER_LEASE_SECONDS": "1"]
         try await ServiceProcess.Place.with(allowing: rules, settings: settings) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let first = try await ServiceProcess.start(place, key: key)
             let (endpoint, secret) = try await receiver.endpoint(of: first)
             let made = try await first.request(

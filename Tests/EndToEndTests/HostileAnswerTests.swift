@@ -5,11 +5,11 @@ import TestSupport
 import Testing
 
 /// One small answer is not to hold up the other jobs of a node.
-@Suite(.timeLimit(.minutes(3))) struct HostileAnswerTests {
+@Suite(.timeLimit(.minutes(3)), .sharedService()) struct HostileAnswerTests {
     /// What an origin sends, and what it is asked for.
     struct Answer: CustomTestStringConvertible {
         let name: String
-        var path = "/"
+        var path = ""
         /// Members of the job, and of its configuration.
         var job = ""
         var configuration = ""
@@ -60,8 +60,8 @@ import Testing
             name: "many limits",
             fields: "RateLimit: \((0..<9_000).map { "\"a\($0)\";r=0;t=1" }.joined(separator: ","))\r\n"),
         Answer(name: "many fields", fields: (0..<1_900).map { "Set-Cookie: a\($0)=b; Path=/\r\n" }.joined()),
-        Answer(name: "a long path", path: "/" + String(repeating: "a", count: 16_000)),
-        Answer(name: "a path of many steps", path: "/" + String(repeating: "a/../", count: 3_200)),
+        Answer(name: "a long path", path: String(repeating: "a", count: 16_000)),
+        Answer(name: "a path of many steps", path: String(repeating: "a/../", count: 3_200)),
         Answer(
             name: "long chunk extensions", fields: "Transfer-Encoding: chunked\r\n",
             body: {
@@ -75,41 +75,35 @@ import Testing
     ]
 
     @Test(arguments: answers) func `no answer holds up the jobs of another tenant`(_ answer: Answer) async throws {
+        let rig = try SharedService.current
+        let service = rig.service
         let body = try answer.body()
-        let hostile = try WireOrigin { connection in
-            while try connection.receiveHead() != nil {
-                let length = answer.isChunked ? "" : "Content-Length: \(body.count)\r\n"
-                try connection.send("HTTP/1.1 200 OK\r\n\(length)\(answer.fields)\r\n")
-                try connection.send(body)
-            }
+        let hostile = rig.stage.serve { _, connection in
+            let length = answer.isChunked ? "" : "Content-Length: \(body.count)\r\n"
+            try connection.send("HTTP/1.1 200 OK\r\n\(length)\(answer.fields)\r\n")
+            try connection.send(body)
         }
-        let plain = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-        let rules = ["127.0.0.1:\(hostile.port)", "127.0.0.1:\(plain.port)"]
-        try await ServiceProcess.Place.with(allowing: rules) { place in
-            let (key, other) = (
-                try await place.run("keys", "create"), try await place.run("keys", "create", "--tenant", "other")
-            )
-            let service = try await ServiceProcess.start(place, key: key)
-            let otherTenant: HTTPFields = [.prefer: "wait=30", .authorization: "Bearer \(other)"]
-            let job =
-                #"{"request": {"url": "\#(hostile.url(answer.path))"}\#(answer.job), "#
-                + #""configuration": {"retry": {"maximumAttempts": 1}\#(answer.configuration)}}"#
-            let accepted = try await service.request(.post, "/v1/jobs", body: job)
-            let id = try #require(member(accepted.json, "id", as: String.self), "\(accepted.text)")
-            var jobs = 0
-            repeat {
-                let done = try await service.request(
-                    .post, "/v1/jobs", body: #"{"request": {"url": "\#(plain.url())"}}"#, headers: otherTenant)
-                #expect(member(done.json, "state") == "succeeded", "\(done.text)")
-                jobs += 1
-                try await Task.sleep(for: .milliseconds(50))
-            } while try await !Self.isFinal(id, service) || jobs < 3
-            let metrics = try await service.request(.get, "/metrics").text
-            let stalls = Self.stalls(in: metrics)
-            #expect(Set(stalls.keys).isSuperset(of: ["api", "fetchd-db", "fetchd-engine"]))
-            #expect(stalls.values.allSatisfy { $0 == 0 }, "\(stalls)")
-            #expect(try await service.stop() == 0)
-        }
+        let plain = rig.other.play(EndToEndTests.answer(body: "ok"))
+        let other = try await rig.place.key(tenant: "other")
+        let otherTenant: HTTPFields = [.prefer: "wait=30", .authorization: "Bearer \(other)"]
+        let job =
+            #"{"request": {"url": "\#(hostile.url(answer.path))"}\#(answer.job), "#
+            + #""configuration": {"retry": {"maximumAttempts": 1}\#(answer.configuration)}}"#
+        let before = Self.stalls(in: try await service.request(.get, "/metrics").text)
+        let accepted = try await service.request(.post, "/v1/jobs", body: job)
+        let id = try #require(member(accepted.json, "id", as: String.self), "\(accepted.text)")
+        var jobs = 0
+        repeat {
+            let done = try await service.request(
+                .post, "/v1/jobs", body: #"{"request": {"url": "\#(plain.url())"}}"#, headers: otherTenant)
+            #expect(member(done.json, "state") == "succeeded", "\(done.text)")
+            jobs += 1
+            try await Task.sleep(for: .milliseconds(50))
+        } while try await !Self.isFinal(id, service) || jobs < 3
+        let metrics = try await service.request(.get, "/metrics").text
+        let stalls = Self.stalls(in: metrics)
+        #expect(Set(stalls.keys).isSuperset(of: ["api", "fetchd-db", "fetchd-engine"]))
+        #expect(stalls.allSatisfy { $1 == before[$0, default: 0] }, "\(before), \(stalls)")
     }
 
     private static func isFinal(_ id: String, _ service: ServiceProcess) async throws -> Bool {

@@ -25,7 +25,7 @@ import Testing
             }
         }
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let service = try await ServiceProcess.start(place, key: key)
             func submit(_ path: String) async throws -> String {
                 let kind = path == "/go" ? "willPerformHTTPRedirection" : "didReceiveResponse"

@@ -100,7 +100,7 @@ import Testing
         let origin = try WireOrigin(
             playing: "HTTP/1.1 200 OK\r\nSet-Cookie: sid=canary; Path=/; HttpOnly\r\nContent-Length: 0\r\n\r\n")
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let service = try await ServiceProcess.start(place, key: try await place.key())
             let more = #", "session": "default""#
             let job = try await service.fetch(origin.url(), more: more)
             #expect(!"\(job)".contains("canary") && "\(job)".contains("sid=<redacted>; Path=/; HttpOnly"))
@@ -122,7 +122,7 @@ import Testing
             }
         }
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let service = try await ServiceProcess.start(place, key: key)
             for status in [200, 204, 404, 410, 404, 503] {
                 _ = try await service.fetch(origin.url("/\(status)"), more: #", "labels": {"s": "\#(status)"}"#)

@@ -35,7 +35,7 @@ extension LimiterTests {
             }
         }
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let service = try await ServiceProcess.start(place, key: key)
             try await bounded.set("1024", origin, place, service)
             // The node is told of what an operator sets.

@@ -44,10 +44,11 @@ import Testing
     }
 
     static func with(
-        _ origin: WireOrigin, _ body: (ServiceProcess.Place, [ServiceProcess]) async throws -> Void
+        _ origin: WireOrigin, settings: [String: String] = [:],
+        _ body: (ServiceProcess.Place, [ServiceProcess]) async throws -> Void
     ) async throws {
-        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
-            let key = try await place.run("keys", "create")
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
+            let key = try await place.key()
             let nodes = [
                 try await ServiceProcess.start(place, key: key), try await ServiceProcess.start(place.apart, key: key),
             ]
@@ -132,7 +133,7 @@ import Testing
         let seen = Seen()
         let origin = try Self.origin(seen)
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let path = "/v1/hosts/127.0.0.1:\(origin.port)"
             let (one, other) = (
                 try await ServiceProcess.start(place, key: key), try await ServiceProcess.start(place.apart, key: key)

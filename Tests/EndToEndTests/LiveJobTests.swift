@@ -74,7 +74,7 @@ import Testing
     // What a client sends goes to the origin while it is sent.
     // Proves: UPL-4, UPL-5, UPL-1.
     @Test func `a streamed body reaches the origin`() async throws {
-        let origin = try await Origin.httpbin()
+        let origin = try await LoopbackServer.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
             let id = try await submit(
                 #"{"kind": "upload", "request": {"url": "\#(origin.url("/put"))", "method": "PUT", "#
@@ -175,7 +175,7 @@ import Testing
         let origin = try origin(pattern(200_000), holdingAt: 100_000, gate)
         let settings = ["WORKER_DRAIN_SECONDS": "0.2"]
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let service = try await ServiceProcess.start(place, key: try await place.key())
             let id = try await submit(#"{"request": {"url": "\#(origin.url("/f"))"}}"#, service)
             let (body, _) = try await service.stream("/v1/jobs/\(id)/events")
             var isStopping = false

@@ -19,7 +19,7 @@ import Testing
     ) async throws {
         let rules = ["127.0.0.1:\(origin.port)"]
         try await ServiceProcess.Place.with(allowing: rules, settings: settings) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let nodes = Nodes(
                 owner: try await ServiceProcess.start(place, key: key),
                 other: try await ServiceProcess.start(place, key: key))

@@ -24,7 +24,7 @@ import Testing
         let origin = try answering()
         let settings = ["WORKER_LEASE_SECONDS": "1"]
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let service = try await ServiceProcess.start(place, key: try await place.key())
             let body = #"{"request": {"url": "\#(origin.url("/"))"}}"#
             try await until { try await service.request(.get, "/readyz").status == 200 }
             #expect(try await service.request(.post, "/v1/jobs", body: body).json["warnings"] == nil)
@@ -76,7 +76,7 @@ import Testing
         async throws
     {
         try await ServiceProcess.Place.with(allowing: []) { place in
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create", "--admin"))
+            let service = try await ServiceProcess.start(place, key: try await place.key(isAdmin: true))
             let body = #"{"request": "data:,x"}"#
             #expect(try await service.request(.post, "/v1/queue/pause").status == 200)
             #expect(try await service.request(.post, "/v1/jobs", body: body).status == 202)
@@ -86,7 +86,7 @@ import Testing
             try await until { try await service.request(.post, "/v1/jobs", body: body).status == 429 }
             #expect(try await place.run("tenants", "list").contains("default  weight 1  at most 1 jobs waiting"))
             #expect(try await service.stop() == 0)
-            let other = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let other = try await ServiceProcess.start(place, key: try await place.key())
             #expect(try await other.request(.get, path).status == 403)
             #expect(try await other.stop() == 0)
         }
@@ -98,7 +98,7 @@ import Testing
         try await ServiceProcess.Place.with(
             allowing: ["127.0.0.1:\(origin.port)"], settings: ["WORKER_CONCURRENCY": "2"]
         ) { place in
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let service = try await ServiceProcess.start(place, key: try await place.key())
             let body = #"{"request": {"url": "\#(origin.url("/"))"}}"#
             func settles(_ count: Int) async throws -> Bool {
                 try await service.request(.get, "/metrics").text.contains("\nfetchd_jobs_settling \(count)\n")
@@ -168,7 +168,7 @@ import Testing
             try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
             try #require(mount("none", directory, "tmpfs", 0, "size=16m") == 0)
             defer { umount2(directory, Int32(MNT_DETACH)) }
-            let service = try await ServiceProcess.start(place.apart, key: try await place.run("keys", "create"))
+            let service = try await ServiceProcess.start(place.apart, key: try await place.key())
             let body = #"{"request": "data:,x"}"#
             #expect(try await service.request(.post, "/v1/jobs", body: body).status == 202)
             let filler = "\(directory)/filler"

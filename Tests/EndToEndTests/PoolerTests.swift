@@ -14,7 +14,7 @@ import Testing
             }
         }
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let pooler = try await LoopbackServer.pgbouncer(before: place.database, connections: 3)
             let pooled = place.through(pooler, listens: listens)
             let first = try await ServiceProcess.start(pooled, key: key)

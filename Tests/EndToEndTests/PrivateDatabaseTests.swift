@@ -7,33 +7,11 @@ import TestSupport
 import Testing
 
 /// What the service may do in the database that it runs itself, and what that database's processes know of it.
-@Suite(.timeLimit(.minutes(3))) struct PrivateDatabaseTests {
-    private static let secret = "planted-\(UUID())"
-
-    /// A service over its own cluster.
-    private static func with(
-        preparing prepare: (ServiceProcess.Place) async throws -> Void = { _ in },
-        _ body: (ServiceProcess.Place, ServiceProcess, WireOrigin) async throws -> Void
-    ) async throws {
-        let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
-            var environment = place.environment
-            for name in ["DATABASE_URL", "FETCHD_MASTER_KEYS"] { environment[name] = nil }
-            environment["DATA_DIRECTORY"] = "\(place.directory)/alone"
-            environment["S3_PREFIX"] = secret
-            environment["RETENTION_DAYS"] = "7"
-            let alone = ServiceProcess.Place(
-                database: place.database, directory: "\(place.directory)/alone", environment: environment)
-            try await prepare(alone)
-            let service = try await ServiceProcess.start(alone, key: try await alone.run("keys", "create"))
-            do { try await body(alone, service, origin) } catch {
-                try await service.stop()
-                throw error
-            }
-            #expect(try await service.stop() == 0, "\(service.logged)")
-        }
-    }
-
+@Suite(
+    .timeLimit(.minutes(3)),
+    .sharedService(settings: ["S3_PREFIX": "planted", "RETENTION_DAYS": "7"], ownsDatabase: true)
+)
+struct PrivateDatabaseTests {
     private static func connect(
         as role: String, to place: ServiceProcess.Place
     ) async throws -> Connection {
@@ -62,53 +40,60 @@ import Testing
         try await connection.query(query).map { try $0.decode(at: 0) }
     }
 
+    // R47
+    @Test func `without a database the same program runs its own, and does the same`() async throws {
+        let rig = try SharedService.current
+        let play = rig.stage.play(answer(body: "x"))
+        let job = try await rig.service.fetch(play.url())
+        #expect(member(job, "response", "status") == 200)
+        #expect(play.requests.count == 1)
+    }
+
     @Test func `the service works with rows, and is let to do nothing else`() async throws {
-        try await Self.with { place, service, origin in
-            #expect(member(try await service.fetch(origin.url()), "response", "status") == 200)
-            let connection = try await Self.connect(as: "fetchd_service", to: place)
-            #expect(
-                try await Self.text(
-                    """
-                    SELECT rolname::text FROM pg_roles
-                    WHERE rolname IN ('fetchd_owner', 'fetchd_service')
-                        AND NOT (rolsuper OR rolcreatedb OR rolcreaterole OR rolbypassrls OR rolreplication)
-                    ORDER BY rolname
-                    """, on: connection) == ["fetchd_owner", "fetchd_service"])
-            #expect(
-                try await Self.text(
-                    "SELECT DISTINCT usename::text FROM pg_stat_activity WHERE datname = 'fetchd'", on: connection)
-                    == ["fetchd_service"])
-            for statement in [
-                "CREATE TABLE t (n int)", "CREATE TEMPORARY TABLE t (n int)", "CREATE SCHEMA s", "DROP TABLE blobs",
-                "ALTER TABLE jobs ADD n int", "TRUNCATE jobs", "CREATE ROLE r", "ALTER ROLE fetchd_service SUPERUSER",
-                "CREATE DATABASE d", "DELETE FROM schema_migrations", "SET ROLE fetchd_owner", "SET ROLE fetchd",
-                "COPY jobs TO PROGRAM 'true'", "ALTER SYSTEM SET fsync = off", "SELECT pg_read_file('PG_VERSION')",
-                "SELECT fetchd.allow_service('fetchd_service')", "SELECT add_job_partition(now(), now())",
-                "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'", "SELECT * FROM pg_authid",
-            ] {
-                let error = await #expect(throws: PostgresError.self) {
-                    try await connection.execute(script: statement)
-                }
-                #expect(error?.sqlState == "42501", "\(statement): \(error.map { "\($0)" } ?? "")")
+        let rig = try SharedService.current
+        let job = try await rig.service.fetch(rig.stage.play(answer(body: "x")).url())
+        #expect(member(job, "response", "status") == 200)
+        let connection = try await Self.connect(as: "fetchd_service", to: rig.place)
+        #expect(
+            try await Self.text(
+                """
+                SELECT rolname::text FROM pg_roles
+                WHERE rolname IN ('fetchd_owner', 'fetchd_service')
+                    AND NOT (rolsuper OR rolcreatedb OR rolcreaterole OR rolbypassrls OR rolreplication)
+                ORDER BY rolname
+                """, on: connection) == ["fetchd_owner", "fetchd_service"])
+        #expect(
+            try await Self.text(
+                "SELECT DISTINCT usename::text FROM pg_stat_activity WHERE datname = 'fetchd'", on: connection)
+                == ["fetchd_service"])
+        for statement in [
+            "CREATE TABLE t (n int)", "CREATE TEMPORARY TABLE t (n int)", "CREATE SCHEMA s", "DROP TABLE blobs",
+            "ALTER TABLE jobs ADD n int", "TRUNCATE jobs", "CREATE ROLE r", "ALTER ROLE fetchd_service SUPERUSER",
+            "CREATE DATABASE d", "DELETE FROM schema_migrations", "SET ROLE fetchd_owner", "SET ROLE fetchd",
+            "COPY jobs TO PROGRAM 'true'", "ALTER SYSTEM SET fsync = off", "SELECT pg_read_file('PG_VERSION')",
+            "SELECT fetchd.allow_service('fetchd_service')", "SELECT add_job_partition(now(), now())",
+            "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'", "SELECT * FROM pg_authid",
+        ] {
+            let error = await #expect(throws: PostgresError.self) {
+                try await connection.execute(script: statement)
             }
-            // Retention is asked for by its one function, which gives way to who writes and is asked again. A job that
-            // was stored before the first range was made keeps that range from being made; the next one is.
-            try await until {
-                try await connection.query("SELECT maintain_job_partitions('7 days')")
-                return try await !Self.text("SELECT name FROM job_partitions", on: connection).isEmpty
-            }
-            await connection.close()
+            #expect(error?.sqlState == "42501", "\(statement): \(error.map { "\($0)" } ?? "")")
         }
+        // Retention is asked for by its one function, which gives way to who writes and is asked again. A job that
+        // was stored before the first range was made keeps that range from being made; the next one is.
+        try await until {
+            try await connection.query("SELECT maintain_job_partitions('7 days')")
+            return try await !Self.text("SELECT name FROM job_partitions", on: connection).isEmpty
+        }
+        await connection.close()
     }
 
     @Test func `statements, locks and open transactions of the service have an end`() async throws {
-        try await Self.with { place, _, _ in
-            let connection = try await Self.connect(as: "fetchd_service", to: place)
-            for name in ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"] {
-                #expect(try await Self.text("SELECT current_setting(\(name))", on: connection) != ["0"], "\(name)")
-            }
-            await connection.close()
+        let connection = try await Self.connect(as: "fetchd_service", to: try SharedService.current.place)
+        for name in ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"] {
+            #expect(try await Self.text("SELECT current_setting(\(name))", on: connection) != ["0"], "\(name)")
         }
+        await connection.close()
     }
 
     @Test func `a database of a pre-release is refused in one sentence, and left as it is`() async throws {
@@ -131,21 +116,19 @@ import Testing
     }
 
     @Test func `neither the supervisor nor the database server knows a setting of the service`() async throws {
-        try await Self.with { place, _, _ in
-            let server = try Self.postmaster(place)
-            let stat = try String(contentsOfFile: "/proc/\(server)/stat", encoding: .utf8)
-            let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
-            let supervisor = try #require(fields.dropFirst().first.flatMap { pid_t($0) })
-            for process in [server, supervisor] {
-                let bytes = try Data(contentsOf: URL(filePath: "/proc/\(process)/environ"))
-                let names = Set(
-                    bytes.split(separator: 0).compactMap { variable in
-                        String(decoding: variable, as: UTF8.self).split(separator: "=").first.map(String.init)
-                    })
-                #expect(names.contains("PATH"))
-                #expect(names.isDisjoint(with: ["S3_PREFIX", "DATA_DIRECTORY", "GUARD_ALLOW", "SERVER_PORT"]))
-                #expect(names.subtracting(Self.harmless) == [])
-            }
+        let server = try Self.postmaster(try SharedService.current.place)
+        let stat = try String(contentsOfFile: "/proc/\(server)/stat", encoding: .utf8)
+        let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
+        let supervisor = try #require(fields.dropFirst().first.flatMap { pid_t($0) })
+        for process in [server, supervisor] {
+            let bytes = try Data(contentsOf: URL(filePath: "/proc/\(process)/environ"))
+            let names = Set(
+                bytes.split(separator: 0).compactMap { variable in
+                    String(decoding: variable, as: UTF8.self).split(separator: "=").first.map(String.init)
+                })
+            #expect(names.contains("PATH"))
+            #expect(names.isDisjoint(with: ["S3_PREFIX", "DATA_DIRECTORY", "GUARD_ALLOW", "SERVER_PORT"]))
+            #expect(names.subtracting(Self.harmless) == [])
         }
     }
 

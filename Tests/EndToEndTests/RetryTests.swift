@@ -133,7 +133,7 @@ import Testing
         let origin = try Self.origin(nil, Self.ok)
         let settings = ["WORKER_LEASE_SECONDS": "1"]
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let first = try await ServiceProcess.start(place, key: key)
             let more = Self.retry(#""backoff": {"initial": 1, "jitter": 0}"#)
             let body = #"{"request": {"url": "\#(origin.url())"}\#(more)}"#
@@ -168,7 +168,9 @@ import Testing
     // Proves: BEY-3.
     @Test func `a job starts at its time, and not at all when that is too late`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
-        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+        // A heartbeat finds what is over before it begins.
+        let settings = ["WORKER_LEASE_SECONDS": "1"]
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { service in
             let time = { (seconds: Double) in
                 Date.now.addingTimeInterval(seconds).ISO8601Format(.init(includingFractionalSeconds: true))
             }

@@ -9,20 +9,21 @@ import Testing
 
 /// Blobs in an object store: a real server of the S3 protocol, from the Python environment that `make test` prepares.
 @Suite(.timeLimit(.minutes(3))) struct S3Tests {
-    private static let bucket = "blobs"
-
-    private func with(_ body: (S3BlobStore, _ origin: Origin, _ directory: String) async throws -> Void) async throws {
-        let origin = try await Origin.s3()
-        let put = Request(url: try URLRecord(origin.url("/\(Self.bucket)")), method: .put)
+    private func with(
+        _ body: (S3BlobStore, _ origin: LoopbackServer, _ bucket: String, _ directory: String) async throws -> Void
+    ) async throws {
+        let origin = try await LoopbackServer.s3()
+        let bucket = UUID().uuidString.lowercased()
+        let put = Request(url: try URLRecord(origin.url("/\(bucket)")), method: .put)
         #expect(try await Session().data(for: put).1.status == .ok)
         let directory = FileManager.default.temporaryDirectory.appending(path: "s3-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let store = try await S3BlobStore(
             S3BlobStore.Configuration(
-                origin: origin.url(""), bucket: Self.bucket, accessKeyID: "key", secretAccessKey: "secret",
+                origin: origin.url(""), bucket: bucket, accessKeyID: "key", secretAccessKey: "secret",
                 stagingDirectory: directory),
             session: Session(configuration: S3BlobStore.sessionConfiguration(.default)))
-        try await body(store, origin, directory)
+        try await body(store, origin, bucket, directory)
     }
 
     private func read(_ reader: any BlobReader) async throws -> [UInt8] {
@@ -33,7 +34,7 @@ import Testing
 
     @Test(arguments: [0, 1000, 20_000_000])
     func `what was written reads back, whole and in ranges`(count: Int) async throws {
-        try await with { store, _, _ in
+        try await with { store, _, _, _ in
             let content = pattern(count)
             var draft = try await BlobDraft(in: store)
             for start in stride(from: 0, to: count, by: 3_000_000) {
@@ -56,7 +57,7 @@ import Testing
     }
 
     @Test func `what was never finished goes when it is old`() async throws {
-        try await with { store, _, _ in
+        try await with { store, _, _, _ in
             for (age, isThere) in [(Duration.seconds(-60), true), (.seconds(60), false)] {
                 let writer = try await store.create()
                 // Enough for a part of its own.
@@ -72,7 +73,7 @@ import Testing
     }
 
     @Test func `all blobs are visited, and a file is adopted`() async throws {
-        try await with { store, _, directory in
+        try await with { store, _, _, directory in
             let path = directory + "/found"
             try Data(pattern(5000)).write(to: URL(filePath: path))
             let blob = try await store.adopt(fileAt: path)
@@ -86,12 +87,12 @@ import Testing
     }
 
     @Test func `a service keeps its blobs there, and jobs send and download them`() async throws {
-        try await with { _, s3, _ in
+        try await with { _, s3, bucket, _ in
             let bytes = pattern(12_000_000)
-            let origin = try await Origin.nginx(files: ["big.bin": Data(bytes)])
-            let echo = try await Origin.httpbin()
+            let origin = try await LoopbackServer.nginx(files: ["big.bin": Data(bytes)])
+            let echo = try await LoopbackServer.httpbin()
             let settings = [
-                "S3_ENDPOINT": s3.url(""), "S3_BUCKET": Self.bucket, "S3_ACCESS_KEY": "key", "S3_SECRET_KEY": "secret",
+                "S3_ENDPOINT": s3.url(""), "S3_BUCKET": bucket, "S3_ACCESS_KEY": "key", "S3_SECRET_KEY": "secret",
             ]
             try await ServiceProcess.with(allowing: [origin.rule, echo.rule], settings: settings) { service in
                 let job = try await service.fetch(origin.url("/big.bin"), more: #", "kind": "download""#)

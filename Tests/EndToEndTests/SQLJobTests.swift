@@ -16,7 +16,7 @@ import Testing
         }
         let settings = ["WORKER_LEASE_SECONDS": "600"]
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let service = try await ServiceProcess.start(place, key: try await place.key())
             let client = place.database.client
             // The node listens from some time on.
             try await until {
@@ -56,7 +56,7 @@ import Testing
         }
         let receiver = try WebhookReceiver()
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)", receiver.rule]) { place in
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let service = try await ServiceProcess.start(place, key: try await place.key())
             let (endpoint, _) = try await receiver.endpoint(of: service)
             let group = try await service.request(
                 .post, "/v1/groups", body: #"{"webhook": {"endpoint": "\#(endpoint)"}}"#)

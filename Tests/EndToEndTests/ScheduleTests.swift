@@ -27,7 +27,7 @@ import Testing
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         let rules = ["127.0.0.1:\(origin.port)"]
         try await ServiceProcess.Place.with(allowing: rules, settings: Self.settings) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let first = try await ServiceProcess.start(place, key: key)
             var second = try await ServiceProcess.start(place.apart, key: key)
             let id = try await make(
@@ -36,16 +36,16 @@ import Testing
             second.send(SIGKILL)
             _ = try await second.waitForEnd()
             let count = try await times(place).count
-            try await until { try await times(place).count >= count + 2 }
+            try await until { try await times(place).count >= count + 1 }
             first.send(SIGKILL)
             _ = try await first.waitForEnd()
             let before = try await times(place)
 
             // Nobody is there for a while: the times that pass are missed.
-            let missed = Timestamp(microseconds: try #require(before.last) * 1000).advanced(by: .seconds(3))
+            let missed = Timestamp(microseconds: try #require(before.last) * 1000).advanced(by: .seconds(2))
             try await until { Timestamp.now > missed }
             second = try await ServiceProcess.start(place, key: key)
-            try await until { try await times(place).count >= before.count + 5 }
+            try await until { try await times(place).count >= before.count + 3 }
             let paused = try await second.request(.post, "/v1/schedules/\(id)/pause")
             #expect(member(paused.json, "state") == "paused")
 
@@ -64,13 +64,14 @@ import Testing
 
     @Test func `a short interval is kept without waiting for a heartbeat`() async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-        // By default a heartbeat comes every five seconds.
-        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+        // A heartbeat comes every twenty seconds.
+        let settings = ["WORKER_LEASE_SECONDS": "60"]
+        try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.key())
             _ = try await make(#"{"interval": 1, "job": {"request": "\#(origin.url("/s"))"}}"#, on: service)
             let start = ContinuousClock.now
-            try await until { try await times(place).count >= 6 }
-            #expect(ContinuousClock.now - start < .seconds(12))
+            try await until { try await times(place).count >= 3 }
+            #expect(ContinuousClock.now - start < .seconds(18))
             let made = try await times(place)
             #expect(zip(made, made.dropFirst()).allSatisfy { $1 - $0 == 1000 })
             #expect(try await service.stop() == 0, "\(service.logged)")

@@ -47,7 +47,7 @@ import Testing
             playing: "HTTP/1.1 302 F\r\nLocation: file:///own.txt\r\nContent-Length: 0\r\n\r\n")
         let rules = ["127.0.0.1:\(origin.port)"]
         try await ServiceProcess.Place.with(allowing: rules, settings: settings) { place in
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let service = try await ServiceProcess.start(place, key: try await place.key())
             let own = place.directory + "/files/1/reports"
             let other = place.directory + "/files/2"
             for folder in [own, other] {

@@ -71,7 +71,7 @@ import Testing
         }
         let receiver = try WebhookReceiver()
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)", receiver.rule]) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             var service = try await ServiceProcess.start(place, key: key)
             let (endpoint, _) = try await receiver.endpoint(of: service)
             let more = receiver.announcing(endpoint)
@@ -179,7 +179,7 @@ import Testing
                 + "Refresh: 0; url=http:u:canary@a.example\r\nCache-Control: max-age=60\r\n"
         }
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let service = try await ServiceProcess.start(place, key: try await place.key())
             let more =
                 #", "configuration": {"redirects": {"policy": "\#(policy)"}, "cache": {"cacheableStatuses": "rfc9111"}}"#
             let job = try await service.fetch(origin.url(), more: more)

@@ -43,11 +43,53 @@ final class ServiceProcess: Sendable {
             }
         }
 
+        /// The same without a database, and without master keys, so that a service makes its own.
+        var alone: Place {
+            var environment = environment
+            for name in ["DATABASE_URL", "FETCHD_MASTER_KEYS"] { environment[name] = nil }
+            environment["DATA_DIRECTORY"] = "\(directory)/alone"
+            return Place(database: database, directory: "\(directory)/alone", environment: environment)
+        }
+
         /// The same database for a node with a data directory of its own.
         var apart: Place {
             var environment = environment
             environment["DATA_DIRECTORY"] = "\(directory)/apart"
             return Place(database: database, directory: "\(directory)/apart", environment: environment)
+        }
+
+        /// An API key of a tenant, as `fetchd keys create` makes one.
+        func key(tenant: String = "default", isAdmin: Bool = false) async throws -> String {
+            let ring = try KeyRing(try #require(environment["FETCHD_MASTER_KEYS"]))
+            let keys = PostgresKeyStore(client: database.client, ring: ring)
+            return try await keys.create(name: "default", tenant: tenant, isAdmin: isAdmin).1.revealed
+        }
+
+        /// Makes webhooks due that have failed once and wait; a node finds them with its next heartbeat.
+        ///
+        /// - Parameter count: How many are waited for.
+        func retryDeliveries(_ count: Int = 1) async throws {
+            // A claim lasts a minute, and no wait is as long.
+            let waiting: Query =
+                "state = 'pending' AND attempts > 0 AND next_attempt_at <> last_attempt_at + interval '60 seconds'"
+            try await until {
+                try await database.client.query("SELECT FROM webhook_deliveries WHERE \(waiting)").count >= count
+            }
+            try await database.client.query("UPDATE webhook_deliveries SET next_attempt_at = now() WHERE \(waiting)")
+        }
+
+        /// Waits until each of two nodes has extended its lease after the other had one.
+        func untilNodesKnowOfEachOther() async throws {
+            func read() async throws -> [Timestamp] {
+                let leases = "SELECT lease_until FROM nodes WHERE lease_until > now() ORDER BY id" as Query
+                return try await database.client.query(leases).map { try $0.decode(at: 0) }
+            }
+            var first: [Timestamp] = []
+            try await until {
+                first = try await read()
+                return first.count == 2
+            }
+            try await until { zip(first, try await read()).allSatisfy { $0 < $1 } }
         }
 
         /// What a command prints, once it has ended well.
@@ -130,7 +172,7 @@ final class ServiceProcess: Sendable {
         try await Place.with(allowing: rules, settings: settings) { place in
             var place = place
             place.network = network
-            let service = try await start(place, key: try await place.run("keys", "create"))
+            let service = try await start(place, key: try await place.key())
             do { try await body(service) } catch {
                 try await service.stop()
                 throw error

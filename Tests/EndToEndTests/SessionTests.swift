@@ -103,7 +103,7 @@ import Testing
     // The configuration is that of the session, for what the job does not say.
     // Proves: SES-1, SES-16, SES-18.
     @Test func `a job goes by its session where it says nothing itself`() async throws {
-        let origin = try await Origin.httpbin()
+        let origin = try await LoopbackServer.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
             let id = try await make(service, #"{"configuration": {"redirects": {"policy": "return", "maximum": 3}}}"#)
             let inherited = try await service.fetch(origin.url("/redirect/1"), more: #", "session": "\#(id)""#)
@@ -173,7 +173,7 @@ import Testing
         let (origin, arrivals) = try gated(gate)
         let settings = ["WORKER_LEASE_SECONDS": "1"]
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let first = try await ServiceProcess.start(place, key: key)
             let second = try await ServiceProcess.start(place, key: key)
             let id = try await make(first, "{}")
@@ -210,7 +210,7 @@ import Testing
                 try connection.send("HTTP/1.1 204 No Content\r\n\r\n")
             }
         }
-        let origin = try await Origin.nginx(files: ["a": Data("x".utf8)])
+        let origin = try await LoopbackServer.nginx(files: ["a": Data("x".utf8)])
         try await ServiceProcess.with(allowing: [origin.rule, "127.0.0.1:\(receiver.port)"]) { service in
             let endpoint = try await service.request(
                 .post, "/v1/webhooks/endpoints", body: #"{"url": "\#(receiver.url("/hook"))"}"#)
@@ -247,7 +247,7 @@ import Testing
             }
         }
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let service = try await ServiceProcess.start(place, key: try await place.key())
             let id = try await make(service, #"{"kind": "ephemeral", "description": "\#(marker)"}"#)
             let request = #", "headers": [{"name": "X-Mine", "value": "\#(marker)"}]"#
             let more = #", "session": "\#(id)""#
@@ -271,9 +271,9 @@ import Testing
     }
 
     @Test func `an ephemeral session is asked for where it lives`() async throws {
-        let origin = try await Origin.nginx(files: ["a": Data("x".utf8)])
+        let origin = try await LoopbackServer.nginx(files: ["a": Data("x".utf8)])
         try await ServiceProcess.Place.with(allowing: [origin.rule]) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let first = try await ServiceProcess.start(place, key: key)
             let second = try await ServiceProcess.start(place, key: key)
             let made = try await first.request(.post, "/v1/sessions", body: #"{"kind": "ephemeral"}"#).json
@@ -315,7 +315,7 @@ import Testing
     // Proves: SES-4, BKG-1, BKG-2, BKG-3, BKG-4, BKG-5, BKG-9, SES-19.
     @Test func `a background session has its rules, and is found again by its identifier`() async throws {
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:8099"]) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let service = try await ServiceProcess.start(place, key: key)
             let hook = try await service.request(
                 .post, "/v1/webhooks/endpoints", body: #"{"url": "http://127.0.0.1:8099/hook"}"#)
@@ -360,7 +360,7 @@ import Testing
     // Log in once, go on a hundred times, each on its own.
     // Proves: SES-1, SES-6.
     @Test func `sessions made from a snapshot have its cookies, and go their own ways`() async throws {
-        let origin = try await Origin.httpbin()
+        let origin = try await LoopbackServer.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
             let cookies = { (session: String) async throws -> String in
                 let more = #", "session": "\#(session)""#

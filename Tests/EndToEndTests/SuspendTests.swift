@@ -13,7 +13,7 @@ import Testing
     ) async throws {
         let settings = ["WORKER_LEASE_SECONDS": "1"]
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let first = try await ServiceProcess.start(place, key: key)
             let second = try await ServiceProcess.start(place, key: key)
             // From its next heartbeat on the first knows that there is another, and tells it of what it does.
@@ -106,7 +106,7 @@ import Testing
         let (origin, gate, arrivals) = try Self.gated()
         let settings = ["WORKER_LEASE_SECONDS": "1"]
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let first = try await ServiceProcess.start(place, key: key)
             let id = try await submit(origin, first)
             for await _ in arrivals { break }
@@ -186,7 +186,7 @@ import Testing
         }
         defer { gate.open() }
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let first = try await ServiceProcess.start(place, key: key)
             let id = try await submit(origin, more: #", "kind": "download""#, first)
             for await _ in arrivals { break }

@@ -9,7 +9,7 @@ import Testing
     // An uploaded blob is sent with its length and type.
     // Proves: TSK-4, UPL-1, UPL-3, SES-25, TSK-1.
     @Test func `a blob is sent as it was uploaded`() async throws {
-        let origin = try await Origin.httpbin()
+        let origin = try await LoopbackServer.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
             let content = String(repeating: "0123456789", count: 30_000)
             let blob = try await service.request(
@@ -30,7 +30,7 @@ import Testing
     // The blob is sent again to where a 307 leads, without asking anyone.
     // Proves: UPL-7, UPL-11.
     @Test func `a blob is repeated after a redirect`() async throws {
-        let origin = try await Origin.httpbin()
+        let origin = try await LoopbackServer.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
             let blob = try await service.request(
                 .post, "/v1/blobs", body: "again", headers: [.contentType: "text/plain"])
@@ -45,7 +45,7 @@ import Testing
 
     // Proves: BEY-29, UPL-1.
     @Test func `a form with files is sent as multipart`() async throws {
-        let origin = try await Origin.httpbin()
+        let origin = try await LoopbackServer.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
             let blob = try await service.request(
                 .post, "/v1/blobs", body: "stored", headers: [.contentType: "text/plain"])

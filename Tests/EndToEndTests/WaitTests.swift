@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Jobs whose clients wait for them.
-@Suite(.timeLimit(.minutes(2))) struct WaitTests {
+@Suite(.timeLimit(.minutes(2)), .sharedServiceAndHTTPBin) struct WaitTests {
     /// The job as the answer to its submission has it, which need not come from the store, and as it is stored.
     private func expectStored(_ answer: ServiceProcess.Answer, in service: ServiceProcess) async throws {
         try #require(answer.status == 201, "\(answer.text)")
@@ -25,33 +25,32 @@ import Testing
         #"{"request": {"url": "U/basic-auth/a/b"}, "configuration": {"authentication": {"credential": {"user": "a", "password": "b"}}}}"#,
         #"{"request": {"url": "U/status/404"}}"#,
         #"{"kind": "download", "request": {"url": "U/bytes/3000"}}"#,
-        #"{"request": {"url": "http://127.0.0.1:1/"}}"#,
+        #"{"request": {"url": "http://127.0.0.1:9/"}}"#,
         #"{"request": {"url": "U/get"}, "flow": {"key": "f"}}"#,
     ])
     func `the answer has the job as it is stored`(body: String) async throws {
-        let origin = try await Origin.httpbin()
-        try await ServiceProcess.with(allowing: [origin.rule, "127.0.0.1:1"]) { service in
-            let body = body.replacingOccurrences(of: "U/", with: origin.url("/"))
-            try await expectStored(try await submit(body, to: service), in: service)
-        }
+        let rig = try SharedService.current
+        let body = body.replacingOccurrences(of: "U/", with: try rig.bin("/"))
+        try await expectStored(try await submit(body, to: rig.service), in: rig.service)
     }
 
     @Test func `the answer has what was changed while the job ran`() async throws {
-        let origin = try await Origin.httpbin()
-        try await ServiceProcess.with(allowing: [origin.rule]) { service in
-            async let answer = submit(
-                #"{"request": {"url": "\#(origin.url("/delay/3"))"}, "labels": {"of": "a"}}"#, to: service)
-            var id: String?
-            try await TestSupport.until {
-                id = member(try await service.request(.get, "/v1/jobs?state=running").json, "data", "0", "id")
-                return id != nil
-            }
-            let change = try await service.request(
-                .patch, "/v1/jobs/\(try #require(id))", body: #"{"labels": {"of": "b"}}"#)
-            #expect(change.status == 200, "\(change.text)")
-            let waited = try await answer
-            #expect(member(waited.json, "labels", "of") == "b")
-            try await expectStored(waited, in: service)
+        let rig = try SharedService.current
+        let gate = Gate()
+        let play = rig.stage.serve { _, connection in
+            try gate.wait()
+            try connection.send(EndToEndTests.answer(body: "x"))
         }
+        let submitted = #"{"request": {"url": "\#(play.url())"}, "labels": {"of": "a"}}"#
+        async let answer = submit(submitted, to: rig.service)
+        try await TestSupport.until { play.requests.count == 1 }
+        let running = try await rig.service.request(.get, "/v1/jobs?state=running").json
+        let id = try #require(member(running, "data", "0", "id", as: String.self), "\(running)")
+        let change = try await rig.service.request(.patch, "/v1/jobs/\(id)", body: #"{"labels": {"of": "b"}}"#)
+        #expect(change.status == 200, "\(change.text)")
+        gate.open()
+        let waited = try await answer
+        #expect(member(waited.json, "labels", "of") == "b")
+        try await expectStored(waited, in: rig.service)
     }
 }

@@ -10,7 +10,7 @@ import Testing
     // R54: to the endpoint that the job names.
     // Proves: CON-6.
     @Test func `a finished job is announced with a signature that verifies`() async throws {
-        let origin = try await Origin.nginx(files: ["a": Data("x".utf8)])
+        let origin = try await LoopbackServer.nginx(files: ["a": Data("x".utf8)])
         let receiver = try WebhookReceiver()
         try await ServiceProcess.with(allowing: [origin.rule, receiver.rule]) { service in
             let (endpoint, secret) = try await receiver.endpoint(of: service)
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func `a dead receiver holds up nobody else (R51)`() async throws {
-        let origin = try await Origin.nginx(files: ["a": Data("x".utf8)])
+        let origin = try await LoopbackServer.nginx(files: ["a": Data("x".utf8)])
         let dead = try WireOrigin { connection in
             while try connection.receiveHead() != nil { _ = try connection.receive(.max) }
         }
@@ -68,8 +68,8 @@ import Testing
         let (own, other) = (try WebhookReceiver(), try WebhookReceiver())
         let rules = [own.rule, other.rule, "127.0.0.1:\(holding.port)"]
         try await ServiceProcess.Place.with(allowing: rules) { place in
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
-            let tenant = service.speaking(with: try await place.run("keys", "create", "--tenant", "other"))
+            let service = try await ServiceProcess.start(place, key: try await place.key())
+            let tenant = service.speaking(with: try await place.key(tenant: "other"))
             var lines = ""
             for number in 0..<count {
                 let answer = try await service.request(
@@ -103,7 +103,7 @@ import Testing
 
     // Proves: LIF-13, DLG-9.
     @Test func `every attempt is kept, and what failed is sent again under its id`() async throws {
-        let origin = try await Origin.nginx(files: ["a": Data("x".utf8)])
+        let origin = try await LoopbackServer.nginx(files: ["a": Data("x".utf8)])
         let receiver = try WebhookReceiver(answers: [
             "HTTP/1.1 410 Gone\r\nSet-Cookie: a=secret\r\nContent-Length: 5000\r\n\r\n"
                 + String(repeating: "é", count: 2500),
@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test func `a new secret and the one before it both sign, for as long as asked (SEC-36)`() async throws {
-        let origin = try await Origin.nginx(files: ["a": Data("x".utf8)])
+        let origin = try await LoopbackServer.nginx(files: ["a": Data("x".utf8)])
         let receiver = try WebhookReceiver()
         try await ServiceProcess.with(allowing: [origin.rule, receiver.rule]) { service in
             let (endpoint, first) = try await receiver.endpoint(of: service)

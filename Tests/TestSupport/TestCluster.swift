@@ -77,7 +77,8 @@ actor TestCluster {
         "host=\(socketDirectory) user=postgres dbname=\(database)"
     }
 
-    nonisolated func administrate(_ statement: Query) async throws { try await administrator.query(statement) }
+    @discardableResult
+    nonisolated func administrate(_ statement: Query) async throws -> Rows { try await administrator.query(statement) }
 
     /// The name of a database that has had these migrations.
     func template(for migrations: [Migration]) async throws -> String {

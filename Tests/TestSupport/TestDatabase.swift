@@ -55,6 +55,12 @@ package struct TestDatabase: Sendable {
     private func drop() async throws {
         await genericPlan.close()
         await client.close()
+        // `FORCE` ends sessions by itself, but looks for their end every 100 ms only.
+        try await until {
+            try await TestCluster.shared.administrate(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = \(name)"
+            ).isEmpty
+        }
         try await TestCluster.shared.administrate("DROP DATABASE \(.identifier(name)) WITH (FORCE)")
     }
 

@@ -63,9 +63,10 @@ import Testing
             }
         }
         let rules = ["127.0.0.1:\(stage.port)", "127.0.0.1:\(away.port)"]
-        try await ServiceProcess.Place.with(allowing: rules) { place in
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
-            let stranger = service.speaking(with: try await place.run("keys", "create", "--tenant", "other"))
+        let settings = ["WORKER_LEASE_SECONDS": "1"]
+        try await ServiceProcess.Place.with(allowing: rules, settings: settings) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.key())
+            let stranger = service.speaking(with: try await place.key(tenant: "other"))
             let made = try await service.request(
                 .post, "/v1/webhooks/endpoints", body: #"{"url": "\#(away.url("/hook"))"}"#)
             let hook = try #require(member(made.json, "id", as: String.self))
@@ -91,6 +92,7 @@ import Testing
             #expect(early.status == 409 && member(early.json, "code") == "sessionEventsNotFinished", "\(early.text)")
 
             try away.open()
+            try await place.retryDeliveries(2)
             try await until { try await ids(path, limit: 100, service) == [busy] }
             gate.open()
             _ = try await service.job(waiting) { member($0, "state") == "succeeded" }
@@ -106,7 +108,7 @@ import Testing
         let stage = try Stage()
         let receiver = try WebhookReceiver()
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(stage.port)", receiver.rule]) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let service = try await ServiceProcess.start(place, key: key)
             let (hook, _) = try await receiver.endpoint(of: service)
             let session = try await makeSession(hook, service)
@@ -154,7 +156,7 @@ import Testing
             #expect(try await ids(path, limit: 2, again) == order)
             let unknown = try await again.request(.get, "\(path)?after=\(WebhookDelivery.ID())")
             #expect(unknown.status == 400 && member(unknown.json, "errors", "0", "parameter") == "after")
-            let stranger = again.speaking(with: try await place.run("keys", "create", "--tenant", "other"))
+            let stranger = again.speaking(with: try await place.key(tenant: "other"))
             #expect(try await stranger.request(.get, path).status == 404)
             #expect(try await again.stop() == 0)
         }
@@ -166,12 +168,12 @@ import Testing
         let stage = try Stage()
         let receiver = try WebhookReceiver()
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(stage.port)", receiver.rule]) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let nodes = [
                 try await ServiceProcess.start(place, key: key), try await ServiceProcess.start(place, key: key),
             ]
             let service = nodes[0]
-            let stranger = service.speaking(with: try await place.run("keys", "create", "--tenant", "other"))
+            let stranger = service.speaking(with: try await place.key(tenant: "other"))
             let (hook, _) = try await receiver.endpoint(of: service)
             let session = try await makeSession(hook, service)
             func refusal() async throws -> String? {

@@ -49,7 +49,7 @@ import Testing
         let receiver = try WebhookReceiver()
         let rules = ["127.0.0.1:\(origin.port)", receiver.rule]
         try await ServiceProcess.Place.with(allowing: rules, settings: ["WORKER_LEASE_SECONDS": "1"]) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let first = try await ServiceProcess.start(place, key: key)
             let (hook, _) = try await receiver.endpoint(of: first)
             let session = try await makeSession("background", hook, first)
@@ -89,7 +89,9 @@ import Testing
         }
         let origin = try WireOrigin(playing: answer(body: "x"))
         let rules = ["127.0.0.1:\(origin.port)", "127.0.0.1:\(client.port)"]
-        try await ServiceProcess.with(allowing: rules) { service in
+        let settings = ["WORKER_LEASE_SECONDS": "1"]
+        try await ServiceProcess.Place.with(allowing: rules, settings: settings) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.key())
             let made = try await service.request(
                 .post, "/v1/webhooks/endpoints", body: #"{"url": "\#(client.url("/hook"))"}"#)
             let hook = try #require(member(made.json, "id", as: String.self))
@@ -105,8 +107,10 @@ import Testing
                 return member(one, "attempts", as: [Any].self)?.isEmpty == false
             }
             try client.open()
+            try await place.retryDeliveries()
             let told = try #require(await heads.first { _ in true })
             #expect(told.contains("webhook-id: \(try #require(delivery))"))
+            #expect(try await service.stop() == 0)
         }
     }
 

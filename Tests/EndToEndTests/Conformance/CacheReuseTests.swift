@@ -127,7 +127,7 @@ import Testing
     @Test func `tenants share no stored answer`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(answer("200 OK", "Cache-Control: max-age=99", body: "x"))
-        let key = try await rig.place.run("keys", "create", "--tenant", "cache-other")
+        let key = try await rig.place.key(tenant: "cache-other")
         for count in 1...2 {
             let tenant = count == 1 ? nil : key
             for hit in [false, true] {

@@ -31,7 +31,7 @@ import Testing
         let origin = try origin(size)
         let settings = ["CACHE_CAPACITY_BYTES": "\(room)"]
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             func used() async throws -> Int64 {
                 try await number("SELECT coalesce(sum(cost), 0)::bigint FROM cache_entries", place)
             }
@@ -86,7 +86,7 @@ import Testing
     @Test func `what is for memory only never reaches the database`() async throws {
         let origin = try origin(150_000)
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let service = try await ServiceProcess.start(place, key: try await place.key())
             func stored() async throws -> Int64 { try await number("SELECT count(*) FROM cache_entries", place) }
             /// Every write of a row, those that were removed again too.
             func written() async throws -> Int64 {

@@ -209,7 +209,7 @@ import Testing
     @Test func `a file that cannot be written fails its job, and no other`() async throws {
         let origin = try WireOrigin(playing: answer(body: "x"))
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let service = try await ServiceProcess.start(place, key: try await place.key())
             let (files, away) = (place.directory + "/downloads", place.directory + "/away")
             try FileManager.default.moveItem(atPath: files, toPath: away)
             try "in the way".write(toFile: files, atomically: true, encoding: .utf8)

@@ -116,7 +116,7 @@ import Testing
     // Proves: CRD-6.
     @Test func `tenants share no credential`() async throws {
         let rig = try SharedService.current
-        let key = try await rig.place.run("keys", "create", "--tenant", "credentials-other")
+        let key = try await rig.place.key(tenant: "credentials-other")
         let origin = guarded(rig.other, realm: "cave")
         let space = #""protectionSpace": {"host": "127.0.0.1", "port": \#(rig.other.port), "protocol": "http", "#
         let stored = try await rig.service.request(

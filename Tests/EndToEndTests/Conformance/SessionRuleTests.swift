@@ -34,7 +34,7 @@ import Testing
     @Test func `a session of the default kind has its answers and credentials after a restart`() async throws {
         let origin = try WireOrigin { try Self.serve($0) }
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let first = try await ServiceProcess.start(place, key: key)
             let made = try await first.request(.post, "/v1/sessions", body: #"{"kind": "default"}"#).json
             let session = #", "session": "\#(try #require(member(made, "id", as: String.self)))""#

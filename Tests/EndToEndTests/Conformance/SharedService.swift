@@ -12,6 +12,7 @@ struct SharedService: SuiteTrait, TestScoping {
     @TaskLocal private static var shared: Rig?
 
     fileprivate let settings: [String: String]
+    fileprivate let ownsDatabase: Bool
     fileprivate let start: @Sendable () async throws -> [String: LoopbackServer]
 
     /// What the suite of this test shares.
@@ -25,7 +26,9 @@ struct SharedService: SuiteTrait, TestScoping {
         let ports = servers.values.map(\.port) + [stage.port, other.port, 9]
         let rules = ports.map { "127.0.0.1:\($0)" } + ["localhost"]
         try await ServiceProcess.Place.with(allowing: rules, settings: settings) { place in
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let place = ownsDatabase ? place.alone : place
+            let key = ownsDatabase ? try await place.run("keys", "create") : try await place.key()
+            let service = try await ServiceProcess.start(place, key: key)
             let rig = Rig(service: service, place: place, stage: stage, other: other, servers: servers)
             try await Self.$shared.withValue(rig) { try await function() }
             #expect(try await service.stop() == 0, "\(service.logged)")
@@ -36,12 +39,14 @@ struct SharedService: SuiteTrait, TestScoping {
 extension Trait where Self == SharedService {
     /// - Parameters:
     ///   - settings: Further environment variables of the service.
+    ///   - ownsDatabase: Whether it runs a private PostgreSQL, instead of using the tests'.
     ///   - servers: Starts further origins and proxies, by names of the suite's own.
     static func sharedService(
         settings: [String: String] = [:],
+        ownsDatabase: Bool = false,
         servers: @escaping @Sendable () async throws -> [String: LoopbackServer] = { [:] }
     ) -> Self {
-        Self(settings: settings, start: servers)
+        Self(settings: settings, ownsDatabase: ownsDatabase, start: servers)
     }
 
     /// The same with httpbin, as `bin`.

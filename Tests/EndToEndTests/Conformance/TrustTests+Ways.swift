@@ -101,7 +101,7 @@ extension TrustTests {
             ways.append(try await connection(trust))
         }
         #expect(ways[0] == ways[2] && ways[1] == ways[3] && ways[0] != ways[1], "\(ways)")
-        let key = try await rig.place.run("keys", "create", "--tenant", "trust-other")
+        let key = try await rig.place.key(tenant: "trust-other")
         let tenants = [rig.service, rig.service.speaking(with: key)]
         ways = []
         for tenant in tenants + tenants {

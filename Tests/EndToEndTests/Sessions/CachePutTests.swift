@@ -33,11 +33,11 @@ import Testing
         let stage = try Stage()
         let play = stage.play(answer("200 OK", "Cache-Control: no-store", body: "origin"))
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(stage.port)"]) { place in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let nodes = [
                 try await ServiceProcess.start(place, key: key), try await ServiceProcess.start(place, key: key),
             ]
-            let stranger = nodes[0].speaking(with: try await place.run("keys", "create", "--tenant", "other"))
+            let stranger = nodes[0].speaking(with: try await place.key(tenant: "other"))
             let (id, url) = (try await makeSession(nodes[0]), play.url("a"))
             let session = #", "session": "\#(id)""#
             #expect(try await text(nodes[1].fetch(url, more: session), nodes[1]) == "origin")

@@ -58,7 +58,7 @@ import Testing
     @Test func `an answer is used again on any node until it is purged`() async throws {
         let origin = try CountingOrigin()
         try await ServiceProcess.Place.with(allowing: [origin.rule]) { place async throws in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let nodes = [
                 try await ServiceProcess.start(place, key: key), try await ServiceProcess.start(place, key: key),
             ]
@@ -179,13 +179,13 @@ import Testing
     func `a thousand jobs at once on two nodes for one URL make one request`() async throws {
         let gate = Gate()
         let origin = try CountingOrigin(after: gate)
-        let settings = ["WORKER_LEASE_SECONDS": "9"]
+        let settings = ["WORKER_LEASE_SECONDS": "5"]
         try await ServiceProcess.Place.with(allowing: [origin.rule], settings: settings) { place async throws in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let nodes = [
                 try await ServiceProcess.start(place, key: key), try await ServiceProcess.start(place, key: key),
             ]
-            try await waitUntilNodesKnowOfEachOther(place)
+            try await place.untilNodesKnowOfEachOther()
             let line = #"{"request": {"url": "\#(origin.url())"}}"#
             let lines = Array(repeating: line, count: 500).joined(separator: "\n")
             var jobs: [(ServiceProcess, String)] = []
@@ -204,19 +204,5 @@ import Testing
             #expect(origin.count == 1)
             for node in nodes { #expect(try await node.stop() == 0) }
         }
-    }
-
-    /// Each extends its lease once more after the other one has its own.
-    private func waitUntilNodesKnowOfEachOther(_ place: ServiceProcess.Place) async throws {
-        func read() async throws -> [Timestamp] {
-            let leases = "SELECT lease_until FROM nodes WHERE lease_until > now() ORDER BY id" as Query
-            return try await place.database.client.query(leases).map { try $0.decode(at: 0) }
-        }
-        var first: [Timestamp] = []
-        try await until {
-            first = try await read()
-            return first.count == 2
-        }
-        try await until { zip(first, try await read()).allSatisfy { $0 < $1 } }
     }
 }

@@ -16,7 +16,7 @@ import Testing
 
     // A job that names no session shares no cookie, unless it asks; the default session may be named too.
     @Test func `jobs without a session have no cookies in common unless they ask`() async throws {
-        let origin = try await Origin.httpbin()
+        let origin = try await LoopbackServer.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service async throws in
             func cookies(_ more: String) async throws -> [String: String] {
                 try await sent(by: try await service.fetch(origin.url("/cookies"), more: more), service)
@@ -49,7 +49,7 @@ import Testing
 
     // Proves: COK-3, COK-4, COK-5.
     @Test func `a job sends what jobs before it were given, redirects included`() async throws {
-        let origin = try await Origin.httpbin()
+        let origin = try await LoopbackServer.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service async throws in
             let first = try await service.fetch(origin.url("/cookies/set?a=1&b=2"), more: Self.jar)
             #expect(try await sent(by: first, service) == ["a": "1", "b": "2"])
@@ -65,9 +65,9 @@ import Testing
 
     // Proves: COK-5, COK-9, SES-2.
     @Test func `a change on one node is seen by the next job on another, and outlives both`() async throws {
-        let origin = try await Origin.httpbin()
+        let origin = try await LoopbackServer.httpbin()
         try await ServiceProcess.Place.with(allowing: [origin.rule]) { place async throws in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let nodes = [
                 try await ServiceProcess.start(place, key: key), try await ServiceProcess.start(place, key: key),
             ]
@@ -91,10 +91,10 @@ import Testing
 
     // Proves: COK-10, SES-6.
     @Test func `tenants share no cookie`() async throws {
-        let origin = try await Origin.httpbin()
+        let origin = try await LoopbackServer.httpbin()
         try await ServiceProcess.Place.with(allowing: [origin.rule]) { place async throws in
-            let one = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
-            let otherKey = try await place.run("keys", "create", "--tenant", "other")
+            let one = try await ServiceProcess.start(place, key: try await place.key())
+            let otherKey = try await place.key(tenant: "other")
             let other = try await ServiceProcess.start(place, key: otherKey)
             _ = try await one.fetch(origin.url("/cookies/set?a=1"), more: Self.jar)
             #expect(try await sent(by: try await other.fetch(origin.url("/cookies"), more: Self.jar), other) == [:])

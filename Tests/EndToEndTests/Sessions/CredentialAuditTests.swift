@@ -5,7 +5,7 @@ import Testing
 
 /// What is noted of the use of stored credentials.
 @Suite(.timeLimit(.minutes(2))) struct CredentialAuditTests {
-    private func store(_ realm: String?, _ origin: Origin, _ service: ServiceProcess) async throws -> String {
+    private func store(_ realm: String?, _ origin: LoopbackServer, _ service: ServiceProcess) async throws -> String {
         let named = realm.map { #""realm": "\#($0)", "# } ?? ""
         let answer = try await service.request(
             .post, "/v1/credentials",
@@ -33,9 +33,9 @@ import Testing
 
     // Proves: CRD-5.
     @Test func `each use of a stored credential says by which job, where and when`() async throws {
-        let origin = try await Origin.httpbin()
+        let origin = try await LoopbackServer.httpbin()
         try await ServiceProcess.Place.with(allowing: [origin.rule]) { place in
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let service = try await ServiceProcess.start(place, key: try await place.key())
             let id = try await store("Fake Realm", origin, service)
             let other = try await store(nil, origin, service)
             _ = try await service.fetch(origin.url("/get"))
@@ -63,7 +63,7 @@ import Testing
             #expect(try await uses(service).count == 2)
             #expect(try await service.stop() == 0)
             let stranger = try await ServiceProcess.start(
-                place, key: try await place.run("keys", "create", "--tenant", "other"))
+                place, key: try await place.key(tenant: "other"))
             #expect(try await uses(stranger).isEmpty)
             #expect(try await stranger.stop() == 0)
         }
@@ -72,7 +72,7 @@ import Testing
     // What an ephemeral session does is not written down.
     // Proves: SES-3.
     @Test func `a job of an ephemeral session is not named`() async throws {
-        let origin = try await Origin.httpbin()
+        let origin = try await LoopbackServer.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
             let id = try await store("Fake Realm", origin, service)
             let session = try await service.request(.post, "/v1/sessions", body: #"{"kind": "ephemeral"}"#)

@@ -144,7 +144,7 @@ import Testing
 
     // A blob is sent to a real server of the protocol.
     @Test func `an object is put and got with signed requests`() async throws {
-        let origin = try await Origin.s3()
+        let origin = try await LoopbackServer.s3()
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
             let signed = authentication(#"{\#(Self.keys), "service": "s3"}"#)
             let bucket = try await service.fetch(origin.url("/box"), request: #", "method": "PUT""#, more: signed)

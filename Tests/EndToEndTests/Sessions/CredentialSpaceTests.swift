@@ -143,7 +143,7 @@ import Testing
     @Test func `a job from SQL that names a credential for another server fails`() async throws {
         let origin = try asking()
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let service = try await ServiceProcess.start(place, key: try await place.key())
             let id = try await store(#""authenticationMethod": "httpBasic""#, Self.password, service)
             let job = #"{"request": "\#(origin.url())", "configuration": {\#(named(id))}}"#
             let rows = try await place.database.client.query("SELECT fetchd.enqueue(\(job)::text::json)")

@@ -8,7 +8,7 @@ import Testing
     private func store(
         _ method: String,
         _ secret: String,
-        for origin: Origin,
+        for origin: LoopbackServer,
         realm: String? = "Fake Realm",
         _ service: ServiceProcess
     ) async throws -> String {
@@ -27,7 +27,7 @@ import Testing
     // Proves: CRD-3, CRD-4, AUT-7.
     @Test(arguments: ["httpBasic", "httpDigest"])
     func `a stored credential answers its space`(method: String) async throws {
-        let origin = try await Origin.httpbin()
+        let origin = try await LoopbackServer.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service async throws in
             let path = method == "httpBasic" ? "/basic-auth/u/p" : "/digest-auth/auth/u/p"
             let realm = method == "httpBasic" ? "Fake Realm" : "me@kennethreitz.com"
@@ -41,7 +41,7 @@ import Testing
 
     // Proves: CRD-9.
     @Test func `a refused credential is tried once a job, and says so`() async throws {
-        let origin = try await Origin.httpbin()
+        let origin = try await LoopbackServer.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service async throws in
             let id = try await store("httpBasic", #""user": "u", "password": "wrong""#, for: origin, service)
             let job = try await service.fetch(origin.url("/basic-auth/u/p"))
@@ -55,7 +55,7 @@ import Testing
     // SEC-32
     // Proves: CRD-2, CRD-4.
     @Test func `a credential of the job's own convinces, is not shown, and is kept as it says`() async throws {
-        let origin = try await Origin.httpbin()
+        let origin = try await LoopbackServer.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service async throws in
             let url = origin.url("/basic-auth/u/canary-3c0d")
             let configuration = { (persistence: String) in
@@ -78,9 +78,9 @@ import Testing
     // SEC-32
     // Proves: CRD-1, URL-10.
     @Test func `the user name and password of a URL are a credential of the job's own`() async throws {
-        let origin = try await Origin.httpbin()
+        let origin = try await LoopbackServer.httpbin()
         try await ServiceProcess.Place.with(allowing: [origin.rule]) { place async throws in
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let service = try await ServiceProcess.start(place, key: try await place.key())
             let url = "http://u:canary-9e2b@127.0.0.1:\(origin.port)/basic-auth/u/canary-9e2b"
             // The path would give it away: what counts is the URL's own part.
             let job = try await service.fetch(url)
@@ -96,7 +96,7 @@ import Testing
 
     // Proves: CRD-3, AUT-12, AUT-14, CRD-1.
     @Test func `a job names a stored credential, and a bearer token answers a bearer space`() async throws {
-        let origin = try await Origin.httpbin()
+        let origin = try await LoopbackServer.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service async throws in
             #expect(status(of: try await service.fetch(origin.url("/bearer"))) == 401)
             let id = try await store("httpBearer", #""bearerToken": "abc.def""#, for: origin, realm: nil, service)
@@ -117,9 +117,9 @@ import Testing
 
     // Proves: CRD-8.
     @Test func `a credential stored on one node answers for the next job on another`() async throws {
-        let origin = try await Origin.httpbin()
+        let origin = try await LoopbackServer.httpbin()
         try await ServiceProcess.Place.with(allowing: [origin.rule]) { place async throws in
-            let key = try await place.run("keys", "create")
+            let key = try await place.key()
             let nodes = [
                 try await ServiceProcess.start(place, key: key), try await ServiceProcess.start(place, key: key),
             ]

@@ -23,13 +23,14 @@ struct KerberosGuardTests {
         /// A key distribution centre that takes connections and says nothing.
         let centre: WireOrigin
 
-        init() async throws {
+        /// - Parameter hangs: Whether it keeps the connections open.
+        init(hangs: Bool = true) async throws {
             let network = try NetworkNamespace(addresses: ["10.0.0.5", "169.254.169.254"])
             self.network = network
             (sniffer, names, origin, centre) = try await network.inside {
                 (
                     try PacketSniffer(), try NameServer(addresses: inside), try WireOrigin(playing: challenge),
-                    try WireOrigin { connection in _ = try connection.receiveHead() }
+                    try WireOrigin { connection in if hangs { _ = try connection.receiveHead() } }
                 )
             }
         }
@@ -61,7 +62,7 @@ struct KerberosGuardTests {
     }
 
     @Test func `a realm of the operator's is asked at the address that was named, and nowhere else`() async throws {
-        let scene = try await Scene()
+        let scene = try await Scene(hangs: false)
         let settings = ["KERBEROS_REALMS": scene.realms]
         try await ServiceProcess.with(allowing: scene.rules, settings: settings, in: scene.network) { service in
             let job = try await service.fetch(
@@ -95,18 +96,19 @@ struct KerberosGuardTests {
         let settings = ["KERBEROS_REALMS": scene.realms]
         try await ServiceProcess.with(allowing: scene.rules, settings: settings, in: scene.network) { service in
             let url = "http://127.0.0.1:\(scene.origin.port)/"
+            let ended = Progress()
             try await withThrowingTaskGroup { group in
                 for _ in 0..<6 {
                     group.addTask {
                         let job = try await service.fetch(url, more: Self.credential("x@HANGS.EXAMPLE"))
+                        ended.add(1)
                         #expect(member(job, "response", "status") == 401, "\(job)")
                     }
                 }
                 try await until { !scene.centre.connections.isEmpty }
-                let start = ContinuousClock.now
                 let job = try await service.fetch("http://localhost:\(scene.origin.port)/")
                 #expect(member(job, "response", "status") == 401, "\(job)")
-                #expect(start.duration(to: .now) < .seconds(5))
+                #expect(ended.value == 0)
                 try await group.waitForAll()
             }
         }

@@ -1,9 +1,12 @@
+import FetchEngine
 import FetchJobs
 import FetchStorage
+import Foundation
+import HTTPTypes
 import TestSupport
 import Testing
 
-/// The blobs in files and those in memory keep the same promises.
+/// The blobs in files, in an object store and in memory keep the same promises.
 @Suite struct BlobStoreContractTests {
     @Test("the blobs in memory keep the promise", arguments: BlobStoreContract.clauses)
     func memory(_ clause: Clause<any BlobStore>) async throws {
@@ -14,5 +17,20 @@ import Testing
     func files(_ clause: Clause<any BlobStore>) async throws {
         let directory = try TemporaryDirectory()
         #expect(try await clause.differences(in: FileBlobStore(directory: directory.path)) == [])
+    }
+
+    @Test("the blobs in an object store keep the promise", arguments: BlobStoreContract.clauses)
+    func s3(_ clause: Clause<any BlobStore>) async throws {
+        let server = try await LoopbackServer.s3()
+        let bucket = UUID().uuidString.lowercased()
+        let put = Request(url: try URLRecord(server.url("/\(bucket)")), method: .put)
+        #expect(try await Session().data(for: put).1.status == .ok)
+        let directory = try TemporaryDirectory()
+        let store = try await S3BlobStore(
+            S3BlobStore.Configuration(
+                origin: server.url(""), bucket: bucket, accessKeyID: "key", secretAccessKey: "secret",
+                stagingDirectory: directory.path),
+            session: Session(configuration: S3BlobStore.sessionConfiguration(.default)))
+        #expect(try await clause.differences(in: store) == [])
     }
 }

@@ -17,15 +17,19 @@ package final class LoopbackServer: Sendable {
     ///   - directory: Where its files are; goes with the server.
     ///   - port: Where it listens, on 127.0.0.1 or on ::1.
     ///   - log: A file in the directory that tells why it did not start.
+    ///   - endsWithProcess: Whether it is gone with this process, too, even a killed one.
     ///   - afterwards: What is left to be tidied once it is gone.
     package init(
         in directory: TemporaryDirectory, port: UInt16, log: String? = nil, environment: [String: String]? = nil,
-        _ command: [String], afterwards: @escaping @Sendable () -> Void = {}
+        endsWithProcess: Bool = false, _ command: [String], afterwards: @escaping @Sendable () -> Void = {}
     ) async throws {
         self.port = port
         self.directory = directory
         self.afterwards = afterwards
-        program = try Program(command, environment: environment)
+        // The end of its input, which is the end of this process, is the server's end.
+        let watched = ["/bin/sh", "-c", #""$@" & cat >/dev/null; kill $!"#, "sh"] + command
+        program = try Program(
+            endsWithProcess ? watched : command, environment: environment, holdsInput: endsWithProcess)
         let program = program
         let listens = try await onThread { Self.waitForListener(port, of: program) }
         guard listens else {
@@ -39,6 +43,9 @@ package final class LoopbackServer: Sendable {
         _ = program.waitForEnd()
         afterwards()
     }
+
+    /// The guard's rule that opens exactly this server.
+    package var rule: String { "127.0.0.1:\(port)" }
 
     /// A port on 127.0.0.1 that was free a moment ago.
     package static func freePort() throws -> UInt16 {

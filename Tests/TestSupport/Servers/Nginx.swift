@@ -1,3 +1,5 @@
+package import Foundation
+
 extension LoopbackServer {
     /// The path of nginx, or nil where it is not installed.
     package static var nginx: String? { installed("nginx") }
@@ -24,5 +26,12 @@ extension LoopbackServer {
             """, to: "nginx.conf")
         return try await LoopbackServer(
             in: directory, port: port, log: "error.log", [nginx ?? "nginx", "-p", directory.path, "-c", path])
+    }
+
+    /// nginx, serving files as plain text by their names.
+    package static func nginx(files: [String: Data]) async throws -> LoopbackServer {
+        let directory = try TemporaryDirectory()
+        for (name, content) in files { try directory.write(Array(content), to: "root/\(name)") }
+        return try await nginx(in: directory, "default_type text/plain;")
     }
 }
