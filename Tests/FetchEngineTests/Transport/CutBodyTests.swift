@@ -75,7 +75,8 @@ import Testing
         let origin = try Self.origin(ending: frames, staying: true)
         let start = ContinuousClock.now
         await #expect(throws: LoadError.self, "\(name)") { try await load(origin) }
-        #expect(ContinuousClock.now - start < .seconds(10), "\(name)")
+        // A load that nothing comes of is idle for a minute.
+        #expect(ContinuousClock.now - start < .seconds(50), "\(name)")
     }
 
     @Test(arguments: ends)
