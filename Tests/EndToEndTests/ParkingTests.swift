@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import Postgres
 import TestSupport
 import Testing
 
@@ -72,6 +73,40 @@ import Testing
             let explained = try await second.request(.get, "/v1/jobs/\(id)/explain")
             #expect(explained.text.contains(#""answer":"\#(word)""#), "\(explained.text)")
             try await second.stop()
+        }
+    }
+
+    @Test func `a node that stops parks what waits, and nothing of a POST is sent twice`() async throws {
+        let origin = try Self.origin()
+        try await ServiceProcess.Place.with(allowing: [rule(origin)]) { place in
+            let key = try await place.run("keys", "create")
+            let first = try await ServiceProcess.start(place, key: key)
+            let id = try await first.submit(
+                origin.url("/go"), asking: #"["willPerformHTTPRedirection"]"#,
+                request: #", "method": "POST", "body": {"text": "body"}"#)
+            let question = try await first.question(of: id)
+            #expect(try await first.stop() == 0)
+            let second = try await ServiceProcess.start(place, key: key)
+            #expect(try await second.answer(question, #""follow""#).status == 200)
+            let job = try await second.end(of: id)
+            #expect(member(job, "response", "status") == 200 && count("POST ", origin) == 2, "\(job)")
+            try await second.stop()
+        }
+    }
+
+    @Test func `a job whose position cannot be read fails, and sends nothing`() async throws {
+        let origin = try Self.origin()
+        try await ServiceProcess.Place.with(allowing: [rule(origin)], settings: Self.atOnce) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create"))
+            let id = try await service.submit(origin.url("/go"), asking: #"["willPerformHTTPRedirection"]"#)
+            let question = try await service.question(of: id)
+            try await parked(service)
+            try await place.database.client.query(#"UPDATE questions SET "position" = '\x00'"#)
+            #expect(try await service.answer(question, #""follow""#).status == 200)
+            let job = try await service.end(of: id)
+            #expect(member(job, "error", "name") == "cannotDecodeRawData", "\(job)")
+            #expect(count("GET /", origin) == 1)
+            try await service.stop()
         }
     }
 

@@ -76,7 +76,7 @@ package struct JobRunner: Sendable {
 
     /// Runs a stored job: a failure of the load is an outcome.
     ///
-    /// - Throws: When the endpoint of its events, or the position at which it goes on, cannot be read.
+    /// - Throws: When the endpoint of its events, or the position at which it goes on, cannot be read for now.
     nonisolated(nonsending) func run(
         _ job: ClaimedJob, by terms: JobTerms, stop: StopSwitch
     ) async throws(StoreError) -> JobOutcome {
@@ -94,7 +94,12 @@ package struct JobRunner: Sendable {
             // What is cut can be gone on with.
             configuration?.offersContentCodings = false
         }
-        let resumed = job.resumesAt == nil ? nil : try await resuming(job)
+        var resumed: ResumedLoad?
+        if job.resumesAt != nil {
+            resumed = try await position(of: job)
+            // From its beginning it might send twice what is to be sent once.
+            if resumed == nil { return .positionIsUnreadable }
+        }
         stores.require(job.stores, of: job.session)
         let live = live.add(job)
         defer { self.live.remove(live) }
@@ -107,6 +112,11 @@ package struct JobRunner: Sendable {
             }
         }
         return if let recorder { await recorder.record(attempt) } else { await attempt() }
+    }
+
+    /// What a parked job goes on with; nil when that is gone, or cannot be read by this node.
+    private nonisolated(nonsending) func position(of job: ClaimedJob) async throws(StoreError) -> ResumedLoad? {
+        do throws(StoreError) { return try await resuming(job) } catch  where error.code != .unavailable { return nil }
     }
 
     /// Runs a job whose body stays in memory, in a session that the caller has.
@@ -195,6 +205,14 @@ package struct JobRunner: Sendable {
             outcome.deadline = deadline
             return outcome
         }
+    }
+}
+
+extension JobOutcome {
+    fileprivate static var positionIsUnreadable: JobOutcome {
+        JobOutcome(
+            failing: LoadError(.cannotDecodeRawData, "The position at which the job was parked cannot be read."),
+            startedAt: .now)
     }
 }
 

@@ -87,9 +87,13 @@ package final class OpenQuestions: Sendable {
     }
 
     /// How those are parked whose time for it has come; each once.
-    func dueForParking(at now: ContinuousClock.Instant) -> [@Sendable () async -> Void] {
+    ///
+    /// - Parameter now: Nil for all of them.
+    func dueForParking(at now: ContinuousClock.Instant?) -> [@Sendable () async -> Void] {
         entries.withLock { entries in
-            let due = entries.filter { $0.value.end == nil && $0.value.parking.map { $0.time <= now } ?? false }
+            let due = entries.filter { _, entry in
+                entry.end == nil && entry.parking.map { parking in now.map { parking.time <= $0 } ?? true } ?? false
+            }
             return due.compactMap { id, entry in
                 entries[id]?.parking = nil
                 return entry.parking?.park

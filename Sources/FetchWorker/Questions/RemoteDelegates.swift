@@ -198,7 +198,10 @@ package final class RemoteDelegates: Service {
         }
         if intake.slots.leaveToAsk(asker.stop) { intake.claims.signal() }
         // A node that stops has told those that asked before.
-        if intake.slots.isClosed { asker.stop.stop(.drained) }
+        if intake.slots.isClosed {
+            if let standing { await park(question.asked, asker, standing) }
+            asker.stop.stop(.drained)
+        }
         switch await open.end(of: question.id, asker.stop) {
         case .known(.answered(let answer, let by)):
             await intake.slots.comeBackFromAsking(asker.stop)
@@ -218,6 +221,13 @@ package final class RemoteDelegates: Service {
     }
 
     // MARK: Parking
+
+    /// Parks all loads that wait here, where they can be parked.
+    package func parkAll() async {
+        await withDiscardingTaskGroup { group in
+            for park in open.dueForParking(at: nil) { group.addTask { await park() } }
+        }
+    }
 
     /// Leaves a load that waits, unless its question is over meanwhile or it cannot be left where it stands now.
     private func park(_ asked: AskedQuestion, _ asker: RemoteAsker, _ standing: LoadStanding) async {

@@ -38,6 +38,7 @@ package final class Dispatcher: Service {
     let courier: (any Notifiable)?
     let completionNotifier: (any Notifiable)?
     let schedules: (any Notifiable)?
+    private let parkAll: @Sendable () async -> Void
     let logger: Logger
     let metrics: WorkerMetrics
     /// Fires when the lease of another node may have run out.
@@ -71,6 +72,7 @@ package final class Dispatcher: Service {
         courier: (any Notifiable)?,
         completionNotifier: (any Notifiable)? = nil,
         schedules: (any Notifiable)? = nil,
+        parkAll: @escaping @Sendable () async -> Void = {},
         metrics registry: MetricsRegistry,
         logger: Logger
     ) {
@@ -81,6 +83,7 @@ package final class Dispatcher: Service {
         self.courier = courier
         self.completionNotifier = completionNotifier
         self.schedules = schedules
+        self.parkAll = parkAll
         self.logger = logger
         leaseTimer = Timer(clock: intake.clock)
         scanTimer = Timer(clock: intake.clock)
@@ -130,6 +133,7 @@ package final class Dispatcher: Service {
                 group.addTask { await self.cancelWhenShuttingDown { await self.scanTimer.run { self.intake.wake() } } }
                 group.addTask { await self.cancelWhenShuttingDown { await self.keepLooking() } }
                 group.addTask { await self.limitDrain() }
+                group.addTask { await self.leaveAsking() }
                 // Where jobs run they are awaited, too: they start without a turn between threads.
                 await withTaskExecutorPreference(runner.loop.eventLoop) {
                     for await jobs in intake.started {
@@ -149,12 +153,18 @@ package final class Dispatcher: Service {
         try? await gracefulShutdown()
         await releaseWaiting()
         running.stopSuspended(.drained)
-        running.stopAsking(.drained)
         let deadline = clock.now + configuration.drainTimeout
         while running.count > 0, clock.now < deadline {
             try? await clock.sleep(for: .milliseconds(20))
         }
         running.stopAll(.drained)
+    }
+
+    /// Parks the loads that wait for answers, where they can be parked; the others go back to the queue.
+    private func leaveAsking() async {
+        try? await gracefulShutdown()
+        await parkAll()
+        running.stopAsking(.drained)
     }
 
     private func cancelWhenShuttingDown(_ operation: @escaping @Sendable () async -> Void) async {

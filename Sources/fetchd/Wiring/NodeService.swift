@@ -143,6 +143,7 @@ private struct RunningNode {
             courier: courier,
             completionNotifier: completionNotifier,
             schedules: scheduleTimer,
+            parkAll: delegates.parkAll,
             metrics: metrics,
             logger: logger
         )
