@@ -20,10 +20,15 @@ package struct ResumedLoad: Sendable {
     /// Whether the load has come to the question again at which it was parked.
     func isAbout(_ question: Question, of job: ClaimedJob) -> Bool {
         guard question.kind == self.question.kind else { return false }
+        switch question.subject {
+        // A credential is for the space that it was given for, whoever asks by now.
+        case .challenge(let challenge): return challenge.space == self.question.limits.space
         // A server may show another chain by now, which nobody was asked about.
-        guard question.kind == .didReceiveServerTrust else { return true }
-        let again = AskedQuestion(
-            question, of: job, sequence: 0, limits: self.question.limits, endpoint: nil, job.spec.request.urlForm)
-        return again.content == self.question.content
+        case .serverTrust:
+            let again = AskedQuestion(
+                question, of: job, sequence: 0, limits: self.question.limits, endpoint: nil, job.spec.request.urlForm)
+            return again.content == self.question.content
+        default: return true
+        }
     }
 }
