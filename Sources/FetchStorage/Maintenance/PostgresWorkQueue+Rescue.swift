@@ -195,11 +195,12 @@ extension Query {
             WHERE q.tenant_id = lost.tenant_id AND q.job_id = lost.job_id AND NOT lost.is_over AND NOT lost.has_result
             RETURNING q.job_id
         ), superseded AS (
-            -- Whoever asked is gone; the next attempt asks anew.
+            -- Whoever asked is gone; the next attempt asks anew. Those of jobs that end go with them.
             UPDATE questions a
             SET state = 'closed', reason = \(StoredQuestion.Reason.superseded), ended_at = now()
             FROM lost
             WHERE a.tenant_id = lost.tenant_id AND a.job_id = lost.job_id AND a.state = 'open'
+                AND (NOT lost.is_over OR lost.has_result)
         ), final AS (
             -- What has its result is final, whatever left it here.
             DELETE FROM queue q

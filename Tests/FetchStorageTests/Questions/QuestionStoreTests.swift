@@ -94,6 +94,22 @@ import Testing
         }
     }
 
+    // REL-6
+    @Test func `the question of a job that ends with its node is withdrawn`() async throws {
+        try await StoreFixture.with { fixture in
+            _ = try await fixture.queue().heartbeat()
+            let job = try await claim(1, fixture)[0]
+            let (store, question) = (questions(fixture), question(of: job))
+            _ = try await store.ask(question, timeout: .seconds(60), at: fixture.nodes[0])
+            #expect(try await fixture.queue().begin(job))
+            try await fixture.database.client.query(
+                "UPDATE nodes SET lease_until = now() - interval '1 second' WHERE id = \(fixture.nodes[0])")
+            _ = try await fixture.queue(1).rescue()
+            #expect(try await fixture.store().job(job.id, of: fixture.tenant)?.state == .failed)
+            #expect(try await store.question(question.id, of: fixture.tenant)?.reason == .withdrawn)
+        }
+    }
+
     private func park(
         _ job: ClaimedJob, _ store: PostgresQuestionStore, _ fixture: StoreFixture, timeout: Duration = .seconds(60)
     ) async throws -> AskedQuestion {
