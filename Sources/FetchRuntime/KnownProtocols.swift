@@ -39,6 +39,9 @@ package final class KnownProtocols: Sendable {
         return names.compactMap { name in own.first { $0.name == name } }
     }
 
+    /// Whether there is one that loads for a tenant.
+    package func serve(_ tenant: Tenant.ID) -> Bool { state.withLock { $0.protocols }.contains { $0.serves(tenant) } }
+
     /// The first that takes a URL, if any.
     package func `protocol`(
         for url: URLRecord, of tenant: Tenant.ID, among names: [String]? = nil

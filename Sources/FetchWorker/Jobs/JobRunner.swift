@@ -178,8 +178,7 @@ package struct JobRunner: Sendable {
             var (request, copies) = try await content.request(for: job.spec.request, of: job.tenant)
             defer { for path in copies { unlink(path) } }
             if let protocols {
-                request[.job] = job.id
-                do throws(StoreError) { try await protocols.learn(request.url, for: job.tenant) } catch {
+                do throws(StoreError) { try await protocols.prepare(&request, of: job) } catch {
                     throw LoadError(error)
                 }
             }

@@ -35,10 +35,17 @@ package struct RemoteProtocols: Sendable {
         RemoteProtocolHandler(protocols: self, tenant: tenant, names: names)
     }
 
-    /// Learns of a protocol that this node has not heard of yet: the job was stored by another node, moments ago.
-    nonisolated(nonsending) func learn(_ url: URLRecord, for tenant: Tenant.ID) async throws(StoreError) {
-        guard !url.isHTTP, !OptionalSchemes.names.contains(url.scheme) else { return }
-        if known.protocol(for: url, of: tenant) == nil { try await known.refresh() }
+    /// Gives the request of a job what a protocol needs beside it.
+    ///
+    /// A node that has not heard of the protocol of its URL yet reads what there is: the job was stored by another node,
+    /// moments ago.
+    nonisolated(nonsending) func prepare(_ request: inout Request, of job: ClaimedJob) async throws(StoreError) {
+        let url = request.url
+        if !url.isHTTP, !OptionalSchemes.names.contains(url.scheme), known.protocol(for: url, of: job.tenant) == nil {
+            try await known.refresh()
+        }
+        // Where there are none, requests stay as they are: most jobs have nothing to do with them.
+        if known.serve(job.tenant) { request[.job] = job.id }
     }
 }
 
