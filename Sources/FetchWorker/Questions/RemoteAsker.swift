@@ -52,19 +52,22 @@ final class RemoteAsker: QuestionAsker {
         guard let delegate = delegate(for: question) else {
             return DecidedAnswer(.performDefaultHandling, by: .configuration)
         }
-        var limits = AnswerLimits(of: question, redirects, without: mayBecomeDownload ? [] : [.becomeDownload])
+        var limits = limits(of: question)
         if job.spec.session != nil { limits.alike = question.alike }
         return await delegates.answer(to: question, of: delegate, within: limits, for: self, at: standing)
     }
 
     func otherwise(_ question: Question) -> Answer {
-        delegate(for: question)?.otherwise?[question.kind] ?? .performDefaultHandling
+        let answer = delegate(for: question)?.otherwise?[question.kind] ?? .performDefaultHandling
+        // The limits apply to it too.
+        return limits(of: question).violations(of: answer).isEmpty ? answer : .performDefaultHandling
+    }
+
+    private func limits(of question: Question) -> AnswerLimits {
+        AnswerLimits(of: question, redirects, without: mayBecomeDownload ? [] : [.becomeDownload])
     }
 
     func goOn(after count: Int) { self.count.store(count, ordering: .relaxed) }
-
-    /// How many questions were asked so far.
-    var asked: Int { count.load(ordering: .relaxed) }
 
     /// The order of the next question among those of the attempt; nil when the job has asked as often as it may.
     func next(of delegate: FetchJobs.Configuration.Delegate) -> Int? {

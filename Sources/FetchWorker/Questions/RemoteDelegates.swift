@@ -139,18 +139,16 @@ package final class RemoteDelegates: Service {
         of question: Question, _ delegate: FetchJobs.Configuration.Delegate, within limits: AnswerLimits,
         for asker: RemoteAsker, _ standing: @escaping LoadStanding
     ) async -> (Answer, Decision.Decider) {
-        var otherwise = delegate.otherwise?[question.kind] ?? .performDefaultHandling
-        // The limits apply to `otherwise` too.
-        if !limits.violations(of: otherwise).isEmpty { otherwise = .performDefaultHandling }
+        let otherwise = asker.otherwise(question)
         guard let number = asker.next(of: delegate) else { return (otherwise, .otherwise(.tooManyQuestions)) }
         let asked = AskedQuestion(
             question, of: asker.job, sequence: number, limits: limits,
             endpoint: delegate.via == .webhook ? delegate.endpoint : nil,
             asker.job.spec.request.urlForm)
         var timeout = delegate.timeout ?? FetchJobs.Configuration.Delegate.defaultTimeout
-        var mayPark = asker.mayPark && timeout > hold
-        if mayPark { mayPark = await standing(number) != nil }
-        if !mayPark { timeout = min(timeout, Self.longestHeld) }
+        // The load stands still while it waits: where it would be parked is known now.
+        let load = asker.mayPark && timeout > hold ? await standing(number) : nil
+        if load == nil { timeout = min(timeout, Self.longestHeld) }
         let key = QuestionKey(tenant: asked.tenant, id: asked.id)
         open.begin(key)
         do throws(StoreError) {
@@ -163,7 +161,7 @@ package final class RemoteDelegates: Service {
                 return (.performDefaultHandling, .configuration)
             case .open(let askedAt, let deadline):
                 let stored = StoredQuestion(asked, askedAt: askedAt, deadline: deadline)
-                return await end(of: stored, delegate, for: asker, otherwise, mayPark ? standing : nil)
+                return await end(of: stored, delegate, for: asker, otherwise, load)
             }
         } catch {
             open.forget(key.id)
@@ -177,15 +175,15 @@ package final class RemoteDelegates: Service {
     /// Waits for the end of a question that is written down; its job has no slot meanwhile.
     private nonisolated(nonsending) func end(
         of question: StoredQuestion, _ delegate: FetchJobs.Configuration.Delegate, for asker: RemoteAsker,
-        _ otherwise: Answer, _ standing: LoadStanding?
+        _ otherwise: Answer, _ load: ParkedLoad?
     ) async -> (Answer, Decision.Decider) {
         let time = Duration.microseconds(question.deadline.microseconds - question.askedAt.microseconds)
         open.setDeadline(intake.clock.now + time, of: question.id)
         timer.set(after: time)
-        if let standing {
+        if let load {
             let wait = open.count < Self.maximumHeld ? hold : .zero
             open.setParking(after: intake.clock.now + wait, of: question.id) { [weak self] in
-                await self?.park(question.asked, asker, standing)
+                await self?.park(question.asked, asker, load)
             }
             timer.set(after: wait)
         }
@@ -199,7 +197,7 @@ package final class RemoteDelegates: Service {
         if intake.slots.leaveToAsk(asker.stop) { intake.claims.signal() }
         // A node that stops has told those that asked before.
         if intake.slots.isClosed {
-            if let standing { await park(question.asked, asker, standing) }
+            if let load { await park(question.asked, asker, load) }
             asker.stop.stop(.drained)
         }
         switch await open.end(of: question.id, asker.stop) {
@@ -229,9 +227,9 @@ package final class RemoteDelegates: Service {
         }
     }
 
-    /// Leaves a load that waits, unless its question is over meanwhile or it cannot be left where it stands now.
-    private func park(_ asked: AskedQuestion, _ asker: RemoteAsker, _ standing: LoadStanding) async {
-        guard let load = await standing(asker.asked), open.beginParking(asked.id) else { return }
+    /// Leaves a load that waits, unless its question is over meanwhile.
+    private func park(_ asked: AskedQuestion, _ asker: RemoteAsker, _ load: ParkedLoad) async {
+        guard open.beginParking(asked.id) else { return }
         do throws(StoreError) {
             guard try await store.park(asked, load, at: node) else { return open.endParking(asked.id) }
             parked.add()
