@@ -28,11 +28,6 @@ import Testing
 
     private func rule(_ origin: WireOrigin) -> String { "127.0.0.1:\(origin.port)" }
 
-    /// How often a text was received, on all connections.
-    private func count(_ line: String, _ origin: WireOrigin) -> Int {
-        origin.connections.indices.reduce(0) { $0 + origin.received(on: $1).components(separatedBy: line).count - 1 }
-    }
-
     /// Waits until the job of a question has no node.
     private func parked(_ service: ServiceProcess, _ count: Int = 1) async throws {
         try await until {
@@ -68,8 +63,8 @@ import Testing
                 let body = try await second.request(.get, "/v1/jobs/\(id)/body").text
                 #expect(body == (status == 200 ? "here" : "gone"))
             }
-            #expect(count("POST /go", origin) == 1 && count("POST ", origin) == requests)
-            #expect(count("\r\n\r\nbody", origin) == requests)
+            #expect(origin.count(of: "POST /go") == 1 && origin.count(of: "POST ") == requests)
+            #expect(origin.count(of: "\r\n\r\nbody") == requests)
             let explained = try await second.request(.get, "/v1/jobs/\(id)/explain")
             #expect(explained.text.contains(#""answer":"\#(word)""#), "\(explained.text)")
             try await second.stop()
@@ -89,7 +84,7 @@ import Testing
             let second = try await ServiceProcess.start(place, key: key)
             #expect(try await second.answer(question, #""follow""#).status == 200)
             let job = try await second.end(of: id)
-            #expect(member(job, "response", "status") == 200 && count("POST ", origin) == 2, "\(job)")
+            #expect(member(job, "response", "status") == 200 && origin.count(of: "POST ") == 2, "\(job)")
             try await second.stop()
         }
     }
@@ -105,7 +100,7 @@ import Testing
             #expect(try await service.answer(question, #""follow""#).status == 200)
             let job = try await service.end(of: id)
             #expect(member(job, "error", "name") == "cannotDecodeRawData", "\(job)")
-            #expect(count("GET /", origin) == 1)
+            #expect(origin.count(of: "GET /") == 1)
             try await service.stop()
         }
     }
@@ -122,7 +117,7 @@ import Testing
             let answer = #"{"answer": "useCredential", "credential": {"user": "me", "password": "pw"}}"#
             #expect(try await service.answer(question, answer).status == 200)
             let job = try await service.end(of: id)
-            #expect(member(job, "response", "status") == 200 && count("GET /secret", origin) == 2, "\(job)")
+            #expect(member(job, "response", "status") == 200 && origin.count(of: "GET /secret") == 2, "\(job)")
         }
     }
 
@@ -148,7 +143,7 @@ import Testing
             try await parked(service)
             #expect(member(try await service.end(of: id), "response", "status") == 307)
             let late = try await service.answer(question, #""follow""#)
-            #expect(late.status == 410 && count("GET /", origin) == 1, "\(late.text)")
+            #expect(late.status == 410 && origin.count(of: "GET /") == 1, "\(late.text)")
         }
     }
 
@@ -161,7 +156,7 @@ import Testing
             _ = try await service.request(.post, "/v1/jobs/\(id)/cancel")
             #expect(member(try await service.end(of: id), "state") == "cancelled")
             let late = try await service.answer(question, #""follow""#)
-            #expect(late.status == 410 && count("GET /", origin) == 1, "\(late.text)")
+            #expect(late.status == 410 && origin.count(of: "GET /") == 1, "\(late.text)")
         }
     }
 

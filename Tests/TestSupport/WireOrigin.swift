@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Synchronization
 
@@ -70,6 +71,11 @@ package final class WireOrigin: Sendable {
     package func received(on index: Int = 0) -> String {
         let all = connections
         return index < all.count ? String(decoding: all[index].received, as: UTF8.self) : ""
+    }
+
+    /// How often a text was received, on all connections.
+    package func count(of text: String) -> Int {
+        connections.indices.reduce(0) { $0 + received(on: $1).components(separatedBy: text).count - 1 }
     }
 
     /// Waits until that many connections have been made and served to their ends, with a bound.

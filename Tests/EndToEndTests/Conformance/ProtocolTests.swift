@@ -329,6 +329,14 @@ private func envelope(_ json: String, body: String = "") -> String {
 
     private static let kibibyte = String(repeating: "x", count: 1024)
 
+    /// Sends a text again and again, ten times a second, until the peer has had enough.
+    private static func drip(_ text: String, _ connection: WireConnection) throws {
+        for _ in 0..<1000 {
+            try connection.send(text)
+            usleep(100_000)
+        }
+    }
+
     private static let faults: [Fault] = [
         Fault(name: "header fields without end", error: "dataLengthExceedsMaximum") { connection in
             try connection.send("HTTP/1.1 200 OK\r\n")
@@ -351,30 +359,21 @@ private func envelope(_ json: String, body: String = "") -> String {
             configuration: #""timeouts": {"timeoutIntervalForRequest": 1}"#
         ) { connection in
             try connection.send("HTTP/1.1 200 OK\r\nX-Slow: ")
-            for _ in 0..<1000 {
-                try connection.send("x")
-                usleep(100_000)
-            }
+            try drip("x", connection)
         },
         Fault(
             name: "a drip within the envelope", error: "timedOut",
             configuration: #""timeouts": {"timeoutIntervalForRequest": 1}"#
         ) { connection in
             try connection.send("HTTP/1.1 200 OK\r\nContent-Type: application/vnd.fetchd.envelope\r\n\r\n")
-            for _ in 0..<1000 {
-                try connection.send(" ")
-                usleep(100_000)
-            }
+            try drip(" ", connection)
         },
         Fault(
             name: "a drip of the body", error: "timedOut",
             configuration: #""timeouts": {"timeoutIntervalForResource": 1}"#
         ) { connection in
             try connection.send("HTTP/1.1 200 OK\r\n\r\n")
-            for _ in 0..<1000 {
-                try connection.send("x")
-                usleep(100_000)
-            }
+            try drip("x", connection)
         },
         Fault(name: "an envelope that is not JSON", error: "badServerResponse", words: "not JSON") { connection in
             try connection.send(envelope("{hush"))

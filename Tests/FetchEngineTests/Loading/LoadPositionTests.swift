@@ -86,11 +86,6 @@ private struct Answering: LoadAdviser {
         return Session(configuration: .ephemeral).dataTask(with: request)
     }
 
-    /// How often a text was received, on all connections.
-    private func count(_ line: String, _ origin: WireOrigin) -> Int {
-        origin.connections.indices.reduce(0) { $0 + origin.received(on: $1).components(separatedBy: line).count - 1 }
-    }
-
     // Proves: DLG-6.
     @Test func `a redirect is followed by another load, with the request and the body it was proposed`() async throws {
         let origin = try Self.origin()
@@ -108,8 +103,9 @@ private struct Answering: LoadAdviser {
         #expect(response.url.path == "/b" && next.completeBody == Array("hi".utf8))
         #expect(next.redirects.map(\.status.code) == [307])
         #expect(
-            count("POST /a", origin) == 1 && count("POST /b", origin) == 1 && count("User-Agent: mine", origin) == 2)
-        #expect(count("\r\n\r\nbody", origin) == 2)
+            origin.count(of: "POST /a") == 1 && origin.count(of: "POST /b") == 1
+                && origin.count(of: "User-Agent: mine") == 2)
+        #expect(origin.count(of: "\r\n\r\nbody") == 2)
     }
 
     @Test func `the response to a redirect is delivered by another load, with its body`() async throws {
@@ -120,7 +116,7 @@ private struct Answering: LoadAdviser {
         next.position = position
         next.adviser = Answering(kinds: .redirection) { _ in .redirect(.returnResponse) }
         #expect(try await next.response(bufferingUpTo: 100).status == .temporaryRedirect)
-        #expect(next.completeBody == Array("gone".utf8) && count("GET ", origin) == 1)
+        #expect(next.completeBody == Array("gone".utf8) && origin.count(of: "GET ") == 1)
     }
 
     @Test func `redirects before the question count, and are told`() async throws {
@@ -145,7 +141,7 @@ private struct Answering: LoadAdviser {
         last.position = position
         last.adviser = Answering(kinds: .redirection) { _ in .performDefaultHandling }
         await expect(.httpTooManyRedirects) { try await last.response() }
-        #expect(last.redirects.count == 3 && count("GET /0 ", origin) == 1 && count("GET /3 ", origin) == 1)
+        #expect(last.redirects.count == 3 && origin.count(of: "GET /0 ") == 1 && origin.count(of: "GET /3 ") == 1)
     }
 
     // Proves: DLG-6.
@@ -159,7 +155,7 @@ private struct Answering: LoadAdviser {
             .challenge(.useCredential(Credential(user: "me", password: "pw")))
         }
         #expect(try await next.response().status == .ok)
-        #expect(next.challenges.map(\.answer) == [.useCredential] && count("GET /c", origin) == 2)
+        #expect(next.challenges.map(\.answer) == [.useCredential] && origin.count(of: "GET /c") == 2)
     }
 
     @Test func `what failed before the question is proposed, and counts`() async throws {
@@ -182,7 +178,7 @@ private struct Answering: LoadAdviser {
         #expect(try await next.response().status == .unauthorized)
         let challenge = try #require(asked.withLock { $0 })
         #expect(challenge.previousFailureCount == 1 && challenge.proposedCredential?.user == "me")
-        #expect(count("GET /", origin) == 2)
+        #expect(origin.count(of: "GET /") == 2)
     }
 
     // Proves: DLG-6.
