@@ -22,9 +22,10 @@ package final class MemoryQuestionStore: QuestionStore {
         /// Jobs that are held, and under which claim.
         var held: [Job.ID: Int32]?
 
-        mutating func remember(_ reply: Reply, to asked: AskedQuestion, by decider: Decision.Decider) {
+        mutating func remember(
+            _ reply: Reply, to asked: AskedQuestion, by decider: Decision.Decider, at now: Timestamp
+        ) {
             guard let remember = reply.remember, let session = asked.session else { return }
-            let now = Timestamp.now
             let answer = RememberedAnswer(
                 to: asked.id, Rule(on: asked.kind, when: remember.conditions.all, reply.answer), by: decider,
                 rememberedAt: now, expiresAt: now.advanced(by: remember.duration))
@@ -33,14 +34,18 @@ package final class MemoryQuestionStore: QuestionStore {
     }
 
     private let maximumOpen: Int
+    private let now: @Sendable () -> Timestamp
     private let onEnd: @Sendable ([Question.ID: QuestionEnd]) -> Void
     private let state = Mutex(State())
 
+    /// - Parameter now: The time that deadlines are compared with.
     package init(
         maximumOpen: Int = Asking.maximumOpen,
+        now: @escaping @Sendable () -> Timestamp = { .now },
         onEnd: @escaping @Sendable ([Question.ID: QuestionEnd]) -> Void = { _ in }
     ) {
         self.maximumOpen = maximumOpen
+        self.now = now
         self.onEnd = onEnd
     }
 
@@ -56,7 +61,7 @@ package final class MemoryQuestionStore: QuestionStore {
                 $0.question.asked.tenant == question.tenant && $0.question.state == .open
             }
             guard open < maximumOpen else { return .tooMany }
-            let now = Timestamp.now
+            let now = now()
             let deadline = now.advanced(by: timeout)
             state.stored[question.id] = Stored(
                 question: StoredQuestion(question, askedAt: now, deadline: deadline))
@@ -77,14 +82,14 @@ package final class MemoryQuestionStore: QuestionStore {
                 return (isSame ? .accepted(stored.question) : .alreadyAnswered(stored.question), false)
             case .closed: return (.closed(stored.question), false)
             case .open:
-                guard stored.question.deadline > .now else { return (.closed(stored.question), false) }
+                guard stored.question.deadline > now() else { return (.closed(stored.question), false) }
                 stored.question.state = .answered
-                stored.question.endedAt = .now
+                stored.question.endedAt = now()
                 stored.question.answer = .init(
                     reply.shown, by: decider, note: reply.note, remember: reply.remember?.json)
                 stored.answer = reply.answer
                 state.stored[id] = stored
-                state.remember(reply, to: stored.question.asked, by: decider)
+                state.remember(reply, to: stored.question.asked, by: decider, at: now())
                 return (.accepted(stored.question), true)
             }
         }
@@ -98,10 +103,10 @@ package final class MemoryQuestionStore: QuestionStore {
         let (end, isNew) = state.withLock { state -> (QuestionEnd?, Bool) in
             guard var stored = state.stored[id], stored.question.asked.tenant == tenant else { return (nil, false) }
             guard stored.question.state == .open else { return (stored.end, false) }
-            if reason == .expired, stored.question.deadline > .now { return (nil, false) }
+            if reason == .expired, stored.question.deadline > now() { return (nil, false) }
             stored.question.state = .closed
             stored.question.reason = reason
-            stored.question.endedAt = .now
+            stored.question.endedAt = now()
             state.stored[id] = stored
             return (.closed(reason), true)
         }
@@ -114,7 +119,7 @@ package final class MemoryQuestionStore: QuestionStore {
     ) async throws(StoreError) -> Bool {
         state.withLock { state in
             guard let stored = state.stored[question.id], stored.question.state == .open,
-                stored.question.deadline > .now, state.held.map({ $0[question.job] == question.claim }) ?? true
+                stored.question.deadline > now(), state.held.map({ $0[question.job] == question.claim }) ?? true
             else { return false }
             state.stored[question.id]?.parked = load
             state.held?[question.job] = nil
@@ -183,7 +188,7 @@ package final class MemoryQuestionStore: QuestionStore {
 extension MemoryQuestionStore: AnswerCatalog {
     package func rememberedAnswers(of session: SessionAddress) async throws(StoreError) -> [RememberedAnswer] {
         state.withLock { state in
-            let all = (state.remembered[session] ?? []).filter { $0.expiresAt > .now }
+            let all = (state.remembered[session] ?? []).filter { $0.expiresAt > now() }
             return all.suffix(RememberedAnswer.maximumOfSession).reversed()
         }
     }

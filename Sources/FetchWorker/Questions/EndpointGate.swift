@@ -95,6 +95,9 @@ final class EndpointGate: Sendable {
         for (waiter, entry) in next { waiter.continuation.resume(returning: entry) }
     }
 
+    /// Whether an endpoint does not answer: its circuit is open.
+    func isBroken(_ key: Key) -> Bool { endpoints.withLock { $0[key]?.isBroken ?? false } }
+
     /// How many endpoints do not answer.
     var brokenCount: Int { endpoints.withLock { $0.values.count(where: \.isBroken) } }
 }

@@ -29,8 +29,8 @@ struct QuestionMessage: Sendable {
     /// - Parameters:
     ///   - session: Loads messages alone; its guard is that of jobs.
     ///   - connections: How many there may be to one endpoint.
-    func send(in session: Session, connections: Int) async -> Verdict {
-        let now = Timestamp.now
+    ///   - now: The time that it is signed with.
+    func send(in session: Session, connections: Int, at now: Timestamp) async -> Verdict {
         let body = JSONWriter.object { writer in
             writer.member("type", WebhookEvent.jobQuestion.rawValue)
             writer.member("timestamp", question.askedAt.description)

@@ -88,7 +88,7 @@ package final class RemoteDelegates: Service {
         self.node = node
         self.hold = hold
         self.logger = logger
-        endpoints = KnownEndpoint(deliveries)
+        endpoints = KnownEndpoint(deliveries, clock: intake.clock)
         timer = Timer(clock: intake.clock)
         (messages, sending) = AsyncStream.makeStream()
         parked = metrics.counter("fetchd_loads_parked_total", "Loads that were left here to wait for an answer.")[]
@@ -352,6 +352,7 @@ package final class RemoteDelegates: Service {
                 (fault, least) = (new, after)
             case .unknown: break
             }
+            if !message.waitsWhileUnreachable, gate.isBroken(message.key) { return await giveUp(message) }
             let wait = Self.backoff.wait(after: tries, random: .random(in: 0...1))
             try? await intake.clock.sleep(for: max(wait, min(least ?? .zero, Self.backoff.maximum)))
             tries += 1
@@ -365,7 +366,7 @@ package final class RemoteDelegates: Service {
             guard let endpoint, endpoint.disabling == nil else { return .gone }
             return .replied(
                 await QuestionMessage(question: message.question, endpoint: endpoint)
-                    .send(in: session, connections: Self.slotsPerEndpoint))
+                    .send(in: session, connections: Self.slotsPerEndpoint, at: intake.clock.date))
         } catch {
             logger.warning(
                 "an endpoint is not known",
@@ -436,12 +437,16 @@ private final class KnownEndpoint: Sendable {
     private static let age = Duration.seconds(2)
 
     private let deliveries: any DeliveryQueue
+    private let clock: NodeClock
     private let known = Mutex<[EndpointGate.Key: Known]>([:])
 
-    init(_ deliveries: any DeliveryQueue) { self.deliveries = deliveries }
+    init(_ deliveries: any DeliveryQueue, clock: NodeClock) {
+        self.deliveries = deliveries
+        self.clock = clock
+    }
 
     func endpoint(_ key: EndpointGate.Key) async throws(StoreError) -> WebhookEndpoint? {
-        let now = ContinuousClock.now
+        let now = clock.now
         if let known = known.withLock({ $0[key] }), now - known.since < Self.age { return known.endpoint }
         let endpoint = try await deliveries.endpoint(key.endpoint, of: key.tenant)
         known.withLock { known in
