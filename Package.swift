@@ -247,6 +247,7 @@ let package = Package(
             dependencies: [
                 "EventLoop", "FetchEngine", "FetchJobs", "FetchRuntime", "FetchStorage", "FetchWorker", "Postgres",
                 "TestSupport",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],

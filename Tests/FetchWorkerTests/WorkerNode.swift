@@ -34,7 +34,7 @@ struct WorkerNode {
             loop: loop, configuration: SessionConfiguration(), sessions: sessions ?? MemorySessionStore(jobs: jobs),
             stores: MemorySessionResources(), blobs: MemoryBlobStore(), catalog: MemoryBlobCatalog(jobs: jobs),
             area: try await FileDownloadArea(directory: directory.path), live: LiveJobs(), bandwidths: NoBandwidths(),
-            deliveries: NoDeliveries(), random: { 1 },
+            deliveries: MemoryWebhookStore(), random: { 1 },
             makeSession: { Session(configuration: $0, transferLoop: loop) })
         dispatcher = Dispatcher(
             configuration: configuration, intake: intake, queue: queue, runner: runner, courier: nil,
@@ -70,4 +70,9 @@ struct WorkerNode {
         await clock.untilAsleep(for: interval)
         clock.advance(by: interval)
     }
+}
+
+/// Nothing bounds anybody's bandwidth.
+private struct NoBandwidths: BandwidthSource {
+    func bandwidths(of job: ClaimedJob) -> [Bandwidth] { [] }
 }

@@ -3,8 +3,13 @@ import Synchronization
 
 /// The other nodes of a test, in memory: the second form of ``NodeDirectory`` and ``NodeClient``.
 package final class MemoryNodes: NodeDirectory, NodeClient {
+    private struct JobAddress: Hashable {
+        let tenant: Tenant.ID
+        let job: Job.ID
+    }
+
     private struct State {
-        var owners: [Job.ID: NodeAddress] = [:]
+        var owners: [JobAddress: NodeAddress] = [:]
         var answers: [String: NodeAnswer] = [:]
         var requests: [NodeRequest] = []
     }
@@ -13,8 +18,10 @@ package final class MemoryNodes: NodeDirectory, NodeClient {
 
     package init() {}
 
-    /// A node has the job from now on.
-    package func add(_ owner: NodeAddress, of job: Job.ID) { state.withLock { $0.owners[job] = owner } }
+    /// A node has the job of a tenant from now on.
+    package func add(_ owner: NodeAddress, of job: Job.ID, _ tenant: Tenant.ID) {
+        state.withLock { $0.owners[JobAddress(tenant: tenant, job: job)] = owner }
+    }
 
     /// The node at this URL answers from now on, always with the same.
     package func answer(at url: String, with answer: NodeAnswer) { state.withLock { $0.answers[url] = answer } }
@@ -23,7 +30,7 @@ package final class MemoryNodes: NodeDirectory, NodeClient {
     package var requests: [NodeRequest] { state.withLock { $0.requests } }
 
     package func owner(of job: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> NodeAddress? {
-        state.withLock { $0.owners[job] }
+        state.withLock { $0.owners[JobAddress(tenant: tenant, job: job)] }
     }
 
     package func send(_ request: NodeRequest, to url: String) async throws -> NodeAnswer {

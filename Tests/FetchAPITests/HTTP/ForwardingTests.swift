@@ -17,7 +17,7 @@ import Testing
         let spec = try JobSpec(json: JSONParser.parse(#"{"request":{"url":"https://origin.example/"}}"#.utf8))
         let job = NewJob(tenant: server.key.tenant, spec: spec)
         _ = try await server.jobs.enqueue([job])
-        server.nodes.add(owner, of: job.id)
+        server.nodes.add(owner, of: job.id, job.tenant)
         if let answer, let url = owner.url { server.nodes.answer(at: url, with: answer) }
         return (server, "/v1/jobs/\(job.id)/body")
     }

@@ -18,7 +18,8 @@ import Testing
     private func with(nodes: Int = 1, _ body: ([Timer]) async throws -> Void) async throws {
         let timers = (0..<nodes).map { _ in Timer(clock: clock.clock) }
         let check = TemplateCheck(
-            sessions: MemorySessionStore(jobs: jobs), endpoints: NoDeliveries(), credentials: MemoryCredentialCatalog(),
+            sessions: MemorySessionStore(jobs: jobs), endpoints: MemoryWebhookStore(),
+            credentials: MemoryCredentialCatalog(),
             catalog: MemoryBlobCatalog(jobs: jobs))
         try await withThrowingTaskGroup { tasks in
             for timer in timers {
