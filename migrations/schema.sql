@@ -1583,6 +1583,21 @@ COMMENT ON COLUMN public.service_keys.purpose IS 'What the key is for, such as t
 
 COMMENT ON COLUMN public.service_keys.sealed_key IS 'AES-256-GCM, bound to this table and purpose';
 
+CREATE TABLE public.service_rules (
+    singleton boolean DEFAULT true NOT NULL,
+    rules json DEFAULT '[]'::json NOT NULL,
+    version bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT service_rules_singleton_check CHECK (singleton)
+);
+
+COMMENT ON TABLE public.service_rules IS 'One row; queue_state.version is raised with each change';
+
+COMMENT ON COLUMN public.service_rules.singleton IS 'Always true: there is one row';
+
+COMMENT ON COLUMN public.service_rules.rules IS 'The list, as the API writes it';
+
+COMMENT ON COLUMN public.service_rules.version IS 'Raised by every change: the tag of the list';
+
 CREATE TABLE public.session_snapshots (
     tenant_id bigint NOT NULL,
     id uuid NOT NULL,
@@ -1947,6 +1962,9 @@ ALTER TABLE ONLY public.schedules
 
 ALTER TABLE ONLY public.service_keys
     ADD CONSTRAINT service_keys_pkey PRIMARY KEY (purpose);
+
+ALTER TABLE ONLY public.service_rules
+    ADD CONSTRAINT service_rules_pkey PRIMARY KEY (singleton);
 
 ALTER TABLE ONLY public.session_snapshots
     ADD CONSTRAINT session_snapshots_pkey PRIMARY KEY (tenant_id, id);

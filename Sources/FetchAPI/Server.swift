@@ -51,6 +51,8 @@ package struct Server: Service {
         package let tenants: any TenantStore
         package let protocols: any ProtocolStore
         package let knownProtocols: KnownProtocols
+        package let rules: any ServiceRuleStore
+        package let knownRules: KnownServiceRules
         package let cookies: any CookieCatalog
         package let cache: any CacheStore
         package let credentials: any CredentialCatalog
@@ -88,6 +90,8 @@ package struct Server: Service {
             tenants: any TenantStore,
             protocols: any ProtocolStore,
             knownProtocols: KnownProtocols,
+            rules: any ServiceRuleStore,
+            knownRules: KnownServiceRules,
             cookies: any CookieCatalog,
             cache: any CacheStore,
             credentials: any CredentialCatalog,
@@ -121,6 +125,8 @@ package struct Server: Service {
             self.tenants = tenants
             self.protocols = protocols
             self.knownProtocols = knownProtocols
+            self.rules = rules
+            self.knownRules = knownRules
             self.cookies = cookies
             self.cache = cache
             self.credentials = credentials
@@ -207,8 +213,7 @@ package struct Server: Service {
         let forecast = ForecastRoute(
             sessions: sessions, endpoints: known, cookies: ports.cookies, credentials: ports.credentials,
             cache: ports.cache, answers: ports.answers, limiters: ports.limiters, protocols: ports.knownProtocols,
-            defaults: ports.defaults,
-            judge: ports.checkTarget)
+            rules: ports.knownRules, defaults: ports.defaults, judge: ports.checkTarget)
         let answers = answers(ports, authenticator)
         return jobs.routes + batch.routes + JobControlRoutes(jobs: ports.jobs, holds: holds).routes
             + JobActionRoutes(jobs: ports.jobs, holds: holds).routes
@@ -227,6 +232,7 @@ package struct Server: Service {
                 protocols: ports.protocols, known: ports.knownProtocols, tenants: ports.tenants,
                 schemes: configuration.schemes, check: ports.checkWebhookURL
             ).routes
+            + ServiceRuleRoutes(rules: ports.rules, known: ports.knownRules).routes
             + StatisticsRoute(statistics: ports.statistics).routes
             + SessionRoutes(
                 sessions: ports.sessions, snapshots: ports.snapshots, known: sessions, endpoints: known,

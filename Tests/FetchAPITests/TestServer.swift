@@ -33,6 +33,8 @@ struct TestServer {
     let uploads = MemoryUploadArea()
     let protocols = MemoryProtocolStore()
     let knownProtocols: KnownProtocols
+    let rules = MemoryServiceRuleStore()
+    let knownRules: KnownServiceRules
     let readiness = MemoryReadiness()
     let metrics = MetricsRegistry()
     let key: APIKey
@@ -47,6 +49,7 @@ struct TestServer {
         limiters = MemoryLimiterStore(jobs: jobs)
         questions = MemoryQuestionStore()
         knownProtocols = KnownProtocols(store: protocols)
+        knownRules = KnownServiceRules(store: rules)
         (key, token) = try await keys.create(name: "test", tenant: "test")
     }
 
@@ -74,6 +77,8 @@ struct TestServer {
             tenants: MemoryTenantStore(["default", "crawler", "a/b"]),
             protocols: protocols,
             knownProtocols: knownProtocols,
+            rules: rules,
+            knownRules: knownRules,
             cookies: cookies,
             cache: cache,
             credentials: credentials,
@@ -97,7 +102,11 @@ struct TestServer {
             checkWebhookURL: { url in url.description.contains("127.0.0.1") ? "must be public (addressForbidden)" : nil
             },
             checkTarget: { url in url.description.contains("127.0.0.1") ? "is not public (addressForbidden)" : nil },
-            defaults: { _ in FetchJobs.Configuration(of: .default) }
+            defaults: { [knownRules] _ in
+                var defaults = FetchJobs.Configuration(of: .default)
+                defaults.rules = knownRules.current.rules
+                return defaults
+            }
         )
     }
 

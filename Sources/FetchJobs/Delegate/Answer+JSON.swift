@@ -6,6 +6,8 @@ extension Answer {
     package enum Place: Sendable {
         /// In a configuration: written before the load, and shown in clear.
         case configuration
+        /// In the rules of the service, which are those of all tenants.
+        case service
         /// In a reply to a question, which is never shown again.
         case reply
     }
@@ -90,6 +92,9 @@ extension Answer {
     private static func credential(_ reader: JSONReader, _ place: Place) -> JobCredential? {
         guard let credential = JobCredential(reader: reader) else { return nil }
         switch credential {
+        case .stored where place == .service:
+            reader.refuse("cannot be had by a rule of the service: a credential belongs to one tenant")
+            return nil
         case .stored: return credential
         case .inline where place == .reply: return credential
         case .inline, .sealed:
@@ -101,7 +106,7 @@ extension Answer {
     /// A body that an answer brings.
     fileprivate static func body(_ reader: JSONReader, _ place: Place) -> JobBody? {
         guard let body = JobBody(reader: reader) else { return nil }
-        guard place == .configuration else { return body }
+        guard place != .reply else { return body }
         guard body != .stream, body.blobs.isEmpty else {
             reader.refuse("must be in the answer itself: nobody sends a stream then, and nothing holds a blob")
             return nil
@@ -191,8 +196,8 @@ extension RequestChange {
         url = object["url"]?.httpURL()
         method = object["method"].flatMap { JobRequest.method($0) }
         headers = object["headers"].flatMap { reader in
-            place == .configuration
-                ? ConfigurationRule<HTTPFields>.fieldsWithoutSecrets.read(reader) : JobRequest.headers(reader)
+            place == .reply
+                ? JobRequest.headers(reader) : ConfigurationRule<HTTPFields>.fieldsWithoutSecrets.read(reader)
         }
         cachePolicy = object["cachePolicy"]?.oneOf(CachePolicy.self)
         if let member = object["body"] {

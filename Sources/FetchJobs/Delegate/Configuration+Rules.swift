@@ -23,12 +23,23 @@ extension AnyConfigurationGroup {
                         for rule in layer.configuration.rules {
                             writer.object { writer in
                                 writer.member("value", object: rule.write)
-                                writer.member("from", layer.source.rawValue)
+                                writer.member("from", RuleBook.Level(layer.source).rawValue)
                             }
                         }
                     }
                 }
             }
         )
+    }
+}
+
+extension RuleBook.Level {
+    fileprivate init(_ source: EffectiveConfiguration.Source) {
+        self =
+            switch source {
+            case .job: .job
+            case .session: .session
+            case .default: .service
+            }
     }
 }

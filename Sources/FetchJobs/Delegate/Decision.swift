@@ -4,7 +4,7 @@ package struct Decision: Sendable {
     package enum Decider: Sendable, Equatable {
         /// The configuration's own policy.
         case configuration
-        /// A rule of the job or its session.
+        /// A rule of the job, its session or the service.
         case rule(name: String?, RuleBook.Level, index: Int)
         /// The answer to an earlier question, which the session has remembered.
         case remembered(Question.ID)

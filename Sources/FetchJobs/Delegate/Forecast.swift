@@ -14,7 +14,10 @@ package struct Forecast: Sendable {
     /// - Parameters:
     ///   - session: That of the job; nil for the default session.
     ///   - standard: What the service has for sessions of this kind.
-    package init(of spec: JobSpec, in session: SessionSpec?, standard: Configuration) {
+    ///   - service: The rules of the service.
+    package init(
+        of spec: JobSpec, in session: SessionSpec?, standard: Configuration, _ service: ServiceRules = ServiceRules()
+    ) {
         self.spec = spec
         var standard = standard
         if spec.session == nil { standard.cookies.jar = Configuration.Cookies.Jar.none }
@@ -24,7 +27,8 @@ package struct Forecast: Sendable {
         merged.override(by: spec.configuration)
         settings = merged
         engine = SessionConfiguration.default.overridden(by: merged)
-        rules = RuleBook(job: spec.configuration.rules, session: own.rules)
+        rules = RuleBook(
+            job: spec.configuration.rules, session: own.rules, service: service.matches(in: session?.kind ?? .default))
         delegates = (spec.configuration.delegate, own.delegate)
         effective = EffectiveConfiguration(job: spec.configuration, session: own, standard: standard)
     }

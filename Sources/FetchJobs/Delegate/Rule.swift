@@ -23,14 +23,15 @@ package struct Rule: Sendable, Equatable {
 }
 
 extension Rule {
-    init?(reader: JSONReader) {
+    /// - Parameter place: Where the rule stands.
+    init?(reader: JSONReader, in place: Answer.Place = .configuration) {
         guard let object = reader.object(of: ["name", "on", "when", "answer"]) else { return nil }
         name = object["name"].flatMap { Self.name($0) }
         // What may stand in the others is known when the kind is.
         guard let kind = object.required("on")?.oneOf(Question.Kind.self) else { return nil }
         on = kind
         conditions = object["when"].map { Question.Conditions(reader: $0, for: kind) } ?? .init()
-        guard let answer = object.required("answer").flatMap({ Answer(reader: $0, to: kind, in: .configuration) })
+        guard let answer = object.required("answer").flatMap({ Answer(reader: $0, to: kind, in: place) })
         else { return nil }
         self.answer = answer
     }
@@ -69,6 +70,7 @@ package struct RuleBook: Sendable {
     package enum Level: String, Sendable {
         case job
         case session
+        case service
     }
 
     /// A rule that answered.
@@ -77,19 +79,25 @@ package struct RuleBook: Sendable {
         package let level: Level
         /// Its place among those of its level, from 0.
         package let index: Int
+
+        static func all(of rules: [Rule], _ level: Level) -> [Match] {
+            rules.enumerated().map { Match(rule: $1, level: level, index: $0) }
+        }
     }
 
-    /// Of each kind those of the job, then those of the session.
+    /// Of each kind those of the job, then those of the session, then those of the service.
     private let rules: [Question.Kind: [Match]]
     /// The same with the session's first, for questions of session level (AUT-9).
     private let sessionFirst: [Question.Kind: [Match]]
 
-    package init(job: [Rule], session: [Rule]) {
-        let ofJob = job.enumerated().map { Match(rule: $1, level: .job, index: $0) }
-        let ofSession = session.enumerated().map { Match(rule: $1, level: .session, index: $0) }
-        rules = Dictionary(grouping: ofJob + ofSession, by: \.rule.on)
+    /// - Parameters:
+    ///   - service: Those of the service that apply to the job.
+    package init(job: [Rule], session: [Rule], service: [Match] = []) {
+        let ofJob = Match.all(of: job, .job)
+        let ofSession = Match.all(of: session, .session)
+        rules = Dictionary(grouping: ofJob + ofSession + service, by: \.rule.on)
         sessionFirst = Dictionary(
-            grouping: (ofSession + ofJob).filter { $0.rule.on.mayBeSessionLevel }, by: \.rule.on)
+            grouping: (ofSession + ofJob + service).filter { $0.rule.on.mayBeSessionLevel }, by: \.rule.on)
     }
 
     /// The kinds that some rule is for.

@@ -127,7 +127,7 @@ extension WhatIf {
     /// Writes who would decide, and how, as far as that is known beforehand.
     ///
     /// - Parameters:
-    ///   - rules: Those of the job and its session.
+    ///   - rules: Those of the job, its session and the service.
     ///   - remembered: The answers that its session remembers.
     ///   - delegates: Those of the job and its session.
     ///   - configuration: What the request would go by.

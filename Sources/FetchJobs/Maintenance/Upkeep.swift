@@ -4,6 +4,7 @@
 package enum Upkeep: String, CaseIterable, Sendable {
     case limiters
     case protocols
+    case rules
     case quotas
     case paces
     case rescue

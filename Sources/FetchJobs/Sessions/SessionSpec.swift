@@ -92,14 +92,7 @@ extension SessionSpec {
     }
 
     private static func checkRedirects(of configuration: Configuration, _ check: InputCheck) {
-        configuration.refuse(check) { kind in
-            switch kind {
-            case .willPerformHTTPRedirection, .didCanonicalize:
-                "redirects are followed in a background session, and nobody is asked"
-            case .needNewBodyStream: "no body is a stream in a background session"
-            default: nil
-            }
-        }
+        configuration.refuse(check) { Kind.background.refusal(of: $0) }
         guard let policy = configuration.redirects.policy, policy != .follow else { return }
         check.refuse("/configuration/redirects/policy", "must be \"follow\" in a background session")
     }
@@ -171,6 +164,19 @@ extension JobBody {
         switch self {
         case .blob: true
         case .text, .base64, .json, .form, .multipart, .stream: false
+        }
+    }
+}
+
+extension SessionSpec.Kind {
+    /// Why questions of a kind cannot come up in such sessions; nil for those that can.
+    func refusal(of kind: Question.Kind) -> String? {
+        guard self == .background else { return nil }
+        return switch kind {
+        case .willPerformHTTPRedirection, .didCanonicalize:
+            "redirects are followed in a background session, and nobody is asked"
+        case .needNewBodyStream: "no body is a stream in a background session"
+        default: nil
         }
     }
 }

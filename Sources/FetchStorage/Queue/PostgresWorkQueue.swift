@@ -19,6 +19,7 @@ package struct PostgresWorkQueue: WorkQueue {
     let known: KnownLimiters
     let quotas: WaitingQuotas?
     let protocols: KnownProtocols?
+    let rules: KnownServiceRules?
     let peers: Peers
     let orphans = OrphanLook()
 
@@ -44,6 +45,7 @@ package struct PostgresWorkQueue: WorkQueue {
     ///   - limiters: What this node knows of them.
     ///   - quotas: Are told when they may have been changed.
     ///   - protocols: Are told the same.
+    ///   - rules: Are told the same.
     ///   - peers: Is told whether there are other nodes.
     ///   - waiters: Get every job that has reached its final state here.
     package init(
@@ -56,12 +58,14 @@ package struct PostgresWorkQueue: WorkQueue {
         limiters: KnownLimiters,
         quotas: WaitingQuotas? = nil,
         protocols: KnownProtocols? = nil,
+        rules: KnownServiceRules? = nil,
         peers: Peers = Peers(),
         waiters: CompletionWaiters
     ) {
         known = limiters
         self.quotas = quotas
         self.protocols = protocols
+        self.rules = rules
         self.peers = peers
         self.client = client
         self.genericPlan = genericPlan

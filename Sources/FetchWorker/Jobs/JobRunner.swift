@@ -19,6 +19,7 @@ package struct JobRunner: Sendable {
     private let resuming: @Sendable (ClaimedJob) async throws(StoreError) -> ResumedLoad?
     /// What sessions load beside the built-in protocols; nil for nothing.
     let protocols: RemoteProtocols?
+    let rules: KnownServiceRules?
     private let random: @Sendable () -> Double
 
     /// - Parameters:
@@ -31,6 +32,7 @@ package struct JobRunner: Sendable {
     ///   - asking: Who is asked what no rule decides.
     ///   - protocols: What sessions load beside the built-in protocols; nil for nothing.
     ///   - resuming: Finds what a job goes on with that was parked.
+    ///   - rules: The rules of the service; nil for none.
     ///   - random: A number from 0 to 1, by which the waits between attempts vary.
     ///   - makeSession: Makes a session of the engine.
     package init(
@@ -47,6 +49,7 @@ package struct JobRunner: Sendable {
         asking: @escaping QuestionAskers = { _, _, _, _ in nil },
         resuming: @escaping @Sendable (ClaimedJob) async throws(StoreError) -> ResumedLoad? = { _ in nil },
         protocols: RemoteProtocols? = nil,
+        rules: KnownServiceRules? = nil,
         random: @escaping @Sendable () -> Double = { .random(in: 0...1) },
         makeSession: @escaping @Sendable (SessionConfiguration) -> Session
     ) {
@@ -59,6 +62,7 @@ package struct JobRunner: Sendable {
         self.bandwidths = bandwidths
         self.asking = asking
         self.protocols = protocols
+        self.rules = rules
         self.resuming = resuming
         self.random = random
         subscriptions = EventSubscriptions(queue: deliveries)
@@ -71,7 +75,12 @@ package struct JobRunner: Sendable {
     /// - Throws: When it cannot be learned what the job's session is.
     nonisolated(nonsending) func terms(of job: ClaimedJob) async throws(StoreError) -> JobTerms? {
         guard let session = try await sessions.session(of: job) else { return nil }
-        return JobTerms(of: job, in: session, settings: session.configuration(with: job.spec.configuration))
+        return terms(of: job, in: session, session.configuration(with: job.spec.configuration))
+    }
+
+    /// What a job goes by in a session that the caller has.
+    func terms(of job: ClaimedJob, in session: EngineSession, _ settings: FetchJobs.Configuration) -> JobTerms {
+        JobTerms(of: job, in: session, settings: settings, rules?.current ?? ServiceRules())
     }
 
     /// Runs a stored job: a failure of the load is an outcome.

@@ -13,14 +13,19 @@ struct JobTerms {
     /// Whether its request may be sent again when its outcome is unknown.
     let mayRepeat: Bool
 
-    init(of job: ClaimedJob, in session: EngineSession, settings: FetchJobs.Configuration) {
+    /// - Parameter service: The rules of the service.
+    init(
+        of job: ClaimedJob, in session: EngineSession, settings: FetchJobs.Configuration, _ service: ServiceRules
+    ) {
         self.session = session
         self.settings = settings
         retry = RetryPolicy(settings.retry)
         maximumConnections =
             job.spec.configuration.connections.maximumPerHost
             ?? session.engine.configuration.httpMaximumConnectionsPerHost
-        rules = RuleBook(job: job.spec.configuration.rules, session: session.configuration.rules)
+        rules = RuleBook(
+            job: job.spec.configuration.rules, session: session.configuration.rules,
+            service: service.matches(in: session.kind))
         // What a rule makes of it may be sent in its place.
         mayRepeat =
             retry.mayRepeat(job.spec.request)

@@ -6,6 +6,7 @@ import Synchronization
 struct EngineSession: Sendable {
     let engine: Session
     let configuration: FetchJobs.Configuration
+    var kind = SessionSpec.Kind.default
     /// Where the events of its jobs go that name no endpoint.
     var webhook: JobSpec.Webhook?
     /// The answers that it remembers; nil of the default session and of those that keep nothing.
@@ -83,7 +84,8 @@ final class EngineSessions: Sendable {
         configuration.take(protocols, of: job.tenant, for: stored.spec)
         let engine = makeSession(configuration.configured(by: stored.spec))
         let session = EngineSession(
-            engine: engine, configuration: stored.spec.configuration, webhook: stored.spec.webhook,
+            engine: engine, configuration: stored.spec.configuration, kind: stored.spec.kind,
+            webhook: stored.spec.webhook,
             memory: stored.spec.kind == .ephemeral ? nil : stores.answerMemory(of: address))
         return keep(session, as: address)
     }

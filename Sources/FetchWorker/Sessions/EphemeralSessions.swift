@@ -74,8 +74,10 @@ package final class EphemeralSessions: Service {
         guard let (session, entry) = claimed, let engine = session.engine else { return }
         if let time = entry.job.nextAttemptAt { await pause(id, entry.stop, until: time) }
         let settings = session.configuration(of: entry.claimed)
-        let terms = JobTerms(
-            of: entry.claimed, in: EngineSession(engine: engine, configuration: settings), settings: settings)
+        let terms = runner.terms(
+            of: entry.claimed,
+            in: EngineSession(engine: engine, configuration: session.session.spec.configuration, kind: .ephemeral),
+            settings)
         var (tries, deadline) = (0, entry.claimed.expiresAt)
         while true {
             let outcome = await runner.run(

@@ -87,6 +87,9 @@ private struct RunningNode {
         let protocolStore = PostgresProtocolStore(client: database.client, ring: ring)
         let protocols = KnownProtocols(store: protocolStore)
         try await protocols.refresh()
+        let ruleStore = PostgresServiceRuleStore(client: database.client)
+        let rules = KnownServiceRules(store: ruleStore)
+        try await rules.refresh()
         let intake = NodeIntake(
             concurrency: settings.dispatcher.concurrency, lease: settings.dispatcher.lease, limits: limiters)
         let notifications = Notifications(client: database.client, onNotification: intake.look)
@@ -129,6 +132,7 @@ private struct RunningNode {
             protocols: RemoteProtocols(
                 known: protocols,
                 session: makeSession(RemoteProtocols.sessionConfiguration(settings.session))),
+            rules: rules,
             makeSession: makeSession)
         let dispatcher = Dispatcher(
             configuration: settings.dispatcher,
@@ -137,7 +141,7 @@ private struct RunningNode {
                 client: database.client, genericPlan: database.genericPlan, keys: keys, presence: presence,
                 lease: settings.dispatcher.lease, maximumCrashes: settings.dispatcher.maximumCrashes,
                 limiters: limiters,
-                quotas: quotas, protocols: protocols, peers: peers, waiters: waiters
+                quotas: quotas, protocols: protocols, rules: rules, peers: peers, waiters: waiters
             ),
             runner: runner,
             courier: courier,
@@ -169,6 +173,8 @@ private struct RunningNode {
                 tenants: PostgresTenantStore(client: database.client),
                 protocols: protocolStore,
                 knownProtocols: protocols,
+                rules: ruleStore,
+                knownRules: rules,
                 cookies: stores,
                 cache: stores,
                 credentials: stores,
@@ -201,7 +207,11 @@ private struct RunningNode {
                         return "\(error.message) (\(error.code))"
                     }
                 },
-                defaults: { .ofJobs(settings.session.defaults(for: $0)) }
+                defaults: { kind in
+                    var defaults = FetchJobs.Configuration.ofJobs(settings.session.defaults(for: kind))
+                    defaults.rules = rules.current.rules
+                    return defaults
+                }
             ),
             logger: logger,
             onListening: { port in

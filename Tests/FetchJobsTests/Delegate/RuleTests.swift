@@ -208,6 +208,46 @@ import Testing
         #expect(book.kinds == [.willPerformHTTPRedirection])
     }
 
+    @Test func `the rules of the service come last, at either level`() throws {
+        let own = [named("a", hop: 2)]
+        let service = ServiceRules([named("b", hop: 2), named("c"), Rule(on: .didReceiveServerTrust, .reject)])
+        let book = RuleBook(job: [], session: own, service: service.matches(in: .default))
+        #expect(decider(book, try Questions.redirection(hop: 2)) == "session 0 a")
+        #expect(decider(book, try Questions.redirection(hop: 3)) == "service 1 c")
+        let trust = try Questions.serverTrust(.rejected(.serverCertificateUntrusted, reason: ""))
+        #expect(decider(book, trust) == "service 2 ")
+        let rules = [Rule(on: .didReceiveServerTrust, .accept)]
+        let first = RuleBook(job: rules, session: [], service: service.matches(in: .default))
+        #expect(first.match(trust)?.level == .job)
+    }
+
+    @Test func `a background session has no rules of the service about redirects`() throws {
+        let service = ServiceRules([named("a"), Rule(name: "b", on: .didReceiveResponse, .cancel)])
+        let book = RuleBook(job: [], session: [], service: service.matches(in: .background))
+        #expect(book.kinds == [.didReceiveResponse])
+        #expect(decider(book, try Questions.response()) == "service 1 b")
+    }
+
+    @Test(arguments: [
+        (#"[]"#, ""), (#"{}"#, "/rules"), (#"{"rules": 1}"#, "/rules"), (#"{"rules": [], "a": 1}"#, "/a"),
+        (#"{"rules": [{"on": "x", "answer": "cancel"}]}"#, "/rules/0/on"),
+        (#"{"rules": [{"on": "didCanonicalize", "when": {"status": 1}, "answer": "cancel"}]}"#, "/rules/0/when/status"),
+        (
+            #"{"rules": [{"on": "didReceiveChallenge", "answer": {"answer": "useCredential", "#
+                + #""credential": "crd_01jd3v8m5qf0t8n4r6w2y9bcde"}}]}"#, "/rules/0/answer/credential"
+        ),
+        (
+            #"{"rules": [{"on": "needNewBodyStream", "answer": {"answer": "useBody", "#
+                + #""body": {"blob": "blb_01jd3v8m5qf0t8n4r6w2y9bcde"}}}]}"#, "/rules/0/answer/body"
+        ),
+    ])
+    func `what is wrong with a rule of the service is named`(json: String, pointer: String) throws {
+        let error = #expect(throws: InvalidInput.self) {
+            try ServiceRules.rules(json: try JSONParser.parse(Array(json.utf8)))
+        }
+        #expect(error?.violations.map(\.pointer) == [pointer])
+    }
+
     @Test(arguments: [
         (ProtectionSpace.Method.httpBasic, "job"), (.httpDigest, "job"), (.httpBearer, "job"), (.default, "job"),
         (.ntlm, "session"), (.negotiate, "session"), (.clientCertificate, "session"),

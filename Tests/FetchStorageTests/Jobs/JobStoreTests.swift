@@ -36,13 +36,14 @@ struct StoreFixture {
     }
 
     func queue(
-        _ node: Int = 0, listeningAt url: String? = nil, protocols: KnownProtocols? = nil
+        _ node: Int = 0, listeningAt url: String? = nil, protocols: KnownProtocols? = nil,
+        rules: KnownServiceRules? = nil
     ) -> PostgresWorkQueue {
         let presence = NodePresence(id: nodes[node])
         presence.listens(at: url)
         return PostgresWorkQueue(
             client: database.client, genericPlan: database.genericPlan, keys: keys, presence: presence,
-            limiters: limiters[node], protocols: protocols, waiters: waiters)
+            limiters: limiters[node], protocols: protocols, rules: rules, waiters: waiters)
     }
 
     func count(_ table: Query) async throws -> Int64 {

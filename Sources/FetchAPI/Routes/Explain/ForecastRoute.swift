@@ -15,6 +15,7 @@ struct ForecastRoute: Sendable {
     let answers: any AnswerCatalog
     let limiters: any LimiterStore
     let protocols: KnownProtocols
+    let rules: KnownServiceRules
     let defaults: @Sendable (SessionSpec.Kind) -> Configuration
     let judge: TargetCheck
 
@@ -32,7 +33,7 @@ struct ForecastRoute: Sendable {
         var session: SessionSpec?
         if let id = spec.session { session = try await sessions.session(id, of: tenant)?.spec }
         let forecast = Forecast(
-            of: spec, in: session, standard: defaults(session?.kind ?? .default))
+            of: spec, in: session, standard: defaults(session?.kind ?? .default), rules.current)
         let events = try forecast.events(json)
         // What a registered protocol loads is its affair.
         let isRegistered = protocols.protocol(for: spec.request.url, of: tenant, among: session?.protocols) != nil
