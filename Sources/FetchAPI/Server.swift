@@ -254,7 +254,10 @@ package struct Server: Service {
             + CacheEntryRoutes(cache: ports.cache, blobs: ports.blobs, sessions: sessions).routes
             + CredentialRoutes(credentials: ports.credentials, known: credentials, sessions: sessions).routes
             + uploads.blobs.routes(beginning: uploads) + uploads.routes
-            + BodyRoute(jobs: ports.jobs, blobs: ports.blobs, live: ports.live, forwarding: forwarding).routes
+            + BodyRoute(
+                jobs: ports.jobs, questions: ports.questions, blobs: ports.blobs, live: ports.live,
+                forwarding: forwarding
+            ).routes
             + EventsRoute(
                 jobs: ports.jobs, live: ports.live, forwarding: forwarding, streams: OpenStreams(ports.metrics)
             ).routes
@@ -266,7 +269,7 @@ package struct Server: Service {
 
     private static func answers(_ ports: Ports, _ authenticator: Authenticator) -> QuestionAnswers {
         QuestionAnswers(
-            questions: ports.questions, judge: ports.judge, catalog: ports.catalog, authenticator: authenticator)
+            questions: ports.questions, judge: ports.judge, authenticator: authenticator)
     }
 
     private static func pages(

@@ -92,7 +92,7 @@ struct TestServer {
             nodes: nodes,
             questions: questions,
             askedQuestions: askedQuestions,
-            judge: AnswerJudge(credentials: credentials) { url in
+            judge: AnswerJudge(credentials: credentials, blobs: catalog) { url in
                 url.description.contains("127.0.0.1") ? "must be public (addressForbidden)" : nil
             },
             limiters: limiters,

@@ -65,7 +65,8 @@ extension Load {
         case (nil, _): .none
         case (.bytes(let bytes), .bytes(let original)): bytes == original ? .original : .bytes(bytes)
         case (.bytes(let bytes), _): .bytes(bytes)
-        default: .original
+        case (let body?, let original?) where body.isSame(as: original): .original
+        default: .given
         }
     }
 
@@ -87,6 +88,11 @@ extension Load {
         case .original: break
         case .none: request.body = nil
         case .bytes(let bytes): request.body = .bytes(bytes)
+        case .given:
+            guard let content = position.content else {
+                throw LoadError(.fileDoesNotExist, "The content that the request sends is not there.")
+            }
+            request.body = content
         }
         if !hop.isCoded { request.bodyCoding = nil }
         redirects = RedirectMachine(configuration: configuration.redirects, followed: position.followedRedirects)
@@ -100,5 +106,29 @@ extension Load {
             answer.response, body: answer.body, for: request, configuration: shared, state: state)
         take(exchange, for: request)
         return (request, exchange)
+    }
+}
+
+extension RequestBody {
+    /// Whether it stands for the same content; streams of one load do.
+    fileprivate func isSame(as other: RequestBody) -> Bool {
+        switch (self, other) {
+        case (.bytes(let bytes), .bytes(let others)): bytes == others
+        case (.file(let path), .file(let other)): path == other
+        case (.segments(let segments), .segments(let others)):
+            segments.count == others.count && zip(segments, others).allSatisfy { $0.isSame(as: $1) }
+        case (.stream, .stream): true
+        default: false
+        }
+    }
+}
+
+extension RequestBody.Segment {
+    fileprivate func isSame(as other: RequestBody.Segment) -> Bool {
+        switch (self, other) {
+        case (.bytes(let bytes), .bytes(let others)): bytes == others
+        case (.file(let path), .file(let other)): path == other
+        default: false
+        }
     }
 }

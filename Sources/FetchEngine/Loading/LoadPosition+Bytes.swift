@@ -71,6 +71,7 @@ private struct PositionWriter {
         case .bytes(let bytes):
             append(UInt8(2))
             append(bytes)
+        case .given: append(UInt8(3))
         }
         append(hop.isCoded)
         append(hop.cachePolicy.rawValue)

@@ -12,6 +12,8 @@ package struct LoadPosition: Sendable {
             case original
             case none
             case bytes([UInt8])
+            /// A file or files that an answer has put in place of the task's own content: ``LoadPosition/content``.
+            case given
         }
 
         var url: URLRecord
@@ -45,6 +47,12 @@ package struct LoadPosition: Sendable {
     var steps: [LoadStep] = []
     /// How much of its time the resource has left; nil for any.
     var timeLeft: Duration?
+    /// The content that an answer has given, where it is not among ``bytes``: whoever keeps them names it in words of
+    /// its own, and sets it for the load that goes on.
+    package var content: RequestBody?
+
+    /// Whether the load goes on only with ``content``.
+    package var needsContent: Bool { hop?.content == .given }
 
     /// Before the first request.
     package init() {}

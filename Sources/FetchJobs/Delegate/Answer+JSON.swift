@@ -225,5 +225,10 @@ extension RequestChange {
 
 extension JobBody {
     /// The body as an answer is written with it: no answer says of its body whether it is secret.
-    fileprivate func written(_ form: SecretForm) -> JobBody { form == .redacted ? .text(Redaction.text) : self }
+    fileprivate func written(_ form: SecretForm) -> JobBody {
+        switch self {
+        case .stream, .blob: self
+        case .text, .base64, .json, .form, .multipart: form == .redacted ? .text(Redaction.text) : self
+        }
+    }
 }

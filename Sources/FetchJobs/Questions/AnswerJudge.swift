@@ -1,21 +1,27 @@
 package import FetchEngine
 
-/// Judges answers by the limits of their questions, by where requests may go, and by whom stored credentials are for.
+/// Judges answers by the limits of their questions, by where requests may go, and by whose stored credentials and blobs
+/// they name.
 package struct AnswerJudge: Sendable {
     private let refusal: @Sendable (URLRecord) async -> String?
     private let credentials: any CredentialCatalog
+    private let blobs: any BlobCatalog
 
     /// - Parameters:
     ///   - credentials: Those of the tenants.
+    ///   - blobs: Those of the tenants.
     ///   - refusal: Why a request must not be sent to a URL; nil when it may be.
     package init(
-        credentials: any CredentialCatalog, refusal: @escaping @Sendable (URLRecord) async -> String?
+        credentials: any CredentialCatalog, blobs: any BlobCatalog,
+        refusal: @escaping @Sendable (URLRecord) async -> String?
     ) {
+        self.blobs = blobs
         self.credentials = credentials
         self.refusal = refusal
     }
 
-    /// The violations of an answer, by JSON Pointers from the answer; empty when it is allowed.
+    /// The violations of an answer, by JSON Pointers from the answer; empty when it is allowed: its blobs stay then as
+    /// long as the job.
     package func violations(of answer: Answer, to question: AskedQuestion) async throws(StoreError) -> [Violation] {
         var violations = question.limits.violations(of: answer)
         guard violations.isEmpty else { return violations }
@@ -28,7 +34,11 @@ package struct AnswerJudge: Sendable {
                 violations.append(Violation(pointer: "/credential", message: message))
             }
         }
-        return violations
+        let named = answer.blobs
+        guard violations.isEmpty, !named.isEmpty else { return violations }
+        let held = try await blobs.hold(Set(named.map(\.id)), for: question.job, of: question.tenant)
+        return named.filter { !held.contains($0.id) }
+            .map { Violation(pointer: $0.pointer, message: "is not a blob of yours") }
     }
 
     private static func refusal(of stored: StoredCredential?, for space: ProtectionSpace?) -> String? {
@@ -41,16 +51,21 @@ package struct AnswerJudge: Sendable {
 }
 
 extension Answer {
-    /// The blobs that it sends.
-    package var blobs: [Blob.ID] {
-        let body: JobBody? =
-            switch self {
-            case .useBody(let body): body
-            case .follow(let change?), .useRequest(let change):
-                if case .content(let body)? = change.body { body } else { nil }
-            default: nil
-            }
-        return body?.blobs.map(\.id) ?? []
+    /// The body that it sends, if any.
+    package var sentBody: JobBody? {
+        switch self {
+        case .useBody(let body): body
+        case .follow(let change?), .useRequest(let change):
+            if case .content(let body)? = change.body { body } else { nil }
+        default: nil
+        }
+    }
+
+    /// The blobs that it sends, and where they stand in it.
+    fileprivate var blobs: [(id: Blob.ID, pointer: String)] {
+        let named = sentBody?.blobs ?? []
+        guard case .useBody = self else { return named }
+        return named.map { ($0.id, String($0.pointer.trimmingPrefix("/request"))) }
     }
 
     /// The request that it changes, if any.

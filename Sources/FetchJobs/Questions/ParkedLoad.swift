@@ -8,6 +8,8 @@ package struct ParkedLoad: Sendable {
 
     /// Where it stands.
     package let position: LoadPosition
+    /// The body of an answer that its request sends, where the position only says that there is one.
+    package let body: JobBody?
     /// What was decided before, as a job shows it.
     package let decisions: RawJSON?
     /// How many choices it has come to, kept or not.
@@ -18,14 +20,19 @@ package struct ParkedLoad: Sendable {
     package let bytes: [UInt8]
 
     /// Nil where the position cannot be written down, or is too large.
-    package init?(_ position: LoadPosition, decisions: RawJSON?, decided: Int, asked: Int) {
-        guard let bytes = position.bytes else { return nil }
+    ///
+    /// - Parameter body: The last body of an answer whose bytes are not in the answer.
+    package init?(_ position: LoadPosition, body: JobBody? = nil, decisions: RawJSON?, decided: Int, asked: Int) {
+        guard let bytes = position.bytes, !position.needsContent || body != nil else { return nil }
         self.position = position
+        let body = position.needsContent ? body : nil
+        self.body = body
         self.decisions = decisions
         self.decided = decided
         self.asked = asked
         self.bytes = JSONWriter.object { writer in
             writer.member("position", Data(bytes).base64EncodedString())
+            if let body { writer.member("body", object: body.write) }
             writer.member("decisions", decisions)
             writer.member("decided", decided)
             writer.member("asked", asked)
@@ -37,8 +44,9 @@ package struct ParkedLoad: Sendable {
     package init(bytes: [UInt8]) throws {
         let check = InputCheck()
         let reader = JSONReader(try JSONParser.parse(bytes), check: check)
-        let object = reader.object(of: ["position", "decisions", "decided", "asked"])
+        let object = reader.object(of: ["position", "body", "decisions", "decided", "asked"])
         let position = object?.required("position").flatMap { JobBody.base64($0) } ?? []
+        body = object?["body"].flatMap { JobBody(reader: $0) }
         decisions = object?["decisions"].map { decisions in
             var writer = JSONWriter()
             writer.value(decisions.value)

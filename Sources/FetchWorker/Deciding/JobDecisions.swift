@@ -20,6 +20,10 @@ final class JobDecisions: LoadAdviser {
         var resumed: ResumedLoad?
         /// Whether another load could begin with the job's request as this one did.
         var mayPark = true
+        /// The last body of an answer whose bytes are not in the answer.
+        var body: JobBody?
+        /// Files that were made of such bodies.
+        var copies: [String] = []
     }
 
     let kinds: LoadQuestion.Kinds
@@ -28,6 +32,7 @@ final class JobDecisions: LoadAdviser {
     private let memory: AnswerMemory?
     private let asker: (any QuestionAsker)?
     private let credentials: NamedCredentials
+    private let content: RequestContent
     /// The methods of authentication that may be answered; nil for all.
     private let methods: FetchJobs.Configuration.Authentication
     /// Whether the body may go to a file.
@@ -44,7 +49,7 @@ final class JobDecisions: LoadAdviser {
     /// - Parameter resumed: What the load goes on with, when it was parked.
     init?(
         of job: ClaimedJob, by terms: JobTerms, asking asker: (any QuestionAsker)?, _ credentials: NamedCredentials,
-        mayBecomeDownload: Bool, resuming resumed: ResumedLoad? = nil
+        _ content: RequestContent, mayBecomeDownload: Bool, resuming resumed: ResumedLoad? = nil
     ) {
         let books = [terms.rules] + (terms.session.memory.map { [$0.rules] } ?? [])
         var asked = books.reduce(asker?.kinds ?? []) { $0.union($1.kinds) }
@@ -54,9 +59,10 @@ final class JobDecisions: LoadAdviser {
         self.asker = asker
         claimed = job
         earlier = resumed?.load.decisions
-        state = Mutex(State(count: resumed?.load.decided ?? 0, resumed: resumed))
+        state = Mutex(State(count: resumed?.load.decided ?? 0, resumed: resumed, body: resumed?.load.body))
         if let resumed { asker?.goOn(after: resumed.load.asked) }
         self.credentials = credentials
+        self.content = content
         self.mayBecomeDownload = mayBecomeDownload
         rules = terms.rules
         memory = terms.session.memory
@@ -116,7 +122,12 @@ final class JobDecisions: LoadAdviser {
         let asked = self.question(question, in: context)
         let decided = await decided(asked) { await context.position(at: question) }
         guard case .useCredential(let named) = decided.answer else {
-            return use(decided.answer, by: decided.decider, decided.waited, on: asked, question, context)
+            let (content, refusal) = await content(of: decided.answer)
+            guard refusal == nil else {
+                note(asked, by: decided.decider, decided.answer, decided.waited, refusal: refusal)
+                return .performDefaultHandling
+            }
+            return use(decided.answer, by: decided.decider, decided.waited, on: asked, question, context, content)
         }
         let (credential, refusal) = await credential(named, for: question)
         note(asked, by: decided.decider, decided.answer, decided.waited, refusal: refusal)
@@ -155,12 +166,32 @@ final class JobDecisions: LoadAdviser {
         }
         return await asker.decide(question) { [self] asked in
             guard state.withLock({ $0.mayPark }), let position = await position() else { return nil }
-            return ParkedLoad(position, decisions: json, decided: state.withLock { $0.count }, asked: asked)
+            let (body, count) = state.withLock { ($0.body, $0.count) }
+            return ParkedLoad(position, body: body, decisions: json, decided: count, asked: asked)
         }
     }
 
     /// Keeps the load from being parked: the request that it begins with is not the job's alone.
     func neverPark() { state.withLock { $0.mayPark = false } }
+
+    /// The files that were made of the bodies of answers, which go when the attempt is over.
+    var copies: [String] { state.withLock { $0.copies } }
+
+    /// What the body of an answer stands for, or why it cannot be sent; neither where it has none.
+    private func content(of answer: Answer) async -> (RequestContent.Prepared?, refusal: String?) {
+        guard let body = answer.sentBody else { return (nil, nil) }
+        if let inline = RequestContent.Prepared(inline: body) { return (inline, nil) }
+        // It goes on where its client sends it.
+        if body == .stream { neverPark() }
+        do throws(StoreError) {
+            let prepared = try await content.prepare(body, of: claimed.tenant)
+            state.withLock { state in
+                state.body = body
+                state.copies += prepared.copies
+            }
+            return (prepared, nil)
+        } catch { return (nil, error.message) }
+    }
 
     /// The request that a delayed job begins with (BEY-3).
     ///
@@ -172,14 +203,15 @@ final class JobDecisions: LoadAdviser {
         let decided = await decided(question) { LoadPosition() }
         var (next, refusal) = (request, String?.none)
         if case .useRequest(let change) = decided.answer {
-            if let changed = change.applied(to: request) {
+            var content: RequestContent.Prepared?
+            (content, refusal) = await self.content(of: decided.answer)
+            if refusal == nil {
+                let changed = change.applied(to: request, sending: content)
                 refusal = configuration.refusal(of: changed, inPlaceOfRedirectFrom: request.url)?.message
                 if refusal == nil {
                     next = changed
                     neverPark()
                 }
-            } else {
-                refusal = RequestChange.bodyRefusal
             }
         }
         note(question, by: decided.decider, decided.answer, decided.waited, refusal: refusal)
@@ -233,26 +265,26 @@ final class JobDecisions: LoadAdviser {
 
     // MARK: From the rules' words to the engine's
 
+    /// - Parameter content: What the body of the answer stands for, where that is not in the answer.
     private func use(
         _ answer: Answer, by decider: Decision.Decider, _ waited: Duration?, on asked: Question,
-        _ question: LoadQuestion, _ context: LoadContext
+        _ question: LoadQuestion, _ context: LoadContext, _ content: RequestContent.Prepared? = nil
     ) -> LoadAnswer {
-        let (result, refusal) = translate(answer, on: question, context)
+        let content = content ?? answer.sentBody.flatMap { RequestContent.Prepared(inline: $0) }
+        let (result, refusal) = translate(answer, on: question, context, content)
         note(asked, by: decider, answer, waited, refusal: refusal)
         if case .response = result { state.withLock { $0.hasDecidedResponse = true } }
         return result
     }
 
     private func translate(
-        _ answer: Answer, on question: LoadQuestion, _ context: LoadContext
+        _ answer: Answer, on question: LoadQuestion, _ context: LoadContext, _ content: RequestContent.Prepared?
     ) -> (LoadAnswer, refusal: String?) {
         switch answer {
         case .follow(let change):
             guard let (base, proposed) = question.redirected else { return (.performDefaultHandling, nil) }
             guard let change else { return (.redirect(.follow(proposed)), nil) }
-            guard let changed = change.applied(to: proposed) else {
-                return (.performDefaultHandling, RequestChange.bodyRefusal)
-            }
+            let changed = change.applied(to: proposed, sending: content)
             let refusal = context.configuration.refusal(of: changed, inPlaceOfRedirectFrom: base.url)
             return (refusal == nil ? .redirect(.follow(changed)) : .performDefaultHandling, refusal?.message)
         case .returnResponse: return (.redirect(.returnResponse), nil)
@@ -266,11 +298,7 @@ final class JobDecisions: LoadAdviser {
         case .becomeDownload where !mayBecomeDownload && !context.isDownload:
             return (.performDefaultHandling, "The job cannot become a download: its session keeps nothing on a disk.")
         case .becomeDownload: return (.response(.becomeDownload), nil)
-        case .useBody(let body):
-            guard let content = RequestContent.Prepared(inline: body) else {
-                return (.performDefaultHandling, RequestChange.bodyRefusal)
-            }
-            return (.body(content.body), nil)
+        case .useBody: if let content { return (.body(content.body), nil) }
         case .store(let storing):
             let data = storing.body.flatMap { RequestContent.Prepared(inline: $0) }?.body.bytes
             return (

@@ -3,13 +3,12 @@ import FetchJobs
 import HTTPTypes
 
 extension RequestChange {
-    /// What an answer is not used for whose body is a blob or a stream.
-    static let bodyRefusal = "The body of the answer is not in the answer itself, and nothing sends it from elsewhere."
-
-    /// The proposed request with what changes; nil where the body is not in the answer itself.
+    /// The proposed request with what changes.
     ///
     /// What was meant for one origin alone stays there (SEC-31): where the origin changes, sensitive fields go.
-    func applied(to proposed: Request) -> Request? {
+    ///
+    /// - Parameter content: What its body stands for.
+    func applied(to proposed: Request, sending content: RequestContent.Prepared?) -> Request {
         var request = proposed
         if let url {
             if url.origin != proposed.url.origin { request.headerFields.removeAll(where: \.isSensitive) }
@@ -25,9 +24,7 @@ extension RequestChange {
         switch body {
         case nil: break
         case RequestChange.Body.none?: request.setContent(nil)
-        case .content(let body)?:
-            guard let content = RequestContent.Prepared(inline: body) else { return nil }
-            request.setContent(content)
+        case .content?: request.setContent(content)
         }
         return request
     }

@@ -163,9 +163,12 @@ package struct JobRunner: Sendable {
             job, job.spec.configuration.delegate, terms.session.configuration.delegate, terms.settings)
         // What cannot be read is not remembered: then somebody is asked.
         try? await terms.session.memory?.catchUp()
+        let content = RequestContent(
+            blobs: blobs, catalog: catalog, upload: live.upload, contentType: settings.upload.contentType)
         let decisions = JobDecisions(
-            of: job, by: terms, asking: asker, credentials, mayBecomeDownload: mayBecomeDownload,
+            of: job, by: terms, asking: asker, credentials, content, mayBecomeDownload: mayBecomeDownload,
             resuming: resumed)
+        defer { for path in decisions?.copies ?? [] { unlink(path) } }
         do throws(LoadError) {
             var configuration = configuration
             if let named = settings.proxy.credential {
@@ -182,10 +185,14 @@ package struct JobRunner: Sendable {
             let answerer = await JobChallengeAnswerer.forJob(
                 job, settings.authentication, in: session, stores: stores, credential: credential,
                 configuration: &configuration)
-            let content = RequestContent(
-                blobs: blobs, catalog: catalog, upload: live.upload, contentType: settings.upload.contentType)
             var (request, copies) = try await content.request(for: job.spec.request, of: job.tenant)
             defer { for path in copies { unlink(path) } }
+            var position = resumed?.load.position
+            if let body = resumed?.load.body {
+                let prepared = try await content.content(of: body, tenant: job.tenant)
+                copies += prepared.copies
+                position?.content = prepared.body
+            }
             if let protocols {
                 do throws(StoreError) { try await protocols.prepare(&request, of: job) } catch {
                     throw LoadError(error)
@@ -201,7 +208,7 @@ package struct JobRunner: Sendable {
             }
             return await run(
                 PreparedLoad(
-                    job: job, session: session, request: request, position: resumed?.load.position,
+                    job: job, session: session, request: request, position: position,
                     configuration: configuration, settings: settings,
                     answerer: answerer, decisions: decisions, live: live, retry: retry, mayRepeat: terms.mayRepeat,
                     bandwidths: bandwidths, deadline: deadline, random: random))

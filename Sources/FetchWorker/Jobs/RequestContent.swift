@@ -24,14 +24,19 @@ struct RequestContent: Sendable {
         of tenant: Tenant.ID
     ) async throws(LoadError) -> (Request, copies: [String]) {
         guard let body = job.body else { return (Request(job, body: nil, contentType: nil), []) }
-        let prepared: Prepared
-        do throws(StoreError) { prepared = try await prepare(body, of: tenant) } catch { throw LoadError(error) }
+        let prepared = try await content(of: body, tenant: tenant)
         // A form of several parts says in its type how they are told apart.
         let own = if case .multipart = body { String?.none } else { contentType }
         return (Request(job, body: prepared.body, contentType: own ?? prepared.contentType), prepared.copies)
     }
 
-    private nonisolated(nonsending) func prepare(
+    /// The same for the load that sends it.
+    nonisolated(nonsending) func content(of body: JobBody, tenant: Tenant.ID) async throws(LoadError) -> Prepared {
+        do throws(StoreError) { return try await prepare(body, of: tenant) } catch { throw LoadError(error) }
+    }
+
+    /// What a body stands for, read from where it is.
+    nonisolated(nonsending) func prepare(
         _ body: JobBody,
         of tenant: Tenant.ID
     ) async throws(StoreError) -> Prepared {

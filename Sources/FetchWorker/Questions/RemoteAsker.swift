@@ -13,8 +13,6 @@ final class RemoteAsker: QuestionAsker {
     private let session: FetchJobs.Configuration.Delegate
     private let redirects: FetchJobs.Configuration.Redirects
     private let mayBecomeDownload: Bool
-    /// Whether its load may be left and gone on with elsewhere: not while a client sends its body.
-    let mayPark: Bool
     private let count = Atomic<Int>(0)
 
     /// - Parameters:
@@ -33,11 +31,16 @@ final class RemoteAsker: QuestionAsker {
         self.live = live
         self.delegates = delegates
         mayBecomeDownload = job.spec.kind != .download
-        mayPark = if case .stream? = job.spec.request.body { false } else { true }
     }
 
     var kinds: Set<Question.Kind> {
         own.via == nil ? session.kinds : own.kinds.union(session.kinds.filter(\.mayBeSessionLevel))
+    }
+
+    /// Whether its load may be left at a question and gone on with elsewhere: not while a client sends its body, which
+    /// it does not where a body is asked for.
+    func mayPark(at question: Question) -> Bool {
+        question.kind == .needNewBodyStream || job.spec.request.body != .stream
     }
 
     var asksAboutTrustedServers: Bool { own.asksAboutTrustedServers || session.asksAboutTrustedServers }

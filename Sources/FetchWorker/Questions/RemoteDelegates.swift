@@ -147,7 +147,7 @@ package final class RemoteDelegates: Service {
             asker.job.spec.request.urlForm)
         var timeout = delegate.timeout ?? FetchJobs.Configuration.Delegate.defaultTimeout
         // The load stands still while it waits: where it would be parked is known now.
-        let load = asker.mayPark && timeout > hold ? await standing(number) : nil
+        let load = asker.mayPark(at: question) && timeout > hold ? await standing(number) : nil
         if load == nil { timeout = min(timeout, Self.longestHeld) }
         let key = QuestionKey(tenant: asked.tenant, id: asked.id)
         open.begin(key)

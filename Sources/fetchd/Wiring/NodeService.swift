@@ -116,7 +116,8 @@ private struct RunningNode {
                 intake.wake()
                 announce()
             })
-        let judge = AnswerJudge(credentials: stores, refusal: TargetJudge(policy: settings.targetPolicy).refusal)
+        let judge = AnswerJudge(
+            credentials: stores, blobs: catalog, refusal: TargetJudge(policy: settings.targetPolicy).refusal)
         let delegates = RemoteDelegates(
             store: questions, open: open, judge: judge, deliveries: webhooks,
             session: Session(configuration: settings.session, transferLoop: loop), intake: intake, live: live, node: id,

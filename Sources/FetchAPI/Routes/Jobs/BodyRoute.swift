@@ -14,6 +14,7 @@ struct BodyRoute: Sendable {
     static let pollsPerLookElsewhere = 10
 
     let jobs: any JobStore
+    let questions: any QuestionStore
     let blobs: any BlobStore
     let live: LiveJobs
     let forwarding: Forwarding
@@ -99,9 +100,23 @@ struct BodyRoute: Sendable {
     private func requireStreamedBody(of id: Job.ID, _ tenant: Tenant.ID) async throws {
         guard let job = try await jobs.job(id, of: tenant) else { throw JobRoutes.notFound }
         guard !job.state.isFinal else { throw Problem(.bodyNotWanted, "The job is \(job.state.rawValue).") }
-        guard job.storedSpec?.request.body == .stream else {
+        if job.storedSpec?.request.body == .stream { return }
+        guard try await isAnsweredByStream(id, tenant) else {
             throw Problem(.bodyNotWanted, "The job's request has no streamed body.")
         }
+    }
+
+    /// Whether an answer to a question of the job has promised a stream.
+    private func isAnsweredByStream(_ id: Job.ID, _ tenant: Tenant.ID) async throws -> Bool {
+        var filter = QuestionFilter(state: .answered)
+        filter.job = id
+        var last: Question.ID?
+        repeat {
+            let page = try await questions.questions(of: tenant, matching: filter, after: last, limit: 100)
+            if page.contains(where: { $0.answer?.sendsStream == true }) { return true }
+            last = page.count == 100 ? page.last?.id : nil
+        } while last != nil
+        return false
     }
 
     private func feed(_ job: LiveJob, from call: Call) async throws -> Response {
@@ -125,5 +140,15 @@ struct BodyRoute: Sendable {
         // What follows of the body is not worth reading.
         problem.headers[.connection] = "close"
         return problem
+    }
+}
+
+extension StoredQuestion.StoredAnswer {
+    /// Whether the client is to send a body.
+    fileprivate var sendsStream: Bool {
+        // It was written by the service: what cannot be read is not there.
+        let answer = try? JSONParser.parse(value.bytes)
+        let body = answer?.member("body") ?? answer?.member("request")?.member("body")
+        return body?.member("stream") != nil
     }
 }

@@ -10,7 +10,6 @@ struct QuestionAnswers: Sendable {
 
     let questions: any QuestionStore
     let judge: AnswerJudge
-    let catalog: any BlobCatalog
     let authenticator: Authenticator
 
     /// The author of an answer: the key of a call.
@@ -26,7 +25,6 @@ struct QuestionAnswers: Sendable {
         if question.state == .open {
             let violations = try await judge.violations(of: reply.answer, to: question.asked)
             guard violations.isEmpty else { throw Problem(notAllowed: violations) }
-            try await hold(reply.answer.blobs, for: question.asked)
         }
         switch try await questions.answer(question.id, of: question.asked.tenant, reply, by: decider) {
         case .accepted(let question): return question
@@ -88,16 +86,6 @@ struct QuestionAnswers: Sendable {
                 }
             }
             return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
-        }
-    }
-
-    /// Keeps the blobs of an answer as long as its job has not ended.
-    private func hold(_ blobs: [Blob.ID], for question: AskedQuestion) async throws {
-        guard !blobs.isEmpty else { return }
-        let held = try await catalog.hold(Set(blobs), for: question.job, of: question.tenant)
-        guard held.isSuperset(of: blobs) else {
-            throw Problem(
-                notAllowed: [Violation(pointer: "/body", message: "names a blob that is not one of yours")])
         }
     }
 }
