@@ -62,7 +62,7 @@ extension Answer {
     }
 
     /// The blobs that it sends, and where they stand in it.
-    fileprivate var blobs: [(id: Blob.ID, pointer: String)] {
+    var blobs: [(id: Blob.ID, pointer: String)] {
         let named = sentBody?.blobs ?? []
         guard case .useBody = self else { return named }
         return named.map { ($0.id, String($0.pointer.trimmingPrefix("/request"))) }

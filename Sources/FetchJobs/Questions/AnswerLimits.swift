@@ -29,6 +29,8 @@ package struct AnswerLimits: Sendable, Equatable {
     package var storagePolicy: CachedResponse.StoragePolicy?
     /// The questions for which an answer is remembered that does not say for which; nil for none.
     package var alike: Question.Conditions?
+    /// Whether the session of the job is ephemeral: an answer cannot say what would be written.
+    package var isEphemeral = false
 
     package init(words: [Answer.Word]) { self.words = words }
 
@@ -61,6 +63,11 @@ package struct AnswerLimits: Sendable, Equatable {
         guard words.contains(answer.word) else {
             let possible = words.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
             return [Violation(pointer: "/answer", message: "is not possible here; possible are \(possible)")]
+        }
+        let blobs = isEphemeral ? answer.blobs : []
+        guard blobs.isEmpty else {
+            let message = "cannot be had in an ephemeral session: that a job sends a blob is stored"
+            return blobs.map { Violation(pointer: $0.pointer, message: message) }
         }
         return switch answer {
         case .follow(let change?), .useRequest(let change): violations(of: change)
@@ -126,6 +133,7 @@ extension AnswerLimits {
                 writer.member("space", space?.json)
                 writer.member("storagePolicy", storagePolicy?.rawValue)
                 if let alike { writer.member("alike", object: alike.write) }
+                if isEphemeral { writer.member("isEphemeral", true) }
             })
     }
 
@@ -133,7 +141,7 @@ extension AnswerLimits {
     package init(stored json: RawJSON, of kind: Question.Kind) throws {
         let check = InputCheck()
         let reader = JSONReader(try JSONParser.parse(json.bytes), check: check)
-        let object = reader.object(of: ["answers", "following", "space", "storagePolicy", "alike"])
+        let object = reader.object(of: ["answers", "following", "space", "storagePolicy", "alike", "isEphemeral"])
         words = object?.required("answers")?.array(maximum: 64)?.compactMap { $0.oneOf(Answer.Word.self) } ?? []
         following = object?["following"].flatMap { reader in
             guard let object = reader.object(of: ["scheme", "allowHTTPSToHTTP", "allowedHosts"]) else { return nil }
@@ -145,6 +153,7 @@ extension AnswerLimits {
         space = object?["space"].flatMap { ProtectionSpace(ofChallenge: $0) }
         storagePolicy = object?["storagePolicy"]?.oneOf(CachedResponse.StoragePolicy.self)
         alike = object?["alike"].map { Question.Conditions(reader: $0, for: kind) }
+        isEphemeral = object?["isEphemeral"]?.bool() ?? false
         try check.finish()
     }
 }

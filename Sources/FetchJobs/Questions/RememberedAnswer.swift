@@ -77,6 +77,10 @@ extension Reply.Remembering {
             reader.refuse("must not be there: the job has no session that could remember an answer")
             return nil
         }
+        guard !asked.limits.isEphemeral else {
+            reader.refuse("must not be there: an ephemeral session stores no answer")
+            return nil
+        }
         if let refusal = answer.refusalToRemember {
             reader.refuse(refusal)
             return nil

@@ -65,10 +65,6 @@ extension SessionSpec {
         case .ephemeral:
             if snapshot != nil { check.refuse("/snapshot", "cannot be had by an ephemeral session: it is stored") }
             if webhook != nil { check.refuse("/webhook", "cannot be had by an ephemeral session: an event is stored") }
-            if configuration.delegate.via != nil {
-                check.refuse(
-                    "/configuration/delegate", "cannot be had by an ephemeral session: what is asked is stored")
-            }
             Self.checkMemory(of: configuration, check)
         case .background:
             if protocols != nil {
@@ -105,10 +101,6 @@ extension SessionSpec {
         case .ephemeral:
             if job.webhook != nil {
                 check.refuse("/webhook", "cannot be had in an ephemeral session: an event is stored")
-            }
-            if job.configuration.delegate.via != nil {
-                check.refuse(
-                    "/configuration/delegate", "cannot be had in an ephemeral session: what is asked is stored")
             }
             if job.isDiscretionary {
                 check.refuse("/discretionary", "cannot be had in an ephemeral session: what waits is stored")

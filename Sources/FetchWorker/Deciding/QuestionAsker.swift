@@ -1,4 +1,5 @@
 package import FetchJobs
+package import FetchRuntime
 
 /// Who is asked the questions of a job's load that no rule decides and no answer is remembered for: the delegate,
 /// and `otherwise` when it does not answer.
@@ -51,8 +52,10 @@ package struct DecidedAnswer: Sendable {
 ///   - job: The delegate that the job sets itself.
 ///   - session: The delegate of its session.
 ///   - settings: What the job goes by.
+///   - kind: That of its session.
+///   - stop: Ends the attempt.
 package typealias QuestionAskers =
     @Sendable (
         ClaimedJob, _ job: FetchJobs.Configuration.Delegate, _ session: FetchJobs.Configuration.Delegate,
-        _ settings: FetchJobs.Configuration
+        _ settings: FetchJobs.Configuration, _ kind: SessionSpec.Kind, _ stop: StopSwitch
     ) -> (any QuestionAsker)?

@@ -46,7 +46,7 @@ package struct JobRunner: Sendable {
         live: LiveJobs,
         bandwidths: any BandwidthSource,
         deliveries: any DeliveryQueue,
-        asking: @escaping QuestionAskers = { _, _, _, _ in nil },
+        asking: @escaping QuestionAskers = { _, _, _, _, _, _ in nil },
         resuming: @escaping @Sendable (ClaimedJob) async throws(StoreError) -> ResumedLoad? = { _ in nil },
         protocols: RemoteProtocols? = nil,
         rules: KnownServiceRules? = nil,
@@ -114,7 +114,9 @@ package struct JobRunner: Sendable {
         defer { self.live.remove(live) }
         let recorder = try await subscriptions.recorder(of: job, in: session, live)
         let attempt: nonisolated(nonsending) () async -> JobOutcome = {
-            await prepare(job, live, by: terms, configuration, mayBecomeDownload: true, resuming: resumed) { load in
+            await prepare(
+                job, live, by: terms, configuration, mayBecomeDownload: true, stop, resuming: resumed
+            ) { load in
                 let downloads = DownloadRun(load: load, blobs: blobs, catalog: catalog, area: area, stop: stop)
                 guard job.spec.kind != .download else { return await downloads.run() }
                 return await DataRun(load: load, blobs: blobs, downloads: downloads, stop: stop).run()
@@ -140,7 +142,7 @@ package struct JobRunner: Sendable {
         configuration.maximumResponseBytes = min(configuration.maximumResponseBytes ?? .max, Int64(limit))
         let live = live.add(job)
         defer { self.live.remove(live) }
-        return await prepare(job, live, by: terms, configuration, mayBecomeDownload: false) { load in
+        return await prepare(job, live, by: terms, configuration, mayBecomeDownload: false, stop) { load in
             await DataRun(load: load, stop: stop).runInMemory(upTo: limit)
         }
     }
@@ -152,6 +154,7 @@ package struct JobRunner: Sendable {
         by terms: JobTerms,
         _ configuration: SessionConfiguration?,
         mayBecomeDownload: Bool,
+        _ stop: StopSwitch,
         resuming resumed: ResumedLoad? = nil,
         run: nonisolated(nonsending) (PreparedLoad) async -> JobOutcome
     ) async -> JobOutcome {
@@ -160,7 +163,8 @@ package struct JobRunner: Sendable {
         let deadline = job.deadline(from: start, (configuration ?? session.configuration).timeoutIntervalForResource)
         let credentials = NamedCredentials(stores: stores, job: job, session: session)
         let asker = asking(
-            job, job.spec.configuration.delegate, terms.session.configuration.delegate, terms.settings)
+            job, job.spec.configuration.delegate, terms.session.configuration.delegate, terms.settings,
+            terms.session.kind, stop)
         // What cannot be read is not remembered: then somebody is asked.
         try? await terms.session.memory?.catchUp()
         let content = RequestContent(

@@ -9,6 +9,7 @@ final class RemoteAsker: QuestionAsker {
     let stop: StopSwitch
     let live: LiveJob
     private let delegates: RemoteDelegates
+    private let kind: SessionSpec.Kind
     private let own: FetchJobs.Configuration.Delegate
     private let session: FetchJobs.Configuration.Delegate
     private let redirects: FetchJobs.Configuration.Redirects
@@ -19,9 +20,11 @@ final class RemoteAsker: QuestionAsker {
     ///   - own: The delegate that the job sets itself; it is asked in place of its session's.
     ///   - session: The delegate of its session.
     ///   - redirects: What redirects of the job are kept to.
+    ///   - kind: That of its session.
     init(
         _ job: ClaimedJob, own: FetchJobs.Configuration.Delegate, session: FetchJobs.Configuration.Delegate,
-        redirects: FetchJobs.Configuration.Redirects, stop: StopSwitch, live: LiveJob, delegates: RemoteDelegates
+        redirects: FetchJobs.Configuration.Redirects, in kind: SessionSpec.Kind, stop: StopSwitch, live: LiveJob,
+        delegates: RemoteDelegates
     ) {
         self.job = job
         self.own = own
@@ -30,18 +33,24 @@ final class RemoteAsker: QuestionAsker {
         self.stop = stop
         self.live = live
         self.delegates = delegates
-        mayBecomeDownload = job.spec.kind != .download
+        self.kind = kind
+        mayBecomeDownload = job.spec.kind != .download && kind != .ephemeral
     }
 
     var kinds: Set<Question.Kind> {
         own.via == nil ? session.kinds : own.kinds.union(session.kinds.filter(\.mayBeSessionLevel))
     }
 
-    /// Whether its load may be left at a question and gone on with elsewhere: not while a client sends its body, which
-    /// it does not where a body is asked for.
+    /// Whether its load may be left at a question, and another one goes on.
+    ///
+    /// Not while a client sends its body, which it does not where a body is asked for; and nothing is written of an
+    /// ephemeral session.
     func mayPark(at question: Question) -> Bool {
-        question.kind == .needNewBodyStream || job.spec.request.body != .stream
+        kind != .ephemeral && (question.kind == .needNewBodyStream || job.spec.request.body != .stream)
     }
+
+    /// Whether others have a slot of the node while it waits: jobs of ephemeral sessions are not counted.
+    var hasSlot: Bool { kind != .ephemeral }
 
     var asksAboutTrustedServers: Bool { own.asksAboutTrustedServers || session.asksAboutTrustedServers }
 
@@ -56,7 +65,7 @@ final class RemoteAsker: QuestionAsker {
             return DecidedAnswer(.performDefaultHandling, by: .configuration)
         }
         var limits = limits(of: question)
-        if job.spec.session != nil { limits.alike = question.alike }
+        if job.spec.session != nil, kind != .ephemeral { limits.alike = question.alike }
         return await delegates.answer(to: question, of: delegate, within: limits, for: self, at: standing)
     }
 
@@ -67,7 +76,9 @@ final class RemoteAsker: QuestionAsker {
     }
 
     private func limits(of question: Question) -> AnswerLimits {
-        AnswerLimits(of: question, redirects, without: mayBecomeDownload ? [] : [.becomeDownload])
+        var limits = AnswerLimits(of: question, redirects, without: mayBecomeDownload ? [] : [.becomeDownload])
+        limits.isEphemeral = kind == .ephemeral
+        return limits
     }
 
     func goOn(after count: Int) { self.count.store(count, ordering: .relaxed) }

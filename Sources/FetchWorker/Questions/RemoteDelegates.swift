@@ -106,16 +106,18 @@ package final class RemoteDelegates: Service {
 
     /// Who is asked for one attempt of a job; nil when neither it nor its session has a delegate.
     ///
-    /// - Parameter settings: What the job goes by.
+    /// - Parameters:
+    ///   - settings: What the job goes by.
+    ///   - kind: That of its session.
+    ///   - stop: Ends the attempt.
     package func asker(
         _ job: ClaimedJob, own: FetchJobs.Configuration.Delegate, session: FetchJobs.Configuration.Delegate,
-        settings: FetchJobs.Configuration
+        settings: FetchJobs.Configuration, in kind: SessionSpec.Kind, stop: StopSwitch
     ) -> (any QuestionAsker)? {
-        guard own.via != nil || session.via != nil, let stop = intake.running.stop(of: job.id),
-            let live = live.job(job.id, of: job.tenant)
-        else { return nil }
+        guard own.via != nil || session.via != nil, let live = live.job(job.id, of: job.tenant) else { return nil }
         return RemoteAsker(
-            job, own: own, session: session, redirects: settings.redirects, stop: stop, live: live, delegates: self)
+            job, own: own, session: session, redirects: settings.redirects, in: kind, stop: stop, live: live,
+            delegates: self)
     }
 
     /// What a delegate, or what holds without it, makes of a question.
@@ -194,7 +196,7 @@ package final class RemoteDelegates: Service {
                     question: question, endpoint: endpoint,
                     waitsWhileUnreachable: delegate.whenUnreachable != .otherwise, otherwise: otherwise))
         }
-        if intake.slots.leaveToAsk(asker.stop) { intake.claims.signal() }
+        if asker.hasSlot, intake.slots.leaveToAsk(asker.stop) { intake.claims.signal() }
         // A node that stops has told those that asked before.
         if intake.slots.isClosed {
             if let load { await park(question.asked, asker, load) }
@@ -202,10 +204,10 @@ package final class RemoteDelegates: Service {
         }
         switch await open.end(of: question.id, asker.stop) {
         case .known(.answered(let answer, let by)):
-            await intake.slots.comeBackFromAsking(asker.stop)
+            if asker.hasSlot { await intake.slots.comeBackFromAsking(asker.stop) }
             return (answer, by)
         case .known(.closed(.expired)):
-            await intake.slots.comeBackFromAsking(asker.stop)
+            if asker.hasSlot { await intake.slots.comeBackFromAsking(asker.stop) }
             return (otherwise, .otherwise(.timeout))
         case .known(.closed):
             // Another node has the job now, or its client has ended it: the load is not to go on here.

@@ -29,10 +29,12 @@ struct EphemeralSession {
     /// In the order they were stored.
     private var order: [Job.ID] = []
     private var bytes = 0
+    private let questions: EphemeralQuestions
 
-    init(session: TenantSession, engine: Session) {
+    init(session: TenantSession, engine: Session, questions: EphemeralQuestions) {
         self.session = session
         self.engine = engine
+        self.questions = questions
     }
 
     /// It takes no job and has none, and its end is not settled yet.
@@ -72,6 +74,7 @@ struct EphemeralSession {
         let stop = StopSwitch(tenant: new.tenant)
         if new.spec.isSuspended { stop.suspend() }
         jobs[new.id] = Entry(claimed: claimed, idempotency: new.idempotency, stop: stop, job: job)
+        questions.begin(new.id)
         order.append(new.id)
         running += 1
         return .accepted(new.id)
@@ -133,6 +136,7 @@ struct EphemeralSession {
     }
 
     private mutating func forget(_ id: Job.ID) {
+        questions.forget(id)
         bytes -= jobs[id]?.body?.count ?? 0
         jobs[id] = nil
         order.removeAll { $0 == id }

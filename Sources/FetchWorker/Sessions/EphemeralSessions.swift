@@ -18,6 +18,7 @@ package final class EphemeralSessions: Service {
     private let runner: JobRunner
     private let defaults: SessionConfiguration
     private let makeSession: @Sendable (SessionConfiguration) -> Session
+    private let questions: EphemeralQuestions
     private let waiters: CompletionWaiters
     private let state = Mutex(State())
     private let started: AsyncStream<Job.ID>
@@ -26,18 +27,21 @@ package final class EphemeralSessions: Service {
     /// - Parameters:
     ///   - node: This process.
     ///   - defaults: What sessions go by that set nothing.
+    ///   - questions: What the jobs ask.
     ///   - waiters: Get every job that has reached its final state.
     ///   - makeSession: Makes a session of the engine.
     package init(
         node: Node.ID,
         runner: JobRunner,
         defaults: SessionConfiguration,
+        questions: EphemeralQuestions,
         waiters: CompletionWaiters,
         makeSession: @escaping @Sendable (SessionConfiguration) -> Session
     ) {
         self.node = node
         self.runner = runner
         self.defaults = defaults
+        self.questions = questions
         self.waiters = waiters
         self.makeSession = makeSession
         (started, starts) = AsyncStream.makeStream()
@@ -121,7 +125,7 @@ package final class EphemeralSessions: Service {
             guard state.sessions.count >= Self.maximumSessions else { return true }
             let over = state.sessions.filter { $0.value.session.state == .invalidated }
             guard let oldest = over.min(by: { $0.key.session < $1.key.session }) else { return false }
-            Self.remove(oldest.key, from: &state)
+            remove(oldest.key, from: &state)
             return true
         }
     }
@@ -133,7 +137,9 @@ package final class EphemeralSessions: Service {
         configuration.take(runner.protocols, of: session.tenant, for: session.spec)
         let engine = makeSession(configuration)
         let address = SessionAddress(tenant: session.tenant, session: session.id)
-        state.withLock { $0.sessions[address] = EphemeralSession(session: session, engine: engine) }
+        state.withLock {
+            $0.sessions[address] = EphemeralSession(session: session, engine: engine, questions: questions)
+        }
     }
 
     /// The session as it stands, when it is one of this node's.
@@ -165,13 +171,16 @@ package final class EphemeralSessions: Service {
     func remove(_ address: SessionAddress) -> Bool {
         state.withLock { state in
             guard state.sessions[address]?.session.state == .invalidated else { return false }
-            Self.remove(address, from: &state)
+            remove(address, from: &state)
             return true
         }
     }
 
-    private static func remove(_ address: SessionAddress, from state: inout State) {
-        for id in state.sessions[address]?.jobs.keys.map({ $0 }) ?? [] { state.owners[id] = nil }
+    private func remove(_ address: SessionAddress, from state: inout State) {
+        for id in state.sessions[address]?.jobs.keys.map({ $0 }) ?? [] {
+            state.owners[id] = nil
+            questions.forget(id)
+        }
         state.sessions[address] = nil
     }
 
@@ -193,13 +202,22 @@ package final class EphemeralSessions: Service {
     func entry(_ id: Job.ID, of tenant: Tenant.ID) -> EphemeralSession.Entry? {
         state.withLock { state in
             guard let owner = state.owners[id], owner.tenant == tenant else { return nil }
-            return state.sessions[owner]?.jobs[id]
+            return state.sessions[owner]?.jobs[id].map { asking($0) }
         }
+    }
+
+    /// A job as it stands, with the question that it waits for.
+    private func asking(_ entry: EphemeralSession.Entry) -> EphemeralSession.Entry {
+        guard entry.job.state == .running, let question = questions.open(of: entry.job.id) else { return entry }
+        var entry = entry
+        entry.job.state = .awaitingDecision
+        entry.job.waitingFor = question
+        return entry
     }
 
     func jobs(of tenant: Tenant.ID) -> [Job] {
         state.withLock { state in
-            state.sessions.filter { $0.key.tenant == tenant }.values.flatMap { $0.jobs.values.map(\.job) }
+            state.sessions.filter { $0.key.tenant == tenant }.values.flatMap { $0.jobs.values.map { asking($0).job } }
         }
     }
 

@@ -109,13 +109,15 @@ private struct RunningNode {
             logger: logger
         )
         let (open, askedQuestions) = (OpenQuestions(), AskedQuestions())
-        let questions = PostgresQuestionStore(
-            client: database.client, keys: keys, onAsk: askedQuestions.note, onEnd: open.finish,
-            onRemember: { session, version in stores.require(StoresVersion(answers: version), of: session) },
-            onDue: {
-                intake.wake()
-                announce()
-            })
+        let ephemeralQuestions = EphemeralQuestions(onAsk: askedQuestions.note, onEnd: open.finish)
+        let questions = EphemeralQuestionStore(
+            stored: PostgresQuestionStore(
+                client: database.client, keys: keys, onAsk: askedQuestions.note, onEnd: open.finish,
+                onRemember: { session, version in stores.require(StoresVersion(answers: version), of: session) },
+                onDue: {
+                    intake.wake()
+                    announce()
+                }), ephemeral: ephemeralQuestions)
         let judge = AnswerJudge(
             credentials: stores, blobs: catalog, refusal: TargetJudge(policy: settings.targetPolicy).refusal)
         let delegates = RemoteDelegates(
@@ -153,7 +155,8 @@ private struct RunningNode {
             logger: logger
         )
         let ephemeral = EphemeralSessions(
-            node: id, runner: runner, defaults: settings.session, waiters: waiters, makeSession: makeSession)
+            node: id, runner: runner, defaults: settings.session, questions: ephemeralQuestions, waiters: waiters,
+            makeSession: makeSession)
         let schedules = PostgresScheduleStore(
             client: database.client, jobs: jobs, keys: keys, onChange: scheduleTimer.notify)
         let scheduler = Scheduler(

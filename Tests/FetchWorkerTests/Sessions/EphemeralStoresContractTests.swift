@@ -17,8 +17,8 @@ import Testing
         let queues = [MemoryWorkQueue(jobs), MemoryWorkQueue(jobs)]
         let node = try await WorkerNode(queue: queues[0], jobs: jobs, sessions: sessions)
         let ephemeral = EphemeralSessions(
-            node: Node.ID(), runner: node.runner, defaults: SessionConfiguration(), waiters: CompletionWaiters(),
-            makeSession: { Session(configuration: $0) })
+            node: Node.ID(), runner: node.runner, defaults: SessionConfiguration(),
+            questions: EphemeralQuestions(), waiters: CompletionWaiters(), makeSession: { Session(configuration: $0) })
         let subject = JobsSubject(
             store: EphemeralJobStore(stored: jobs, sessions: sessions, ephemeral: ephemeral), queues: queues,
             lose: { queues[$0].lose() }, letPass: { queues[0].letPass($0) })

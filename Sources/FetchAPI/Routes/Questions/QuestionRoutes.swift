@@ -88,9 +88,14 @@ struct QuestionRoutes: Sendable {
 
     private func answer(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let (json, _) = try await call.submission(upTo: Reply.maximumBytes)
-        guard let job = Job.ID(call.parameter), let id = call.parameters.last.flatMap({ Question.ID($0) }),
-            let question = try await questions.question(id, of: tenant), question.asked.job == job
-        else { throw QuestionAnswers.notFound }
+        guard let job = Job.ID(call.parameter), let id = call.parameters.last.flatMap({ Question.ID($0) }) else {
+            throw QuestionAnswers.notFound
+        }
+        guard let question = try await questions.question(id, of: tenant), question.asked.job == job else {
+            // Tells which node has a job of an ephemeral session, and what that asks.
+            _ = try await jobs.job(job, of: tenant)
+            throw QuestionAnswers.notFound
+        }
         let reply = try await KeyReading.shared.read(json, of: tenant) { json throws(InvalidInput) in
             try Reply(json: json, to: question.asked)
         }
