@@ -34,9 +34,10 @@ extension Load {
         case .bodyStream(let request):
             guard request.bodyOffset == 0 else { return nil }
             position.hop = hop(request, nil)
-        case .canonicalization:
-            // From its beginning, when nothing has been sent.
-            guard redirects.followed == 0, exchange == nil else { return nil }
+        case .canonicalization(_, _, let isStrict):
+            // From its beginning, when nothing has been sent, and nothing was asked that would be asked there again.
+            let isFirst = !isStrict || !originalRequest.isChangedByParsing
+            guard isFirst, redirects.followed == 0, exchange == nil else { return nil }
         case .response, .caching: return nil
         }
         position.authentication = authentication.results

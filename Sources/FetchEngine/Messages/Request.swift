@@ -35,7 +35,10 @@ public struct Request: Sendable {
     /// Its fragment stays here; its user name and password are never sent as part of it.
     public var url: URLRecord {
         get { values.value.url }
-        set { values.value.url = newValue }
+        set {
+            values.value.url = newValue
+            values.value.writtenURL = nil
+        }
     }
 
     /// The method; case-sensitive.
@@ -128,8 +131,8 @@ public struct Request: Sendable {
         set { values.value.accepted = newValue }
     }
 
-    /// The URL as it was written, when parsing changed it.
-    private var writtenURL: String? {
+    /// The URL as it was written, when parsing changed it; one that is set later was not written.
+    package var writtenURL: String? {
         get { values.value.writtenURL }
         set { values.value.writtenURL = newValue }
     }

@@ -12,7 +12,7 @@ extension Question {
             writer.member("status", redirection.response.status.code)
             writer.member("hop", redirection.hop)
         case .canonicalization(let change):
-            writer.member("original", urls.text(of: change.original))
+            writer.member("original", change.written ?? urls.text(of: change.original))
             writer.member("canonical", urls.text(of: change.proposed.url))
             writer.member("reason", change.reason.rawValue)
         case .challenge(let challenge):

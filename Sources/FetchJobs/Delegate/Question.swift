@@ -129,12 +129,15 @@ extension Question {
         }
 
         package let original: URLRecord
+        /// The original as it was written, where its standard form is another text.
+        package let written: String?
         /// The proposed request.
         package let proposed: Request
         package let reason: Reason
 
-        package init(original: URLRecord, proposed: Request, reason: Reason) {
+        package init(original: URLRecord, written: String? = nil, proposed: Request, reason: Reason) {
             self.original = original
+            self.written = written
             self.proposed = proposed
             self.reason = reason
         }

@@ -4,6 +4,9 @@ package import HTTPTypes
 /// The request of a job, as its client wrote it.
 package struct JobRequest: Sendable, Equatable {
     package var url: URLRecord
+    /// The URL as its client wrote it, where the standard form is another text (RED-7); nil too where that text has
+    /// what is secret.
+    package private(set) var writtenURL: String?
     package var method: HTTPRequest.Method = .get
     /// In the client's order, repeats kept; those that are sensitive are marked.
     package var headers = HTTPFields()
@@ -73,9 +76,21 @@ extension JobRequest {
         }
         guard let url else { return nil }
         self.url = url.withoutCredentials()
-        guard url.hasCredentials else { return }
+        guard url.hasCredentials else {
+            writtenURL = Self.written(isURL ? reader : object?["url"], as: url, besides: sensitive)
+            return
+        }
         userInfo = Credential(userinfoOf: url)
         if userInfo == nil { (isURL ? alone : object?["url"])?.refuse("has a user name or password that is not UTF-8") }
+    }
+
+    private static func written(
+        _ reader: JSONReader?, as url: URLRecord, besides sensitive: Set<SensitivePart>
+    ) -> String? {
+        guard url.isHTTP, !sensitive.contains(.query), case .string(let text)? = reader?.value else { return nil }
+        // What misleads who reads it is shown in the standard form alone (SEC-47).
+        guard text.unicodeScalars.allSatisfy({ !$0.isControlOrBidirectional }) else { return nil }
+        return text.isSame(as: url.description) ? nil : text
     }
 
     package static let maximumProperties = 32

@@ -231,7 +231,8 @@ final class JobDecisions: LoadAdviser {
             return Question(.redirection(redirection), about: request, of: job)
         case .canonicalization(let request, let proposed, let isStrict):
             let change = Question.Canonicalization(
-                original: request.url, proposed: proposed, reason: isStrict ? .strictTransport : .canonical)
+                original: request.url, written: isStrict ? nil : request.writtenURL, proposed: proposed,
+                reason: isStrict ? .strictTransport : .canonical)
             return Question(.canonicalization(change), about: request, of: job)
         case .challenge(let challenge):
             let subject: Question.Subject =

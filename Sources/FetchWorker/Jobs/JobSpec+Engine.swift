@@ -12,6 +12,7 @@ extension Request {
         self.init(
             url: job.url, method: job.method, headerFields: headers, body: body,
             cachePolicy: job.cachePolicy ?? .useProtocolCachePolicy, mainDocumentURL: job.mainDocumentURL)
+        writtenURL = job.writtenURL
         if let properties = job.properties { self[.byProtocol] = properties }
     }
 }
