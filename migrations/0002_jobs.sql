@@ -142,8 +142,8 @@ COMMENT ON COLUMN queue.is_changed IS
 COMMENT ON COLUMN queue.company IS 'How many suspects the job was tried with the last time; 0: it was not';
 COMMENT ON COLUMN queue.question_id IS 'The open question that the job waits for; null: none';
 COMMENT ON COLUMN queue.resumes_at IS
-    'The question at whose position the next attempt goes on; while it is open the job is parked; null: the attempt '
-    'begins at its beginning';
+    'The last question that was stored with a position: the next attempt goes on there; while it is open and no node '
+    'has the job, the job is parked; null: the next attempt begins at its beginning';
 
 CREATE INDEX queue_asking ON queue (tenant_id, job_id) WHERE question_id IS NOT NULL;
 COMMENT ON INDEX queue_asking IS 'jobs.list of jobs that await a decision';

@@ -71,8 +71,8 @@ COMMENT ON COLUMN questions.remember IS
 COMMENT ON COLUMN questions.fault IS
     'What was wrong with the last reply of the endpoint, and never the reply; null: nothing was';
 COMMENT ON COLUMN questions.position IS
-    'Where its load goes on, with what was decided before; AES-256-GCM, bound to this table, tenant and question; null: '
-    'a node holds the load, or it is over';
+    'Where its load stands, with what was decided before; AES-256-GCM, bound to this table, tenant and question; null: '
+    'the load cannot go on elsewhere, or does not go on from there any more';
 
 CREATE INDEX questions_job ON questions (tenant_id, job_id, id);
 COMMENT ON INDEX questions_job IS 'questions.list of a job; queue.rescue; jobs.remove';
@@ -82,6 +82,9 @@ COMMENT ON INDEX questions_open IS 'questions.list of open ones; questions.ask: 
 
 CREATE INDEX questions_over ON questions (tenant_id, ended_at) WHERE state <> 'open';
 COMMENT ON INDEX questions_over IS 'questions.lastEnded; expired.questions';
+
+CREATE INDEX questions_positions ON questions (tenant_id, ended_at) WHERE "position" IS NOT NULL AND state <> 'open';
+COMMENT ON INDEX questions_positions IS 'expired.positions';
 
 CREATE TABLE remembered_answers (
     tenant_id bigint NOT NULL,

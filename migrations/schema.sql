@@ -1311,7 +1311,7 @@ COMMENT ON COLUMN public.questions.remember IS 'For how long and for which quest
 
 COMMENT ON COLUMN public.questions.fault IS 'What was wrong with the last reply of the endpoint, and never the reply; null: nothing was';
 
-COMMENT ON COLUMN public.questions."position" IS 'Where its load goes on, with what was decided before; AES-256-GCM, bound to this table, tenant and question; null: a node holds the load, or it is over';
+COMMENT ON COLUMN public.questions."position" IS 'Where its load stands, with what was decided before; AES-256-GCM, bound to this table, tenant and question; null: the load cannot go on elsewhere, or does not go on from there any more';
 
 CREATE TABLE public.queue (
     tenant_id bigint NOT NULL,
@@ -1408,7 +1408,7 @@ COMMENT ON COLUMN public.queue.company IS 'How many suspects the job was tried w
 
 COMMENT ON COLUMN public.queue.question_id IS 'The open question that the job waits for; null: none';
 
-COMMENT ON COLUMN public.queue.resumes_at IS 'The question at whose position the next attempt goes on; while it is open the job is parked; null: the attempt begins at its beginning';
+COMMENT ON COLUMN public.queue.resumes_at IS 'The last question that was stored with a position: the next attempt goes on there; while it is open and no node has the job, the job is parked; null: the next attempt begins at its beginning';
 
 CREATE TABLE public.queue_state (
     singleton boolean DEFAULT true NOT NULL,
@@ -2100,6 +2100,10 @@ COMMENT ON INDEX public.questions_open IS 'questions.list of open ones; question
 CREATE INDEX questions_over ON public.questions USING btree (tenant_id, ended_at) WHERE (state <> 'open'::text);
 
 COMMENT ON INDEX public.questions_over IS 'questions.lastEnded; expired.questions';
+
+CREATE INDEX questions_positions ON public.questions USING btree (tenant_id, ended_at) WHERE (("position" IS NOT NULL) AND (state <> 'open'::text));
+
+COMMENT ON INDEX public.questions_positions IS 'expired.positions';
 
 CREATE INDEX queue_asking ON public.queue USING btree (tenant_id, job_id) WHERE (question_id IS NOT NULL);
 

@@ -89,6 +89,90 @@ import Testing
         }
     }
 
+    /// Two nodes over one database, the first of which has a job that waits for an answer and is held.
+    private func held(
+        _ origin: WireOrigin, _ path: String, request: String,
+        _ body: (_ first: ServiceProcess, _ second: ServiceProcess, _ job: String, [String: Any]) async throws -> Void
+    ) async throws {
+        let settings = ["WORKER_LEASE_SECONDS": "2", "WORKER_HOLD_SECONDS": "3600"]
+        try await ServiceProcess.Place.with(allowing: [rule(origin)], settings: settings) { place in
+            let key = try await place.key()
+            let first = try await ServiceProcess.start(place, key: key)
+            let id = try await first.submit(
+                origin.url(path), asking: #"["willPerformHTTPRedirection"]"#, timeout: 600, request: request)
+            let question = try await first.question(of: id)
+            let second = try await ServiceProcess.start(place.apart, key: key)
+            try await body(first, second, id, question)
+            #expect(try await second.stop() == 0)
+        }
+    }
+
+    // Proves: DLG-6.
+    @Test(arguments: [true, false])
+    func `a held POST outlives its node, and an answer is used that was given before or after`(
+        _ isAnsweredBefore: Bool
+    ) async throws {
+        let origin = try Self.origin()
+        try await held(origin, "/go", request: #", "method": "POST", "body": {"text": "body"}"#) {
+            first, second, id, question in
+            // A node that is stopped uses no answer.
+            if isAnsweredBefore {
+                first.send(SIGSTOP)
+                #expect(try await second.answer(question, #""follow""#).status == 200)
+            }
+            first.send(SIGKILL)
+            #expect(try await first.waitForEnd() == -SIGKILL)
+            if !isAnsweredBefore {
+                #expect(try await second.answer(question, #""follow""#).status == 200)
+            }
+            let job = try await second.end(of: id)
+            #expect(member(job, "response", "status") == 200, "\(job)")
+            #expect(origin.count(of: "POST /go") == 1 && origin.count(of: "POST /a") == 1)
+            #expect(origin.count(of: "\r\n\r\nbody") == 2)
+        }
+    }
+
+    /// Redirects `/go`, and answers nothing else.
+    private static func silentOrigin() throws -> WireOrigin {
+        try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                guard head.contains(" /go ") else { continue }
+                try connection.send("HTTP/1.1 302 Found\r\nLocation: /a\r\nContent-Length: 0\r\n\r\n")
+            }
+        }
+    }
+
+    @Test func `a load whose node is lost behind an answer goes on from there again`() async throws {
+        let origin = try Self.silentOrigin()
+        try await held(origin, "/go", request: "") { first, second, id, question in
+            #expect(try await first.answer(question, #""follow""#).status == 200)
+            try await until { origin.count(of: "GET /a") == 1 }
+            first.send(SIGKILL)
+            #expect(try await first.waitForEnd() == -SIGKILL)
+            try await until { origin.count(of: "GET /a") == 2 }
+            #expect(origin.count(of: "GET /go") == 1)
+            let questions = try await second.request(.get, "/v1/jobs/\(id)/questions").json
+            #expect(member(questions, "data", as: [[String: Any]].self)?.count == 1)
+            _ = try await second.request(.post, "/v1/jobs/\(id)/cancel")
+            #expect(member(try await second.end(of: id), "state") == "cancelled")
+        }
+    }
+
+    // Proves: REL-6.
+    @Test func `what an answer makes of a request is not sent twice where it must not be repeated`() async throws {
+        let origin = try Self.silentOrigin()
+        try await held(origin, "/go", request: "") { first, second, id, question in
+            let answer = #"{"answer": "follow", "request": {"method": "POST"}}"#
+            #expect(try await first.answer(question, answer).status == 200)
+            try await until { origin.count(of: "POST /a") == 1 }
+            first.send(SIGKILL)
+            #expect(try await first.waitForEnd() == -SIGKILL)
+            let job = try await second.end(of: id)
+            #expect(member(job, "error", "name") == "networkConnectionLost", "\(job)")
+            #expect(origin.count(of: "POST /a") == 1)
+        }
+    }
+
     @Test func `a job whose position cannot be read fails, and sends nothing`() async throws {
         let origin = try Self.origin()
         try await ServiceProcess.Place.with(allowing: [rule(origin)], settings: Self.atOnce) { place in

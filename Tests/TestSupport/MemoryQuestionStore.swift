@@ -6,7 +6,7 @@ package final class MemoryQuestionStore: QuestionStore {
     private struct Stored {
         var question: StoredQuestion
         var answer: Answer?
-        var parked: ParkedLoad?
+        var load: ParkedLoad?
 
         var end: QuestionEnd? {
             if let reason = question.reason { return .closed(reason) }
@@ -53,7 +53,7 @@ package final class MemoryQuestionStore: QuestionStore {
     package func hold(_ jobs: [Job.ID: Int32]) { state.withLock { $0.held = jobs } }
 
     package func ask(
-        _ question: AskedQuestion, timeout: Duration, at node: Node.ID
+        _ question: AskedQuestion, of load: ParkedLoad?, timeout: Duration, at node: Node.ID
     ) async throws(StoreError) -> Asking {
         state.withLock { state in
             if let held = state.held, held[question.job] != question.claim { return .jobIsOver }
@@ -64,7 +64,7 @@ package final class MemoryQuestionStore: QuestionStore {
             let now = now()
             let deadline = now.advanced(by: timeout)
             state.stored[question.id] = Stored(
-                question: StoredQuestion(question, askedAt: now, deadline: deadline))
+                question: StoredQuestion(question, askedAt: now, deadline: deadline), load: load)
             return .open(askedAt: now, deadline: deadline)
         }
     }
@@ -114,14 +114,11 @@ package final class MemoryQuestionStore: QuestionStore {
         return end
     }
 
-    package func park(
-        _ question: AskedQuestion, _ load: ParkedLoad, at node: Node.ID
-    ) async throws(StoreError) -> Bool {
+    package func park(_ question: AskedQuestion, at node: Node.ID) async throws(StoreError) -> Bool {
         state.withLock { state in
-            guard let stored = state.stored[question.id], stored.question.state == .open,
+            guard let stored = state.stored[question.id], stored.question.state == .open, stored.load != nil,
                 stored.question.deadline > now(), state.held.map({ $0[question.job] == question.claim }) ?? true
             else { return false }
-            state.stored[question.id]?.parked = load
             state.held?[question.job] = nil
             return true
         }
@@ -131,7 +128,7 @@ package final class MemoryQuestionStore: QuestionStore {
         _ id: Question.ID, of tenant: Tenant.ID
     ) async throws(StoreError) -> (StoredQuestion, QuestionEnd?, ParkedLoad)? {
         state.withLock { state in
-            guard let stored = state.stored[id], stored.question.asked.tenant == tenant, let load = stored.parked
+            guard let stored = state.stored[id], stored.question.asked.tenant == tenant, let load = stored.load
             else { return nil }
             return (stored.question, stored.end, load)
         }

@@ -209,9 +209,12 @@ package final class MemoryWorkQueue: WorkQueue {
         }
     }
 
-    package func release(_ jobs: [ClaimedJob]) async throws(StoreError) {
+    @discardableResult
+    package func release(_ jobs: [ClaimedJob]) async throws(StoreError) -> Set<Job.ID> {
         store.state.withLock { state in
-            for job in jobs where holds(job, in: state) { Self.putBack(job.id, in: &state) }
+            let released = jobs.filter { holds($0, in: state) && state.rows[$0.id]?.begun == false }
+            for job in released { Self.putBack(job.id, in: &state) }
+            return Set(released.map(\.id))
         }
     }
 

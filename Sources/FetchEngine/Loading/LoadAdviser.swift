@@ -117,6 +117,11 @@ extension Load {
             lastStep: record.withLock { $0.steps.last }, isDownload: client?.kind == .download,
             timeLeft: end.map { .nanoseconds($0.nanoseconds(since: asked)) }, load: self)
         if let answer = adviser.answer(to: question, in: context) { return answer }
+        if let exchange, exchange.response != nil, kind == .redirection || kind == .challenge {
+            // It may be left at a response that is whole.
+            await awaitHead(of: exchange, bufferingUpTo: LoadPosition.maximumBodyBytes, on: loop)
+            try checkCancellation()
+        }
         // The time of the resource stands still while somebody is asked (DLG-6).
         deadline = nil
         defer {

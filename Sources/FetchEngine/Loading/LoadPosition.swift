@@ -1,4 +1,4 @@
-import HTTPTypes
+package import HTTPTypes
 
 /// Where a load stands at a question: what another load of the same task needs to go on from there, anywhere.
 ///
@@ -53,6 +53,9 @@ package struct LoadPosition: Sendable {
 
     /// Whether the load goes on only with ``content``.
     package var needsContent: Bool { hop?.content == .given }
+
+    /// The method of the hop; nil before the first.
+    package var method: HTTPRequest.Method? { hop?.method }
 
     /// Before the first request.
     package init() {}

@@ -68,8 +68,8 @@ extension Answer {
         return named.map { ($0.id, String($0.pointer.trimmingPrefix("/request"))) }
     }
 
-    /// The request that it changes, if any.
-    var request: RequestChange? {
+    /// The change of a request that it has, if any.
+    package var request: RequestChange? {
         switch self {
         case .follow(let change): change
         case .useRequest(let change): change

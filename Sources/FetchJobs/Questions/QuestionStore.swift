@@ -2,12 +2,18 @@
 ///
 /// A question ends by one conditional change, by the clock of the store; the first change wins.
 package protocol QuestionStore: Sendable {
-    /// Stores a question, and marks its job as waiting for it.
+    /// Stores a question with the position of its load, and marks its job as waiting for it.
+    ///
+    /// A job with a position counts as not begun: when its node is lost, any node continues there, and the answer is
+    /// used then. A node that goes on with the answer to a job that must not be repeated begins it anew.
     ///
     /// - Parameters:
+    ///   - load: Where the load stands; nil where another node cannot go on from there.
     ///   - timeout: How long there is to answer it.
     ///   - node: That has the job.
-    func ask(_ question: AskedQuestion, timeout: Duration, at node: Node.ID) async throws(StoreError) -> Asking
+    func ask(
+        _ question: AskedQuestion, of load: ParkedLoad?, timeout: Duration, at node: Node.ID
+    ) async throws(StoreError) -> Asking
 
     /// Answers a question, unless it is over.
     func answer(
@@ -21,14 +27,14 @@ package protocol QuestionStore: Sendable {
         _ id: Question.ID, of tenant: Tenant.ID, _ reason: StoredQuestion.Reason
     ) async throws(StoreError) -> QuestionEnd?
 
-    /// Parks the load of a question: keeps where it stands, and takes its job from the node.
+    /// Parks the load of a question that was stored with a position: takes its job from the node.
     ///
     /// The job waits for the end of the question or for its deadline, and is then any node's.
     ///
-    /// - Returns: false when the question is over or the job is not the node's under its claim: nothing was kept.
-    func park(_ question: AskedQuestion, _ load: ParkedLoad, at node: Node.ID) async throws(StoreError) -> Bool
+    /// - Returns: false when the question is over, has no position, or the job is not the node's under its claim.
+    func park(_ question: AskedQuestion, at node: Node.ID) async throws(StoreError) -> Bool
 
-    /// What a job goes on with that was parked at a question, and how that has ended; nil inside while it is open.
+    /// The position that was stored with a question, and how that has ended; nil inside while it is open.
     func parked(
         _ id: Question.ID, of tenant: Tenant.ID
     ) async throws(StoreError) -> (StoredQuestion, QuestionEnd?, ParkedLoad)?

@@ -25,6 +25,9 @@ package protocol JobLifeCycle: Sendable {
         _ job: ClaimedJob, _ outcome: JobOutcome, after wait: Duration
     ) async throws(StoreError) -> Bool
 
-    /// Gives the claims of these jobs back, for other nodes to take: they were not begun.
-    func release(_ jobs: [ClaimedJob]) async throws(StoreError)
+    /// Gives the claims of these jobs back, for other nodes to take; one that waits at a stored position is parked.
+    ///
+    /// - Returns: Those that were given back: not one that was begun, or whose claim was lost.
+    @discardableResult
+    func release(_ jobs: [ClaimedJob]) async throws(StoreError) -> Set<Job.ID>
 }

@@ -27,7 +27,7 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
                 guard let age = retention.jobs else { return 0 }
                 return try await delete(groups(age))
             case .questions:
-                let closed = try await client.query(overdueQuestions).count
+                let closed = try await client.query(overdueQuestions).count + delete(positions)
                 guard let age = retention.jobs else { return closed }
                 return closed + (try await delete(questions(age)))
             case .rememberedAnswers: return try await delete(rememberedAnswers)
@@ -185,12 +185,17 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
                 SELECT a.tenant_id, a.id, a.job_id
                 FROM questions a
                 WHERE a.tenant_id = t.id AND a.state = 'open' AND a.deadline < now() - interval '1 minute'
-                    AND a."position" IS NULL
+                    AND NOT EXISTS (
+                        SELECT
+                        FROM queue q
+                        WHERE q.tenant_id = a.tenant_id AND q.job_id = a.job_id AND q.question_id = a.id
+                            AND q.node_id IS NULL
+                    )
                 ORDER BY a.id
                 LIMIT \(limit)
             ) AS o
         ), waiting AS MATERIALIZED (
-            SELECT q.tenant_id, q.job_id, o.id
+            SELECT q.tenant_id, q.job_id, o.id, q.node_id IS NULL AS is_parked
             FROM overdue o
             JOIN queue q ON q.tenant_id = o.tenant_id AND q.job_id = o.job_id AND q.question_id = o.id
             -- In one order, so that no two statements wait for each other; a job before its question everywhere.
@@ -201,7 +206,8 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
             SET state = 'closed', reason = 'expired', ended_at = now()
             FROM overdue o
             CROSS JOIN (SELECT count(*) FROM waiting) AS locked
-            WHERE a.tenant_id = o.tenant_id AND a.id = o.id AND a.state = 'open' AND a."position" IS NULL
+            WHERE a.tenant_id = o.tenant_id AND a.id = o.id AND a.state = 'open'
+                AND NOT EXISTS (SELECT FROM waiting w WHERE w.id = o.id AND w.is_parked)
             RETURNING a.tenant_id, a.id
         ), going AS (
             UPDATE queue q
@@ -211,6 +217,35 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
             WHERE q.tenant_id = w.tenant_id AND q.job_id = w.job_id AND q.question_id = w.id
         )
         SELECT FROM closed
+        """
+    }
+
+    /// Positions hold secrets and responses, and serve jobs alone that are not final.
+    private var positions: Query {
+        """
+        -- expired.positions
+        UPDATE questions a
+        SET "position" = NULL
+        FROM (
+            SELECT o.tenant_id, o.id
+            FROM tenants t
+            CROSS JOIN LATERAL (
+                SELECT a.tenant_id, a.id
+                FROM questions a
+                WHERE a.tenant_id = t.id AND a."position" IS NOT NULL AND a.state <> 'open'
+                    AND a.ended_at < now() - interval '1 minute'
+                    AND NOT EXISTS (
+                        SELECT
+                        FROM queue q
+                        WHERE q.tenant_id = a.tenant_id AND q.job_id = a.job_id AND q.resumes_at = a.id
+                    )
+                ORDER BY a.ended_at
+                LIMIT \(limit)
+                FOR UPDATE SKIP LOCKED
+            ) AS o
+        ) AS old
+        WHERE a.tenant_id = old.tenant_id AND a.id = old.id
+        RETURNING 1
         """
     }
 

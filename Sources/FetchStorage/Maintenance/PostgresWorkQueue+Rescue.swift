@@ -141,7 +141,7 @@ extension Query {
     fileprivate static var lostColumns: Query {
         """
         q.tenant_id, q.job_id, q.claim, q.node_id, q.claimed_at, q.endpoint_id, q.session_id, q.flow, q.cancelling,
-            q.begun,
+            q.begun, CASE WHEN \(waitsAtPosition) THEN q.question_id END AS waits_at,
             EXISTS (SELECT FROM results r WHERE r.tenant_id = q.tenant_id AND r.job_id = q.job_id) AS has_result
         """
     }
@@ -149,10 +149,10 @@ extension Query {
     /// How many of the losses of a job count against it, this one included.
     ///
     /// The first ones count although another job of the node may have been the cause. After them, only the loss of a
-    /// node that ran the job alone counts.
+    /// node that ran the job alone counts. None counts while the job waits at a stored position.
     fileprivate static var crashes: Query {
         """
-        CASE WHEN q.crashes < \(chances) OR q.trial_claim = q.claim THEN q.crashes + 1 ELSE q.crashes END
+        CASE WHEN \(waitsAtPosition) THEN q.crashes WHEN q.crashes < \(chances) OR q.trial_claim = q.claim THEN q.crashes + 1 ELSE q.crashes END
         """
     }
 
@@ -183,14 +183,19 @@ extension Query {
     /// What becomes of jobs that were lost with their node, or by it.
     ///
     /// A job goes back to the queue, for any node to claim again, unless a request that must not be repeated may have
-    /// left, it was being cancelled, or it takes down one node after the other: then it ends here (REL-5, REL-6). Goes
-    /// behind a `WITH` part named `lost`.
+    /// left, it was being cancelled, or it takes down one node after the other: then it ends here (REL-5, REL-6). One
+    /// that waits at a stored position is parked there. Goes behind a `WITH` part named `lost`.
     fileprivate static func rescuing(at node: Node.ID) -> Query {
         """
         waiting AS (
             UPDATE queue q
-            SET node_id = NULL, claimed_at = NULL, begun = false, question_id = NULL, crashes = lost.crashes,
-                expires_at = least(q.expires_at, lost.claimed_at + \(timeoutIntervalForResource))
+            SET \(leaving), crashes = lost.crashes,
+                -- A position has the time that is left.
+                expires_at = CASE
+                    WHEN q.resumes_at IS NULL
+                        THEN least(q.expires_at, lost.claimed_at + \(timeoutIntervalForResource))
+                    ELSE q.expires_at
+                END
             FROM lost
             WHERE q.tenant_id = lost.tenant_id AND q.job_id = lost.job_id AND NOT lost.is_over AND NOT lost.has_result
             RETURNING q.job_id
@@ -200,7 +205,7 @@ extension Query {
             SET state = 'closed', reason = \(StoredQuestion.Reason.superseded), ended_at = now()
             FROM lost
             WHERE a.tenant_id = lost.tenant_id AND a.job_id = lost.job_id AND a.state = 'open'
-                AND (NOT lost.is_over OR lost.has_result)
+                AND (NOT lost.is_over AND a.id IS DISTINCT FROM lost.waits_at OR lost.has_result)
         ), final AS (
             -- What has its result is final, whatever left it here.
             DELETE FROM queue q
@@ -228,7 +233,7 @@ extension Query {
             INSERT INTO attempts (tenant_id, job_id, number, node_id, started_at, finished_at, state, error_name)
             SELECT tenant_id, job_id, claim, node_id, claimed_at, now(), 'failed', 'networkConnectionLost'
             FROM lost
-            WHERE NOT has_result
+            WHERE NOT has_result AND (is_over OR waits_at IS NULL)
         ), \(Query.ending(at: node))
         """
     }

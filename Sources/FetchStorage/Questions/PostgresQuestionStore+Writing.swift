@@ -5,6 +5,8 @@ extension PostgresQuestionStore {
     /// A question that is being asked.
     struct NewQuestion: Sendable {
         let asked: AskedQuestion
+        /// Where its load stands, sealed; nil where another node cannot go on from there.
+        let position: [UInt8]?
         let timeout: Duration
         let node: Node.ID
     }
@@ -21,10 +23,9 @@ extension PostgresQuestionStore {
         let outcome: Outcome
     }
 
-    /// A load that is to be parked.
-    struct NewPosition: Sendable {
+    /// A question whose load is to be parked.
+    struct HeldQuestion: Sendable {
         let asked: AskedQuestion
-        let sealed: [UInt8]
         let node: Node.ID
     }
 
@@ -59,10 +60,11 @@ extension PostgresQuestionStore {
                     \(questions.map(\.asked.limits.json)),
                     \(questions.map(\.timeout)),
                     \(questions.map(\.asked.endpoint)),
-                    \(questions.map(\.asked.session))
+                    \(questions.map(\.asked.session)),
+                    \(questions.map(\.position))
                 ) AS input (
                     tenant_id, id, job_id, claim, node_id, sequence, kind, host, group_id, labels, facts, limits, timeout,
-                    endpoint_id, session_id
+                    endpoint_id, session_id, "position"
                 )
             ), held AS MATERIALIZED (
                 SELECT i.*
@@ -88,17 +90,20 @@ extension PostgresQuestionStore {
             ), asked AS (
                 INSERT INTO questions (
                     tenant_id, id, job_id, claim, sequence, kind, host, group_id, labels, facts, limits, deadline,
-                    endpoint_id, session_id
+                    endpoint_id, session_id, "position"
                 )
                 SELECT tenant_id, id, job_id, claim, sequence, kind, host, group_id,
                     (SELECT array_agg(label) FROM json_array_elements_text(labels) AS label), facts, limits,
-                    now() + timeout, endpoint_id, session_id
+                    now() + timeout, endpoint_id, session_id, "position"
                 FROM placed
                 WHERE has_place
-                RETURNING tenant_id, id, job_id, asked_at, deadline
+                RETURNING tenant_id, id, job_id, asked_at, deadline, "position" IS NOT NULL AS has_position
             ), waiting AS (
                 UPDATE queue q
-                SET question_id = a.id
+                SET question_id = a.id,
+                    -- What goes on from there has not been sent.
+                    resumes_at = CASE WHEN a.has_position THEN a.id ELSE q.resumes_at END,
+                    begun = q.begun AND NOT a.has_position
                 FROM asked a
                 WHERE q.tenant_id = a.tenant_id AND q.job_id = a.job_id
             )
@@ -116,52 +121,42 @@ extension PostgresQuestionStore {
         return questions.map { asked[$0.asked.id] ?? .jobIsOver }
     }
 
-    /// Keeps where loads stand whose questions are open, and takes their jobs from the node, all in one statement.
+    /// Takes jobs from their node whose questions are open and have positions, all in one statement.
     ///
     /// - Returns: Whether each is parked; it is not when its question is over or its job is not the node's any more.
-    static func park(_ positions: [NewPosition], client: Client) async throws -> [Bool] {
+    static func park(_ questions: [HeldQuestion], client: Client) async throws -> [Bool] {
         let rows = try await client.query(
             """
             -- questions.park
             WITH input AS MATERIALIZED (
                 SELECT *
                 FROM unnest(
-                    \(positions.map(\.asked.tenant)),
-                    \(positions.map(\.asked.id)),
-                    \(positions.map(\.asked.job)),
-                    \(positions.map(\.asked.claim)),
-                    \(positions.map(\.node)),
-                    \(positions.map(\.sealed))
-                ) AS input (tenant_id, id, job_id, claim, node_id, "position")
+                    \(questions.map(\.asked.tenant)),
+                    \(questions.map(\.asked.id)),
+                    \(questions.map(\.asked.job)),
+                    \(questions.map(\.asked.claim)),
+                    \(questions.map(\.node))
+                ) AS input (tenant_id, id, job_id, claim, node_id)
             ), held AS MATERIALIZED (
                 SELECT i.*
                 FROM input i
+                JOIN questions a ON a.tenant_id = i.tenant_id AND a.id = i.id AND a.deadline > clock_timestamp()
                 JOIN queue q ON q.tenant_id = i.tenant_id AND q.job_id = i.job_id AND q.claim = i.claim
-                    AND q.node_id = i.node_id AND q.question_id = i.id AND NOT q.cancelling
-                -- In one order, so that no two statements wait for each other; a job before its question everywhere.
+                    AND q.node_id = i.node_id AND q.question_id = i.id AND q.resumes_at = i.id AND NOT q.cancelling
+                -- In one order, so that no two statements wait for each other.
                 ORDER BY q.tenant_id, q.job_id
                 FOR UPDATE OF q
-            ), kept AS (
-                UPDATE questions a
-                SET "position" = h."position"
-                FROM held h
-                WHERE a.tenant_id = h.tenant_id AND a.id = h.id AND a.state = 'open'
-                    AND a.deadline > clock_timestamp()
-                RETURNING a.tenant_id, a.id, a.job_id, a.deadline
             ), parked AS (
                 UPDATE queue q
-                SET node_id = NULL, claimed_at = NULL, begun = false, scheduled = true, run_at = k.deadline,
-                    discretionary = false, resumes_at = k.id, in_host = false,
-                    -- In a flow with an order, those behind it wait until it is final.
-                    in_flow = q.in_flow AND \(Query.isInOrderedFlow)
-                FROM kept k
-                WHERE q.tenant_id = k.tenant_id AND q.job_id = k.job_id
+                SET \(Query.leaving)
+                FROM held h
+                WHERE q.tenant_id = h.tenant_id AND q.job_id = h.job_id
             )
-            SELECT id FROM kept
+            SELECT id FROM held
             """
         )
         let parked = Set(try rows.map { try $0.decode(Question.ID.self, at: 0) })
-        return positions.map { parked.contains($0.asked.id) }
+        return questions.map { parked.contains($0.asked.id) }
     }
 
     /// Answers and closes questions that are open, and has their jobs wait no more, all in one statement.
@@ -289,6 +284,27 @@ extension PostgresQuestionStore {
 }
 
 extension Query {
+    /// Whether the job of a row `q` of the queue waits at a stored position: that needs no node.
+    static let waitsAtPosition: Query = "coalesce(q.question_id = q.resumes_at, false)"
+
+    /// What changes of a row `q` of the queue that its node leaves, or is taken from: a job that waits at a stored
+    /// position is parked there, and its question stays open.
+    static let leaving: Query = """
+        node_id = NULL, claimed_at = NULL, begun = false,
+            question_id = CASE WHEN \(waitsAtPosition) THEN q.question_id END,
+            scheduled = \(waitsAtPosition),
+            run_at = CASE
+                WHEN \(waitsAtPosition) THEN coalesce(
+                    (SELECT a.deadline FROM questions a WHERE a.tenant_id = q.tenant_id AND a.id = q.question_id), q.run_at
+                )
+                ELSE q.run_at
+            END,
+            discretionary = q.discretionary AND NOT \(waitsAtPosition),
+            in_host = q.in_host AND NOT \(waitsAtPosition),
+            -- In a flow with an order, those behind it wait until it is final.
+            in_flow = q.in_flow AND (NOT \(waitsAtPosition) OR \(isInOrderedFlow))
+        """
+
     /// What changes of a row `q` of the queue whose question is over: a parked job is due.
     static let going: Query = """
         question_id = NULL, scheduled = q.scheduled AND q.node_id IS NOT NULL,

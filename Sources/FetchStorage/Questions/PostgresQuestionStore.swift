@@ -9,7 +9,7 @@ package struct PostgresQuestionStore: QuestionStore {
     let keys: TenantKeys
     private let asking: Batcher<NewQuestion, Asking>
     private let ending: Batcher<NewEnd, Ended?>
-    private let parking: Batcher<NewPosition, Bool>
+    private let parking: Batcher<HeldQuestion, Bool>
     /// Hears of tenants that have new questions, and of questions that ended here.
     private let onAsk: @Sendable (Tenant.ID) -> Void
     private let onEnd: @Sendable ([Question.ID: QuestionEnd]) -> Void
@@ -39,20 +39,26 @@ package struct PostgresQuestionStore: QuestionStore {
         self.onEnd = onEnd
         self.onRemember = onRemember
         self.onDue = onDue
-        asking = Batcher(maximumItems: 500) { try await Self.ask($0, client: client, maximumOpen: maximumOpen) }
+        // Each may bring a position of 128 KiB.
+        asking = Batcher(maximumItems: 200) { try await Self.ask($0, client: client, maximumOpen: maximumOpen) }
         ending = Batcher(maximumItems: 500) {
             let ended = try await Self.end($0, client: client)
             if ended.contains(where: { $0?.wasParked == true }) { onDue() }
             return ended
         }
-        parking = Batcher(maximumItems: 100) { try await Self.park($0, client: client) }
+        parking = Batcher(maximumItems: 500) { try await Self.park($0, client: client) }
     }
 
     package func ask(
-        _ question: AskedQuestion, timeout: Duration, at node: Node.ID
+        _ question: AskedQuestion, of load: ParkedLoad?, timeout: Duration, at node: Node.ID
     ) async throws(StoreError) -> Asking {
         try await StoreError.wrap {
-            let new = NewQuestion(asked: question, timeout: timeout, node: node)
+            var position: [UInt8]?
+            if let load {
+                position = try await keys.vault(of: question.tenant)
+                    .seal(load.bytes, table: Self.table, row: Self.positionRow(question.id))
+            }
+            let new = NewQuestion(asked: question, position: position, timeout: timeout, node: node)
             let asking = try await asking.submit([new]).first ?? .jobIsOver
             if case .open = asking { onAsk(question.tenant) }
             return asking
@@ -94,14 +100,9 @@ package struct PostgresQuestionStore: QuestionStore {
         }
     }
 
-    package func park(
-        _ question: AskedQuestion, _ load: ParkedLoad, at node: Node.ID
-    ) async throws(StoreError) -> Bool {
+    package func park(_ question: AskedQuestion, at node: Node.ID) async throws(StoreError) -> Bool {
         try await StoreError.wrap {
-            let sealed = try await keys.vault(of: question.tenant)
-                .seal(load.bytes, table: Self.table, row: Self.positionRow(question.id))
-            let position = NewPosition(asked: question, sealed: sealed, node: node)
-            return try await parking.submit([position]).first ?? false
+            try await parking.submit([HeldQuestion(asked: question, node: node)]).first ?? false
         }
     }
 

@@ -109,21 +109,24 @@ package struct PostgresWorkQueue: WorkQueue {
         }
     }
 
-    package func release(_ jobs: [ClaimedJob]) async throws(StoreError) {
-        guard !jobs.isEmpty else { return }
+    @discardableResult
+    package func release(_ jobs: [ClaimedJob]) async throws(StoreError) -> Set<Job.ID> {
+        guard !jobs.isEmpty else { return [] }
         let jobs = jobs.sorted { $0.comes(before: $1) }
-        try await StoreError.wrap {
-            try await client.query(
+        return try await StoreError.wrap {
+            let rows = try await client.query(
                 """
                 -- queue.release
                 UPDATE queue q
-                SET node_id = NULL, claimed_at = NULL, cancelling = false, keeps_partial = false, question_id = NULL
+                SET \(Query.leaving), cancelling = false, keeps_partial = false
                 FROM unnest(\(jobs.map(\.tenant)), \(jobs.map(\.id)), \(jobs.map(\.claim)))
                     AS held (tenant_id, job_id, claim)
                 WHERE q.tenant_id = held.tenant_id AND q.job_id = held.job_id AND q.claim = held.claim
                     AND q.node_id = \(node) AND NOT q.begun
+                RETURNING q.job_id
                 """
             )
+            return Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })
         }
     }
 

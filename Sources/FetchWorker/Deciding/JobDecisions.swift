@@ -24,6 +24,10 @@ final class JobDecisions: LoadAdviser {
         var body: JobBody?
         /// Files that were made of such bodies.
         var copies: [String] = []
+        /// Whether what the load sends may be sent again when its outcome is unknown.
+        var mayRepeat: Bool
+        /// Whether the job counts as not begun: its position is stored, and nothing was sent since.
+        var isAtPosition = false
     }
 
     let kinds: LoadQuestion.Kinds
@@ -42,14 +46,19 @@ final class JobDecisions: LoadAdviser {
     private let urls: URLForm
     /// What was decided before the load was parked, as a job shows it.
     private let earlier: RawJSON?
+    private let terms: JobTerms
+    private let begin: Beginning
     private let state: Mutex<State>
 
     /// Nil when nothing is asked.
     ///
-    /// - Parameter resumed: What the load goes on with, when it was parked.
+    /// - Parameters:
+    ///   - resumed: What the load goes on with, when it was parked.
+    ///   - begin: Is called before a request is sent on an answer that must not be repeated (REL-6).
     init?(
         of job: ClaimedJob, by terms: JobTerms, asking asker: (any QuestionAsker)?, _ credentials: NamedCredentials,
-        _ content: RequestContent, mayBecomeDownload: Bool, resuming resumed: ResumedLoad? = nil
+        _ content: RequestContent, mayBecomeDownload: Bool, resuming resumed: ResumedLoad? = nil,
+        beginning begin: @escaping Beginning
     ) {
         let books = [terms.rules] + (terms.session.memory.map { [$0.rules] } ?? [])
         var asked = books.reduce(asker?.kinds ?? []) { $0.union($1.kinds) }
@@ -59,7 +68,13 @@ final class JobDecisions: LoadAdviser {
         self.asker = asker
         claimed = job
         earlier = resumed?.load.decisions
-        state = Mutex(State(count: resumed?.load.decided ?? 0, resumed: resumed, body: resumed?.load.body))
+        self.terms = terms
+        self.begin = begin
+        let method = resumed?.load.position.method
+        state = Mutex(
+            State(
+                count: resumed?.load.decided ?? 0, resumed: resumed, body: resumed?.load.body,
+                mayRepeat: terms.mayRepeat && method.map { terms.mayRepeat($0) } ?? true))
         if let resumed { asker?.goOn(after: resumed.load.asked) }
         self.credentials = credentials
         self.content = content
@@ -90,6 +105,9 @@ final class JobDecisions: LoadAdviser {
             && (rules.mayBecomeDownload || memory?.rules.mayBecomeDownload == true
                 || asker?.kinds.contains(.didReceiveResponse) == true)
     }
+
+    /// Whether what the load sends may be sent again when its outcome is unknown.
+    var mayRepeat: Bool { state.withLock { $0.mayRepeat } }
 
     /// Whether an answer has decided about the response.
     var hasDecidedResponse: Bool { state.withLock { $0.hasDecidedResponse } }
@@ -153,7 +171,7 @@ final class JobDecisions: LoadAdviser {
     ) async -> DecidedAnswer {
         if let resumed = state.withLock({ $0.resumed.take() }), resumed.isAbout(question, of: claimed) {
             let answer = resumed.answer ?? (asker?.otherwise(question) ?? .performDefaultHandling, .otherwise(.timeout))
-            return DecidedAnswer(answer.0, by: answer.by, waited: resumed.waited)
+            return await begun(DecidedAnswer(answer.0, by: answer.by, waited: resumed.waited))
         }
         if let match = rules.match(question) { return DecidedAnswer(match.rule.answer, by: .init(match)) }
         // What cannot be read is not remembered: then somebody is asked.
@@ -164,11 +182,29 @@ final class JobDecisions: LoadAdviser {
         guard let asker, asker.isAsked(question) else {
             return DecidedAnswer(.performDefaultHandling, by: .configuration)
         }
-        return await asker.decide(question) { [self] asked in
+        let decided = await asker.decide(question) { [self] asked in
             guard state.withLock({ $0.mayPark }), let position = await position() else { return nil }
             let (body, count) = state.withLock { ($0.body, $0.count) }
-            return ParkedLoad(position, body: body, decisions: json, decided: count, asked: asked)
+            let load = ParkedLoad(position, body: body, decisions: json, decided: count, asked: asked)
+            if load != nil { state.withLock { $0.isAtPosition = true } }
+            return load
         }
+        return await begun(decided)
+    }
+
+    /// Begins what goes on by an answer, where that must not be repeated.
+    private func begun(_ decided: DecidedAnswer) async -> DecidedAnswer {
+        let mustBegin = state.withLock { state in
+            defer { state.isAtPosition = false }
+            if state.mayRepeat, let method = decided.answer.request?.method, !terms.mayRepeat(method) {
+                state.mayRepeat = false
+                return true
+            }
+            return state.isAtPosition && !state.mayRepeat
+        }
+        // Where it may not, its switch ends the load.
+        if mustBegin, await !begin() { return DecidedAnswer(.performDefaultHandling, by: .configuration) }
+        return decided
     }
 
     /// Keeps the load from being parked: the request that it begins with is not the job's alone.

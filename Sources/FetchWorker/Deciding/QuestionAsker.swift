@@ -27,6 +27,9 @@ package protocol QuestionAsker: Sendable {
     func goOn(after count: Int)
 }
 
+/// Commits that a request is about to be sent that must not be repeated; false: it must not be sent.
+typealias Beginning = @Sendable () async -> Bool
+
 /// Tells where a load stands at a question, and what was decided before; nil where it cannot be left.
 ///
 /// The number is that of the questions asked so far.

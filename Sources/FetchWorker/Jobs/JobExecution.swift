@@ -38,17 +38,17 @@ struct JobExecution {
             if !terms.mayRepeat {
                 guard try await begin() else { return nil }
             }
-            let outcome = try await dispatcher.runner.run(job, by: terms, stop: stop)
+            let outcome = try await dispatcher.runner.run(job, by: terms, stop: stop, beginning: beginAgain)
             isMultiplexed = outcome.isMultiplexed
             switch stop.reason {
             case .leaseLost: return nil
             case .parked:
                 dispatcher.leave(dispatcher.queue.limiters(of: job))
                 return nil
-            case .drained where terms.mayRepeat && outcome.state != .succeeded:
-                try await queue.release([job])
-                return nil
-            case .drained where outcome.state == .cancelled: return .interrupted(outcome)
+            case .drained where outcome.state != .succeeded:
+                // What was not begun is another node's.
+                if try await !queue.release([job]).isEmpty || terms.mayRepeat { return nil }
+                return outcome.state == .cancelled ? .interrupted(outcome) : outcome
             case .drained, .cancelled, .expired, nil: return outcome
             }
         } catch {
@@ -66,6 +66,19 @@ struct JobExecution {
             dispatcher.unsent.withLock { $0.append(job) }
             throw error
         }
+    }
+
+    /// The same after an answer; without it, the attempt is given up.
+    private func beginAgain() async -> Bool {
+        guard stop.reason == nil else { return false }
+        do throws(StoreError) {
+            if try await begin() { return true }
+        } catch {
+            logger.warning("job given up", metadata: ["job.id": "\(job.id)", "error": "\(error)"])
+            dispatcher.intake.noteUncertainCommit()
+        }
+        stop.stop(.leaseLost)
+        return false
     }
 
     // MARK: Storing

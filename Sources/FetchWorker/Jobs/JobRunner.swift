@@ -85,9 +85,11 @@ package struct JobRunner: Sendable {
 
     /// Runs a stored job: a failure of the load is an outcome.
     ///
+    /// - Parameter begin: Commits that a request is about to be sent that must not be repeated; when it returns false,
+    ///   the request is not sent.
     /// - Throws: When the endpoint of its events, or the position at which it goes on, cannot be read for now.
     nonisolated(nonsending) func run(
-        _ job: ClaimedJob, by terms: JobTerms, stop: StopSwitch
+        _ job: ClaimedJob, by terms: JobTerms, stop: StopSwitch, beginning begin: @escaping Beginning
     ) async throws(StoreError) -> JobOutcome {
         let session = terms.session
         // A job without settings of its own shares the session's, which costs nothing.
@@ -109,13 +111,19 @@ package struct JobRunner: Sendable {
             // From its beginning it might send twice what is to be sent once.
             if resumed == nil { return .positionIsUnreadable }
         }
+        // An answer before may have made another request of it.
+        if terms.mayRepeat, let method = resumed?.load.position.method, !terms.mayRepeat(method), await !begin() {
+            return JobOutcome(
+                failing: stop.judged(LoadError(.cancelled, "The job is not this node's any more.")), startedAt: .now)
+        }
         stores.require(job.stores, of: job.session)
         let live = live.add(job)
         defer { self.live.remove(live) }
         let recorder = try await subscriptions.recorder(of: job, in: session, live)
         let attempt: nonisolated(nonsending) () async -> JobOutcome = {
             await prepare(
-                job, live, by: terms, configuration, mayBecomeDownload: true, stop, resuming: resumed
+                job, live, by: terms, configuration, mayBecomeDownload: true, stop, resuming: resumed,
+                beginning: begin
             ) { load in
                 let downloads = DownloadRun(load: load, blobs: blobs, catalog: catalog, area: area, stop: stop)
                 guard job.spec.kind != .download else { return await downloads.run() }
@@ -156,6 +164,7 @@ package struct JobRunner: Sendable {
         mayBecomeDownload: Bool,
         _ stop: StopSwitch,
         resuming resumed: ResumedLoad? = nil,
+        beginning begin: @escaping Beginning = { true },
         run: nonisolated(nonsending) (PreparedLoad) async -> JobOutcome
     ) async -> JobOutcome {
         let (session, settings, retry) = (terms.session.engine, terms.settings, terms.retry)
@@ -171,7 +180,7 @@ package struct JobRunner: Sendable {
             blobs: blobs, catalog: catalog, upload: live.upload, contentType: settings.upload.contentType)
         let decisions = JobDecisions(
             of: job, by: terms, asking: asker, credentials, content, mayBecomeDownload: mayBecomeDownload,
-            resuming: resumed)
+            resuming: resumed, beginning: begin)
         defer { for path in decisions?.copies ?? [] { unlink(path) } }
         do throws(LoadError) {
             var configuration = configuration
@@ -214,7 +223,8 @@ package struct JobRunner: Sendable {
                 PreparedLoad(
                     job: job, session: session, request: request, position: position,
                     configuration: configuration, settings: settings,
-                    answerer: answerer, decisions: decisions, live: live, retry: retry, mayRepeat: terms.mayRepeat,
+                    answerer: answerer, decisions: decisions, live: live, retry: retry,
+                    mayRepeatOwnRequest: terms.mayRepeat,
                     bandwidths: bandwidths, deadline: deadline, random: random))
         } catch {
             var outcome = JobOutcome(failing: error, startedAt: start)

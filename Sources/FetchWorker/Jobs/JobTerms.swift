@@ -1,5 +1,6 @@
 import FetchEngine
 import FetchJobs
+import HTTPTypes
 
 /// What one job goes by: its session, its configuration with its session's beneath, and what follows when it fails.
 struct JobTerms {
@@ -12,6 +13,9 @@ struct JobTerms {
     let rules: RuleBook
     /// Whether its request may be sent again when its outcome is unknown.
     let mayRepeat: Bool
+
+    /// Whether a request with some method may be sent again when its outcome is unknown.
+    func mayRepeat(_ method: HTTPRequest.Method) -> Bool { retry.replayUnsafe || JobRequest.isIdempotent(method) }
 
     /// - Parameter service: The rules of the service.
     init(

@@ -19,8 +19,8 @@ struct PreparedLoad: Sendable {
     let decisions: JobDecisions?
     let live: LiveJob
     let retry: RetryPolicy
-    /// Whether what was sent may be sent again.
-    let mayRepeat: Bool
+    /// Whether the job's request may be sent again, and what rules make of it.
+    let mayRepeatOwnRequest: Bool
     let bandwidths: any BandwidthSource
     /// When the job is given up: by its own word, or because its attempts together take too long (SES-9).
     let deadline: Timestamp?
@@ -36,6 +36,9 @@ struct PreparedLoad: Sendable {
         task.bandwidths = { [bandwidths, job] in bandwidths.bandwidths(of: job) }
         stop.attach(task)
     }
+
+    /// Whether what was sent may be sent again.
+    private var mayRepeat: Bool { decisions?.mayRepeat ?? mayRepeatOwnRequest }
 
     /// How long to wait before another attempt; nil when there is none.
     func wait(after failure: RetryPolicy.Failure) -> Duration? {

@@ -7,8 +7,8 @@ import Synchronization
 
 /// Asks the delegates of jobs what no rule decides, and has each load go on by the answer.
 ///
-/// A load is held at first: it waits where it is, with its connection and without its slot. After a while it is parked,
-/// where it can be: what it needs to go on is stored, and any node takes it up when its question is over.
+/// A load is held at first: it waits where it is, with its connection and without its slot. Where another node can go on
+/// with it, its position is stored with the question: the load outlives its node, and is parked after a while.
 package final class RemoteDelegates: Service {
     /// How long a load is held for an answer at most, even if the timeout of its delegate is longer.
     private static let longestHeld = Duration.seconds(300)
@@ -148,13 +148,12 @@ package final class RemoteDelegates: Service {
             endpoint: delegate.via == .webhook ? delegate.endpoint : nil,
             asker.job.spec.request.urlForm)
         var timeout = delegate.timeout ?? FetchJobs.Configuration.Delegate.defaultTimeout
-        // The load stands still while it waits: where it would be parked is known now.
-        let load = asker.mayPark(at: question) && timeout > hold ? await standing(number) : nil
+        let load = asker.mayPark(at: question) ? await standing(number) : nil
         if load == nil { timeout = min(timeout, Self.longestHeld) }
         let key = QuestionKey(tenant: asked.tenant, id: asked.id)
         open.begin(key)
         do throws(StoreError) {
-            switch try await store.ask(asked, timeout: timeout, at: node) {
+            switch try await store.ask(asked, of: load, timeout: timeout, at: node) {
             case .tooMany:
                 open.forget(key.id)
                 return (otherwise, .otherwise(.tooManyQuestions))
@@ -163,12 +162,12 @@ package final class RemoteDelegates: Service {
                 return (.performDefaultHandling, .configuration)
             case .open(let askedAt, let deadline):
                 let stored = StoredQuestion(asked, askedAt: askedAt, deadline: deadline)
-                return await end(of: stored, delegate, for: asker, otherwise, load)
+                return await end(of: stored, delegate, for: asker, otherwise, hasPosition: load != nil)
             }
         } catch {
             open.forget(key.id)
             // It may have been written down all the same.
-            await withdraw(asked, because: nil)
+            await withdraw(asked, because: nil, hasPosition: false)
             logger.warning("a question was not asked", metadata: ["job.id": "\(asked.job)", "error": "\(error)"])
             return (otherwise, .otherwise(.unreachable))
         }
@@ -177,15 +176,15 @@ package final class RemoteDelegates: Service {
     /// Waits for the end of a question that is written down; its job has no slot meanwhile.
     private nonisolated(nonsending) func end(
         of question: StoredQuestion, _ delegate: FetchJobs.Configuration.Delegate, for asker: RemoteAsker,
-        _ otherwise: Answer, _ load: ParkedLoad?
+        _ otherwise: Answer, hasPosition: Bool
     ) async -> (Answer, Decision.Decider) {
         let time = Duration.microseconds(question.deadline.microseconds - question.askedAt.microseconds)
         open.setDeadline(intake.clock.now + time, of: question.id)
         timer.set(after: time)
-        if let load {
+        if hasPosition {
             let wait = open.count < Self.maximumHeld ? hold : .zero
             open.setParking(after: intake.clock.now + wait, of: question.id) { [weak self] in
-                await self?.park(question.asked, asker, load)
+                await self?.park(question.asked, asker)
             }
             timer.set(after: wait)
         }
@@ -199,7 +198,7 @@ package final class RemoteDelegates: Service {
         if asker.hasSlot, intake.slots.leaveToAsk(asker.stop) { intake.claims.signal() }
         // A node that stops has told those that asked before.
         if intake.slots.isClosed {
-            if let load { await park(question.asked, asker, load) }
+            if hasPosition { await park(question.asked, asker) }
             asker.stop.stop(.drained)
         }
         switch await open.end(of: question.id, asker.stop) {
@@ -214,8 +213,8 @@ package final class RemoteDelegates: Service {
             asker.stop.stop(.leaseLost)
             return (.performDefaultHandling, .configuration)
         case .stopped:
-            // Its switch ends the load; the answer does not matter.
-            await withdraw(question.asked, because: asker.stop.reason)
+            // Its switch ends the load; the answer does not matter here.
+            await withdraw(question.asked, because: asker.stop.reason, hasPosition: hasPosition)
             return (.performDefaultHandling, .configuration)
         }
     }
@@ -230,10 +229,10 @@ package final class RemoteDelegates: Service {
     }
 
     /// Leaves a load that waits, unless its question is over meanwhile.
-    private func park(_ asked: AskedQuestion, _ asker: RemoteAsker, _ load: ParkedLoad) async {
+    private func park(_ asked: AskedQuestion, _ asker: RemoteAsker) async {
         guard open.beginParking(asked.id) else { return }
         do throws(StoreError) {
-            guard try await store.park(asked, load, at: node) else { return open.endParking(asked.id) }
+            guard try await store.park(asked, at: node) else { return open.endParking(asked.id) }
             parked.add()
             logger.info("load parked", metadata: ["question.id": "\(asked.id)", "job.id": "\(asked.job)"])
             asker.stop.stop(.parked)
@@ -254,16 +253,22 @@ package final class RemoteDelegates: Service {
         }
         var known = end
         if known == nil { known = try await store.close(id, of: job.tenant, .expired) }
+        // It is claimed when that is over; a claim that came too early is given back.
+        guard known != nil else { throw StoreError(.unavailable, "The question of the job is open.") }
         let resumed = ResumedLoad(load, at: question, known)
         counts[question.asked.kind.rawValue, (resumed.answer?.by ?? .otherwise(.timeout)).word].add()
         waits.observe(resumed.waited.seconds)
         return resumed
     }
 
-    private nonisolated(nonsending) func withdraw(_ asked: AskedQuestion, because reason: StopSwitch.Reason?) async {
+    private nonisolated(nonsending) func withdraw(
+        _ asked: AskedQuestion, because reason: StopSwitch.Reason?, hasPosition: Bool
+    ) async {
         let isGivenUp: Bool
         switch reason {
         case .parked: return
+        // Another node goes on with it.
+        case .leaseLost where hasPosition, .drained where hasPosition: return
         case .leaseLost, .drained: isGivenUp = true
         case .cancelled, .expired, nil: isGivenUp = false
         }

@@ -135,7 +135,7 @@ import Testing
         try await StoreFixture.with { fixture in
             let queue = fixture.queue()
             let job = try await Self.claimed(1, fixture)[0]
-            try await Self.during(.priority, fixture) { try await queue.release([job]) }
+            _ = try await Self.during(.priority, fixture) { try await queue.release([job]) }
             #expect(try await queue.claim(limit: 1).map(\.claim) == [2])
         }
     }

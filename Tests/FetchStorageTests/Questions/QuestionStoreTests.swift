@@ -58,7 +58,7 @@ import Testing
         try await StoreFixture.with { fixture in
             let job = try await claim(1, fixture)[0]
             let (store, question) = (questions(fixture), question(of: job))
-            _ = try await store.ask(question, timeout: .seconds(60), at: fixture.nodes[0])
+            _ = try await store.ask(question, of: nil, timeout: .seconds(60), at: fixture.nodes[0])
             let asking = try await fixture.store().job(job.id, of: fixture.tenant)
             #expect(asking?.state == .awaitingDecision && asking?.waitingFor == question.id)
             let waiting = try await fixture.store().jobs(
@@ -79,7 +79,7 @@ import Testing
             _ = try await fixture.queue().heartbeat()
             let job = try await claim(1, fixture)[0]
             let (store, question) = (questions(fixture), question(of: job))
-            _ = try await store.ask(question, timeout: .seconds(60), at: fixture.nodes[0])
+            _ = try await store.ask(question, of: nil, timeout: .seconds(60), at: fixture.nodes[0])
             try await fixture.database.client.query(
                 "UPDATE nodes SET lease_until = now() - interval '1 second' WHERE id = \(fixture.nodes[0])")
             _ = try await fixture.queue(1).rescue()
@@ -100,7 +100,7 @@ import Testing
             _ = try await fixture.queue().heartbeat()
             let job = try await claim(1, fixture)[0]
             let (store, question) = (questions(fixture), question(of: job))
-            _ = try await store.ask(question, timeout: .seconds(60), at: fixture.nodes[0])
+            _ = try await store.ask(question, of: nil, timeout: .seconds(60), at: fixture.nodes[0])
             #expect(try await fixture.queue().begin(job))
             try await fixture.database.client.query(
                 "UPDATE nodes SET lease_until = now() - interval '1 second' WHERE id = \(fixture.nodes[0])")
@@ -110,14 +110,100 @@ import Testing
         }
     }
 
+    /// Lets a node lose its jobs to the second one.
+    private func lose(_ node: Int = 0, _ fixture: StoreFixture) async throws {
+        try await fixture.database.client.query(
+            "UPDATE nodes SET lease_until = now() - interval '1 second' WHERE id = \(fixture.nodes[node])")
+        _ = try await fixture.queue(1 - node).rescue()
+    }
+
+    // REL-2, REL-6
+    @Test func `a job that waits at a position is parked when its node is lost, even if it had begun`() async throws {
+        try await StoreFixture.with { fixture in
+            _ = try await fixture.queue().heartbeat()
+            let job = try await claim(1, fixture)[0]
+            #expect(try await fixture.queue().begin(job))
+            let (store, question) = (questions(fixture), question(of: job))
+            _ = try await store.ask(question, of: try load(), timeout: .seconds(60), at: fixture.nodes[0])
+            try await lose(0, fixture)
+            let parked = try await fixture.store().job(job.id, of: fixture.tenant)
+            #expect(parked?.state == .awaitingDecision && parked?.waitingFor == question.id)
+            #expect(try await store.question(question.id, of: fixture.tenant)?.state == .open)
+            #expect(try await fixture.queue(1).claim(limit: 9).isEmpty)
+            #expect(try await fixture.queue().begin(job) == false)
+            _ = try await store.answer(question.id, of: fixture.tenant, Reply(.cancel), by: .operator)
+            let next = try #require(try await fixture.queue(1).claim(limit: 9).first)
+            #expect(next.resumesAt == question.id && next.tries == 0)
+            #expect(try await fixture.count("attempts") == 0)
+            let crashes = try await fixture.database.client.query("SELECT FROM queue WHERE crashes > 0")
+            #expect(crashes.isEmpty)
+        }
+    }
+
+    // REL-2, REL-6
+    @Test func `an answer that the lost node has not used is the next one's, and one that it has used ends the job`()
+        async throws
+    {
+        try await StoreFixture.with { fixture in
+            _ = try await fixture.queue().heartbeat()
+            let jobs = try await claim(2, fixture)
+            let store = questions(fixture)
+            for job in jobs {
+                #expect(try await fixture.queue().begin(job))
+                let question = question(of: job)
+                _ = try await store.ask(question, of: try load(), timeout: .seconds(60), at: fixture.nodes[0])
+                _ = try await store.answer(question.id, of: fixture.tenant, Reply(.cancel), by: .operator)
+            }
+            #expect(try await fixture.queue().begin(jobs[1]))
+            try await lose(0, fixture)
+            #expect(try await fixture.queue(1).claim(limit: 9).map(\.id) == [jobs[0].id])
+            let failed = try await fixture.store().job(jobs[1].id, of: fixture.tenant)
+            #expect(failed?.state == .failed)
+        }
+    }
+
+    @Test func `a job that is given back while it waits at a position is parked`() async throws {
+        try await StoreFixture.with { fixture in
+            let job = try await claim(1, fixture)[0]
+            let (store, question) = (questions(fixture), question(of: job))
+            _ = try await store.ask(question, of: try load(), timeout: .seconds(60), at: fixture.nodes[0])
+            #expect(try await fixture.queue().release([job]) == [job.id])
+            #expect(try await fixture.store().job(job.id, of: fixture.tenant)?.waitingFor == question.id)
+            #expect(try await fixture.queue(1).claim(limit: 9).isEmpty)
+        }
+    }
+
+    // SEC-50
+    @Test func `a position is removed when no job goes on from there`() async throws {
+        try await StoreFixture.with { fixture in
+            let jobs = try await claim(2, fixture)
+            let store = questions(fixture)
+            for job in jobs {
+                let question = question(of: job)
+                _ = try await store.ask(question, of: try load(), timeout: .seconds(60), at: fixture.nodes[0])
+                _ = try await store.answer(question.id, of: fixture.tenant, Reply(.cancel), by: .operator)
+            }
+            #expect(try await fixture.queue().settle(jobs[0], .make(.succeeded)))
+            try await fixture.database.client.query("UPDATE questions SET ended_at = now() - interval '2 minutes'")
+            let expired = PostgresExpiredRowStore(client: fixture.database.client)
+            #expect(try await expired.remove(.questions, keeping: Retention()) == 1)
+            let kept = "SELECT job_id FROM questions WHERE \"position\" IS NOT NULL" as Query
+            let rows = try await fixture.database.client.query(kept)
+            #expect(try rows.map { try $0.decode(Job.ID.self, at: 0) } == [jobs[1].id])
+        }
+    }
+
     private func park(
         _ job: ClaimedJob, _ store: PostgresQuestionStore, _ fixture: StoreFixture, timeout: Duration = .seconds(60)
     ) async throws -> AskedQuestion {
         let question = question(of: job)
-        _ = try await store.ask(question, timeout: timeout, at: fixture.nodes[0])
-        let load = try #require(ParkedLoad(LoadPosition(), decisions: nil, decided: 1, asked: 1))
-        #expect(try await store.park(question, load, at: fixture.nodes[0]))
+        _ = try await store.ask(question, of: try load(), timeout: timeout, at: fixture.nodes[0])
+        #expect(try await store.park(question, at: fixture.nodes[0]))
         return question
+    }
+
+    private func load() throws -> ParkedLoad {
+        try #require(ParkedLoad(LoadPosition(), decisions: nil, decided: 1, asked: 1))
     }
 
     @Test func `a parked job awaits a decision without a node, and is any node's when it has come`() async throws {
@@ -209,12 +295,12 @@ import Testing
             let store = questions(fixture)
             let asked = jobs.map { question(of: $0) }
             for question in asked.prefix(3) {
-                _ = try await store.ask(question, timeout: .seconds(60), at: fixture.nodes[0])
+                _ = try await store.ask(question, of: nil, timeout: .seconds(60), at: fixture.nodes[0])
             }
-            let full = try await store.ask(asked[3], timeout: .seconds(60), at: fixture.nodes[0])
+            let full = try await store.ask(asked[3], of: nil, timeout: .seconds(60), at: fixture.nodes[0])
             #expect({ if case .tooMany = full { true } else { false } }())
             try await fixture.database.client.query("UPDATE questions SET deadline = now() - interval '2 minutes'")
-            let next = try await store.ask(asked[3], timeout: .seconds(60), at: fixture.nodes[0])
+            let next = try await store.ask(asked[3], of: nil, timeout: .seconds(60), at: fixture.nodes[0])
             #expect({ if case .open = next { true } else { false } }())
             let expired = PostgresExpiredRowStore(client: fixture.database.client)
             #expect(try await expired.remove(.questions, keeping: Retention()) == 3)
@@ -228,7 +314,7 @@ import Testing
         try await StoreFixture.with { fixture in
             let job = try await claim(1, fixture)[0]
             let (store, question) = (questions(fixture), question(of: job))
-            _ = try await store.ask(question, timeout: .seconds(60), at: fixture.nodes[0])
+            _ = try await store.ask(question, of: nil, timeout: .seconds(60), at: fixture.nodes[0])
             _ = try await store.close(question.id, of: fixture.tenant, .withdrawn)
             #expect(try await fixture.queue().settle(job, .make(.cancelled)))
             #expect(try await fixture.store().remove([job.id], of: fixture.tenant) == [job.id])
@@ -245,7 +331,7 @@ import Testing
             let question = AskedQuestion(
                 tenant: job.tenant, job: job.id, claim: job.claim, sequence: 1, kind: kind, host: nil, group: nil,
                 labels: [], content: RawJSON(Array("{}".utf8)), limits: AnswerLimits(words: kind.words), endpoint: nil)
-            _ = try await store.ask(question, timeout: .seconds(60), at: fixture.nodes[0])
+            _ = try await store.ask(question, of: nil, timeout: .seconds(60), at: fixture.nodes[0])
             let text = #"{"answer":"useCredential","credential":{"user":"me","password":"hush"}}"#
             let body = Answer.useBody(.text("hush"))
             #expect(!String(decoding: Reply(body).shown.bytes, as: UTF8.self).contains("hush"))

@@ -49,7 +49,7 @@ import Testing
                 tenant: job.tenant, job: job.id, claim: job.claim, sequence: 1, kind: kind, host: nil, group: nil,
                 session: session.session, labels: [], content: RawJSON(Array("{}".utf8)),
                 limits: AnswerLimits(words: kind.words), endpoint: nil)
-            _ = try await questions.ask(question, timeout: .seconds(60), at: stores.nodes[0])
+            _ = try await questions.ask(question, of: nil, timeout: .seconds(60), at: stores.nodes[0])
             let text = #"{"answer": "cancel", "remember": {"seconds": \#(seconds), "when": {}}}"#
             _ = try await questions.answer(
                 question.id, of: job.tenant, Reply(json: JSONParser.parse(text.utf8), to: question), by: .operator)

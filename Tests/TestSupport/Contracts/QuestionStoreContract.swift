@@ -39,8 +39,10 @@ package enum QuestionStoreContract {
             return load
         }
 
-        fileprivate func ask(_ question: AskedQuestion, timeout: Duration = .seconds(60)) async throws -> Bool {
-            if case .open = try await store.ask(question, timeout: timeout, at: node) { true } else { false }
+        fileprivate func ask(
+            _ question: AskedQuestion, of load: ParkedLoad? = nil, timeout: Duration = .seconds(60)
+        ) async throws -> Bool {
+            if case .open = try await store.ask(question, of: load, timeout: timeout, at: node) { true } else { false }
         }
 
         fileprivate func answer(
@@ -84,28 +86,31 @@ package enum QuestionStoreContract {
     // MARK: Parking
 
     private static let parking: [Clause<Subject>] = [
-        Clause("an open question is parked once, with what its load goes on with") { subject in
+        Clause("a question that was stored with a position is parked once") { subject in
             let (question, load) = (subject.question(), try subject.load())
-            _ = try await subject.ask(question)
-            let parked = try await subject.store.park(question, load, at: subject.node)
-            let again = try await subject.store.park(question, load, at: subject.node)
+            _ = try await subject.ask(question, of: load)
+            let held = try await subject.store.parked(question.id, of: subject.tenant)
+            let parked = try await subject.store.park(question, at: subject.node)
+            let again = try await subject.store.park(question, at: subject.node)
             let stored = try await subject.store.parked(question.id, of: subject.tenant)
             _ = try await subject.store.answer(question.id, of: subject.tenant, Reply(.cancel), by: .operator)
             let answered = try await subject.store.parked(question.id, of: subject.tenant)
             let others = try await subject.store.parked(question.id, of: Tenant.ID(rawValue: 2))
             return compare("parked", [parked, again], [true, false])
-                + compare("load", stored?.2.bytes, load.bytes)
+                + compare("load", [held?.2.bytes, stored?.2.bytes], [load.bytes, load.bytes])
                 + compare("open", stored?.1, nil)
                 + compare("end", answered?.1, .answered(.cancel, by: .operator))
                 + compare("somebody else's", others?.2.bytes, nil)
         },
-        Clause("a question that is over is not parked") { subject in
-            let question = subject.question()
-            _ = try await subject.ask(question)
-            _ = try await subject.store.answer(question.id, of: subject.tenant, Reply(.cancel), by: .operator)
-            let parked = try await subject.store.park(question, try subject.load(), at: subject.node)
-            let stored = try await subject.store.parked(question.id, of: subject.tenant)
-            return compare("parked", parked, false) + compare("load", stored?.2.bytes, nil)
+        Clause("a question that is over, or has no position, is not parked") { subject in
+            let questions = [subject.question(), subject.question(of: 1)]
+            _ = try await subject.ask(questions[0], of: try subject.load())
+            _ = try await subject.store.answer(questions[0].id, of: subject.tenant, Reply(.cancel), by: .operator)
+            _ = try await subject.ask(questions[1])
+            var parked: [Bool] = []
+            for question in questions { parked.append(try await subject.store.park(question, at: subject.node)) }
+            let stored = try await subject.store.parked(questions[1].id, of: subject.tenant)
+            return compare("parked", parked, [false, false]) + compare("load", stored?.2.bytes, nil)
         },
     ]
 
@@ -116,7 +121,7 @@ package enum QuestionStoreContract {
             let question = subject.question(labels: [.init(name: "team", value: "a:b")])
             guard
                 case .open(let askedAt, let deadline) = try await subject.store.ask(
-                    question, timeout: .seconds(60), at: subject.node)
+                    question, of: nil, timeout: .seconds(60), at: subject.node)
             else { return ["not asked"] }
             let stored = try await subject.store.question(question.id, of: subject.tenant)
             return compare("time", deadline.microseconds - askedAt.microseconds, 60_000_000)
@@ -131,7 +136,7 @@ package enum QuestionStoreContract {
                 tenant: subject.tenant, job: job.id, claim: job.claim + 1, sequence: 1, kind: .didReceiveResponse,
                 host: nil, group: nil, labels: [], content: RawJSON(Array("{}".utf8)),
                 limits: AnswerLimits(words: [.allow]), endpoint: nil)
-            let asking = try await subject.store.ask(question, timeout: .seconds(60), at: subject.node)
+            let asking = try await subject.store.ask(question, of: nil, timeout: .seconds(60), at: subject.node)
             return compare("asking", asking, .jobIsOver)
                 + compare("state", try await subject.state(question.id), nil)
         },
@@ -141,7 +146,7 @@ package enum QuestionStoreContract {
             for question in questions.prefix(3) {
                 differences += compare("asked", try await subject.ask(question), true)
             }
-            let fourth = try await subject.store.ask(questions[3], timeout: .seconds(60), at: subject.node)
+            let fourth = try await subject.store.ask(questions[3], of: nil, timeout: .seconds(60), at: subject.node)
             differences += compare("the fourth", fourth, .tooMany)
             _ = try await subject.answer(questions[0].id, .cancel)
             return differences + compare("later", try await subject.ask(questions[3]), true)
