@@ -36,6 +36,8 @@ extension PostgresQuestionStore {
         let answersVersion: Int64?
         /// Whether its job was parked, and waits for a node now.
         let wasParked: Bool
+        /// The node that holds the load of its job; nil where none does.
+        let holder: Node.ID?
     }
 
     /// Writes questions down whose jobs are held under their claims, and that these wait, all in one statement.
@@ -222,9 +224,9 @@ extension PostgresQuestionStore {
                 FROM waiting w
                 JOIN first f ON f.tenant_id = w.tenant_id AND f.id = w.id
                 WHERE q.tenant_id = w.tenant_id AND q.job_id = w.job_id AND q.question_id = w.id
-                RETURNING w.tenant_id, w.id, w.is_parked
+                RETURNING w.tenant_id, w.id, w.is_parked, q.node_id
             ), \(remembering)
-            SELECT \(StoredRow.columns), a.number, s.answers_version, coalesce(g.is_parked, false)
+            SELECT \(StoredRow.columns), a.number, s.answers_version, coalesce(g.is_parked, false), g.node_id
             FROM ended a
             LEFT JOIN stores s ON s.tenant_id = a.tenant_id AND s.session_id = a.session_id
             LEFT JOIN going g ON g.tenant_id = a.tenant_id AND g.id = a.id
@@ -236,7 +238,7 @@ extension PostgresQuestionStore {
             guard ended.indices.contains(index) else { continue }
             ended[index] = Ended(
                 question: try StoredRow(row).question, answersVersion: try row.decode(at: StoredRow.count + 1),
-                wasParked: try row.decode(at: StoredRow.count + 2))
+                wasParked: try row.decode(at: StoredRow.count + 2), holder: try row.decode(at: StoredRow.count + 3))
         }
         return ended
     }

@@ -16,6 +16,7 @@ package struct PostgresQuestionStore: QuestionStore {
     /// Hears of sessions that remember an answer since, and the version of their answers, before its question ends.
     private let onRemember: @Sendable (SessionAddress, _ version: Int64) -> Void
     private let onDue: @Sendable () -> Void
+    private let onEndOfHeld: @Sendable ([Question.ID: Node.ID]) -> Void
 
     /// - Parameters:
     ///   - client: The connections for what runs for every question.
@@ -26,12 +27,14 @@ package struct PostgresQuestionStore: QuestionStore {
     ///   - onRemember: Hears of sessions that remember an answer by this store, with the version of their answers,
     ///     before `onEnd` does.
     ///   - onDue: Is called when parked jobs wait for a node, because their questions are over.
+    ///   - onEndOfHeld: Hears of questions that ended by this store, and which node holds the load of each.
     package init(
         client: Client, keys: TenantKeys, maximumOpen: Int = Asking.maximumOpen,
         onAsk: @escaping @Sendable (Tenant.ID) -> Void = { _ in },
         onEnd: @escaping @Sendable ([Question.ID: QuestionEnd]) -> Void = { _ in },
         onRemember: @escaping @Sendable (SessionAddress, _ version: Int64) -> Void = { _, _ in },
-        onDue: @escaping @Sendable () -> Void = {}
+        onDue: @escaping @Sendable () -> Void = {},
+        onEndOfHeld: @escaping @Sendable ([Question.ID: Node.ID]) -> Void = { _ in }
     ) {
         self.client = client
         self.keys = keys
@@ -39,11 +42,14 @@ package struct PostgresQuestionStore: QuestionStore {
         self.onEnd = onEnd
         self.onRemember = onRemember
         self.onDue = onDue
+        self.onEndOfHeld = onEndOfHeld
         // Each may bring a position of 128 KiB.
         asking = Batcher(maximumItems: 200) { try await Self.ask($0, client: client, maximumOpen: maximumOpen) }
         ending = Batcher(maximumItems: 500) {
             let ended = try await Self.end($0, client: client)
             if ended.contains(where: { $0?.wasParked == true }) { onDue() }
+            let held = ended.compactMap(\.self).compactMap { ended in ended.holder.map { (ended.question.id, $0) } }
+            if !held.isEmpty { onEndOfHeld(Dictionary(uniqueKeysWithValues: held)) }
             return ended
         }
         parking = Batcher(maximumItems: 500) { try await Self.park($0, client: client) }

@@ -25,7 +25,21 @@ package final class OpenQuestions: Sendable {
 
     private let entries = Mutex<[Question.ID: Entry]>([:])
 
-    package init() {}
+    /// Those that other nodes say have ended, or may have.
+    let told: AsyncStream<[QuestionKey]>
+    private let telling: AsyncStream<[QuestionKey]>.Continuation
+
+    package init() { (told, telling) = AsyncStream.makeStream() }
+
+    /// Other nodes have ended questions.
+    ///
+    /// - Parameter ids: Nil for any.
+    package func noteEnds(of ids: [Question.ID]?) {
+        let keys = ids.map { ids in
+            entries.withLock { entries in ids.compactMap { entries[$0] }.filter { $0.end == nil }.map(\.key) }
+        }
+        telling.yield(keys ?? self.keys)
+    }
 
     var count: Int { entries.withLock { $0.count } }
 

@@ -287,6 +287,7 @@ package final class RemoteDelegates: Service {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.timer.run { await self.expire() } }
                 group.addTask { await self.keepLooking() }
+                group.addTask { for await keys in self.open.told { await self.look(at: keys) } }
                 for await message in self.messages {
                     group.addTask { await self.ask(message) }
                 }
@@ -295,17 +296,21 @@ package final class RemoteDelegates: Service {
         }
     }
 
-    /// Looks once a second what other nodes have taken answers to.
+    /// Looks once a second what other nodes have taken answers to: what they tell of it may be lost.
     private func keepLooking() async {
         while !Task.isCancelled {
             try? await intake.clock.sleep(for: .seconds(1))
-            let keys = open.keys
-            for start in stride(from: 0, to: keys.count, by: 1000) {
-                do throws(StoreError) {
-                    open.finish(try await store.ends(of: Array(keys[start..<min(start + 1000, keys.count)])))
-                } catch {
-                    logger.warning("answers are not known", metadata: ["error": "\(error)"])
-                }
+            await look(at: open.keys)
+        }
+    }
+
+    /// Finds out how questions of loads here have ended.
+    private func look(at keys: [QuestionKey]) async {
+        for start in stride(from: 0, to: keys.count, by: 1000) {
+            do throws(StoreError) {
+                open.finish(try await store.ends(of: Array(keys[start..<min(start + 1000, keys.count)])))
+            } catch {
+                logger.warning("answers are not known", metadata: ["error": "\(error)"])
             }
         }
     }

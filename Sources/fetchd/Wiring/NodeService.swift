@@ -92,7 +92,9 @@ private struct RunningNode {
         try await rules.refresh()
         let intake = NodeIntake(
             concurrency: settings.dispatcher.concurrency, lease: settings.dispatcher.lease, limits: limiters)
-        let notifications = Notifications(client: database.client, onNotification: intake.look)
+        let (open, askedQuestions) = (OpenQuestions(), AskedQuestions())
+        let notifications = Notifications(
+            client: database.client, node: id, onNotification: intake.look, onEnd: open.noteEnds(of:))
         let announce = { @Sendable in if peers.exist { notifications.announce() } }
         let jobs = PostgresJobStore(
             client: database.client, genericPlan: database.genericPlan, keys: keys, node: id, limiters: limiters,
@@ -108,7 +110,6 @@ private struct RunningNode {
             session: Session(configuration: settings.session, transferLoop: loop),
             logger: logger
         )
-        let (open, askedQuestions) = (OpenQuestions(), AskedQuestions())
         let ephemeralQuestions = EphemeralQuestions(onAsk: askedQuestions.note, onEnd: open.finish)
         let questions = EphemeralQuestionStore(
             stored: PostgresQuestionStore(
@@ -117,7 +118,9 @@ private struct RunningNode {
                 onDue: {
                     intake.wake()
                     announce()
-                }), ephemeral: ephemeralQuestions)
+                },
+                onEndOfHeld: { ends in notifications.announce(ends.filter { $0.value != id }) }),
+            ephemeral: ephemeralQuestions)
         let judge = AnswerJudge(
             credentials: stores, blobs: catalog, refusal: TargetJudge(policy: settings.targetPolicy).refusal)
         let delegates = RemoteDelegates(

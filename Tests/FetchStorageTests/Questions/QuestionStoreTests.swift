@@ -162,6 +162,23 @@ import Testing
         }
     }
 
+    @Test func `who answers hears which node holds the load`() async throws {
+        try await StoreFixture.with { fixture in
+            let jobs = try await claim(2, fixture)
+            let heard = Mutex<[Question.ID: Node.ID]>([:])
+            let store = PostgresQuestionStore(
+                client: fixture.database.client, keys: fixture.keys,
+                onEndOfHeld: { ends in heard.withLock { $0.merge(ends) { $1 } } })
+            let held = question(of: jobs[0])
+            _ = try await store.ask(held, of: nil, timeout: .seconds(60), at: fixture.nodes[0])
+            let parked = try await park(jobs[1], store, fixture)
+            for id in [held.id, parked.id] {
+                _ = try await store.answer(id, of: fixture.tenant, Reply(.cancel), by: .operator)
+            }
+            #expect(heard.withLock(\.self) == [held.id: fixture.nodes[0]])
+        }
+    }
+
     @Test func `a job that is given back while it waits at a position is parked`() async throws {
         try await StoreFixture.with { fixture in
             let job = try await claim(1, fixture)[0]
