@@ -44,7 +44,7 @@ COMMENT ON TABLE questions IS
     'What loads ask their delegates. A row is written when the question is asked, and once more when it is answered or '
     'closed: whichever comes first, by the clock of the database. It is removed with its job';
 COMMENT ON COLUMN questions.claim IS 'The claim of the job whose attempt asks';
-COMMENT ON COLUMN questions.sequence IS 'Its order among the questions of the attempt, from 1';
+COMMENT ON COLUMN questions.sequence IS 'The number of its event among those of the attempt, from 1';
 COMMENT ON COLUMN questions.kind IS 'The kind, as a configuration names it in delegate.questions';
 COMMENT ON COLUMN questions.host IS
     'Host and port of whom the question is about: who asks for a credential, shows a certificate or answered; null: '

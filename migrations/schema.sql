@@ -1273,7 +1273,7 @@ COMMENT ON TABLE public.questions IS 'What loads ask their delegates. A row is w
 
 COMMENT ON COLUMN public.questions.claim IS 'The claim of the job whose attempt asks';
 
-COMMENT ON COLUMN public.questions.sequence IS 'Its order among the questions of the attempt, from 1';
+COMMENT ON COLUMN public.questions.sequence IS 'The number of its event among those of the attempt, from 1';
 
 COMMENT ON COLUMN public.questions.kind IS 'The kind, as a configuration names it in delegate.questions';
 

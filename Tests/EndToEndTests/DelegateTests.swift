@@ -149,9 +149,9 @@ private func redirecting() async throws -> LoopbackServer {
         try await ServiceProcess.with(allowing: [rule]) { service in
             let id = try await service.submit(
                 "https://\(rule)/", asking: #"["didReceiveResponse", "didReceiveServerTrust"]"#)
-            for (number, kind, word) in [(1, "didReceiveServerTrust", "accept"), (2, "didReceiveResponse", "allow")] {
+            for (kind, word) in [("didReceiveServerTrust", "accept"), ("didReceiveResponse", "allow")] {
                 let question = try await service.question(of: id)
-                #expect(member(question, "kind") == kind && member(question, "sequence") == number)
+                #expect(member(question, "kind") == kind)
                 #expect(try await service.answer(question, "\"\(word)\"").status == 200)
             }
             #expect(member(try await service.end(of: id), "state") == "succeeded")

@@ -57,6 +57,9 @@ package struct LoadPosition: Sendable {
     /// The method of the hop; nil before the first.
     package var method: HTTPRequest.Method? { hop?.method }
 
+    /// How many redirects and challenges there were.
+    package var stepCount: Int { steps.count }
+
     /// Before the first request.
     package init() {}
 }

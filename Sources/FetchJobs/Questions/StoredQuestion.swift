@@ -84,7 +84,7 @@ package struct AskedQuestion: Sendable {
     package let job: Job.ID
     /// The claim of the job whose attempt asks.
     package let claim: Int32
-    /// Its order among the questions of the attempt, from 1.
+    /// The number of its event among those of the attempt, from 1.
     package let sequence: Int
     package let kind: Question.Kind
     /// Host and port of the server that the question is about; nil when the URL has no host.
@@ -133,7 +133,7 @@ package struct AskedQuestion: Sendable {
     package static let maximumContentBytes = 65_536
 
     /// - Parameters:
-    ///   - sequence: Its order among the questions of the attempt.
+    ///   - sequence: The number of its event among those of the attempt.
     ///   - urls: The shown parts of URLs.
     package init(
         _ question: Question, of job: ClaimedJob, sequence: Int, limits: AnswerLimits,
@@ -149,11 +149,14 @@ package struct AskedQuestion: Sendable {
             content: QuestionContent.bounded(text), limits: limits, endpoint: endpoint)
     }
 
+    /// Where it stands among the events of its job.
+    package var position: JobEvent.Position { JobEvent.Position(attempt: Int(claim), number: sequence) }
+
     package func writeOrigin(_ writer: inout JSONWriter) {
         writer.member("id", id.description)
         writer.member("job", job.description)
         writer.member("attempt", Int(claim))
-        writer.member("sequence", sequence)
+        writer.member("sequence", position.description)
         writer.member("kind", kind.rawValue)
     }
 

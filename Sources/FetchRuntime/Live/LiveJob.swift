@@ -10,6 +10,8 @@ package final class LiveJob: Sendable {
     fileprivate struct State {
         var events: [JobEvent] = []
         var count = 0
+        /// The numbers of events that are still to come, which are told before those behind them.
+        var reserved: Set<Int> = []
         var body: LiveBody?
         var bodyCount: Int64 = 0
         var isBodyComplete = false
@@ -69,6 +71,26 @@ package final class LiveJob: Sendable {
         let data = RawJSON(JSONWriter.object(members))
         state.withLock { $0.append(name, data, of: attempt) }
     }
+
+    /// Numbers an event that has to be stored before it is noted; what happened before it is noted first.
+    ///
+    /// Events behind it are not told before ``note(_:at:_:)`` or ``cancel(_:)`` is called with its position.
+    package func reserve() -> JobEvent.Position {
+        noteResponse()
+        return state.withLock { $0.reserve(of: attempt) }
+    }
+
+    /// Notes an event at the position that was reserved for it.
+    package func note(_ name: JobEvent.Name, at position: JobEvent.Position, _ members: (inout JSONWriter) -> Void) {
+        let event = JobEvent(position: position, name: name, data: RawJSON(JSONWriter.object(members)))
+        state.withLock { $0.insert(event) }
+    }
+
+    /// No event comes at a position that was reserved.
+    package func cancel(_ position: JobEvent.Position) { state.withLock { $0.cancel(position) } }
+
+    /// The load goes on behind steps that an earlier attempt has told.
+    package func goOn(after steps: Int) { state.withLock { $0.notedSteps = steps } }
 
     /// Notes how far the transfer is.
     package func noteProgress() {
@@ -149,8 +171,10 @@ package final class LiveJob: Sendable {
         noteResponse()
         return state.withLock { state in
             state.begin(attempt)
-            guard let position else { return state.events }
-            return state.events.filter { $0.position > position }
+            let end = state.reserved.min() ?? .max
+            return state.events.filter { event in
+                event.position.number < end && position.map { event.position > $0 } ?? true
+            }
         }
     }
 
@@ -193,6 +217,25 @@ extension LiveJob.State {
     fileprivate mutating func append(_ name: JobEvent.Name, _ data: RawJSON, of attempt: Int) {
         begin(attempt)
         push(name, data, of: attempt)
+    }
+
+    fileprivate mutating func reserve(of attempt: Int) -> JobEvent.Position {
+        begin(attempt)
+        count += 1
+        reserved.insert(count)
+        return JobEvent.Position(attempt: attempt, number: count)
+    }
+
+    fileprivate mutating func insert(_ event: JobEvent) {
+        let index = events.lastIndex { $0.position < event.position }.map { $0 + 1 } ?? events.startIndex
+        events.insert(event, at: index)
+        if events.count > LiveJob.maximumEvents { events.removeFirst() }
+        cancel(event.position)
+    }
+
+    fileprivate mutating func cancel(_ position: JobEvent.Position) {
+        reserved.remove(position.number)
+        tell()
     }
 
     private mutating func push(_ name: JobEvent.Name, _ data: RawJSON, of attempt: Int) {

@@ -119,6 +119,7 @@ package struct JobRunner: Sendable {
         stores.require(job.stores, of: job.session)
         let live = live.add(job)
         defer { self.live.remove(live) }
+        if let resumed { live.goOn(after: resumed.load.position.stepCount) }
         let recorder = try await subscriptions.recorder(of: job, in: session, live)
         let attempt: nonisolated(nonsending) () async -> JobOutcome = {
             await prepare(

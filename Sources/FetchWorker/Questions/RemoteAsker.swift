@@ -83,7 +83,7 @@ final class RemoteAsker: QuestionAsker {
 
     func goOn(after count: Int) { self.count.store(count, ordering: .relaxed) }
 
-    /// The order of the next question among those of the attempt; nil when the job has asked as often as it may.
+    /// How many questions there are with the next one; nil when the job has asked as often as it may.
     func next(of delegate: FetchJobs.Configuration.Delegate) -> Int? {
         let number = count.add(1, ordering: .relaxed).newValue
         let maximum = delegate.maximumQuestions ?? FetchJobs.Configuration.Delegate.defaultMaximumQuestions

@@ -143,8 +143,9 @@ package final class RemoteDelegates: Service {
     ) async -> (Answer, Decision.Decider) {
         let otherwise = asker.otherwise(question)
         guard let number = asker.next(of: delegate) else { return (otherwise, .otherwise(.tooManyQuestions)) }
+        let position = asker.live.reserve()
         let asked = AskedQuestion(
-            question, of: asker.job, sequence: number, limits: limits,
+            question, of: asker.job, sequence: position.number, limits: limits,
             endpoint: delegate.via == .webhook ? delegate.endpoint : nil,
             asker.job.spec.request.urlForm)
         var timeout = delegate.timeout ?? FetchJobs.Configuration.Delegate.defaultTimeout
@@ -156,9 +157,11 @@ package final class RemoteDelegates: Service {
             switch try await store.ask(asked, of: load, timeout: timeout, at: node) {
             case .tooMany:
                 open.forget(key.id)
+                asker.live.cancel(position)
                 return (otherwise, .otherwise(.tooManyQuestions))
             case .jobIsOver:
                 open.forget(key.id)
+                asker.live.cancel(position)
                 return (.performDefaultHandling, .configuration)
             case .open(let askedAt, let deadline):
                 let stored = StoredQuestion(asked, askedAt: askedAt, deadline: deadline)
@@ -166,6 +169,7 @@ package final class RemoteDelegates: Service {
             }
         } catch {
             open.forget(key.id)
+            asker.live.cancel(position)
             // It may have been written down all the same.
             await withdraw(asked, because: nil, hasPosition: false)
             logger.warning("a question was not asked", metadata: ["job.id": "\(asked.job)", "error": "\(error)"])
@@ -188,7 +192,7 @@ package final class RemoteDelegates: Service {
             }
             timer.set(after: wait)
         }
-        asker.live.note(.question, question.write)
+        asker.live.note(.question, at: question.asked.position, question.write)
         if let endpoint = question.asked.endpoint {
             sending.yield(
                 Message(
