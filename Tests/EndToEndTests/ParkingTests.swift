@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    // Proves: REL-6.
+    // REL-6
     @Test func `what an answer makes of a request is not sent twice where it must not be repeated`() async throws {
         let origin = try Self.silentOrigin()
         try await held(origin, "/go", request: "") { first, second, id, question in

@@ -22,7 +22,8 @@ import Testing
     // The clock stands still: nothing is found by looking now and then.
     @Test func `the node that holds a load is told of an answer that another one takes`() async throws {
         try await TestDatabase.with { database in
-            let (owner, open, listens) = (Node.ID(), OpenQuestions(), Mutex(false))
+            let (owner, open) = (Node.ID(), OpenQuestions())
+            let listens = Mutex(false)
             let own = Notifications(client: database.client, node: owner, onNotification: {}) { ids in
                 open.noteEnds(of: ids)
                 if ids == nil { listens.withLock { $0 = true } }

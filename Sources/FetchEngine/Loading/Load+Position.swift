@@ -1,4 +1,5 @@
 import EventLoop
+import Glibc
 import HTTPTypes
 import Synchronization
 
@@ -43,6 +44,9 @@ extension Load {
         position.authentication = authentication.results
         position.connections = connections
         position.steps = record.withLock { $0.steps }
+        let (start, transactions) = state.values.withLock { ($0.start, $0.transactions) }
+        position.start = start.map { wallClock() - MonotonicTime.now.nanoseconds(since: $0) / 1000 }
+        position.transactions = transactions
         return position
     }
 
@@ -69,6 +73,13 @@ extension Load {
         case (let body?, let original?) where body.isSame(as: original): .original
         default: .given
         }
+    }
+
+    /// The time in microseconds since 1970.
+    private func wallClock() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
     }
 
     // MARK: Going on
@@ -101,12 +112,25 @@ extension Load {
             schemes: configuration.authentication.schemeList, results: position.authentication)
         connections = position.connections
         record.withLock { $0.steps = position.steps }
+        restoreMetrics(of: position)
         guard let answer = hop.answer else { return (request, nil) }
         proxy = try terms(for: request.url).httpProxy
         let exchange = StoredExchange(
             answer.response, body: answer.body, for: request, configuration: shared, state: state)
         take(exchange, for: request)
         return (request, exchange)
+    }
+
+    /// Goes on with the metrics of the load that was left: this one began when that did.
+    private func restoreMetrics(of position: LoadPosition) {
+        guard let start = position.start else { return }
+        // The clock of another machine may be ahead.
+        let elapsed = UInt64(clamping: wallClock() - start) * 1000
+        state.values.withLock { values in
+            values.transactions = position.transactions
+            values.earlier = .nanoseconds(Int64(clamping: elapsed))
+            values.start = values.start.map { MonotonicTime(nanoseconds: $0.nanoseconds &- elapsed) }
+        }
     }
 }
 

@@ -15,7 +15,25 @@ extension LoadPosition {
         writer.append(authentication)
         writer.append(connections)
         writer.append(all: steps) { $0.append($1) }
+        writer.append(start) { $0.append($1) }
+        writer.append(all: keptTransactions) { $0.append($1) }
         return writer.isComplete ? writer.bytes : nil
+    }
+
+    /// The most bytes of transactions that are kept.
+    private static let maximumTransactionBytes = 32 * 1024
+
+    /// The last transactions, as many as there is room for: they are not what keeps a load from being left.
+    private var keptTransactions: ArraySlice<TransactionMetrics> {
+        var (first, room) = (transactions.endIndex, Self.maximumTransactionBytes)
+        while first > transactions.startIndex {
+            var writer = PositionWriter()
+            writer.append(transactions[first - 1])
+            room -= writer.bytes.count
+            guard room >= 0 else { break }
+            first -= 1
+        }
+        return transactions[first...]
     }
 
     /// - Throws: `cannotDecodeRawData` when the bytes are damaged, or of a version that is not known here.
@@ -30,6 +48,10 @@ extension LoadPosition {
             authentication = try reader.authentication()
             connections = try reader.connections()
             steps = try reader.all { reader throws(PositionReader.Damaged) in try reader.step() }
+            start = try reader.optional { reader throws(PositionReader.Damaged) in try reader.number(Int64.self) }
+            transactions = try reader.all { reader throws(PositionReader.Damaged) in
+                try reader.transaction()
+            }
         } catch {
             throw LoadError(.cannotDecodeRawData, "The position is damaged or of another version.")
         }
@@ -176,6 +198,21 @@ private struct PositionWriter {
         case .identity, .trust, .keytab, .awsKeys: isComplete = false
         }
     }
+
+    mutating func append(_ transaction: TransactionMetrics) {
+        append(transaction.url.description)
+        append(transaction.status) { $0.append(Int64($1)) }
+        append(transaction.resourceFetchType.rawValue)
+        for path in TransactionMetrics.times { append(transaction[keyPath: path]) { $0.append($1) } }
+        for time in [transaction.fetchStart, transaction.responseEnd] { append(time) }
+        for path in TransactionMetrics.texts { append(transaction[keyPath: path]) { $0.append($1) } }
+        for path in TransactionMetrics.ports { append(transaction[keyPath: path]) { $0.append(Int64($1)) } }
+        for path in TransactionMetrics.flags { append(transaction[keyPath: path]) }
+        for path in TransactionMetrics.counts { append(transaction[keyPath: path]) }
+    }
+
+    /// In microseconds.
+    private mutating func append(_ time: Duration) { append(Int64(time / .microseconds(1))) }
 
     mutating func append(_ step: LoadStep) {
         switch step {
@@ -364,6 +401,30 @@ private struct PositionReader {
         }
     }
 
+    mutating func transaction() throws(Damaged) -> TransactionMetrics {
+        var transaction = TransactionMetrics(url: try url())
+        transaction.status = try optional { reader throws(Damaged) in Int(clamping: try reader.number(Int64.self)) }
+        transaction.resourceFetchType = try known(ResourceFetchType(rawValue: try text()))
+        for path in TransactionMetrics.times {
+            transaction[keyPath: path] = try optional { reader throws(Damaged) in try reader.time() }
+        }
+        transaction.fetchStart = try time()
+        transaction.responseEnd = try time()
+        for path in TransactionMetrics.texts {
+            transaction[keyPath: path] = try optional { reader throws(Damaged) in try reader.text() }
+        }
+        for path in TransactionMetrics.ports {
+            transaction[keyPath: path] = try optional { reader throws(Damaged) in
+                Int(clamping: try reader.number(Int64.self))
+            }
+        }
+        for path in TransactionMetrics.flags { transaction[keyPath: path] = try flag() }
+        for path in TransactionMetrics.counts { transaction[keyPath: path] = try number() }
+        return transaction
+    }
+
+    private mutating func time() throws(Damaged) -> Duration { .microseconds(try number(Int64.self)) }
+
     mutating func step() throws(Damaged) -> LoadStep {
         switch try number(UInt8.self) {
         case 0:
@@ -378,5 +439,36 @@ private struct PositionReader {
                     answer: try known(AnsweredChallenge.Answer(rawValue: try text()))))
         default: throw Damaged()
         }
+    }
+}
+
+extension TransactionMetrics {
+    fileprivate static var times: [any WritableKeyPath<TransactionMetrics, Duration?> & Sendable] {
+        [
+            \.domainLookupStart, \.domainLookupEnd, \.connectStart, \.connectEnd, \.secureConnectionStart,
+            \.secureConnectionEnd, \.requestStart, \.requestEnd, \.responseStart,
+        ]
+    }
+
+    fileprivate static var texts: [any WritableKeyPath<TransactionMetrics, String?> & Sendable] {
+        [
+            \.networkProtocolName, \.remoteAddress, \.localAddress, \.negotiatedTLSProtocolVersion,
+            \.negotiatedTLSCipherSuite,
+        ]
+    }
+
+    fileprivate static var ports: [any WritableKeyPath<TransactionMetrics, Int?> & Sendable] {
+        [\.remotePort, \.localPort]
+    }
+
+    fileprivate static var flags: [any WritableKeyPath<TransactionMetrics, Bool> & Sendable] {
+        [\.isReusedConnection, \.connectionWasLost, \.isProxyConnection]
+    }
+
+    fileprivate static var counts: [any WritableKeyPath<TransactionMetrics, Int64> & Sendable] {
+        [
+            \.countOfRequestHeaderBytesSent, \.countOfRequestBodyBytesSent, \.countOfResponseHeaderBytesReceived,
+            \.countOfResponseBodyBytesReceived,
+        ]
     }
 }

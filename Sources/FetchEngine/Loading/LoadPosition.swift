@@ -47,6 +47,10 @@ package struct LoadPosition: Sendable {
     var steps: [LoadStep] = []
     /// How much of its time the resource has left; nil for any.
     var timeLeft: Duration?
+    /// When the load began, in microseconds since 1970; nil before it did.
+    var start: Int64?
+    /// The transactions before the question, in their order.
+    var transactions: [TransactionMetrics] = []
     /// The content that an answer has given, where it is not among ``bytes``: whoever keeps them names it in words of
     /// its own, and sets it for the load that goes on.
     package var content: RequestBody?

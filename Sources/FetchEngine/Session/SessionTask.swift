@@ -207,6 +207,9 @@ public class SessionTask: @unchecked Sendable {
             transactions: transactions)
     }
 
+    /// How long before this task the one began with which it goes on; zero for one that goes on with none.
+    package var earlier: Duration { load.state.values.withLock { $0.earlier } }
+
     /// The verdict on each cookie that the responses so far have set, those of redirects included.
     public var cookieVerdicts: [CookieVerdict] { load.record.withLock { $0.cookieVerdicts } }
 

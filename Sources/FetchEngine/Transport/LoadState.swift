@@ -13,7 +13,10 @@ final class LoadState: @unchecked Sendable {
         var bandwidths: (@Sendable () -> [Bandwidth])?
         /// The limit set for the task alone; nil while its configuration decides.
         var maximumBytesPerSecond: Int64??
+        /// When the load began; one that goes on with another began when that did.
         var start: MonotonicTime?
+        /// How long before this load that other one began.
+        var earlier = Duration.zero
         var transactions: [TransactionMetrics] = []
         var trailers = HTTPFields()
         /// Where the server keeps the part of the request body that it has received.

@@ -43,8 +43,9 @@ extension JobOutcome {
         decisions = load.decisions?.json
         let metrics = task.metrics
         isMultiplexed = metrics.transactions.first?.networkProtocolName == "h2"
+        let taskStart = start.advanced(by: .zero - task.earlier)
         self.metrics = RawJSON.array { writer in
-            for transaction in metrics.transactions { transaction.write(&writer, taskStart: start) }
+            for transaction in metrics.transactions { transaction.write(&writer, taskStart: taskStart) }
         }
         let steps = task.steps
         guard !steps.isEmpty else { return }

@@ -50,6 +50,22 @@ private final class Leaving: LoadAdviser {
     }
 }
 
+/// Takes where a load stands when it asks, and ends it.
+private final class LeavingAtOnce: LoadAdviser {
+    let kinds: LoadQuestion.Kinds = .redirection
+    private let kept = Mutex<LoadPosition?>(nil)
+
+    var position: LoadPosition? { kept.withLock { $0 } }
+
+    func answer(to question: LoadQuestion, in context: LoadContext) -> LoadAnswer? { nil }
+
+    func decide(_ question: LoadQuestion, in context: LoadContext) async -> LoadAnswer {
+        let position = await context.position(at: question)
+        kept.withLock { $0 = position }
+        return .redirect(.cancel)
+    }
+}
+
 /// Answers every question the same.
 private struct Answering: LoadAdviser {
     let kinds: LoadQuestion.Kinds
@@ -102,6 +118,12 @@ private struct Answering: LoadAdviser {
         let response = try await next.response(bufferingUpTo: 100)
         #expect(response.url.path == "/b" && next.completeBody == Array("hi".utf8))
         #expect(next.redirects.map(\.status.code) == [307])
+        let transactions = next.metrics.transactions
+        #expect(transactions.map(\.url.path) == ["/a", "/b"] && transactions.map(\.status) == [307, 200])
+        #expect(transactions[0].countOfRequestBodyBytesSent == 4 && transactions[0].requestStart != nil)
+        #expect(transactions[0].remotePort == Int(origin.port))
+        #expect(transactions[1].fetchStart >= transactions[0].fetchStart + transactions[0].responseEnd)
+        #expect(next.metrics.taskInterval >= transactions[1].fetchStart && next.earlier > .zero)
         #expect(
             origin.count(of: "POST /a") == 1 && origin.count(of: "POST /b") == 1
                 && origin.count(of: "User-Agent: mine") == 2)
@@ -142,6 +164,40 @@ private struct Answering: LoadAdviser {
         last.adviser = Answering(kinds: .redirection) { _ in .performDefaultHandling }
         await expect(.httpTooManyRedirects) { try await last.response() }
         #expect(last.redirects.count == 3 && origin.count(of: "GET /0 ") == 1 && origin.count(of: "GET /3 ") == 1)
+    }
+
+    @Test func `a position has room for the last transactions alone`() throws {
+        var position = LoadPosition()
+        position.start = 1
+        for number in 0..<100 {
+            let path = String(repeating: "a", count: 1000)
+            position.transactions.append(
+                TransactionMetrics(url: try URLRecord("http://a.example/\(number)/\(path)")))
+        }
+        let bytes = try #require(position.bytes)
+        let kept = try LoadPosition(bytes: bytes).transactions
+        #expect(bytes.count <= 33 * 1024 && kept.count > 20)
+        #expect(kept.last?.url == position.transactions.last?.url)
+    }
+
+    // As large files are, whose loads wait for no body.
+    @Test func `a load that waits for no body is left at a redirect whose body comes later`() async throws {
+        let gate = Gate()
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                try connection.send("HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 4\r\n\r\n")
+                try gate.wait()
+                try connection.send("gone")
+            }
+        }
+        let left = try task(origin.url("/a"))
+        let adviser = LeavingAtOnce()
+        left.adviser = adviser
+        async let end: Void = expect(.cancelled) { try await left.response() }
+        try await until { left.response != nil || origin.count(of: "GET /a") == 1 }
+        gate.open()
+        try await end
+        #expect(adviser.position?.hop?.answer?.body == Array("gone".utf8))
     }
 
     // Proves: DLG-6.
