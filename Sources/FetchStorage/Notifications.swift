@@ -118,7 +118,8 @@ package final class Notifications: Service {
         for await event in await client.notifications(on: Self.channel(of: node)) {
             switch event {
             case .listening: await onEnd(nil)
-            case .notified(let payload): await onEnd(payload.split(separator: " ").compactMap { Question.ID(String($0)) })
+            case .notified(let payload):
+                await onEnd(payload.split(separator: " ").compactMap { Question.ID(String($0)) })
             }
         }
     }

@@ -19,6 +19,38 @@ import Testing
         }
     }
 
+    // Proves: BEY-16, BEY-22, BEY-23, BEY-27.
+    @Test func `what has no effect in a service is accepted and kept, and nothing of it is sent`() async throws {
+        let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        let groups = [
+            "connections": #"{"allowsCellularAccess": false, "allowsExpensiveNetworkAccess": false, "#
+                + #""allowsConstrainedNetworkAccess": false, "allowsUltraConstrainedNetworkAccess": false, "#
+                + #""networkServiceType": "voice", "multipathServiceType": "handover"}"#,
+            "background": #"{"sessionSendsLaunchEvents": true, "sharedContainerIdentifier": "group.a", "#
+                + #""shouldUseExtendedBackgroundIdleMode": true}"#,
+            "request": #"{"attribution": "user", "allowsPersistentDNS": true}"#,
+        ]
+        let configuration = groups.map { "\"\($0)\": \($1)" }.joined(separator: ", ")
+        try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
+            let plain = try await service.fetch(origin.url("/plain"))
+            let job = try await service.fetch(origin.url("/plain"), more: ", \"configuration\": {\(configuration)}")
+            #expect(member(plain, "state") == "succeeded" && member(job, "state") == "succeeded")
+            for (name, group) in groups {
+                let kept = try #require(member(job, "configuration", name, as: [String: Any].self), "\(job)")
+                let sent = try JSONSerialization.jsonObject(with: Data(group.utf8)) as? [String: Any]
+                #expect(NSDictionary(dictionary: kept) == NSDictionary(dictionary: sent ?? [:]))
+            }
+            let heads = origin.received().components(separatedBy: "\r\n\r\n").filter { !$0.isEmpty }
+            #expect(heads.count == 2 && heads[0] == heads[1], "\(heads)")
+            // One word for another.
+            let credential = try await service.request(
+                .post, "/v1/credentials",
+                body: #"{"persistence": "synchronizable", "user": "u", "password": "p", "protectionSpace": "#
+                    + #"{"host": "a.example", "port": 443, "protocol": "https", "authenticationMethod": "httpBasic"}}"#)
+            #expect(credential.status == 201 && member(credential.json, "persistence") == "permanent")
+        }
+    }
+
     // SEC-31, R28
     // Proves: RED-11.
     @Test(arguments: [

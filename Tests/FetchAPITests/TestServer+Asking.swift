@@ -14,7 +14,7 @@ extension TestServer {
         let question = AskedQuestion(
             tenant: key.tenant, job: job.id, claim: 1, sequence: 1, kind: kind, host: host, group: nil, labels: [],
             content: RawJSON(Array(content.utf8)), limits: limits ?? AnswerLimits(words: kind.words), endpoint: nil)
-        _ = try await questions.ask(question, timeout: timeout, at: Node.ID())
+        _ = try await questions.ask(question, of: nil, timeout: timeout, at: Node.ID())
         askedQuestions.note(question.tenant)
         return question
     }

@@ -28,8 +28,10 @@ public struct TaskProgress: Sendable, Hashable {
         } else {
             totalUnitCount = nil
         }
-        let (start, end) = (task.load.state.values.withLock { $0.start }, task.load.record.withLock { $0.end })
-        let seconds = start.map { Double((end ?? .now).nanoseconds(since: $0)) / 1e9 } ?? 0
+        let (start, earlier) = task.load.state.values.withLock { ($0.start, $0.earlier) }
+        let end = task.load.record.withLock { $0.end } ?? .now
+        // What went before was another load's, and so are the bytes.
+        let seconds = start.map { Double(end.nanoseconds(since: $0)) / 1e9 - earlier / .seconds(1) } ?? 0
         throughput = seconds > 0 ? Double(completedUnitCount) / seconds : 0
     }
 }

@@ -31,8 +31,7 @@ extension Configuration {
             ConfigurationMember("credential", \.credential, .credential, get: { _ in nil }, set: { _, _ in }),
             ConfigurationMember(
                 "persistence", \.persistence,
-                .choice(["none": .none, "forSession": .forSession, "permanent": .permanent]), get: { _ in nil },
-                set: { _, _ in }),
+                Self.persistence, get: { _ in nil }, set: { _, _ in }),
             ConfigurationMember(
                 "methods", \.methods, .list(of: .choice(methodNames), upTo: 8), get: { _ in nil }, set: { _, _ in }),
             ConfigurationMember(
@@ -40,6 +39,9 @@ extension Configuration {
             ConfigurationMember(
                 "onFailure", \.onFailure, .anyCase, get: { _ in nil }, set: { _, _ in }),
         ]
+
+        private static let persistence = ConfigurationRule<Credential.Persistence>(
+            read: { $0.persistence() }, write: { value, writer in writer.value(value.rawValue) })
 
         private static let methodNames: KeyValuePairs<String, ProtectionSpace.Method> = [
             "basic": .httpBasic, "digest": .httpDigest, "bearer": .httpBearer, "ntlm": .ntlm, "negotiate": .negotiate,

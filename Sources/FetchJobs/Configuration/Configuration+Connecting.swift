@@ -7,6 +7,13 @@ extension Configuration {
         package var waitsForConnectivity: Bool?
         package var addressFamily: NetworkConfiguration.AddressFamily?
         package var maximumBytesPerSecond: Int64?
+        // Without effect: a server has no classes of networks (BEY-16).
+        package var allowsCellularAccess: Bool?
+        package var allowsExpensiveNetworkAccess: Bool?
+        package var allowsConstrainedNetworkAccess: Bool?
+        package var allowsUltraConstrainedNetworkAccess: Bool?
+        package var networkServiceType: NetworkServiceType?
+        package var multipathServiceType: MultipathServiceType?
 
         package init() {}
 
@@ -21,17 +28,40 @@ extension Configuration {
             ConfigurationMember(
                 "maximumBytesPerSecond", \.maximumBytesPerSecond, .integer(Bandwidth.settable),
                 optional: \.maximumBytesPerSecond),
+            ConfigurationMember("allowsCellularAccess", \.allowsCellularAccess, .bool, \.allowsCellularAccess),
+            ConfigurationMember(
+                "allowsExpensiveNetworkAccess", \.allowsExpensiveNetworkAccess, .bool,
+                \.allowsExpensiveNetworkAccess),
+            ConfigurationMember(
+                "allowsConstrainedNetworkAccess", \.allowsConstrainedNetworkAccess, .bool,
+                \.allowsConstrainedNetworkAccess),
+            ConfigurationMember(
+                "allowsUltraConstrainedNetworkAccess", \.allowsUltraConstrainedNetworkAccess, .bool,
+                \.allowsUltraConstrainedNetworkAccess),
+            ConfigurationMember("networkServiceType", \.networkServiceType, .anyCase, \.networkServiceType),
+            ConfigurationMember("multipathServiceType", \.multipathServiceType, .anyCase, \.multipathServiceType),
         ]
+    }
 
-        // SES-14
-        package static let refused: KeyValuePairs<String, String> = {
-            let reason = "cannot be had: the networks of a service have no classes to choose from"
-            return [
-                "allowsCellularAccess": reason, "allowsExpensiveNetworkAccess": reason,
-                "allowsConstrainedNetworkAccess": reason, "networkServiceType": reason,
-                "multipathServiceType": reason,
-            ]
-        }()
+    /// What background sessions have on Apple's systems, where programs end and are launched again; without effect: a
+    /// service runs, and its webhooks tell when a session is done (BEY-27, BKG-8).
+    package struct Background: ConfigurationGroup {
+        package var sessionSendsLaunchEvents: Bool?
+        package var sharedContainerIdentifier: String?
+        package var shouldUseExtendedBackgroundIdleMode: Bool?
+
+        package init() {}
+
+        package static let members: [ConfigurationMember<Self>] = [
+            ConfigurationMember(
+                "sessionSendsLaunchEvents", \.sessionSendsLaunchEvents, .bool, \.sessionSendsLaunchEvents),
+            ConfigurationMember(
+                "sharedContainerIdentifier", \.sharedContainerIdentifier,
+                .text(upTo: 255, "must be a text", parse: { $0 }, text: { $0 }), optional: \.sharedContainerIdentifier),
+            ConfigurationMember(
+                "shouldUseExtendedBackgroundIdleMode", \.shouldUseExtendedBackgroundIdleMode, .bool,
+                \.shouldUseExtendedBackgroundIdleMode),
+        ]
     }
 
     package struct TLS: ConfigurationGroup {

@@ -1,4 +1,4 @@
-import FetchEngine
+package import FetchEngine
 package import HTTPTypes
 
 extension Configuration {
@@ -6,6 +6,9 @@ extension Configuration {
     package struct Request: ConfigurationGroup {
         /// The fields of requests that have none of the name (BEY-32).
         package var headers: HTTPFields?
+        // Without effect, and never sent (BEY-23).
+        package var attribution: RequestAttribution?
+        package var allowsPersistentDNS: Bool?
 
         package init() {}
 
@@ -17,7 +20,11 @@ extension Configuration {
                     for name in Set(fields.map(\.name)) {
                         engine.httpAdditionalHeaders[fields: name] = Array(fields[fields: name])
                     }
-                })
+                }),
+            ConfigurationMember(
+                "attribution", \.attribution, .anyCase, get: { _ in .developer }, set: { _, _ in }),
+            ConfigurationMember(
+                "allowsPersistentDNS", \.allowsPersistentDNS, .bool, get: { _ in false }, set: { _, _ in }),
         ]
     }
 }

@@ -15,6 +15,7 @@ package struct Configuration: Sendable, Equatable {
     package var tls = TLS()
     package var timeouts = Timeouts()
     package var connections = Connections()
+    package var background = Background()
     package var response = Response()
     package var upload = Upload()
     package var destination = Destination()
@@ -37,6 +38,7 @@ package struct Configuration: Sendable, Equatable {
         AnyConfigurationGroup("tls", \.tls),
         AnyConfigurationGroup("timeouts", \.timeouts),
         AnyConfigurationGroup("connections", \.connections),
+        AnyConfigurationGroup("background", \.background),
         AnyConfigurationGroup("response", \.response),
         AnyConfigurationGroup("upload", \.upload),
         AnyConfigurationGroup("destination", \.destination),

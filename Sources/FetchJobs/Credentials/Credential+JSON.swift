@@ -225,12 +225,19 @@ package struct CredentialSubmission: Sendable {
     }
 
     private static func persistence(_ reader: JSONReader) -> Credential.Persistence? {
-        guard let persistence = reader.oneOf(Credential.Persistence.self) else { return nil }
+        guard let persistence = reader.persistence() else { return nil }
         guard persistence != .none else {
             reader.refuse("must be \"forSession\" or \"permanent\": a credential for one request goes with its job")
             return nil
         }
         return persistence
+    }
+}
+
+extension JSONReader {
+    /// How long a credential is kept; `synchronizable` is `permanent` here: no other devices share it (BEY-22).
+    func persistence() -> Credential.Persistence? {
+        oneOf(Credential.Persistence.self).map { $0 == .synchronizable ? .permanent : $0 }
     }
 }
 

@@ -28,7 +28,7 @@ extension JobCredential {
         }
         guard let object = reader.object(of: Credential.members.union(["persistence"])) else { return nil }
         let persistence =
-            object["persistence"].map { $0.oneOf(Credential.Persistence.self) } ?? Credential.Persistence.none
+            object["persistence"].map { $0.persistence() } ?? Credential.Persistence.none
         guard let persistence, let credential = Credential(members: object, of: reader, persistence: persistence) else {
             return nil
         }

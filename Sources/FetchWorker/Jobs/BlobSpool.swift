@@ -53,6 +53,9 @@ extension JobProgress {
             bytesReceived: task.countOfBytesReceived,
             bytesExpectedToReceive: task.countOfBytesExpectedToReceive
         )
+        let progress = task.progress
+        bytesPerSecond = progress.throughput
+        timeRemaining = progress.estimatedTimeRemaining
     }
 }
 

@@ -116,6 +116,8 @@ final class PartProgress: Sendable {
         progress.part = part.number
         progress.bytesReceived = part.received
         progress.bytesExpectedToReceive = part.expected
+        // Nobody knows how many parts follow.
+        progress.timeRemaining = nil
         return progress
     }
 }

@@ -13,6 +13,25 @@ import Testing
         events.filter { $0.name == "job.progress" }.map { $0.data[name] as? Int }
     }
 
+    // Proves: BEY-7.
+    @Test func `progress says how fast bytes come, and how long the rest takes`() async throws {
+        let rig = try SharedService.current
+        let gate = Gate()
+        let play = rig.stage.serve { _, connection in
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 400000\r\n\r\n")
+            try connection.send(pattern(100_000))
+            try gate.wait()
+            try connection.send(pattern(300_000))
+        }
+        let id = try await rig.submit(#"{"request": "\#(play.url())"}"#)
+        let job = try await rig.service.job(id) { member($0, "progress", "bytesReceived") == 100_000 }
+        let speed = try #require(member(job, "progress", "bytesPerSecond", as: Double.self), "\(job)")
+        let rest = try #require(member(job, "progress", "etaSeconds", as: Double.self), "\(job)")
+        #expect(speed > 0 && abs(rest * speed / 300_000 - 1) < 0.2, "\(speed) \(rest)")
+        gate.open()
+        _ = try await rig.service.job(id) { member($0, "state") == "succeeded" }
+    }
+
     // MARK: Sending
 
     // Each time the body has to be sent the client is asked for it.

@@ -20,7 +20,7 @@ import Testing
             tenant: server.key.tenant, job: job.id, claim: 1, sequence: 1, kind: kind, host: nil, group: nil,
             session: session, labels: [], content: RawJSON(Array(#"{"request":{},"facts":{}}"#.utf8)), limits: limits,
             endpoint: nil)
-        _ = try await server.questions.ask(question, timeout: .seconds(60), at: Node.ID())
+        _ = try await server.questions.ask(question, of: nil, timeout: .seconds(60), at: Node.ID())
         return "/v1/jobs/\(job.id)/questions/\(question.id)"
     }
 
