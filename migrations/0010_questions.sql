@@ -16,6 +16,7 @@ CREATE TABLE questions (
     asked_at timestamptz NOT NULL DEFAULT now(),
     deadline timestamptz NOT NULL,
     endpoint_id uuid,
+    ask_at timestamptz,
     state text NOT NULL DEFAULT 'open',
     ended_at timestamptz,
     reason text,
@@ -56,6 +57,8 @@ COMMENT ON COLUMN questions.facts IS 'The request and what an answer is chosen b
 COMMENT ON COLUMN questions.limits IS 'What an answer may be: the words, and what the configuration keeps them to';
 COMMENT ON COLUMN questions.deadline IS 'No answer is taken from then on';
 COMMENT ON COLUMN questions.endpoint_id IS 'The endpoint that is asked; null: the question waits for the API alone';
+COMMENT ON COLUMN questions.ask_at IS
+    'When the endpoint is asked, by any node; null: the node that holds the load asks it, or nobody does any more';
 COMMENT ON COLUMN questions.state IS 'open, answered or closed';
 COMMENT ON COLUMN questions.ended_at IS 'When it was answered or closed; null: it is open';
 COMMENT ON COLUMN questions.reason IS
@@ -73,6 +76,9 @@ COMMENT ON COLUMN questions.fault IS
 COMMENT ON COLUMN questions.position IS
     'Where its load stands, with what was decided before; AES-256-GCM, bound to this table, tenant and question; null: '
     'the load cannot go on elsewhere, or does not go on from there any more';
+
+CREATE INDEX questions_ask_at ON questions (ask_at) WHERE ask_at IS NOT NULL AND state = 'open';
+COMMENT ON INDEX questions_ask_at IS 'questions.due; for all tenants, since any node may ask';
 
 CREATE INDEX questions_job ON questions (tenant_id, job_id, id);
 COMMENT ON INDEX questions_job IS 'questions.list of a job; queue.rescue; jobs.remove';

@@ -1248,6 +1248,7 @@ CREATE TABLE public.questions (
     asked_at timestamp with time zone DEFAULT now() NOT NULL,
     deadline timestamp with time zone NOT NULL,
     endpoint_id uuid,
+    ask_at timestamp with time zone,
     state text DEFAULT 'open'::text NOT NULL,
     ended_at timestamp with time zone,
     reason text,
@@ -1292,6 +1293,8 @@ COMMENT ON COLUMN public.questions.limits IS 'What an answer may be: the words, 
 COMMENT ON COLUMN public.questions.deadline IS 'No answer is taken from then on';
 
 COMMENT ON COLUMN public.questions.endpoint_id IS 'The endpoint that is asked; null: the question waits for the API alone';
+
+COMMENT ON COLUMN public.questions.ask_at IS 'When the endpoint is asked, by any node; null: the node that holds the load asks it, or nobody does any more';
 
 COMMENT ON COLUMN public.questions.state IS 'open, answered or closed';
 
@@ -2088,6 +2091,10 @@ COMMENT ON INDEX public.limiters_removed IS 'expired.limiters; for all tenants, 
 CREATE INDEX limiters_version ON public.limiters USING btree (version);
 
 COMMENT ON INDEX public.limiters_version IS 'limiters.read: what nodes have not read yet';
+
+CREATE INDEX questions_ask_at ON public.questions USING btree (ask_at) WHERE ((ask_at IS NOT NULL) AND (state = 'open'::text));
+
+COMMENT ON INDEX public.questions_ask_at IS 'questions.due; for all tenants, since any node may ask';
 
 CREATE INDEX questions_job ON public.questions USING btree (tenant_id, job_id, id);
 

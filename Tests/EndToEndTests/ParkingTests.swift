@@ -1,3 +1,4 @@
+import FetchEngine
 import FetchJobs
 import Foundation
 import HTTPTypes
@@ -130,6 +131,39 @@ import Testing
             #expect(member(job, "response", "status") == 200, "\(job)")
             #expect(origin.count(of: "POST /go") == 1 && origin.count(of: "POST /a") == 1)
             #expect(origin.count(of: "\r\n\r\nbody") == 2)
+        }
+    }
+
+    // Proves: DLG-3.
+    @Test(arguments: [true, false])
+    func `the endpoint of a load is asked again when that is parked, or its node is lost`(
+        _ isParked: Bool
+    ) async throws {
+        let origin = try Self.origin()
+        // The first node does not ask again before it is lost.
+        let failure = "HTTP/1.1 503 Busy\r\n\(isParked ? "" : "Retry-After: 60\r\n")Content-Length: 0\r\n\r\n"
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n\"follow\""
+        let receiver = try WebhookReceiver(answers: [failure, answer])
+        let settings = ["WORKER_LEASE_SECONDS": "2", "WORKER_HOLD_SECONDS": isParked ? "0" : "3600"]
+        let rules = [rule(origin), receiver.rule]
+        try await ServiceProcess.Place.with(allowing: rules, settings: settings) { place in
+            let key = try await place.key()
+            let first = try await ServiceProcess.start(place, key: key)
+            let second = try await ServiceProcess.start(place.apart, key: key)
+            let (endpoint, _) = try await receiver.endpoint(of: first)
+            let id = try await first.submit(
+                origin.url("/go"), asking: #"["willPerformHTTPRedirection"]"#,
+                via: #""via": "webhook", "endpoint": "\#(endpoint)""#, timeout: 600,
+                request: #", "method": "POST", "body": {"text": "body"}"#)
+            let asked = try await receiver.next()
+            if isParked { try await parked(first) }
+            first.send(SIGKILL)
+            #expect(try await first.waitForEnd() == -SIGKILL)
+            #expect(try await receiver.next()["webhook-id"] == asked["webhook-id"])
+            let job = try await second.end(of: id)
+            #expect(member(job, "response", "status") == 200, "\(job)")
+            #expect(origin.count(of: "POST /go") == 1 && origin.count(of: "POST /a") == 1)
+            #expect(try await second.stop() == 0)
         }
     }
 

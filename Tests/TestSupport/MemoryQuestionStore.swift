@@ -7,6 +7,7 @@ package final class MemoryQuestionStore: QuestionStore {
         var question: StoredQuestion
         var answer: Answer?
         var load: ParkedLoad?
+        var askAt: Timestamp?
 
         var end: QuestionEnd? {
             if let reason = question.reason { return .closed(reason) }
@@ -114,12 +115,29 @@ package final class MemoryQuestionStore: QuestionStore {
         return end
     }
 
-    package func park(_ question: AskedQuestion, at node: Node.ID) async throws(StoreError) -> Bool {
+    package func questionsToAsk(limit: Int) async throws(StoreError) -> [StoredQuestion] {
+        state.withLock { state in
+            let due = state.stored.values.filter { stored in
+                stored.question.state == .open && stored.askAt.map { $0 <= .now } ?? false
+            }.prefix(limit)
+            for stored in due { state.stored[stored.question.id]?.askAt = .now.advanced(by: .seconds(30)) }
+            return due.map(\.question)
+        }
+    }
+
+    package func ask(_ question: QuestionKey, after wait: Duration?) async throws(StoreError) {
+        state.withLock { $0.stored[question.id]?.askAt = wait.map { Timestamp.now.advanced(by: $0) } }
+    }
+
+    package func park(
+        _ question: AskedQuestion, isBeingAsked: Bool, at node: Node.ID
+    ) async throws(StoreError) -> Bool {
         state.withLock { state in
             guard let stored = state.stored[question.id], stored.question.state == .open, stored.load != nil,
                 stored.question.deadline > now(), state.held.map({ $0[question.job] == question.claim }) ?? true
             else { return false }
             state.held?[question.job] = nil
+            if isBeingAsked { state.stored[question.id]?.askAt = .now }
             return true
         }
     }

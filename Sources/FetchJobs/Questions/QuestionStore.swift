@@ -31,8 +31,17 @@ package protocol QuestionStore: Sendable {
     ///
     /// The job waits for the end of the question or for its deadline, and is then any node's.
     ///
+    /// - Parameter isBeingAsked: Whether its endpoint is to be asked again, by any node.
     /// - Returns: false when the question is over, has no position, or the job is not the node's under its claim.
-    func park(_ question: AskedQuestion, at node: Node.ID) async throws(StoreError) -> Bool
+    func park(_ question: AskedQuestion, isBeingAsked: Bool, at node: Node.ID) async throws(StoreError) -> Bool
+
+    /// Takes questions of parked loads whose endpoints are to be asked now.
+    ///
+    /// Each is found again after half a minute, unless ``ask(_:after:)`` says otherwise.
+    func questionsToAsk(limit: Int) async throws(StoreError) -> [StoredQuestion]
+
+    /// Says when the endpoint of a parked load is asked again; nil for never.
+    func ask(_ question: QuestionKey, after wait: Duration?) async throws(StoreError)
 
     /// The position that was stored with a question, and how that has ended; nil inside while it is open.
     func parked(

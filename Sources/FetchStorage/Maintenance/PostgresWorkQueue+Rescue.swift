@@ -206,6 +206,13 @@ extension Query {
             FROM lost
             WHERE a.tenant_id = lost.tenant_id AND a.job_id = lost.job_id AND a.state = 'open'
                 AND (NOT lost.is_over AND a.id IS DISTINCT FROM lost.waits_at OR lost.has_result)
+        ), asking AS (
+            -- Nobody knows how far the lost node came with it; it is asked under the same id.
+            UPDATE questions a
+            SET ask_at = now()
+            FROM lost
+            WHERE a.tenant_id = lost.tenant_id AND a.id = lost.waits_at AND a.endpoint_id IS NOT NULL
+                AND NOT lost.is_over AND NOT lost.has_result
         ), final AS (
             -- What has its result is final, whatever left it here.
             DELETE FROM queue q

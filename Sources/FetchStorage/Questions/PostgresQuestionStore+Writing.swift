@@ -26,6 +26,8 @@ extension PostgresQuestionStore {
     /// A question whose load is to be parked.
     struct HeldQuestion: Sendable {
         let asked: AskedQuestion
+        /// Whether its endpoint is to be asked again.
+        let isBeingAsked: Bool
         let node: Node.ID
     }
 
@@ -137,8 +139,9 @@ extension PostgresQuestionStore {
                     \(questions.map(\.asked.id)),
                     \(questions.map(\.asked.job)),
                     \(questions.map(\.asked.claim)),
-                    \(questions.map(\.node))
-                ) AS input (tenant_id, id, job_id, claim, node_id)
+                    \(questions.map(\.node)),
+                    \(questions.map(\.isBeingAsked))
+                ) AS input (tenant_id, id, job_id, claim, node_id, is_being_asked)
             ), held AS MATERIALIZED (
                 SELECT i.*
                 FROM input i
@@ -153,6 +156,11 @@ extension PostgresQuestionStore {
                 SET \(Query.leaving)
                 FROM held h
                 WHERE q.tenant_id = h.tenant_id AND q.job_id = h.job_id
+            ), asking AS (
+                UPDATE questions a
+                SET ask_at = now()
+                FROM held h
+                WHERE a.tenant_id = h.tenant_id AND a.id = h.id AND h.is_being_asked
             )
             SELECT id FROM held
             """

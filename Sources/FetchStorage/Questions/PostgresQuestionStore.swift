@@ -106,9 +106,49 @@ package struct PostgresQuestionStore: QuestionStore {
         }
     }
 
-    package func park(_ question: AskedQuestion, at node: Node.ID) async throws(StoreError) -> Bool {
+    package func park(
+        _ question: AskedQuestion, isBeingAsked: Bool, at node: Node.ID
+    ) async throws(StoreError) -> Bool {
         try await StoreError.wrap {
-            try await parking.submit([HeldQuestion(asked: question, node: node)]).first ?? false
+            let held = HeldQuestion(asked: question, isBeingAsked: isBeingAsked, node: node)
+            return try await parking.submit([held]).first ?? false
+        }
+    }
+
+    package func questionsToAsk(limit: Int) async throws(StoreError) -> [StoredQuestion] {
+        try await StoreError.wrap {
+            let rows = try await client.query(
+                """
+                -- questions.due
+                WITH due AS MATERIALIZED (
+                    SELECT tenant_id, id
+                    FROM questions
+                    WHERE state = 'open' AND ask_at <= now() AND deadline > now()
+                    ORDER BY ask_at
+                    LIMIT \(limit)
+                    FOR UPDATE SKIP LOCKED
+                )
+                UPDATE questions a
+                SET ask_at = now() + interval '30 seconds'
+                FROM due
+                WHERE a.tenant_id = due.tenant_id AND a.id = due.id
+                RETURNING \(StoredRow.columns)
+                """
+            )
+            return try rows.map { try StoredRow($0).question }
+        }
+    }
+
+    package func ask(_ question: QuestionKey, after wait: Duration?) async throws(StoreError) {
+        try await StoreError.wrap {
+            try await client.query(
+                """
+                -- questions.askAgain
+                UPDATE questions
+                SET ask_at = now() + \(wait)
+                WHERE tenant_id = \(question.tenant) AND id = \(question.id) AND state = 'open'
+                """
+            )
         }
     }
 

@@ -117,13 +117,21 @@ package struct PostgresWorkQueue: WorkQueue {
             let rows = try await client.query(
                 """
                 -- queue.release
-                UPDATE queue q
-                SET \(Query.leaving), cancelling = false, keeps_partial = false
-                FROM unnest(\(jobs.map(\.tenant)), \(jobs.map(\.id)), \(jobs.map(\.claim)))
-                    AS held (tenant_id, job_id, claim)
-                WHERE q.tenant_id = held.tenant_id AND q.job_id = held.job_id AND q.claim = held.claim
-                    AND q.node_id = \(node) AND NOT q.begun
-                RETURNING q.job_id
+                WITH released AS (
+                    UPDATE queue q
+                    SET \(Query.leaving), cancelling = false, keeps_partial = false
+                    FROM unnest(\(jobs.map(\.tenant)), \(jobs.map(\.id)), \(jobs.map(\.claim)))
+                        AS held (tenant_id, job_id, claim)
+                    WHERE q.tenant_id = held.tenant_id AND q.job_id = held.job_id AND q.claim = held.claim
+                        AND q.node_id = \(node) AND NOT q.begun
+                    RETURNING q.tenant_id, q.job_id, q.question_id
+                ), asking AS (
+                    UPDATE questions a
+                    SET ask_at = now()
+                    FROM released r
+                    WHERE a.tenant_id = r.tenant_id AND a.id = r.question_id AND a.endpoint_id IS NOT NULL
+                )
+                SELECT job_id FROM released
                 """
             )
             return Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })

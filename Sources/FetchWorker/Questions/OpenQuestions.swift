@@ -21,6 +21,8 @@ package final class OpenQuestions: Sendable {
         var parking: (time: ContinuousClock.Instant, park: @Sendable () async -> Void)?
         /// Whether its load is being parked: its end waits for what comes of that.
         var isParking = false
+        /// Whether its endpoint is to be asked again.
+        var isBeingAsked = false
     }
 
     private let entries = Mutex<[Question.ID: Entry]>([:])
@@ -91,6 +93,13 @@ package final class OpenQuestions: Sendable {
         forget(id)
         return end
     }
+
+    /// Says whether the endpoint of a question is to be asked, once more perhaps.
+    func setBeingAsked(_ isBeingAsked: Bool, _ id: Question.ID) {
+        entries.withLock { $0[id]?.isBeingAsked = isBeingAsked }
+    }
+
+    func isBeingAsked(_ id: Question.ID) -> Bool { entries.withLock { $0[id]?.isBeingAsked ?? false } }
 
     // MARK: Parking
 

@@ -23,6 +23,8 @@ package final class RemoteDelegates: Service {
         let endpoint: WebhookEndpoint.ID
         let waitsWhileUnreachable: Bool
         let otherwise: Answer
+        /// Whether no node holds its load.
+        var isParked = false
 
         var key: EndpointGate.Key { .init(tenant: question.asked.tenant, endpoint: endpoint) }
     }
@@ -194,6 +196,7 @@ package final class RemoteDelegates: Service {
         }
         asker.live.note(.question, at: question.asked.position, question.write)
         if let endpoint = question.asked.endpoint {
+            open.setBeingAsked(true, question.id)
             sending.yield(
                 Message(
                     question: question, endpoint: endpoint,
@@ -236,7 +239,10 @@ package final class RemoteDelegates: Service {
     private func park(_ asked: AskedQuestion, _ asker: RemoteAsker) async {
         guard open.beginParking(asked.id) else { return }
         do throws(StoreError) {
-            guard try await store.park(asked, at: node) else { return open.endParking(asked.id) }
+            let isBeingAsked = open.isBeingAsked(asked.id)
+            guard try await store.park(asked, isBeingAsked: isBeingAsked, at: node) else {
+                return open.endParking(asked.id)
+            }
             parked.add()
             logger.info("load parked", metadata: ["question.id": "\(asked.id)", "job.id": "\(asked.job)"])
             asker.stop.stop(.parked)
@@ -291,6 +297,7 @@ package final class RemoteDelegates: Service {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.timer.run { await self.expire() } }
                 group.addTask { await self.keepLooking() }
+                group.addTask { await self.keepAsking() }
                 group.addTask { for await keys in self.open.told { await self.look(at: keys) } }
                 for await message in self.messages {
                     group.addTask { await self.ask(message) }
@@ -345,8 +352,10 @@ package final class RemoteDelegates: Service {
 
     private static let backoff = RetryPolicy.Backoff(initial: .milliseconds(500), maximum: .seconds(60), jitter: 0)
 
-    /// Asks an endpoint until it has said something, or the question is over.
+    /// Asks an endpoint until it has said something, the question is over, or its load is parked.
     private func ask(_ message: Message) async {
+        // The mark of one whose load is being parked is read before this.
+        defer { open.setBeingAsked(false, message.question.id) }
         var tries = 0
         var fault = message.question.fault
         while open.isOpen(message.question.id), !Task.isCancelled {
@@ -375,8 +384,62 @@ package final class RemoteDelegates: Service {
         }
     }
 
+    /// Asks the endpoints of parked loads, for whichever node had them.
+    private func keepAsking() async {
+        while !Task.isCancelled {
+            try? await intake.clock.sleep(for: .seconds(5))
+            var count = 0
+            repeat {
+                do throws(StoreError) {
+                    let due = try await store.questionsToAsk(limit: Self.slotsPerEndpoint)
+                    count = due.count
+                    await withDiscardingTaskGroup { group in
+                        for question in due { group.addTask { await self.askOnce(question) } }
+                    }
+                } catch {
+                    count = 0
+                    logger.warning("questions to ask are not known", metadata: ["error": "\(error)"])
+                }
+            } while count == Self.slotsPerEndpoint && !Task.isCancelled
+        }
+    }
+
+    /// Asks the endpoint of a parked load once, and stores when it is asked again.
+    private func askOnce(_ question: StoredQuestion) async {
+        guard let endpoint = question.asked.endpoint else { return }
+        let message = Message(
+            question: question, endpoint: endpoint, waitsWhileUnreachable: true, otherwise: .performDefaultHandling,
+            isParked: true)
+        // As long again as it has been open, as it is while the load is held.
+        let age = Duration.microseconds(Timestamp.now.microseconds - question.askedAt.microseconds)
+        var wait: Duration? = min(max(age, Self.backoff.initial), Self.backoff.maximum)
+        if await gate.enter(message.key, waits: false) == .place {
+            let attempt = await send(message)
+            gate.leave(message.key, hasAnswered: attempt.hasAnswered)
+            switch attempt {
+            case .over, .gone, .replied(.later): wait = nil
+            case .replied(.reply(let reply)):
+                wait = nil
+                await take(reply, of: message)
+            case .replied(.refused(let fault)):
+                wait = nil
+                await note(fault, of: message)
+            case .replied(.again(let after, let fault)):
+                if fault != question.fault { await note(fault, of: message) }
+                wait = wait.map { max($0, min(after ?? .zero, Self.backoff.maximum)) }
+            case .unknown: break
+            }
+        }
+        do throws(StoreError) {
+            try await store.ask(QuestionKey(tenant: question.asked.tenant, id: question.id), after: wait)
+        } catch {
+            logger.warning(
+                "an endpoint is asked again", metadata: ["question.id": "\(question.id)", "error": "\(error)"])
+        }
+    }
+
     private func send(_ message: Message) async -> Attempt {
-        guard open.isOpen(message.question.id) else { return .over }
+        guard message.isParked || open.isOpen(message.question.id) else { return .over }
         do throws(StoreError) {
             let endpoint = try await endpoints.endpoint(message.key)
             guard let endpoint, endpoint.disabling == nil else { return .gone }

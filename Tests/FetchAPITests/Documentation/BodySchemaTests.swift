@@ -42,10 +42,8 @@ import Yams
         "/job/suspended: true is refused",
         #"/job/initiated: "background" is refused"#,
         // The reader tells more choices than are taken: what it refuses of them, it refuses afterwards, with the reason.
-        #"/credential/persistence: is one of ["none", "forSession", "permanent", "synchronizable"]"#
-            + #", described are ["none", "forSession", "permanent"]"#,
         #"/persistence: is one of ["none", "forSession", "permanent", "synchronizable"]"#
-            + #", described are ["forSession", "permanent"]"#,
+            + #", described are ["forSession", "permanent", "synchronizable"]"#,
         #"/protectionSpace/authenticationMethod: is one of ["default", "httpBasic", "httpDigest", "httpBearer", "ntlm", "negotiate", "awsSigV4", "htmlForm", "clientCertificate", "serverTrust"]"#
             + #", described are ["default", "httpBasic", "httpDigest", "httpBearer", "ntlm", "negotiate", "clientCertificate", "awsSigV4"]"#,
         #"/protectionSpace/protocol: is one of ["http", "https", "ftp", "ftps"]"#

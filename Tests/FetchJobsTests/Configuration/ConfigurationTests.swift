@@ -24,11 +24,21 @@ import Testing
           "timeouts": {"timeoutIntervalForRequest": 1.5, "timeoutIntervalForResource": 60, "connect": 0.25},
           "connections": {
             "maximumPerHost": 2, "httpVersion": "1.1", "waitsForConnectivity": true, "addressFamily": "ipv4",
-            "maximumBytesPerSecond": 5000
+            "maximumBytesPerSecond": 5000,
+            "allowsCellularAccess": false, "allowsExpensiveNetworkAccess": false,
+            "allowsConstrainedNetworkAccess": false, "allowsUltraConstrainedNetworkAccess": false,
+            "networkServiceType": "voice", "multipathServiceType": "handover"
+          },
+          "background": {
+            "sessionSendsLaunchEvents": true, "sharedContainerIdentifier": "group.a",
+            "shouldUseExtendedBackgroundIdleMode": true
           },
           "response": {"maximumBytes": 10, "verifyDigests": false},
           "upload": {"expectContinue": "never"},
-          "request": {"headers": [{"name": "Accept-Language", "value": "de"}]}
+          "request": {
+            "headers": [{"name": "Accept-Language", "value": "de"}], "attribution": "developer",
+            "allowsPersistentDNS": false
+          }
         }
         """#
 
@@ -79,6 +89,7 @@ import Testing
         #expect(engine.httpVersion == .http1)
         #expect(engine.waitsForConnectivity)
         #expect(engine.network.addressFamily == .ipv4)
+        #expect(!engine.allowsCellularAccess && engine.sharedContainerIdentifier == "group.a")
         #expect(engine.maximumResponseBytes == 10 && !engine.verifiesContentDigests)
         #expect(engine.maximumBytesPerSecond == 5000)
         #expect(engine.expectContinue == .never)

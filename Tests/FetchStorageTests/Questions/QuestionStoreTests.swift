@@ -215,7 +215,7 @@ import Testing
     ) async throws -> AskedQuestion {
         let question = question(of: job)
         _ = try await store.ask(question, of: try load(), timeout: timeout, at: fixture.nodes[0])
-        #expect(try await store.park(question, at: fixture.nodes[0]))
+        #expect(try await store.park(question, isBeingAsked: false, at: fixture.nodes[0]))
         return question
     }
 

@@ -90,8 +90,8 @@ package enum QuestionStoreContract {
             let (question, load) = (subject.question(), try subject.load())
             _ = try await subject.ask(question, of: load)
             let held = try await subject.store.parked(question.id, of: subject.tenant)
-            let parked = try await subject.store.park(question, at: subject.node)
-            let again = try await subject.store.park(question, at: subject.node)
+            let parked = try await subject.store.park(question, isBeingAsked: false, at: subject.node)
+            let again = try await subject.store.park(question, isBeingAsked: false, at: subject.node)
             let stored = try await subject.store.parked(question.id, of: subject.tenant)
             _ = try await subject.store.answer(question.id, of: subject.tenant, Reply(.cancel), by: .operator)
             let answered = try await subject.store.parked(question.id, of: subject.tenant)
@@ -108,9 +108,31 @@ package enum QuestionStoreContract {
             _ = try await subject.store.answer(questions[0].id, of: subject.tenant, Reply(.cancel), by: .operator)
             _ = try await subject.ask(questions[1])
             var parked: [Bool] = []
-            for question in questions { parked.append(try await subject.store.park(question, at: subject.node)) }
+            for question in questions {
+                parked.append(try await subject.store.park(question, isBeingAsked: false, at: subject.node))
+            }
             let stored = try await subject.store.parked(questions[1].id, of: subject.tenant)
             return compare("parked", parked, [false, false]) + compare("load", stored?.2.bytes, nil)
+        },
+        Clause("the endpoint of a parked load is asked until somebody says otherwise") { subject in
+            let (asked, silent) = (subject.question(), subject.question(of: 1))
+            for question in [asked, silent] { _ = try await subject.ask(question, of: try subject.load()) }
+            let before = try await subject.store.questionsToAsk(limit: 9).map(\.id)
+            _ = try await subject.store.park(asked, isBeingAsked: true, at: subject.node)
+            _ = try await subject.store.park(silent, isBeingAsked: false, at: subject.node)
+            let key = QuestionKey(tenant: subject.tenant, id: asked.id)
+            var found: [[Question.ID]] = []
+            found.append(try await subject.store.questionsToAsk(limit: 9).map(\.id))
+            // Somebody asks it.
+            found.append(try await subject.store.questionsToAsk(limit: 9).map(\.id))
+            try await subject.store.ask(key, after: .zero)
+            found.append(try await subject.store.questionsToAsk(limit: 9).map(\.id))
+            try await subject.store.ask(key, after: nil)
+            found.append(try await subject.store.questionsToAsk(limit: 9).map(\.id))
+            try await subject.store.ask(key, after: .zero)
+            _ = try await subject.store.answer(asked.id, of: subject.tenant, Reply(.cancel), by: .operator)
+            found.append(try await subject.store.questionsToAsk(limit: 9).map(\.id))
+            return compare("held", before, []) + compare("parked", found, [[asked.id], [], [asked.id], [], []])
         },
     ]
 
