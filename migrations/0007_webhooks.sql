@@ -144,7 +144,8 @@ CREATE FUNCTION webhook_events() RETURNS text[]
 LANGUAGE sql IMMUTABLE
 AS $$
     SELECT ARRAY[
-        'job.started', 'job.redirected', 'job.challenged', 'job.response', 'job.becameDownload', 'job.resumedAtOffset',
+        'job.started', 'job.redirected', 'job.challenged', 'job.informational', 'job.response', 'job.becameDownload',
+        'job.resumedAtOffset',
         'job.bodyWanted', 'job.question', 'job.destinationCreated', 'job.progress', 'job.finished',
         'session.eventsFinished', 'session.invalidated', 'group.finished', 'cookies.changed', 'credentials.changed', 'endpoint.disabled'
     ]

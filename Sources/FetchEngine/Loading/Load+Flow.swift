@@ -126,16 +126,27 @@ extension Load {
         return response
     }
 
-    /// Notifies the delegate of what happens before the head: informational responses, and how much of the body has
-    /// been sent.
+    /// Notes what happens before the head, and notifies the delegate: informational responses, and how much of the body
+    /// has been sent.
     private func reportNews(of exchange: any Exchange, on loop: isolated TransferLoop) async {
-        guard let client, client.notifiesDelegate else { return }
         let responses = exchange.informational
         exchange.informational = []
+        if !responses.isEmpty { note(responses) }
+        guard let client, client.notifiesDelegate else { return }
         for response in responses {
             await client.received(informational: response.status, response.headerFields)
         }
         if let (new, total) = exchange.takeSentBytes() { await client.sentBodyBytes(new, of: total) }
+    }
+
+    private func note(_ responses: [Delivery.Informational]) {
+        let url = currentRequest.url.withoutCredentials()
+        record.withLock { record in
+            for response in responses where response.status != .continue {
+                record.steps.note(
+                    InformationalResponse(url: url, status: response.status, headerFields: response.headerFields))
+            }
+        }
     }
 
     // MARK: The final response

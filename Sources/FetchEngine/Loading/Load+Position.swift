@@ -43,7 +43,7 @@ extension Load {
         }
         position.authentication = authentication.results
         position.connections = connections
-        position.steps = record.withLock { $0.steps }
+        position.steps = record.withLock { $0.steps.filter(\.isDecision) }
         let (start, transactions) = state.values.withLock { ($0.start, $0.transactions) }
         position.start = start.map { wallClock() - MonotonicTime.now.nanoseconds(since: $0) / 1000 }
         position.transactions = transactions

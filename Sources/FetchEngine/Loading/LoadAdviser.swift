@@ -114,7 +114,7 @@ extension Load {
         let (asked, end) = (MonotonicTime.now, deadline)
         let context = LoadContext(
             configuration: configuration, currentRequest: currentRequest,
-            lastStep: record.withLock { $0.steps.last }, isDownload: client?.kind == .download,
+            lastStep: record.withLock { $0.steps.last(where: \.isDecision) }, isDownload: client?.kind == .download,
             timeLeft: end.map { .nanoseconds($0.nanoseconds(since: asked)) }, load: self)
         if let answer = adviser.answer(to: question, in: context) { return answer }
         if let exchange, exchange.response != nil, kind == .redirection || kind == .challenge {

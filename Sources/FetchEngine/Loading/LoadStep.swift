@@ -1,9 +1,23 @@
+public import HTTPTypes
+
 /// Something that a load met on its way to its final response.
 public enum LoadStep: Sendable {
     /// A redirect was followed.
     case redirected(Redirect)
     /// A server or a proxy asked who is there.
     case challenged(AnsweredChallenge)
+    /// A server sent an informational response (1xx) before its response; 100 is none.
+    case informed(InformationalResponse)
+}
+
+/// A response that comes before the final one of a request, such as 103 (Early Hints).
+public struct InformationalResponse: Sendable {
+    /// The URL of the request.
+    public let url: URLRecord
+    /// From 101 to 199.
+    public let status: HTTPResponse.Status
+    /// The fields of its head.
+    public let headerFields: HTTPFields
 }
 
 /// A challenge that a task met, and what was made of it.
@@ -26,6 +40,19 @@ public struct AnsweredChallenge: Sendable {
     public let answer: Answer
 }
 
+extension LoadStep {
+    /// Whether the load went on by it.
+    var isDecision: Bool { if case .informed = self { false } else { true } }
+}
+
 extension [LoadStep] {
+    /// An origin decides how many informational responses there are; a load's further ones are not kept.
+    private static let maximumInformed = 16
+
+    mutating func note(_ response: InformationalResponse) {
+        guard count(where: { !$0.isDecision }) < Self.maximumInformed else { return }
+        append(.informed(response))
+    }
+
     var redirects: [Redirect] { compactMap { if case .redirected(let redirect) = $0 { redirect } else { nil } } }
 }

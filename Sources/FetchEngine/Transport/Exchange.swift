@@ -84,6 +84,8 @@ enum ExchangeLimits {
     static let highWater = 11 * Partition.receiveBufferSize
     /// The body of a redirect or a challenge up to this size is read to its end, to keep the connection.
     static let redirectBody = 64 * 1024
+    /// So many informational responses are kept until the load notes them.
+    static let maximumInformational = 64
 
     /// Whether the body of a response with this status is likely to be discarded.
     static func mayBeRepeated(_ status: Int) -> Bool {
@@ -208,11 +210,11 @@ extension Exchange {
         delivery.waiter.take()?.resume()
     }
 
-    /// Whether something has happened that only a delegate is notified of.
+    /// Whether something has happened before the head that the load has not noted.
     var hasNews: Bool {
-        state.notifiesDelegate
-            && (!informational.isEmpty
-                || state.countOfBytesSent.load(ordering: .relaxed) != delivery.reportedBytesSent)
+        !informational.isEmpty
+            || state.notifiesDelegate
+                && state.countOfBytesSent.load(ordering: .relaxed) != delivery.reportedBytesSent
     }
 
     /// The count of bytes sent and how many are new, once each time it grew.

@@ -178,7 +178,9 @@ final class Transfer: Exchange, @unchecked Sendable {
 
     private func note(informational head: HeadCollector.Head) {
         if head.status.code == HTTPResponse.Status.uploadResumptionSupported { noteUploadURL(head.fields) }
-        guard state.notifiesDelegate else { return }
+        guard state.notifiesDelegate || head.status.code != HTTPResponse.Status.continue.code else { return }
+        // One that nobody reads meanwhile is one of many.
+        guard informational.count < ExchangeLimits.maximumInformational else { return }
         informational.append(Delivery.Informational(status: head.status, headerFields: head.fields))
         partition.noteChange(of: self)
     }

@@ -7,6 +7,7 @@ package struct JobEvent: Sendable {
         case resumedAtOffset = "job.resumedAtOffset"
         case redirected = "job.redirected"
         case challenged = "job.challenged"
+        case informational = "job.informational"
         case response = "job.response"
         case becameDownload = "job.becameDownload"
         case bodyWanted = "job.bodyWanted"
@@ -54,6 +55,7 @@ extension LoadStep {
         switch self {
         case .redirected: .redirected
         case .challenged: .challenged
+        case .informed: .informational
         }
     }
 
@@ -61,6 +63,7 @@ extension LoadStep {
         switch self {
         case .redirected(let redirect): redirect.write(&writer, urls)
         case .challenged(let challenge): challenge.write(&writer)
+        case .informed(let response): response.writeWithoutSecrets(&writer, urls)
         }
     }
 }

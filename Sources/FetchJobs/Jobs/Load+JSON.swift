@@ -38,6 +38,14 @@ extension Response {
     }
 }
 
+extension InformationalResponse {
+    func writeWithoutSecrets(_ writer: inout JSONWriter, _ urls: URLForm) {
+        writer.member("url", urls.text(of: url))
+        writer.member("status", status.code)
+        writer.member("headers", array: { $0.headers(headerFields.withoutSecrets(relativeTo: url, urls)) })
+    }
+}
+
 extension LoadError {
     /// Writes the members of the error.
     package func write(_ writer: inout JSONWriter, _ urls: URLForm = .whole) {

@@ -6,6 +6,8 @@ package enum WebhookEvent: String, Sendable, CaseIterable {
     case jobRedirected = "job.redirected"
     /// A challenge was answered.
     case jobChallenged = "job.challenged"
+    /// An informational response came before the response (BEY-11).
+    case jobInformational = "job.informational"
     /// The response is there; one for each part of a body whose parts replace one another.
     case jobResponse = "job.response"
     /// The response is written to a file from now on.

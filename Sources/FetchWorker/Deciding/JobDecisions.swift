@@ -290,7 +290,7 @@ final class JobDecisions: LoadAdviser {
         return switch context.lastStep {
         case .redirected: .redirect
         case .challenged: .challenge
-        case nil: job.attempt > 1 ? .retry : .first
+        case .informed, nil: job.attempt > 1 ? .retry : .first
         }
     }
 

@@ -7,13 +7,14 @@ import Testing
 /// In which order things happen to a job, and who hears of them.
 @Suite(.sharedServiceAndHTTPBin) struct OrderTests {
     // The response, progress, and the end, once.
-    // Proves: LIF-10, LIF-13, LIF-18, RSP-6, RSP-7, CON-9, TSK-12.
+    // Proves: BEY-11, LIF-10, LIF-13, LIF-18, RSP-6, RSP-7, CON-9, TSK-12.
     @Test(arguments: ["data", "download"])
     func `events come in order, and the end comes once`(_ kind: String) async throws {
         let rig = try SharedService.current
         let gates = [Gate(), Gate()]
         let play = rig.stage.serve { _, connection in
-            try connection.send("HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n")
+            try connection.send("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\nSet-Cookie: a=secret\r\n\r\n")
+            try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n")
             for gate in gates {
                 try connection.send(pattern(100_000))
                 try gate.wait()
@@ -34,7 +35,11 @@ import Testing
         #expect(list.last?.name == "job.finished")
         let before = list.prefix { $0.name != "job.response" }
         #expect(before.first?.name == "job.started")
-        #expect(before.dropFirst().allSatisfy { $0.name == "job.progress" && $0.data["bytesReceived"] as? Int == 0 })
+        let progress = before.filter { $0.name == "job.progress" }
+        #expect(progress.allSatisfy { $0.data["bytesReceived"] as? Int == 0 })
+        let hints = before.filter { $0.name != "job.progress" }.dropFirst()
+        #expect(hints.map(\.name) == ["job.informational"] && member(hints.last?.data ?? [:], "status") == 103)
+        #expect(hints.last?.text.contains("</a>") == true && hints.last?.text.contains("secret") == false)
         #expect(list.filter { $0.name == "job.response" }.count == 1)
         #expect(list.filter { $0.name == "job.finished" }.count == 1)
         #expect(member(list.first { $0.name == "job.response" }?.data ?? [:], "status") == 200)
