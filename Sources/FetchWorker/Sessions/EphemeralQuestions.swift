@@ -189,10 +189,10 @@ package struct EphemeralQuestionStore: QuestionStore {
     }
 
     package func ask(
-        _ question: AskedQuestion, timeout: Duration, at node: Node.ID
+        _ question: AskedQuestion, of load: ParkedLoad?, timeout: Duration, at node: Node.ID
     ) async throws(StoreError) -> Asking {
         if ephemeral.has(question.job) { return ephemeral.ask(question, timeout: timeout) }
-        return try await stored.ask(question, timeout: timeout, at: node)
+        return try await stored.ask(question, of: load, timeout: timeout, at: node)
     }
 
     package func answer(
@@ -212,11 +212,18 @@ package struct EphemeralQuestionStore: QuestionStore {
         return try await stored.close(id, of: tenant, reason)
     }
 
-    package func park(
-        _ question: AskedQuestion, _ load: ParkedLoad, at node: Node.ID
-    ) async throws(StoreError) -> Bool {
+    package func park(_ question: AskedQuestion, isBeingAsked: Bool, at node: Node.ID) async throws(StoreError) -> Bool {
         if ephemeral.has(question.job) { return false }
-        return try await stored.park(question, load, at: node)
+        return try await stored.park(question, isBeingAsked: isBeingAsked, at: node)
+    }
+
+    // Loads of ephemeral sessions are never parked.
+    package func questionsToAsk(limit: Int) async throws(StoreError) -> [StoredQuestion] {
+        try await stored.questionsToAsk(limit: limit)
+    }
+
+    package func ask(_ question: QuestionKey, after wait: Duration?) async throws(StoreError) {
+        try await stored.ask(question, after: wait)
     }
 
     package func parked(

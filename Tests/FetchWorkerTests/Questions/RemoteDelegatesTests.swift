@@ -26,7 +26,10 @@ import Testing
         intake = NodeIntake(concurrency: 16, lease: .seconds(15), limits: EqualLimits(), clock: clock.clock)
         delegates = RemoteDelegates(
             store: store, open: open,
-            judge: AnswerJudge(credentials: MemoryCredentialCatalog(), refusal: { _ in nil }), deliveries: webhooks,
+            judge: AnswerJudge(
+                credentials: MemoryCredentialCatalog(), blobs: MemoryBlobCatalog(jobs: MemoryJobStore()),
+                refusal: { _ in nil }),
+            deliveries: webhooks,
             session: Session(), intake: intake, live: live, node: Node.ID(), metrics: MetricsRegistry(),
             logger: .silent)
     }
@@ -88,7 +91,8 @@ import Testing
         let stop = intake.running.add(job)
         _ = live.add(job)
         let asker = try #require(
-            delegates.asker(job, own: delegate, session: .init(), settings: FetchJobs.Configuration()))
+            delegates.asker(
+                job, own: delegate, session: .init(), settings: FetchJobs.Configuration(), in: .default, stop: stop))
         let request = Request(url: try URLRecord("http://a.example/"))
         return Asking(
             job: job, stop: stop, asker: asker,

@@ -25,7 +25,7 @@ import Testing
     }
 
     private func ask(_ question: AskedQuestion, in store: EphemeralQuestionStore) async throws -> Asking {
-        try await store.ask(question, timeout: .seconds(60), at: Node.ID())
+        try await store.ask(question, of: nil, timeout: .seconds(60), at: Node.ID())
     }
 
     @Test func `a question is asked, listed and answered once`() async throws {

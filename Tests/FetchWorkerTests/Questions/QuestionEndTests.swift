@@ -29,11 +29,13 @@ import Testing
                 if ids == nil { listens.withLock { $0 = true } }
             }
             let other = Notifications(client: database.client, node: Node.ID(), onNotification: {}, onEnd: { _ in })
-            let store = MemoryQuestionStore { ends in other.announce(ends.mapValues { _ in owner }) }
+            let store = MemoryQuestionStore(onEnd: { ends in other.announce(ends.mapValues { _ in owner }) })
             let delegates = RemoteDelegates(
                 store: store, open: open,
-                judge: AnswerJudge(credentials: MemoryCredentialCatalog(), refusal: { _ in nil }),
-                deliveries: NoDeliveries(), session: Session(configuration: .ephemeral),
+                judge: AnswerJudge(
+                    credentials: MemoryCredentialCatalog(), blobs: MemoryBlobCatalog(jobs: MemoryJobStore()),
+                    refusal: { _ in nil }),
+                deliveries: MemoryWebhookStore(), session: Session(configuration: .ephemeral),
                 intake: NodeIntake(
                     concurrency: 1, lease: .seconds(15), limits: EqualLimits(), clock: ManualClock().clock),
                 live: LiveJobs(), node: owner, metrics: MetricsRegistry(), logger: .silent)
