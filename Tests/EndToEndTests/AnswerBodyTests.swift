@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import Synchronization
 import TestSupport
 import Testing
 
@@ -131,6 +132,45 @@ import Testing
             #expect(member(refused.json, "errors", "0", "pointer") == "/request/body/multipart/1/blob")
             #expect(try await service.answer(question, #""follow""#).status == 200)
             #expect(try await body(service, of: id) == "own")
+            try await service.stop()
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `an endpoint's reply names a blob, which is its tenant's`(isForeign: Bool) async throws {
+        let origin = try Self.origin()
+        let reply = Mutex("")
+        let receiver = try WireOrigin { connection in
+            while let head = try connection.receiveHead() {
+                _ = try connection.receiveBody(after: head)
+                let text = reply.withLock { $0 }
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(text.utf8.count)\r\n\r\n\(text)")
+            }
+        }
+        try await ServiceProcess.Place.with(allowing: [rule(origin), rule(receiver)]) { place in
+            let service = try await ServiceProcess.start(place, key: try await place.key())
+            let key = isForeign ? try await place.key(tenant: "other") : nil
+            let stored = try await blob(service, "stored", key: key)
+            reply.withLock { $0 = #"{"answer": "follow", "request": {"body": {"blob": "\#(stored)"}}}"# }
+            let made = try await service.request(
+                .post, "/v1/webhooks/endpoints", body: #"{"url": "\#(receiver.url("/"))"}"#)
+            let endpoint = try #require(member(made.json, "id", as: String.self), "\(made.text)")
+            let id = try await service.submit(
+                origin.url("/on"), asking: #"["willPerformHTTPRedirection"]"#,
+                via: #""via": "webhook", "endpoint": "\#(endpoint)""#,
+                request: #", "method": "POST", "body": {"text": "own"}"#)
+            if isForeign {
+                var question: [String: Any] = [:]
+                try await until {
+                    question = try await service.question(of: id)
+                    return question["fault"] != nil
+                }
+                #expect(
+                    member(question, "fault", as: String.self)?.contains("is not a blob of yours") == true,
+                    "\(question)")
+                #expect(try await service.answer(question, #""follow""#).status == 200)
+            }
+            #expect(try await body(service, of: id) == (isForeign ? "own" : "stored"))
             try await service.stop()
         }
     }

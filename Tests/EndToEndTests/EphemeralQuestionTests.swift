@@ -84,7 +84,8 @@ import Testing
         let rules = ["127.0.0.1:\(origin.port)", "127.0.0.1:\(receiver.port)"]
         try await ServiceProcess.Place.with(allowing: rules) { place in
             let service = try await ServiceProcess.start(place, key: try await place.key())
-            let made = try await service.request(.post, "/v1/webhooks", body: #"{"url": "\#(receiver.url("/"))"}"#)
+            let made = try await service.request(
+                .post, "/v1/webhooks/endpoints", body: #"{"url": "\#(receiver.url("/"))"}"#)
             let endpoint = try #require(member(made.json, "id", as: String.self), "\(made.text)")
             let session = try await session(service, delegate(#""via": "webhook", "endpoint": "\#(endpoint)""#))
             let answer = try await service.request(

@@ -136,11 +136,13 @@ extension Load {
     private func stream(
         from provider: any BodyStreamProvider, length: Int64?, for request: Request, on loop: isolated TransferLoop
     ) async throws(LoadError) -> UploadSource {
+        var (provider, length) = (provider, length)
         if case .body(let body) = try await advice(on: .bodyStream, on: loop, { .bodyStream(request) }) {
-            guard let body, let source = try source(for: body) else {
+            guard let body else {
                 throw LoadError(.requestBodyStreamExhausted, "The question for the body was answered with cancel.")
             }
-            return source
+            if let source = try source(for: body) { return source }
+            if case .stream(let other, let another) = body { (length, provider) = (other, another) }
         }
         if let pipe = await provider.makeStream() { return UploadSource(pipe, length: length) }
         if let client, client.asksDelegates, let pipe = try await answer(on: loop, to: { await client.newBodyStream() })

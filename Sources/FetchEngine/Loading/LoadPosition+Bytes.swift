@@ -292,6 +292,7 @@ private struct PositionReader {
         case 0: content = .none
         case 1: content = .original
         case 2: content = .bytes(try bytes())
+        case 3: content = .given
         default: throw Damaged()
         }
         return .init(

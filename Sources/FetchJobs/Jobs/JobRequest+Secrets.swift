@@ -12,7 +12,8 @@ enum SecretForm {
 extension JobRequest {
     func write(_ writer: inout JSONWriter, _ form: SecretForm) {
         let urls = form == .open ? .whole : urlForm
-        writer.member("url", writtenURL ?? urls.text(of: url))
+        writer.member("url", urls.text(of: url))
+        writer.member("writtenURL", writtenURL)
         writer.member("method", method.rawValue)
         if !headers.isEmpty {
             writer.member("headers", array: { writer in for field in headers { field.write(&writer, form) } })

@@ -53,7 +53,8 @@ extension JobRequest {
         "host", "content-length", "transfer-encoding", "connection", "keep-alive", "upgrade", "te", "trailer", "expect",
     ]
     private static let names: Set = [
-        "url", "urlTemplate", "variables", "method", "headers", "body", "cachePolicy", "mainDocumentURL", "sensitive",
+        "url", "writtenURL", "urlTemplate", "variables", "method", "headers", "body", "cachePolicy", "mainDocumentURL",
+        "sensitive",
         "properties",
     ]
 
@@ -77,17 +78,24 @@ extension JobRequest {
         guard let url else { return nil }
         self.url = url.withoutCredentials()
         guard url.hasCredentials else {
-            writtenURL = Self.written(isURL ? reader : object?["url"], as: url, besides: sensitive)
+            writtenURL = Self.written(isURL ? reader : object?["url"], object?["writtenURL"], as: url, sensitive)
             return
         }
         userInfo = Credential(userinfoOf: url)
         if userInfo == nil { (isURL ? alone : object?["url"])?.refuse("has a user name or password that is not UTF-8") }
     }
 
+    /// The text of a URL that its standard form does not have.
+    ///
+    /// - Parameters:
+    ///   - reader: The URL as it is given.
+    ///   - told: The same as it was written, where that is given besides; another URL counts for nothing.
     private static func written(
-        _ reader: JSONReader?, as url: URLRecord, besides sensitive: Set<SensitivePart>
+        _ reader: JSONReader?, _ told: JSONReader?, as url: URLRecord, _ sensitive: Set<SensitivePart>
     ) -> String? {
-        guard url.isHTTP, !sensitive.contains(.query), case .string(let text)? = reader?.value else { return nil }
+        let isSame = told?.jobURL().map { $0 == url } ?? false
+        guard url.isHTTP, !sensitive.contains(.query), case .string(let text)? = (isSame ? told : reader)?.value
+        else { return nil }
         // What misleads who reads it is shown in the standard form alone (SEC-47).
         guard text.unicodeScalars.allSatisfy({ !$0.isControlOrBidirectional }) else { return nil }
         return text.isSame(as: url.description) ? nil : text

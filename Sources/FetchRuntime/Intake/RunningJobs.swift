@@ -77,8 +77,6 @@ package final class RunningJobs: Sendable {
         for stop in all where stop.position.withLock(\.isAsking) { stop.stop(reason) }
     }
 
-    package func stop(of id: Job.ID) -> StopSwitch? { state.withLock { $0.switches[id] } }
-
     package func setPace(_ pace: JobPace, of id: Job.ID) { state.withLock { $0.switches[id] }?.setPace(pace) }
 
     // MARK: Deadlines

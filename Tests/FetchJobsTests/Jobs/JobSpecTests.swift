@@ -48,6 +48,26 @@ import Testing
         #expect(String(decoding: spec.json, as: UTF8.self).contains(#""body":{"json":{"z":1,"a":[true,null]}}"#))
     }
 
+    @Test(arguments: [
+        (#""HTTP://A.example/b/../c""#, "http://a.example/c", "HTTP://A.example/b/../c"),
+        (#"{"url": "http://a.example"}"#, "http://a.example/", "http://a.example"),
+        (#"{"url": "http://a.example/"}"#, "http://a.example/", nil),
+        (#"{"url": "http://a.example?hush", "sensitive": ["query"]}"#, "http://a.example/?hush", nil),
+        (#"{"url": "http://me:pw@a.example"}"#, "http://a.example/", nil),
+        ("{\"url\": \"http://a.example/\u{202E}\"}", "http://a.example/%E2%80%AE", nil),
+        (#"{"url": "http://a.example/", "writtenURL": "http://A.example"}"#, "http://a.example/", "http://A.example"),
+        (#"{"url": "http://a.example/", "writtenURL": "http://b.example"}"#, "http://a.example/", nil),
+        (#"{"url": "http://a.example/", "writtenURL": "http://me:pw@a.example"}"#, "http://a.example/", nil),
+    ])
+    func `a URL is kept in its standard form, and as it was written`(
+        request: String, url: String, written: String?
+    ) throws {
+        let spec = try spec(#"{"request": \#(request)}"#)
+        #expect(spec.request.url.description == url && spec.request.writtenURL == written)
+        guard spec.secretBytes == nil else { return }
+        #expect(try JobSpec(json: try JSONParser.parse(spec.json)) == spec)
+    }
+
     // SEC-32
     @Test func `user name and password of the URL become a credential that is not written`() throws {
         let spec = try spec(#"{"request": {"url": "http://us%C3%A9r:c%3Akanari@a.example/p?q"}}"#)
