@@ -49,7 +49,7 @@ struct AuthenticationMachine {
 
     private let schemes: SchemeList
 
-    /// What the challenges so far have come to.
+    /// The results of the challenges so far.
     private(set) var results: AuthenticationResults
     /// A stored credential that has failed with the last response.
     private(set) var failedFromStore: Attempt?
@@ -60,7 +60,7 @@ struct AuthenticationMachine {
     private var offers: [AuthenticationOffer] = []
     private var toLookUp: [AuthenticationOffer] = []
 
-    /// - Parameter results: What an earlier load of the same task has come to.
+    /// - Parameter results: The results of an earlier load of the same task.
     init(schemes: SchemeList = SchemeList(), results: AuthenticationResults = .init()) {
         self.schemes = schemes
         self.results = results
@@ -149,9 +149,10 @@ struct AuthenticationMachine {
 
     /// The attempt could not even be made, for lack of a ticket for example.
     ///
-    /// The delegate may know better than the store. What it gave itself rejects the space, and another scheme is next;
-    /// but for Negotiate, where a wrong password shows here, it is asked again as after any failure, unless there is
-    /// another scheme that the credential can be said in, or it gives the same once more.
+    /// The delegate may know better than the store. A failure of a credential from the delegate itself rejects the
+    /// space, and another scheme is next; but for Negotiate, where a wrong password shows here, the delegate is asked
+    /// again as after any failure, unless there is another scheme that the credential can be said in, or it gives the
+    /// same once more.
     mutating func couldNotBegin(_ attempt: Attempt) -> Action {
         takeBack(attempt)
         let hasOther = offers.contains {

@@ -1,4 +1,4 @@
-/// What the challenges of a task have come to, the one at hand aside.
+/// The results of the challenges of a task, without the challenge at hand.
 struct AuthenticationResults: Sendable, Equatable {
     /// The user name and password of a URL, which are for its server alone.
     struct OfURL: Sendable, Equatable {
@@ -8,10 +8,10 @@ struct AuthenticationResults: Sendable, Equatable {
 
     /// How often authentication has failed, in all spaces together.
     var failureCount = 0
-    /// What has convinced; it needs no second question.
+    /// The credentials that servers and proxies have accepted; they are used again without a question.
     var accepted: [ProtectionSpace: Credential] = [:]
     var failed: [ProtectionSpace: Credential] = [:]
     var rejected: Set<ProtectionSpace> = []
-    /// What comes with the task's URL.
+    /// The credential in the task's URL.
     var ofURL: OfURL?
 }

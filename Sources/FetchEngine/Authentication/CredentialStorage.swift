@@ -19,7 +19,7 @@ public protocol CredentialStorage: AnyObject, Sendable {
     /// tasks the same credential.
     ///
     /// - Parameters:
-    ///   - space: What the credential is for.
+    ///   - space: The protection space of the credential.
     ///   - taskDescription: The task's ``SessionTask/taskDescription``; nil when it has none.
     nonisolated(nonsending) func defaultCredential(
         for space: ProtectionSpace, taskDescription: String?

@@ -5,7 +5,7 @@ struct CacheControl: Sendable, Equatable {
     struct Directive: Sendable, Equatable {
         /// In lower case.
         let name: String
-        /// What follows the equals sign, without quotes.
+        /// The text after the equals sign, without quotes; nil without an equals sign.
         let argument: String?
     }
 

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// What a request asks of the caches it passes (RFC 9111 §5.2.1).
+/// The cache directives of a request (RFC 9111 §5.2.1).
 struct CacheDirectives: Sendable {
     let noStore: Bool
     let noCache: Bool

@@ -9,7 +9,7 @@ extension CacheEntry {
         package let requiresValidation: Bool
     }
 
-    /// What counts at a time, under these rules.
+    /// The age and the lifetime of the entry at a time, under these rules.
     package func times(at now: UnixTime, _ configuration: CachingConfiguration = CachingConfiguration()) -> Times {
         Times(
             age: freshness.age(at: now), lifetime: freshness.lifetime(configuration),

@@ -11,7 +11,7 @@ public struct CacheEntry: Sendable {
         static func random() -> ID { ID(rawValue: .random(in: .min ... .max)) }
     }
 
-    /// What it is found by.
+    /// The key under which it is stored.
     public let key: CacheKey
     /// Which version of the entry this is.
     public let id: ID
@@ -23,7 +23,7 @@ public struct CacheEntry: Sendable {
     public let requestTime: UnixTime
     /// When its answer came.
     public let responseTime: UnixTime
-    /// What the delegate attached to it.
+    /// The values that the delegate attached to it.
     public var userInfo: [String: String]
     /// Where it may be kept.
     public var storagePolicy: CachedResponse.StoragePolicy
@@ -70,7 +70,7 @@ public struct CacheEntry: Sendable {
             responseTime: responseTime, userInfo: userInfo, storagePolicy: storagePolicy, bodyLength: bodyLength)
     }
 
-    /// What size it counts with: the body and roughly what goes with it.
+    /// The bytes that it counts against a capacity: its body, and an estimate for its fields and its key.
     package var cost: Int64 {
         let fields = response.headerFields.reduce(0) { $0 + $1.name.rawName.utf8.count + $1.value.utf8.count + 64 }
         let extras = userInfo.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count + 64 }

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// What stored answers are found by: the method and the URL, with scheme, port and query and without credentials and
+/// The key of stored responses: the method and the URL, with scheme, port and query and without credentials and
 /// fragment.
 public struct CacheKey: Sendable, Hashable {
     /// The method of the request that the answer was given to.

@@ -5,7 +5,7 @@ import HTTPTypes
 /// Told what is stored and what the origin says, it answers with what to do; it owns no store, no connection and no
 /// clock.
 struct CacheMachine {
-    /// What to do about a request.
+    /// The decision about a request.
     enum Answer {
         /// Give the body of this entry with this response, without asking the origin.
         case serve(CacheEntry, Response, refreshing: Bool)
@@ -16,7 +16,7 @@ struct CacheMachine {
         case fail(LoadError)
     }
 
-    /// What to do with an answer of the origin.
+    /// The decision about a response of the origin.
     struct Reception {
         enum Action {
             /// Give it.
@@ -44,10 +44,10 @@ struct CacheMachine {
     let configuration: CachingConfiguration
     let directives: CacheDirectives
     let key: CacheKey
-    /// What was done so far.
+    /// The `Cache-Status` of the request so far.
     private(set) var status: CacheStatus
     private var requestTime: UnixTime
-    /// What a conditional request asks about.
+    /// The entry that a conditional request asks the origin to confirm.
     private var validated: CacheEntry?
     private var hasSentAgain = false
 
@@ -94,7 +94,7 @@ struct CacheMachine {
 
     // MARK: Before the request
 
-    /// What to do with nothing looked up.
+    /// The decision when no stored response is used.
     mutating func start() -> Answer {
         guard policy != .returnCacheDataDontLoad else { return .fail(Self.notCached) }
         guard !directives.onlyIfCached else { return .respond(gatewayTimeout) }
@@ -102,12 +102,12 @@ struct CacheMachine {
         return .send(adding: fields(asking: "no-cache", [.cacheControl, .pragma]))
     }
 
-    /// What has caches on the way ask the origin, too.
+    /// The field that makes the caches on the way ask the origin, too, if the policy demands it.
     private var askingForValidation: [HTTPField] {
         policy == .reloadRevalidatingCacheData ? fields(asking: "max-age=0", [.cacheControl]) : []
     }
 
-    /// What to do when these entries are stored for the key.
+    /// The decision when these entries are stored for the key.
     mutating func lookedUp(_ entries: [CacheEntry], now: UnixTime) -> Answer {
         requestTime = now
         let selected = entries.lazy.filter { [request] in $0.selection.matches(request.headerFields) }
@@ -126,7 +126,7 @@ struct CacheMachine {
     /// Notes the fields that the request carries: the engine adds cookies and credentials to those it was made with.
     mutating func carries(_ fields: HTTPFields) { request.headerFields = fields }
 
-    /// What to do when the load has waited for another one, and these entries are stored now.
+    /// The decision after the load has waited for another one, when these entries are stored.
     mutating func lookedUp(_ entries: [CacheEntry], afterWaiting reason: CacheStatus.Forward?, now: UnixTime) -> Answer
     {
         let answer = lookedUp(entries, now: now)
@@ -161,7 +161,7 @@ struct CacheMachine {
 
     // MARK: After the answer
 
-    /// What to do with the head of an answer to the request that was sent last.
+    /// The decision about the head of a response to the request that was sent last.
     mutating func received(_ response: Response, now: UnixTime) -> Reception {
         let code = response.status.code
         var reception = Reception()
@@ -194,7 +194,7 @@ struct CacheMachine {
             || entry.freshness.lifetime(configuration) > .zero
     }
 
-    /// What the answer to HEAD says about the entry that its GET would have used (§4.3.5).
+    /// The decision about a response to HEAD, which refreshes or removes the entry for GET (§4.3.5).
     private func receivedHead(_ response: Response, for entry: CacheEntry, now: UnixTime) -> Reception {
         var reception = Reception()
         guard response.status == .ok, entry.response.status == .ok else { return reception }

@@ -21,7 +21,7 @@ public struct CacheSelection: Sendable, Hashable {
         self.digest = digest
     }
 
-    /// What the answer to a request varies by, or nil when no other request can select it (`Vary: *`).
+    /// The request fields by which a response varies; nil when no other request can select it (`Vary: *`).
     init?(of responseFields: HTTPFields, for request: HTTPFields) {
         var names = request.contains(.authorization) ? ["authorization"] : []
         // Whether the engine has undone the coding depends on this field, even if `Vary` does not name it.

@@ -11,8 +11,8 @@ extension CacheEntry {
 
     /// The entry with the fields of a 304 in place of its own (§3.2).
     ///
-    /// What describes the bytes of the body stays, for those stay. An `Age` is one of the exchange that brought it, so
-    /// the old one goes.
+    /// The fields that describe the bytes of the body stay, as those bytes stay. An `Age` belongs to the exchange that
+    /// brought it, so the old one is removed.
     func refreshed(by response: Response, sentAt requestTime: UnixTime, receivedAt responseTime: UnixTime) -> CacheEntry
     {
         var fields = self.response.headerFields

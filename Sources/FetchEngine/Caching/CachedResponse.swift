@@ -23,7 +23,7 @@ public struct CachedResponse: Sendable {
     public var response: Response
     /// The body.
     public var data: [UInt8]
-    /// What the delegate attached to it.
+    /// The values that the delegate attached to it.
     public var userInfo: [String: String]
     /// Where it may be kept.
     public var storagePolicy: StoragePolicy

@@ -1,4 +1,4 @@
-/// What a session stores of the answers it gets, and when it uses them again.
+/// The rules by which a session stores responses, and uses them again.
 public struct CachingConfiguration: Sendable, Hashable {
     /// For whom answers are stored (RFC 9111 §1.2.1).
     public enum Audience: String, Sendable, Hashable, Codable, CaseIterable {
@@ -28,15 +28,15 @@ public struct CachingConfiguration: Sendable, Hashable {
     public var maximumHeuristicLifetime: Duration = .seconds(86_400)
     /// Whether a load waits for another one that is fetching the same thing already; true.
     ///
-    /// What the other one stores, it then takes from the cache.
+    /// The load that has waited takes the response of the other one from the cache.
     public var coalescesRequests = true
     /// Where answers are kept, unless the delegate says otherwise; `allowed` by default.
     ///
-    /// What is stored already is used all the same, as the policies of requests have it.
+    /// Responses that are stored already are used nevertheless, as the policies of requests demand.
     public var storagePolicy = CachedResponse.StoragePolicy.allowed
     /// The most bytes a body may have that is stored; `nil`, the default: as many as the cache takes.
     public var maximumEntryBytes: Int64?
-    /// What is attached to answers that are stored; nothing by default.
+    /// The values that are attached to stored responses; none by default.
     public var userInfo: [String: String] = [:]
     /// Whether answers are stored that are never fresh and cannot be confirmed either; true.
     ///

@@ -7,7 +7,7 @@ struct Freshness: Sendable {
     /// Its age when it came.
     let initialAge: Duration
     let responseTime: UnixTime
-    /// What it says about its lifetime: to a private cache, and to a shared one.
+    /// The lifetimes that the response states: for a private cache, and for a shared one.
     private let explicitLifetime: Duration?
     private let sharedLifetime: Duration?
     /// A tenth of the time its content had not changed, where nothing else tells.

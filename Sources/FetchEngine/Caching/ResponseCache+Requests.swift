@@ -19,7 +19,7 @@ extension ResponseCache {
     /// The answer's own directives are not asked. Nothing is stored when its policy is `notAllowed`, when it is too
     /// large or when its `Vary` is `*`.
     ///
-    /// - Returns: What the cache was given to keep; nil when it was given nothing.
+    /// - Returns: The entry that was passed to the cache; nil when none was.
     @discardableResult
     public nonisolated(nonsending) func store(
         _ cached: CachedResponse, for request: Request

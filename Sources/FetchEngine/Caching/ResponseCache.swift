@@ -7,8 +7,8 @@ public protocol ResponseCache: AnyObject, Sendable {
     /// The entries stored for a key.
     ///
     /// - Parameters:
-    ///   - key: What they are stored for.
-    ///   - request: What they are wanted for. A cache that knows an entry it selects may leave out others.
+    ///   - key: The key under which they are stored.
+    ///   - request: The request that may use them. A cache that knows an entry it selects may leave out others.
     nonisolated(nonsending) func entries(for key: CacheKey, selectedBy request: Request) async -> [CacheEntry]
 
     /// The body of an entry, or nil when that version of it is no longer there.
@@ -37,8 +37,8 @@ public protocol ResponseCache: AnyObject, Sendable {
     /// The most bytes a body may have that is stored.
     var maximumEntryBytes: Int64 { get }
 
-    /// What hides credentials in the digests that entries are selected by, where others can read what is stored; nil,
-    /// the default, when nobody can.
+    /// The key of the digests by which entries are selected, so that other readers of the storage learn no credentials;
+    /// nil, the default, when there are no other readers.
     var selectionKey: [UInt8]? { get }
 }
 

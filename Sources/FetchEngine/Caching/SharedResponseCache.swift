@@ -8,7 +8,7 @@ package protocol SharedResponseCache: ResponseCache {
     /// Whoever gets a turn looks again at what is stored before fetching.
     ///
     /// - Parameter limit: How long to wait at most.
-    /// - Returns: What keeps the others waiting; nil when the wait was in vain, and who waited goes ahead all the same.
+    /// - Returns: The turn, for which the others wait; nil when the time ran out, and the caller goes ahead without it.
     func turn(for key: CacheKey, within limit: Duration) async -> (any CacheTurn)?
 }
 

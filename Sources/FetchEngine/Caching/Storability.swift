@@ -15,7 +15,7 @@ enum Storability {
         let control = CacheControl(response.headerFields)
         guard mayKeep(response.status, control, configuration) else { return false }
         guard statusAllows(response, control, configuration) else { return false }
-        // What an authenticated request was given is for its user (§3.5).
+        // The response to an authenticated request is for its user alone (§3.5).
         guard configuration.audience == .shared, request.headerFields.contains(.authorization) else { return true }
         return control.contains("must-revalidate") || control.contains("public") || control.contains("s-maxage")
     }

@@ -1,4 +1,4 @@
-// What Apple's systems act on and a server does not.
+// Settings that have an effect on Apple's systems, and none on a server.
 extension SessionConfiguration {
     /// Whether cellular networks may be used; true.
     ///

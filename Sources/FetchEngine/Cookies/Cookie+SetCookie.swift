@@ -92,7 +92,7 @@ extension Cookie {
 
     /// The field that sends cookies, in the order given; none for no cookies.
     ///
-    /// What would make its value longer than 8192 bytes is left out, from the first cookie on that does not fit.
+    /// From the first cookie on that would make the value longer than 8192 bytes, cookies are left out.
     public static func requestHeaderFields(with cookies: [Cookie]) -> HTTPFields {
         var field = CookieField()
         field.append(cookies)

@@ -2,10 +2,10 @@ import Synchronization
 
 /// Cookies in memory and in a file, which outlive the process.
 ///
-/// Session cookies are in memory alone: they end with the process. What a method changes is on the disk when it
-/// returns, and the file is replaced in one step, so that a crash leaves the old or the new cookies whole. Changes that
-/// come while the file is being written are written together. One storage at a time may use a file: what another one
-/// writes to it meanwhile is not seen, and lost.
+/// Session cookies are in memory alone: they end with the process. A change is on the disk when the method that makes
+/// it returns, and the file is replaced in one step, so that a crash leaves the old or the new cookies whole. Changes
+/// that come while the file is being written are written together. One storage at a time may use a file: it does not
+/// see the changes that another one writes, and overwrites them.
 ///
 /// The file holds secrets in the clear; only its owner may read it.
 public final class FileCookieStorage: CookieStorage {

@@ -62,7 +62,7 @@ public struct NetscapeCookieFile: Sendable {
         let isHTTPOnly = line.starts(with: httpOnlyMark.utf8)
         if isHTTPOnly { line = line.dropFirst(httpOnlyMark.utf8.count) }
         guard !line.trimmed.isEmpty, line.first != UInt8(ascii: "#") else { return nil }
-        // What follows the name is the value, tabs included.
+        // The value is all text after the name, tabs included.
         return (line.split(separator: 0x09, maxSplits: 6, omittingEmptySubsequences: false), isHTTPOnly)
     }
 

@@ -1,6 +1,6 @@
 /// How much decoding may make of a little: the defence against bombs.
 ///
-/// For HTTP content codings and for files that are decoded. What goes beyond fails the load with
+/// For HTTP content codings and for files that are decoded. Content beyond a limit fails the load with
 /// `dataLengthExceedsMaximum`.
 public struct DecodingLimits: Sendable, Hashable {
     /// The most bytes that may come of one content; no limit by default.

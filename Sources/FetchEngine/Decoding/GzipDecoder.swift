@@ -1,7 +1,7 @@
 /// Decodes gzip files (RFC 1952).
 ///
-/// Members that follow one another are one file. Each member's CRC and length are checked. What follows the last
-/// member is dropped when it does not begin like a member, as GNU gzip does with padding and garbage.
+/// Members that follow one another are one file. Each member's CRC and length are checked. Bytes after the last member
+/// are dropped when they do not begin like a member, as GNU gzip does with padding and garbage.
 public struct GzipDecoder: BodyDecoder {
     /// `application/x-gzip` is the name of old, `application/gzip` the registered one (RFC 6713).
     public static let mediaTypes = ["application/x-gzip", "application/gzip"]

@@ -49,7 +49,7 @@ extension ASCIISet {
 
 extension ASCIISet {
     static let none = Self(0)
-    /// What no part of a URL may have as it is (RFC 3986 §2), and the sign of the escapes themselves.
+    /// The characters that every part of a URL has to escape (RFC 3986 §2), and the percent sign.
     static let neverInURLs = Self(controls, adding: " %\"<>\\^`{|}")
     /// All but the unreserved characters (RFC 3986 §2.3).
     static let component = allBut(lettersDigitsAnd: "-._~")

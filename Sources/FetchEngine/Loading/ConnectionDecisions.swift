@@ -15,7 +15,7 @@ struct ConnectionDecisions: Sendable {
     var logins: [URLRecord.Origin: Credential] = [:]
     var loginFailures = 0
 
-    // MARK: What the next connection is made with
+    // MARK: Terms of the next connection
 
     /// The rules for the certificate of a URL's server.
     func trustRules(for url: URLRecord, _ tls: TLSConfiguration, isAsking: Bool) -> TrustRules {
@@ -53,7 +53,7 @@ struct ConnectionDecisions: Sendable {
         return routes[min(deadRoutes[url.origin] ?? 0, routes.count - 1)]
     }
 
-    // MARK: What was answered
+    // MARK: Answers
 
     /// A chain is accepted as it is.
     mutating func accept(_ trust: ServerTrust, from origin: URLRecord.Origin) {

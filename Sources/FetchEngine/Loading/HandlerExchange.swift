@@ -49,7 +49,7 @@ final class HandlerExchange: Exchange, @unchecked Sendable {
         self.timer = timer
         state.loop.set(timer, for: nextDeadline())
         metrics.fetchStart = .nanoseconds(started.nanoseconds(since: state.values.withLock { $0.start } ?? started))
-        // What the handler sends is not seen here, so it may have sent all of it.
+        // The engine does not see what a handler sends, so the request counts as sent from here on.
         metrics.requestStart = .zero
         let client = HandlerClient(self, asking: ask)
         running = startApart { [self, handler, request] in
@@ -63,7 +63,7 @@ final class HandlerExchange: Exchange, @unchecked Sendable {
         }
     }
 
-    // MARK: What the handler reports
+    // MARK: Reports of the handler
 
     /// Takes a head; nil when the handler may go on.
     func received(

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Synchronization
 
-// What happens to credentials before a request, and to challenges after a response.
+// The credentials of a load: for a request before it is sent, and for the challenges after a response.
 extension Load {
     // MARK: Before a request
 
@@ -19,8 +19,9 @@ extension Load {
         authorization != nil || !authentication.attempts.isEmpty || session.spaces.withLock { !$0.isEmpty }
     }
 
-    /// What the request is going to carry; a request that brings its own `Authorization` is left alone unless a server
-    /// has refused it.
+    /// The authorization of the request; nil for none.
+    ///
+    /// A request that brings its own `Authorization` is left alone unless a server has refused it.
     func authorization(for request: Request, on loop: isolated TransferLoop) async throws(LoadError) -> Authorization? {
         if let prepared = authorization.take() { return prepared }
         await sendPreemptively(for: request, on: loop)

@@ -3,11 +3,11 @@ import HTTPTypes
 
 // Which stored answers a hop may be given, and which requests may be given the one that it brings.
 extension Load {
-    /// What answers may vary by: the fields of the request, who makes it, and whether the engine undoes content
+    /// The fields by which responses may vary: those of the request, its user, and whether the engine undoes content
     /// codings.
     ///
-    /// Who makes it counts as `Authorization`. What a user was given, no other one gets (RFC 9111 §3.5 lets a cache of
-    /// one user keep it); the same user's requests find it again.
+    /// The user counts as `Authorization`. The response to one user is not used for another (RFC 9111 §3.5 lets a cache
+    /// of one user keep it); requests of the same user find it again.
     func selecting(_ request: Request) throws(LoadError) -> HTTPFields {
         var fields = request.headerFields
         // Without `Accept-Encoding` codings are undone, unless the session leaves that to the program.

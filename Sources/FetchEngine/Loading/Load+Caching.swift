@@ -13,7 +13,7 @@ struct CacheVisit {
     var lease: CacheLease?
 }
 
-// How a hop is answered from the cache, and how its answer gets there. What to do is decided by `CacheMachine`.
+// How a hop is answered from the cache, and how its response is stored. `CacheMachine` decides.
 extension Load {
     /// The exchange for a request: from the cache, or from the origin when the cache cannot answer.
     func cachedExchange(
@@ -74,7 +74,7 @@ extension Load {
         return try await follow(answer, &visit, limit: limit, on: loop)
     }
 
-    /// What is stored for the request, which from now on has the cookies it would be sent with if that matters.
+    /// The entries for the request; if they vary by cookies, the request gets those that it would be sent with.
     func entries(
         in cache: any ResponseCache, _ visit: inout CacheVisit, on loop: isolated TransferLoop
     ) async throws(LoadError) -> [CacheEntry] {
@@ -104,7 +104,7 @@ extension Load {
         }
     }
 
-    /// What a request is checked for whose answer needs no connection; and a suspended task has to wait here too.
+    /// Checks a request whose response needs no connection, and waits while the task is suspended.
     func admitStored(_ request: Request, on loop: isolated TransferLoop) async throws(LoadError) {
         try RequestRules.check(request, schemes: configuration.networkSchemes)
         if configuration.targetPolicy != .unrestricted {

@@ -23,8 +23,8 @@ extension Load {
     /// Keeps the cookies that an answer sets, a redirect's or a refusal's too.
     func keepCookies(of response: Response, to request: Request, on loop: isolated TransferLoop) async throws(LoadError)
     {
-        // A 407 is a proxy's: it does not speak for the origin. What is in the cache set its cookies when it came, and
-        // a handler of the program's own is given none to send.
+        // A 407 comes from a proxy, which does not speak for the origin. A stored response set its cookies when it
+        // came, and a handler of the program's own is given none to send.
         guard response.source == .network, response.status.code != 407,
             let storage = cookieStorage(for: request), shared.handler(for: request) == nil
         else { return }

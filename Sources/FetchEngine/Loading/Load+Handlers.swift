@@ -63,7 +63,7 @@ extension Load {
 }
 
 extension AnsweredChallenge.Answer {
-    /// What a handler is told, in the words of what became of a challenge.
+    /// The answer for the handler that asked, from the disposition of its challenge.
     fileprivate init(_ disposition: Challenge.Disposition) {
         switch disposition {
         case .useCredential: self = .useCredential

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Synchronization
 
-// What comes after a response that is not the last one.
+// The requests that follow a response that is not the last one.
 extension Load {
     /// Whether a response may lead to another request, by its status or as a handler proposes.
     func isRedirect(_ response: Response) -> Bool {

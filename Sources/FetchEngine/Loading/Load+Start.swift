@@ -2,7 +2,7 @@ import EventLoop
 import HTTPTypes
 import Synchronization
 
-// What happens before the first hop, and how a hop is started.
+// The beginning of a load, and the start of a hop.
 extension Load {
     // MARK: Before the first hop
 

@@ -15,7 +15,7 @@ extension Load {
         on loop: isolated TransferLoop
     ) async -> any Exchange {
         let request = visit.request
-        // What was prepared for a request that is not made is for none after it.
+        // An authorization for a request that is not made must not go with a later one.
         if source == .cache { withdrawAuthorization() }
         var response = response
         response.source = source

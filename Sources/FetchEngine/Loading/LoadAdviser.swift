@@ -5,8 +5,8 @@ import Synchronization
 /// Decides what loads come to, before their delegates are asked.
 ///
 /// A load asks about the kinds that it names and about no others, and asks on its loop: an answer that is known at once
-/// costs a call. A load without an adviser is spared all of it. What breaks a limit of the configuration is not asked,
-/// and an answer that does ends the load.
+/// costs a call. A load without an adviser is spared all of it. A choice that breaks a limit of the configuration is
+/// not asked about, and an answer that breaks one ends the load.
 package protocol LoadAdviser: Sendable {
     /// The kinds of questions that it answers; read once, when the load begins.
     var kinds: LoadQuestion.Kinds { get }
@@ -144,7 +144,7 @@ extension SessionConfiguration {
     /// A request that is made in place of one that a redirect proposes, with https where its host wants that.
     ///
     /// - Parameter base: The URL that is left.
-    /// - Throws: What a redirect by the server to the same URL fails with (SEC-30).
+    /// - Throws: The error of a redirect by the server to the same URL (SEC-30).
     func checked(_ request: Request, from base: URLRecord) throws(LoadError) -> Request {
         let machine = RedirectMachine(configuration: redirects)
         return try machine.checked(request, from: base, by: TargetGuard(policy: targetPolicy)) {

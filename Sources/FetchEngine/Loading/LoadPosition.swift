@@ -6,7 +6,7 @@ package import HTTPTypes
 package struct LoadPosition: Sendable {
     /// The hop at hand.
     struct Hop {
-        /// What the request of a hop sends.
+        /// The content of the request of a hop.
         enum Content: Equatable {
             /// The content of the task's own request.
             case original
@@ -24,7 +24,7 @@ package struct LoadPosition: Sendable {
         /// Whether the content is sent in the coding of the task's own request.
         var isCoded: Bool
         var cachePolicy: CachePolicy
-        /// What the server has said to it; nil when the request is to be made.
+        /// The response of the server; nil when the request is still to be made.
         var answer: Answer?
     }
 

@@ -3,7 +3,7 @@ import EventLoop
 /// A response on its way into the cache while the load delivers it.
 ///
 /// When a delegate decides about it, the body is gathered in memory, because the delegate may change it or forbid its
-/// storage; otherwise it goes to the cache as it comes. Whatever ends the load before the last byte drops this, and
+/// storage; otherwise it goes to the cache as it comes. When the load ends before the last byte, this is dropped, and
 /// nothing is stored.
 // Touched on the loop's thread alone.
 final class ResponseStoring {

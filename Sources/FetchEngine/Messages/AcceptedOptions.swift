@@ -1,5 +1,5 @@
-/// What a configuration or a request accepts and keeps for programs that come from Apple's systems, where the operating
-/// system acts on it; here nothing does.
+/// Options that are kept for programs that come from Apple's systems, where the operating system acts on them; they
+/// have no effect here.
 struct AcceptedOptions: Sendable, Hashable {
     var allowsCellularAccess = true
     var allowsExpensiveNetworkAccess = true

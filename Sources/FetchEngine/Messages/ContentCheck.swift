@@ -44,10 +44,10 @@ struct StatedDigest: Equatable {
 extension StatedDigest {
     /// The strongest digest that the fields state; nil for none.
     ///
-    /// `Content-Digest` is of what is sent, `Repr-Digest` of the whole that a range was taken from (RFC 9530 §2 and
-    /// §3), and so is `Digest`, which they replace (RFC 3230). `Content-MD5` is not looked at: it is of the one for
-    /// some servers and of the other for others, which is why HTTP has it no more (RFC 7231 B). What cannot be read, or
-    /// is of another algorithm, protects nothing.
+    /// `Content-Digest` covers the content that is sent, `Repr-Digest` the whole from which a range was taken (RFC 9530
+    /// §2 and §3), and so does `Digest`, which they replace (RFC 3230). `Content-MD5` is ignored: for some servers it
+    /// covers the one and for others the other, which is why HTTP no longer has it (RFC 7231 B). A digest that cannot
+    /// be read, or is of another algorithm, is ignored.
     init?(_ fields: HTTPFields, isPart: Bool) {
         var all = [Self.structured(fields, .contentDigest)]
         if !isPart {

@@ -91,7 +91,7 @@ struct HeadCollector {
         while start < end, line[start] == 0x20 || line[start] == 0x09 { start += 1 }
         while end > start, line[end - 1] == 0x20 || line[end - 1] == 0x09 { end -= 1 }
         let value = UnsafeBufferPointer(rebasing: line[start..<end])
-        // What is plain text needs no search for an encoding.
+        // A value of printable ASCII needs no search for an encoding.
         let isPlain = value.allSatisfy { 0x20...0x7E ~= $0 }
         return isPlain
             ? HTTPField(name: name, value: String(decoding: value, as: UTF8.self))

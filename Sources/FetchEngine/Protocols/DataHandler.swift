@@ -17,7 +17,7 @@ struct DataHandler: ProtocolHandler {
         if request.method != .head { try await client.received(content.data) }
     }
 
-    /// What lies in the URL itself or on the disk can only be read.
+    /// Refuses all methods but GET and HEAD: data in the URL itself or on the disk can only be read.
     static func checkMethod(of request: Request) throws(LoadError) {
         guard request.method == .get || request.method == .head else {
             throw LoadError(.methodInvalid, "\(request.url.scheme) URLs know the methods GET and HEAD only.")

@@ -1,6 +1,6 @@
 /// Loads what some requests stand for: a protocol of the program's own, or another way for one that is built in.
 ///
-/// A handler is a value that serves any number of loads at once. What one load needs lives in its call of
+/// A handler is a value that serves any number of loads at once. The state of one load belongs in its call of
 /// ``load(_:client:)``: the engine makes that call, and ends it early by cancelling its task. Clients of a session
 /// never see a handler.
 ///

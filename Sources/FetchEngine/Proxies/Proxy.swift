@@ -56,7 +56,7 @@ public struct Proxy: Sendable, Hashable, CustomStringConvertible {
     ///   - kind: How it is spoken to.
     ///   - host: A name or an address; an IPv6 address with or without brackets.
     ///   - port: `nil` is the kind's default.
-    ///   - credential: What it wants to be convinced with.
+    ///   - credential: The credential for its challenges; none by default.
     public init?(_ kind: Kind, host: String, port: UInt16? = nil, credential: Credential? = nil) {
         let isBareIPv6 = IPAddress(host)?.isIPv6 ?? false
         guard let record = try? URLRecord("http://" + (isBareIPv6 ? "[\(host)]" : host) + "/"), !record.hasCredentials,

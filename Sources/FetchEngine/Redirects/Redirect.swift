@@ -35,7 +35,7 @@ public struct Redirect: Sendable {
         self.cause = cause
     }
 
-    /// What takes a request to https before it is sent, as a 307 would.
+    /// A redirect that takes a request to https before it is sent, as a 307 would.
     init(securing request: Request, to target: URLRecord) {
         url = request.url.withoutCredentials()
         status = .temporaryRedirect

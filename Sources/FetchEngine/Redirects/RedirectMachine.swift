@@ -64,7 +64,7 @@ struct RedirectMachine {
         }
     }
 
-    /// What the policy makes of a redirect wherever it leads; nil when it is followed.
+    /// The action of the policy on every redirect; nil when redirects are followed.
     var actionOfPolicy: Action? {
         switch configuration.policy {
         case .follow: nil
@@ -73,8 +73,8 @@ struct RedirectMachine {
         }
     }
 
-    /// The request that an answer names, with https where its host wants that: what a server's redirect has to pass,
-    /// it has to (SEC-30).
+    /// The request that an answer names, with https where its host wants that, after the checks of a server's redirect
+    /// (SEC-30).
     func checked(
         _ request: Request, from base: URLRecord, by judge: TargetGuard, _ secured: (URLRecord) -> URLRecord
     ) throws(LoadError) -> Request {
@@ -144,7 +144,7 @@ struct RedirectMachine {
 
     /// The request for the next hop.
     ///
-    /// - Parameter trusting: Whether another origin gets what was meant for this one.
+    /// - Parameter trusting: Whether another origin gets the sensitive fields of this one.
     static func next(
         _ request: Request, to target: URLRecord, status: HTTPResponse.Status, preserving: Bool,
         trusting: Bool = false
@@ -158,7 +158,7 @@ struct RedirectMachine {
             next.body = nil
             contentFields.forEach { next.headerFields[fields: $0] = [] }
         }
-        // What was meant for one origin alone (SEC-31).
+        // Sensitive fields are for one origin alone (SEC-31).
         if target.origin != request.url.origin, !trusting { next.headerFields.removeAll(where: \.isSensitive) }
         return next
     }
@@ -176,7 +176,7 @@ struct RedirectMachine {
         }
     }
 
-    /// What describes a body that is no longer sent.
+    /// The fields that describe a body; a request without its body drops them.
     static let contentFields: [HTTPField.Name] = [
         .contentType, .contentEncoding, .contentLanguage, .contentLocation, .contentLength,
     ]

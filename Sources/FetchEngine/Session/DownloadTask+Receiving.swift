@@ -30,7 +30,7 @@ extension DownloadTask {
         }
     }
 
-    // MARK: What goes where
+    // MARK: The plan
 
     private func plan(
         _ beginning: inout DownloadBeginning, on loop: isolated TransferLoop
@@ -238,8 +238,8 @@ extension DownloadTask {
         return transfer.decoder != nil
     }
 
-    /// What the server says that the file is, where the transfer does not look at that itself: of a whole that it sent
-    /// a part of, and of what it did not bring.
+    /// The digest of the file that the server states, where the transfer does not verify it: with a part of the file,
+    /// and with a response that no transfer brought.
     private func statedDigest(of response: Response) -> ExpectedDigest? {
         guard configuration.verifiesContentDigests, !isContentDecoded else { return nil }
         return load.exchange is Transfer && response.status.code != 206 ? nil : response.expectedDigest

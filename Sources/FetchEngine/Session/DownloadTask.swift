@@ -2,8 +2,8 @@ import Synchronization
 
 /// A load whose body goes to a file.
 ///
-/// The file is written under a temporary name and gets its own in one step when it is complete. What a network failure
-/// left of it can be continued: see ``LoadError/resumeData``.
+/// The file is written under a temporary name and gets its own in one step when it is complete. A file that a network
+/// failure left incomplete can be continued: see ``LoadError/resumeData``.
 ///
 /// ```swift
 /// let download = session.downloadTask(with: request)
@@ -72,7 +72,7 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
     /// Whether a download can go on in the middle when its file is decoded from this media type.
     ///
     /// - Parameters:
-    ///   - mediaType: What the file is decoded from, such as `application/gzip`.
+    ///   - mediaType: The type that is decoded, such as `application/gzip`.
     ///   - decoders: The decoders that there are.
     public static func canResume(
         decodedWith mediaType: String, decoders: [any BodyDecoder.Type] = DownloadOptions().decoders
@@ -121,7 +121,7 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
     /// How many bytes the file has.
     package var countOfBytesWritten: Int64 { downloadState.withLock { $0.written } }
 
-    /// What another task can resume from should this one never reach its end, because its process was killed.
+    /// The data from which another task can resume when the process is killed before this one ends.
     ///
     /// Nil while the file is empty and when the download cannot be continued. The bytes are written but not synced.
     package var checkpoint: ResumeData? {

@@ -5,7 +5,7 @@ extension Session {
     /// Makes a download task.
     ///
     /// - Parameters:
-    ///   - request: What to load, with a body if need be.
+    ///   - request: The request to load; it may have a body.
     ///   - options: Where the file goes and how it is kept.
     ///   - configuration: Replaces the session's for this task.
     ///   - delegate: Is asked before the session's delegate.
@@ -23,7 +23,7 @@ extension Session {
     /// A temporary file is deleted when the closure returns, unless it was moved or the value is kept.
     ///
     /// - Parameters:
-    ///   - request: What to load.
+    ///   - request: The request to load.
     ///   - options: Where the file goes and how it is kept.
     ///   - completion: Is called once, last.
     public func downloadTask(
@@ -39,7 +39,8 @@ extension Session {
     /// states of a resource never meet in one file.
     ///
     /// - Parameters:
-    ///   - data: What the earlier task left, as ``LoadError/resumeData`` or from `cancelProducingResumeData`.
+    ///   - data: The resume data of the earlier task: its ``LoadError/resumeData``, or from
+    ///     `cancelProducingResumeData`.
     ///   - request: The request, when it needs more than the URL: credentials for example. One that asks for something
     ///     else than the earlier task did starts from the beginning.
     ///   - options: Where the file goes and how it is kept.

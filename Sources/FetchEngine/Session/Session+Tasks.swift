@@ -5,7 +5,7 @@ extension Session {
     /// Nothing is sent before the task is resumed or asked for its response.
     ///
     /// - Parameters:
-    ///   - request: What to load.
+    ///   - request: The request to load.
     ///   - configuration: Replaces the session's for this task.
     ///   - delegate: Is asked before the session's delegate.
     ///   - earliestBegin: When it may begin; at once by default.
@@ -19,7 +19,7 @@ extension Session {
     /// Makes a data task for a URL with everything else as it is by default.
     ///
     /// - Parameters:
-    ///   - url: What to load, with GET.
+    ///   - url: The URL to load, with GET.
     ///   - delegate: Is asked before the session's delegate.
     public func dataTask(with url: URLRecord, delegate: (any TaskDelegate)? = nil) -> DataTask {
         dataTask(with: Request(url: url), delegate: delegate)
@@ -31,7 +31,7 @@ extension Session {
     /// about redirects and challenges.
     ///
     /// - Parameters:
-    ///   - request: What to load.
+    ///   - request: The request to load.
     ///   - configuration: Replaces the session's for this task.
     ///   - delegate: Is asked before the session's delegate.
     ///   - completion: Gets the body and the response.
@@ -46,7 +46,7 @@ extension Session {
     ///
     /// - Parameters:
     ///   - request: Where to and how; a body it has is replaced.
-    ///   - body: What to send.
+    ///   - body: The body to send.
     ///   - configuration: Replaces the session's for this task.
     ///   - delegate: Is asked before the session's delegate.
     public func uploadTask(
@@ -64,7 +64,7 @@ extension Session {
     /// request is for another URL or with another method than the earlier one, all of it is sent.
     ///
     /// - Parameters:
-    ///   - data: What the earlier task left, as ``LoadError/uploadResumeData`` or from `cancelProducingResumeData`.
+    ///   - data: The data of the earlier task: its ``LoadError/uploadResumeData``, or from `cancelProducingResumeData`.
     ///   - request: The request that the earlier task was made with; a body it has is replaced.
     ///   - body: The same content as before, from its beginning.
     ///   - configuration: Replaces the session's for this task.

@@ -45,7 +45,7 @@ public final class Session: Sendable {
     /// - Parameters:
     ///   - configuration: How its loads behave.
     ///   - delegate: Decides about loads and is notified of them; kept until the session is invalidated.
-    ///   - description: What the program calls it.
+    ///   - description: A name of the program for the session.
     ///   - transferLoop: The loop its transfers run on.
     public convenience init(
         configuration: SessionConfiguration = .default,

@@ -26,7 +26,7 @@ public struct ClientIdentity: Sendable, Hashable, CustomStringConvertible, Custo
     /// - Parameters:
     ///   - certificateChain: The client's certificate and those between it and its root, in this order.
     ///   - privateKey: The private key that belongs to the first certificate.
-    ///   - passphrase: What the key is encrypted with, if it is.
+    ///   - passphrase: The passphrase of the key, if it is encrypted.
     /// - Throws: `clientIdentityInvalid` when there is no certificate, the key cannot be read, or the two do not belong
     ///   together; `clientIdentityTooCostly` when to decrypt or to use the key takes more work than it may.
     public init(certificateChain: [UInt8], privateKey: [UInt8], passphrase: String? = nil) throws(LoadError) {

@@ -49,7 +49,7 @@ struct DerivationWork {
         for index in 0..<copenssl_safe_count(safes) {
             let safe = copenssl_safe(safes, index)
             if let algorithm = copenssl_safe_encryption(safe) { try add(algorithm) }
-            // What it costs is known now; the keys inside are seen only in what is decrypted.
+            // The cost of the decryption is known now; the keys inside are seen only after it.
             let bags =
                 passphrase.map { text in text.withCString { copenssl_open_safe(safe, $0) } }
                 ?? copenssl_open_safe(safe, nil)

@@ -3,8 +3,8 @@ import Synchronization
 
 /// How fast tasks may be that share it, all of them together.
 ///
-/// What counts are the bytes of bodies as they travel, in either direction by itself; they move in the order in which
-/// they were asked for. It may be changed at any time, and tasks that run go by it within a second.
+/// The bytes of bodies count as they travel, for each direction separately; they move in the order in which they were
+/// asked for. It may be changed at any time, and running tasks obey the change within a second.
 public final class Bandwidth: Sendable {
     enum Direction { case receiving, sending }
 

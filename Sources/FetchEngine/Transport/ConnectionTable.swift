@@ -5,7 +5,7 @@ import Glibc
 /// libcurl asks for every socket and says when it is done with it, but not which one a request is about to go over.
 // Everything here is touched on the loop's thread alone.
 final class ConnectionTable {
-    /// What a connection between this machine and another is told apart by.
+    /// The addresses that identify a connection of this machine.
     struct Ends: Hashable {
         let address: String
         let port: Int32

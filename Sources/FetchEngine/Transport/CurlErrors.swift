@@ -6,7 +6,7 @@ extension LoadError {
     /// The error for a transfer that libcurl ended with `result`.
     ///
     /// - Parameters:
-    ///   - result: What libcurl reported; not `CURLE_OK`.
+    ///   - result: The result of libcurl; not `CURLE_OK`.
     ///   - detail: libcurl's text for this transfer. It may name hosts and addresses, so it stays underneath.
     ///   - verification: OpenSSL's verdict on the certificate, for a verification failure.
     ///   - systemError: The system's reason why no connection could be made; 0 when it gave none.

@@ -4,7 +4,7 @@ import Glibc
 ///
 /// Everything that bounds itself by descriptors reads it here, so that the parts together fit into the whole.
 package struct DescriptorLimits: Sendable, Equatable {
-    /// What the process has without any work: its database connections, threads' queues, logs and libraries.
+    /// The descriptors of the process without any work: its database connections, threads' queues, logs and libraries.
     private static let own = 96
 
     /// As many as the process may have.
@@ -20,13 +20,12 @@ package struct DescriptorLimits: Sendable, Equatable {
 
     /// Lets this process have as many as the system allows it at most.
     ///
-    /// What a shell or systemd starts has a limit of 1 024 by habit, for programs that wait with `select`; nothing here
-    /// does.
+    /// Shells and systemd start programs with a limit of 1 024, for those that wait with `select`; nothing here does.
     package static func raise() {
         var limit = limit
         guard limit.rlim_cur < limit.rlim_max else { return }
         limit.rlim_cur = limit.rlim_max
-        // Where it may not be raised, what there is has to do.
+        // Where the limit cannot be raised, the present one stays.
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     }
 

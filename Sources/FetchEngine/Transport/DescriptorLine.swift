@@ -7,11 +7,11 @@ import EventLoop
 /// transfers the first to come is the next.
 // @unchecked: everything here is touched on the loop's thread alone.
 final class DescriptorLine: @unchecked Sendable {
-    /// What is set apart for a transfer while it runs: a file that it reads or fills.
+    /// The descriptors of a transfer while it runs: a file that it reads or fills.
     static let perTransfer = 1
-    /// What is set apart until it has a connection: the look-up of a name has three, a second try of connecting one.
+    /// The descriptors of a transfer until it has a connection: a look-up takes three, a second try to connect one.
     static let perStart = 4
-    /// What libcurl has for each of its multi handles.
+    /// The descriptors of libcurl for each of its multi handles.
     static let perPartition = 2
     /// Others may give some back without our knowing it.
     private static let interval: Duration = .milliseconds(50)

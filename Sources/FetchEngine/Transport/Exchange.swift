@@ -93,7 +93,7 @@ enum ExchangeLimits {
     }
 }
 
-// What most forms do.
+// Default implementations, which most forms use.
 extension Exchange {
     func resumeReceiving() {}
     func useRoom() { resumeIfRoom() }
@@ -116,7 +116,7 @@ extension Exchange {
     }
 }
 
-// What has come, under short names.
+// The state of the delivery, under short names.
 extension Exchange {
     var failure: LoadError? {
         get { delivery.failure }

@@ -52,8 +52,8 @@ final class Handshake: @unchecked Sendable {
 
     /// The name of a failure that its certificate or its alert tells; nil when they tell nothing about it.
     ///
-    /// - Parameter code: What libcurl says, which is as little as that the connection was lost when the alert came
-    ///   after the handshake, as with TLS 1.3.
+    /// - Parameter code: The code for libcurl's result. It may say only that the connection was lost when the alert
+    ///   came after the handshake, as with TLS 1.3.
     func code(for code: LoadError.Code) -> LoadError.Code? {
         if lacksName, code == .serverCertificateUntrusted { return .serverCertificateHasNoName }
         let isVague: Set<LoadError.Code> = [
@@ -63,7 +63,7 @@ final class Handshake: @unchecked Sendable {
         return TLSFailure.code(alert: alert, wasAsked: acceptableIssuers != nil, hadIdentity: terms.hasIdentity)
     }
 
-    // MARK: What OpenSSL asks
+    // MARK: Requests of OpenSSL
 
     /// Judges the certificate; false fails the handshake.
     func verify(_ verification: OpaquePointer) -> Bool {
@@ -176,7 +176,7 @@ extension Handshake {
     }
 }
 
-// MARK: What OpenSSL calls
+// MARK: Callbacks of OpenSSL
 
 private func verifyServer(_ verification: OpaquePointer?, _ context: UnsafeMutableRawPointer?) -> Int32 {
     guard let verification, let context else { return 0 }

@@ -74,7 +74,7 @@ struct HostAddresses {
 
 /// The known addresses that a transfer may connect to.
 enum VettedAddresses {
-    /// Whatever libcurl finds; each is judged when it is dialled.
+    /// Every address that libcurl finds; each is judged when it is dialled.
     case any
     /// These and no others.
     case only([IPAddress], host: String, port: UInt16)

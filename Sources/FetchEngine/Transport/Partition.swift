@@ -247,7 +247,7 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
         if line.running == 0, line.waiting == 0 { lines[origin] = nil }
     }
 
-    // MARK: What transfers report
+    // MARK: Reports of transfers
 
     /// Remembers to look whether the transfer's task can go on, once libcurl has returned.
     func noteChange(of transfer: Transfer) { changed.append(transfer) }
@@ -262,7 +262,7 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
 
     /// Makes sure that libcurl reads the same host and port from the URL as we did (SEC-1).
     ///
-    /// What follows the authority cannot change it, so one look per origin is enough.
+    /// The text after the authority cannot change it, so one look per origin is enough.
     func confirm(_ text: String, of origin: URLRecord.Origin) throws(LoadError) {
         guard !confirmed.contains(origin) else { return }
         guard CurlURL.origin(of: text) == origin else {

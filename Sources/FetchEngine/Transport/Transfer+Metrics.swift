@@ -23,7 +23,7 @@ extension Transfer {
         guard let easy, let started else { return }
         noteCounts(of: easy)
         noteTimes(of: easy)
-        // What was looked up for a connection that was there already is no part of its story.
+        // With a reused connection, the look-up had no part in the transfer.
         let lookUp = metrics.isReusedConnection ? nil : lookUp
         if let start = state.values.withLock({ $0.start }) {
             metrics.fetchStart = .nanoseconds((lookUp?.start ?? started).nanoseconds(since: start))
@@ -68,7 +68,7 @@ extension Transfer {
             metrics.secureConnectionStart = secure == nil ? nil : connect
             metrics.secureConnectionEnd = secure
         }
-        // What the server has refused to look at was not sent, as far as it matters.
+        // A request that the server refused to look at counts as not sent.
         let wasSent = requestCount > 0 && !stream.isRefused
         metrics.requestStart = !wasSent ? nil : Self.time(CURLINFO_PRETRANSFER_TIME_T, of: easy)
         metrics.responseStart = response == nil ? nil : Self.time(CURLINFO_STARTTRANSFER_TIME_T, of: easy)

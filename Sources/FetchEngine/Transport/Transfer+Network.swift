@@ -3,7 +3,7 @@ import CCurl
 extension Transfer {
     /// Sets the way out and what is known of addresses.
     ///
-    /// - Throws: What the look-up of the addresses ended with.
+    /// - Throws: The error of the look-up of the addresses.
     func setNetwork(_ easy: CurlHandle) throws(LoadError) {
         if case .refused(let error) = addresses { throw error }
         let network = shared.value.network

@@ -34,7 +34,7 @@ extension Transfer {
         return error.code == .cannotConnectToProxy || error.code == .cannotFindProxy
     }
 
-    // MARK: What the proxy says
+    // MARK: Responses of the proxy
 
     /// Takes a line of a proxy's answer to CONNECT; false when the line is the target's.
     func takeProxyLine(_ line: UnsafeRawBufferPointer) -> Bool {

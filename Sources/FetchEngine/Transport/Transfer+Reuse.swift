@@ -2,15 +2,16 @@ import CCurl
 import COpenSSL
 import Glibc
 
-// What is on a kept connection before a request is sent over it. Nobody has asked for it, so it must not be taken for
-// the answer (RFC 9112 §9.2), as libcurl would do. What comes once the request is on its way cannot be told from it.
+// Looks for bytes on a kept connection before a request is sent over it. Nobody has asked for them, so they must not be
+// taken for the response (RFC 9112 §9.2), as libcurl would do. Bytes that come once the request is on its way cannot be
+// told from it.
 extension Transfer {
     /// Whether nothing has come on a kept connection since its last answer.
     func isQuiet(_ socket: Int32) -> Bool {
         let secure = secureConnection
         guard !isMultiplexed(secure) else { return true }
         let layers = secure.map { handshake?.layers(upTo: $0) ?? [$0] } ?? []
-        // What OpenSSL has read already: the answer's last record may have had more in it.
+        // Bytes that OpenSSL has read already: the last record of the response may have had more in it.
         guard layers.allSatisfy({ SSL_has_pending($0) == 0 }) else { return false }
         var byte: UInt8 = 0
         let count = recv(socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT))

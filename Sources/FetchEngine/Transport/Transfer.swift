@@ -124,7 +124,7 @@ final class Transfer: Exchange, @unchecked Sendable {
 
     deinit { releaseHandle() }
 
-    // MARK: What libcurl reports
+    // MARK: Callbacks of libcurl
 
     func received(headerLine line: UnsafeRawBufferPointer) -> Bool {
         state.assertOnLoop()
@@ -260,7 +260,7 @@ final class Transfer: Exchange, @unchecked Sendable {
 
     func rewindRequestBody(to offset: Int64) -> Bool {
         guard source?.seek(to: offset) ?? (offset == 0) else { return false }
-        // What is sent again is counted again, from the beginning (UPL-9).
+        // Bytes that are sent again are counted again, from the beginning (UPL-9).
         state.countOfBytesSent.store(offset, ordering: .relaxed)
         return true
     }

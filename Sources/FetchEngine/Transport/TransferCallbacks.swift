@@ -1,7 +1,7 @@
 import CCurl
 import Glibc
 
-// What libcurl calls. Each form finds its transfer and asks it; nothing is decided here.
+// The callbacks of libcurl. Each form finds its transfer and asks it; nothing is decided here.
 
 private func transfer(_ context: UnsafeMutableRawPointer?) -> Transfer? {
     context.map { Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }

@@ -29,7 +29,7 @@ public actor TransferLoop {
     /// A loop keeps about one processor busy with small loads. More of them serve sessions that are to share the work
     /// of several; connections and their limits belong to a session on its loop.
     ///
-    /// - Parameter name: What the thread is called; the system keeps the first 15 bytes.
+    /// - Parameter name: The name of the thread; the system keeps the first 15 bytes.
     public init(named name: String = "transfers") { self.init(TaskLoop(name: name)) }
 
     /// Makes an actor on a loop.

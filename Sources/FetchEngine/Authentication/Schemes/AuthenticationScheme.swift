@@ -46,7 +46,7 @@ public protocol AuthenticationScheme: Sendable {
     ///
     /// - Parameters:
     ///   - request: The request that will carry the field, without it.
-    ///   - challenge: What the server has offered last; nil where it has offered nothing yet.
+    ///   - challenge: The last challenge of the server; nil when it has sent none yet.
     ///   - credential: One that the scheme accepts.
     nonisolated(nonsending) func authorization(
         for request: Request, answering challenge: OfferedChallenge?, with credential: Credential

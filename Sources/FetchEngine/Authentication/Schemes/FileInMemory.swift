@@ -1,8 +1,8 @@
 import CGSSAPI
 import Glibc
 
-/// What the Kerberos library takes from files alone, its keys and its configuration, in one that is in memory and has
-/// no name.
+/// A file in memory, without a name, for the keys and the configuration that the Kerberos library reads from files
+/// alone.
 final class FileInMemory: Sendable {
     private let descriptor: Int32
 

@@ -14,7 +14,7 @@ actor CacheDirectory {
     nonisolated var unownedExecutor: UnownedSerialExecutor { Self.loop.asUnownedSerialExecutor() }
 
     nonisolated let path: String
-    /// What is known of the files, for a look from any thread.
+    /// The index of the files, which any thread may read.
     private nonisolated let index: Mutex<CacheIndex>
     /// Bodies too large to be read for every use, found whole since the start.
     private var verified: Set<CacheEntry.ID> = []

@@ -35,7 +35,7 @@ struct CacheIndex {
     mutating func removeAll() { self = CacheIndex(capacity: capacity) }
 }
 
-/// What the file of an entry is called: a digest of its key and one of the requests that select it.
+/// The file names of entries: a digest of the key, and one of the selection.
 enum CacheFileName {
     static func name(of entry: CacheEntry) -> String {
         var writer = ByteWriter()
@@ -44,7 +44,7 @@ enum CacheFileName {
         return prefix(for: entry.key) + "-" + Hexadecimal.text(ContentDigest.sha256.digest(of: writer.bytes).prefix(8))
     }
 
-    /// What the names of all entries of a key begin with.
+    /// The beginning of the file names of all entries of a key.
     static func prefix(for key: CacheKey) -> Substring {
         var writer = ByteWriter()
         writer.append(key.method)

@@ -7,7 +7,7 @@ import Synchronization
 /// others write now and then, so together they may exceed the capacity for a while. Writing to disk happens behind
 /// the loads; ``flush()`` waits for it.
 public final class DiskResponseCache: ResponseCache {
-    /// What is still to be done to the disk, in order.
+    /// A change that is not yet made on the disk; changes are made in order.
     private enum Change {
         case store(CacheEntry, [UInt8])
         case refresh(CacheEntry, CacheEntry.ID)

@@ -1,7 +1,7 @@
 /// A `Content-Disposition` field, read leniently (RFC 6266, RFC 8187).
 ///
-/// What the grammar allows is read as it prescribes. Of what it does not allow, the first parameter of a name counts,
-/// unquoted values run to the semicolon, and a broken `filename*` is as good as none.
+/// A valid field is read as the grammar prescribes. In an invalid one, the first parameter of a name counts, unquoted
+/// values run to the semicolon, and a broken `filename*` is ignored.
 struct ContentDisposition: Equatable {
     /// `attachment`, `inline` or another word, in lower case.
     let type: String

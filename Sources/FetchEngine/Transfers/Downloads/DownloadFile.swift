@@ -2,8 +2,8 @@ import Glibc
 
 /// The file that a download writes, under a temporary name until it is complete.
 ///
-/// Every call may block on the disk, so all of them are made on a file thread. What is written is durable only after
-/// ``sync()``; what a crash leaves behind is a file with a temporary name.
+/// Every call may block on the disk, so all of them are made on a file thread. Written bytes are durable only after
+/// ``sync()``; a crash leaves a file with a temporary name.
 final class DownloadFile {
     /// The temporary path.
     let path: String

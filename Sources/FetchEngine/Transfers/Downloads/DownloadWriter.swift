@@ -110,7 +110,7 @@ actor DownloadWriter {
 
     /// Gives up the file, or keeps what is there of it.
     ///
-    /// - Returns: What the download can go on with; nil when nothing was kept.
+    /// - Returns: The resume data of the download; nil when nothing was kept.
     func abandon(keeping: Bool, of request: Request) throws(LoadError) -> ResumeData? {
         defer { file = nil }
         try reserved?.release()

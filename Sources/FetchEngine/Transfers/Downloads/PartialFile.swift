@@ -25,7 +25,7 @@ extension ResumeData {
         guard byteCount > 0, totalCount == nil else { return hasWholeLength }
         let stated = ExpectedDigest(field: headerFields[values: .reprDigest])
         guard let expected = expected ?? stated else { return false }
-        // What cannot be read is not whole: the server is asked.
+        // A file that cannot be read is not complete: the server is asked.
         return await (try? PartialFile(path).digest(upTo: byteCount, by: expected.algorithm)) == expected.bytes
     }
 }

@@ -2,8 +2,8 @@ import HTTPTypes
 
 /// Decides what the response to the request for the rest of a download is good for.
 ///
-/// The one rule above all: bytes of two different states of a resource never meet in one file. Whatever is not
-/// proven to be the rest of what is there starts from zero.
+/// The one rule above all: bytes of two different states of a resource never meet in one file. A response that is not
+/// proven to be the rest of the partial file starts from zero.
 struct ResumeMachine {
     /// The action on the response.
     enum Action: Equatable {

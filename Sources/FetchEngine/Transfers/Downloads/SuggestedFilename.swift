@@ -19,7 +19,7 @@ extension Response {
     }
 
     private var urlFilename: Filename? {
-        // What stands in the place of a path there is the content.
+        // A data URL has its content in the place of a path.
         guard url.scheme != "data", let segment = url.path.utf8.split(separator: UInt8(ascii: "/")).last
         else { return nil }
         let decoded = percentDecoded(Array(segment)[...])

@@ -2,7 +2,7 @@ extension RequestBody {
     /// The whole content, for a ``ProtocolHandler`` that takes it in one piece.
     ///
     /// - Parameter limit: More bytes than this fail with `dataLengthExceedsMaximum`.
-    /// - Throws: What opening the file or getting the stream fails with.
+    /// - Throws: The error of opening the file, or of getting the stream.
     public func content(upTo limit: Int) async throws(LoadError) -> [UInt8] {
         switch self {
         case .bytes(let bytes): return try Self.checked(bytes, limit)

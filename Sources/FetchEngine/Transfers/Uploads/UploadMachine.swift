@@ -28,7 +28,7 @@ struct UploadMachine {
         var request = RedirectMachine.next(whole, to: data.uploadURL, status: .permanentRedirect, preserving: true)
         request.method = .head
         request.body = nil
-        // What described the content, and when it was to be taken, has been said.
+        // The first request has carried the fields that describe the content, and the precondition.
         for name in RedirectMachine.contentFields { request.headerFields[fields: name] = [] }
         request.setPrecondition(nil)
         request.headerFields[.uploadDraftInteropVersion] = Self.version

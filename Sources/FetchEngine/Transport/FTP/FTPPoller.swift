@@ -4,7 +4,7 @@ import EventLoop
 ///
 /// libcurl 7.88 watches one of the two connections at a time: over TLS the server answers the handshake of the data
 /// connection only after its command has come, and the data of a listing may be there before libcurl watches for it.
-/// What is said on the other connection would be seen only when a timer runs out.
+/// Bytes on the other connection would be seen only when a timer runs out.
 // Everything here is touched on the loop's thread alone.
 final class FTPPoller {
     private static let interval: Duration = .milliseconds(20)

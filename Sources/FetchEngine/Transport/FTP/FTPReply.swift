@@ -2,7 +2,7 @@
 struct FTPReply: Equatable {
     /// The three digits.
     let code: Int
-    /// What follows them.
+    /// The text after the digits.
     let text: String
     /// Whether more lines of the same reply follow.
     let isContinued: Bool

@@ -62,7 +62,7 @@ extension Transfer {
     ///
     /// Called when the first bytes of the file have come, or the end without any.
     func ftpTransferBegan() {
-        // What comes for a HEAD is libcurl's own text.
+        // For HEAD, libcurl delivers text of its own.
         guard response == nil, let easy, request.method != .head || stage == .over else { return }
         var (rest, modified): (curl_off_t, curl_off_t) = (-1, -1)
         ccurl_get_offset(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &rest)
