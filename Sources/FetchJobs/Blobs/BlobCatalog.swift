@@ -13,8 +13,8 @@ package protocol BlobCatalog: Sendable {
     /// Adds a file that came with a download under a name that no other file of the tenant has.
     ///
     /// - Parameters:
-    ///   - job: The job whose file it is; nil for what comes beside it.
-    ///   - name: What it is to be called; a number is put before the extension when the name is taken.
+    ///   - job: The job whose file it is; nil for a second file that came with the same download.
+    ///   - name: The proposed name; a number is put before the extension when the name is taken.
     ///   - replacing: Whether a file of that name gives way instead.
     /// - Returns: The name it got, and the blob it has replaced, whose bytes are to go.
     func addFile(
@@ -24,7 +24,7 @@ package protocol BlobCatalog: Sendable {
         replacing: Bool
     ) async throws(StoreError) -> (filename: String, replaced: Blob.ID?)
 
-    /// Adds what a job has left of its download, and what it takes to go on with it.
+    /// Adds the partial file of a job's download, and the data to continue it.
     func addPartial(_ blob: Blob, _ data: ResumeData, of job: Job.ID) async throws(StoreError)
 
     /// The data to continue a partial file; nil when the tenant has no such blob, or the blob is a whole file.

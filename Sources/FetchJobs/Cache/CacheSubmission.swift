@@ -65,7 +65,7 @@ package struct CacheSubmission: Sendable {
     private static func selecting(_ reader: JSONReader) -> HTTPFields {
         reader.fields { element in
             guard let (field, object) = element.field() else { return nil }
-            // What a user was given is stored by the job that got it, with a code in place of the credential.
+            // The response to a user is stored by the job that got it, with a code in place of the credential.
             guard !field.name.isOfCredential else {
                 object["name"]?.refuse("carries credentials: an answer that is put there is nobody's in particular")
                 return nil

@@ -13,7 +13,7 @@ extension Configuration {
             case cancelAuthenticationChallenge
         }
 
-        // What these members mean happens where a job runs: no setting of the engine stands for them.
+        // These members take effect where a job runs: no setting of the engine stands for them.
 
         /// A credential of the job's own, in place of what the session has stored for the server.
         package var credential: JobCredential?

@@ -3,7 +3,7 @@ package import FetchEngine
 extension Configuration {
     /// The file of a download.
     package struct Destination: ConfigurationGroup {
-        // What these members mean happens where a job runs: no setting of the engine stands for them.
+        // These members take effect where a job runs: no setting of the engine stands for them.
 
         /// Without one the response suggests it.
         package var filename: String?

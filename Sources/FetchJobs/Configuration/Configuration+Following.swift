@@ -62,7 +62,7 @@ extension Configuration {
 
         package var maximumBytes: Int64?
         package var verifyDigests: Bool?
-        // What the others mean happens where a job runs: no setting of the engine stands for them.
+        // The other members take effect where a job runs: no setting of the engine stands for them.
         package var decode: [Format]?
         package var becomeDownload: BecomeDownload?
         package var multipartReplace: MultipartReplace?

@@ -1,7 +1,7 @@
 extension Configuration {
     /// When a failed attempt is followed by another one.
     package struct Retry: ConfigurationGroup {
-        // What these members mean happens between attempts: no setting of the engine stands for them.
+        // These members take effect between attempts: no setting of the engine stands for them.
 
         package var maximumAttempts: Int?
         package var backoff: RetryPolicy.Backoff?

@@ -2,8 +2,7 @@ package import FetchEngine
 
 /// How to load: the one schema of sessions and jobs.
 ///
-/// Every member may be left out. What a job leaves out comes from its session, and what that leaves out from the
-/// service's defaults.
+/// Every member may be left out: the job then has the value of its session, and the session the default of the service.
 package struct Configuration: Sendable, Equatable {
     package var request = Request()
     package var redirects = Redirects()

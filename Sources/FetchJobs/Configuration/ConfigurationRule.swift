@@ -28,9 +28,9 @@ package struct ConfigurationRule<Value: Sendable>: Sendable {
     /// A value written as one string.
     ///
     /// - Parameters:
-    ///   - rule: What a string that is not such a value is told.
+    ///   - rule: The message for a string that is no such value.
     ///   - parse: The value, or nil when the string is none.
-    ///   - text: What `parse` reads back.
+    ///   - text: The string for a value, which `parse` reads back.
     static func text(
         upTo maximumLength: Int,
         _ rule: String,

@@ -16,9 +16,9 @@ package struct EffectiveConfiguration: Sendable {
     private let layers: [Layer]
 
     /// - Parameters:
-    ///   - job: What the job sets; nil to explain a session.
-    ///   - session: What the session sets; nil when it is not known any more.
-    ///   - standard: What the service has for sessions of this kind.
+    ///   - job: The configuration of the job; nil to explain a session.
+    ///   - session: The configuration of the session; nil when it is not known any more.
+    ///   - standard: The defaults of the service for sessions of this kind.
     package init(job: Configuration? = nil, session: Configuration?, standard: Configuration) {
         layers = [
             job.map { Layer(source: .job, configuration: $0) },

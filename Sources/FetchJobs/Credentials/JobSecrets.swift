@@ -1,4 +1,4 @@
-// What is secret of a job is sealed apart from its spec, which says "sealed" or "<redacted>" in its places.
+// The secrets of a job are sealed apart from its spec, which says "sealed" or "<redacted>" in their places.
 
 extension Configuration {
     private typealias Place = (group: String, path: any WritableKeyPath<Configuration, JobCredential?> & Sendable)

@@ -51,7 +51,7 @@ extension SignatureV4 {
     /// The path with each segment encoded in the one way there is: once for S3, and twice for all others.
     private func canonicalPath(_ path: String) -> String {
         path.split(separator: "/", omittingEmptySubsequences: false).map { segment in
-            // What cannot be decoded stands for itself.
+            // A segment that cannot be decoded is taken as plain text.
             let plain = (try? PercentCodec.decode(String(segment))) ?? String(segment)
             let once = PercentCodec.component(plain)
             return service == "s3" ? once : PercentCodec.component(once)

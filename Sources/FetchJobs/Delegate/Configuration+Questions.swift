@@ -1,4 +1,4 @@
-// What of rules and questions a configuration cannot have, and what it names in them.
+// The rules, questions and answers of a configuration that its job can never use.
 
 extension Configuration {
     /// Tells which rules and questions are of kinds that cannot come up.

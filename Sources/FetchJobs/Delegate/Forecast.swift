@@ -37,12 +37,12 @@ package struct Forecast: Sendable {
         Request(url: spec.request.url, method: spec.request.method, headerFields: spec.request.headers)
     }
 
-    // MARK: What would be sent
+    // MARK: The request
 
     /// The standard form of the URL, which is what would be sent.
     package var url: String { spec.request.url.withoutFragment().description }
 
-    /// The URL that an answer would be looked for in the cache by; nil when none would.
+    /// The URL by which the cache would be searched for a response; nil when it would not be searched.
     package var cachedURL: String? {
         spec.request.method == .get ? CacheFilter.canonicalURL(spec.request.url.description) : nil
     }
@@ -51,7 +51,7 @@ package struct Forecast: Sendable {
     package func sends(_ cookies: [Cookie]) -> [String] {
         guard settings.cookies.jar != Configuration.Cookies.Jar.none, settings.cookies.send != false else { return [] }
         var jar = CookieJar()
-        // What the jar does not take is not sent.
+        // Cookies that the jar does not take are not sent.
         for cookie in cookies { try? jar.set(cookie, at: .now) }
         let context = CookieContext(url: spec.request.url, mainDocumentURL: spec.request.mainDocumentURL)
         return jar.cookies(for: context, at: .now).map(\.name)
@@ -71,7 +71,7 @@ package struct Forecast: Sendable {
         return "\(proxy.kind.rawValue)://\(proxy.host):\(proxy.port)"
     }
 
-    // MARK: What if
+    // MARK: Imagined events
 
     /// Reads the events that a client imagines.
     ///

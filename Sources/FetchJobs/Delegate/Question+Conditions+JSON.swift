@@ -168,7 +168,7 @@ extension Question.Condition {
 }
 
 extension Question.Bounds {
-    /// - Parameter least: What neither bound is below.
+    /// - Parameter least: The least value of either bound.
     fileprivate init?(reader: JSONReader, from least: Int64) {
         guard let object = reader.object(of: ["min", "max"]) else { return nil }
         let range = least...(1 << 50)

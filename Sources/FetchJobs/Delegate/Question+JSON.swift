@@ -1,7 +1,7 @@
 import FetchEngine
 import HTTPTypes
 
-// What is written of a question; nowhere does it have a secret.
+// The JSON of a question, which never has a secret.
 extension Question {
     /// Writes the members of the few facts that a decision is remembered with.
     package func writeSummary(_ writer: inout JSONWriter, _ urls: URLForm = .whole) {

@@ -185,7 +185,7 @@ extension Question {
     }
 }
 
-// MARK: What conditions look at
+// MARK: The facts for conditions
 
 extension Question {
     /// The response that the question is about, if it is about one.

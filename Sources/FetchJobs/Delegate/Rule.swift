@@ -27,7 +27,7 @@ extension Rule {
     init?(reader: JSONReader, in place: Answer.Place = .configuration) {
         guard let object = reader.object(of: ["name", "on", "when", "answer"]) else { return nil }
         name = object["name"].flatMap { Self.name($0) }
-        // What may stand in the others is known when the kind is.
+        // The kind is read first: the other members depend on it.
         guard let kind = object.required("on")?.oneOf(Question.Kind.self) else { return nil }
         on = kind
         conditions = object["when"].map { Question.Conditions(reader: $0, for: kind) } ?? .init()

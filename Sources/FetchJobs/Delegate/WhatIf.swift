@@ -14,15 +14,15 @@ package struct WhatIf: Sendable {
 extension WhatIf {
     /// Reads an event that may befall a request.
     ///
-    /// The check hears what is wrong with it.
+    /// Errors are reported to the check of the reader.
     ///
-    /// - Parameter configuration: What the request would go by.
+    /// - Parameter configuration: The configuration of the request.
     package init?(reader: JSONReader, about request: Request, in configuration: SessionConfiguration) {
         guard case .object(let members) = reader.value else {
             reader.refuse("must be an object with the member \"on\", not \(reader.value.kind)")
             return nil
         }
-        // What else it may have is known when the kind is.
+        // The other members depend on the kind.
         let named = JSONObjectReader(members: members, reader: reader).required("on")
         guard let kind = named?.oneOf(Question.Kind.self),
             let object = reader.object(of: kind.membersOfWhatIf.union(["on"])),
@@ -130,7 +130,7 @@ extension WhatIf {
     ///   - rules: Those of the job, its session and the service.
     ///   - remembered: The answers that its session remembers.
     ///   - delegates: Those of the job and its session.
-    ///   - configuration: What the request would go by.
+    ///   - configuration: The configuration of the request.
     package func write(
         _ writer: inout JSONWriter, _ rules: RuleBook, _ remembered: [RememberedAnswer],
         _ delegates: (job: Configuration.Delegate, session: Configuration.Delegate),
@@ -140,7 +140,7 @@ extension WhatIf {
         writer.member("on", question.kind.rawValue)
         writer.member("facts", object: { question.writeSummary(&$0) })
         if let limit = limit(of: configuration) {
-            // What breaks a limit is not asked.
+            // An event that breaks a limit is never a question.
             writer.member("by", object: { $0.member("who", "configuration") })
             writer.member("limit", limit.message)
             writer.member("error", limit.code.name)

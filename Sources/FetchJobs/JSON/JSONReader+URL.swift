@@ -31,12 +31,12 @@ extension JSONReader {
     /// The same of a text that was made of what is read here.
     func jobURL(_ text: String) -> URLRecord? { target(text) }
 
-    /// The one way from text of clients to what is loaded, now or later; where it leads is judged when it is.
+    /// The one way from text of clients to a URL that is loaded, now or later; its target is judged when it is loaded.
     private func target(_ text: String) -> URLRecord? {
-        // What is not dialled has rules of its own, and may have spaces.
+        // URLs that are not dialled have rules of their own, and may have spaces.
         if ["data:", "file:"].contains(where: { text.prefix(5).lowercased() == $0 }) { return unjudged(text) }
         do throws(TargetRefusal) { return try TargetGuard.strictTarget(text, schemes: Self.dialled) } catch {
-            // Of what kind it may be is said by those who ask.
+            // The callers say which schemes they take.
             if error.code == .schemeForbidden { return unjudged(text) }
             refuse("\(error.message) (\(error.code))")
             return nil

@@ -130,7 +130,7 @@ package struct JSONReader {
 
     /// The id of a thing.
     ///
-    /// - Parameter description: What the thing is called, with an article and the form of its ids.
+    /// - Parameter description: The kind of thing in words, with an article and the form of its ids.
     package func identifier<Kind: IdentifierKind>(_ description: String) -> Identifier<Kind>? {
         guard let text = string(maximumLength: 64) else { return nil }
         guard let id = Identifier<Kind>(text) else { return refusing("is not the id of \(description)") }

@@ -164,7 +164,7 @@ package struct JSONWriter: Sendable {
         var text = text
         text.withUTF8 { utf8 in
             bytes.append(UInt8(ascii: "\""))
-            // What stands between two bytes that need an escape goes as it is.
+            // The bytes between two that need an escape are copied as they are.
             var rest = utf8[...]
             while let index = Self.firstToEscape(of: rest) {
                 bytes.append(contentsOf: rest[..<index])

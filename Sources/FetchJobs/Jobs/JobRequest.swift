@@ -15,7 +15,7 @@ package struct JobRequest: Sendable, Equatable {
     package var cachePolicy: CachePolicy?
     /// The document that the resource is part of, for the cookie policy.
     package var mainDocumentURL: URLRecord?
-    /// What the protocol of the URL wants to know besides, for one that an operator has registered; an object (PRT-6).
+    /// The properties for the protocol of the URL, where an operator has registered one; an object (PRT-6).
     package var properties: JSONValue?
     /// The parts besides sensitive fields that are sealed where the job is stored, and never shown again.
     package var sensitive: Set<SensitivePart> = []

@@ -25,7 +25,7 @@ package protocol JobStore: Sendable {
 
     /// Puts another spec in place of a job's, unless that has changed meanwhile.
     ///
-    /// - Parameter old: What is there, as it was read.
+    /// - Parameter old: The stored spec, as it was read.
     /// - Returns: false when something else is there.
     func change(
         _ id: Job.ID,

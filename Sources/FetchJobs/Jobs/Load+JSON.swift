@@ -1,4 +1,4 @@
-// What a load gave, in the words of the API: the same in a job, in an event and in `fetchd get --json`.
+// The outcome of a load as the API writes it: the same in a job, in an event and in `fetchd get --json`.
 
 package import FetchEngine
 package import HTTPTypes
@@ -139,6 +139,6 @@ extension Duration {
 }
 
 extension PropertyKey<JSONValue> {
-    /// What a registered protocol is told with a request, and tells with a response: an object.
+    /// The properties of a request to a registered protocol, or of its response: an object.
     package static let byProtocol = Self("properties")
 }

@@ -5,10 +5,10 @@ package struct RetryPolicy: Sendable, Equatable {
     /// How long to wait, longer each time.
     package struct Backoff: Sendable, Equatable {
         package var initial: Duration
-        /// What each wait is multiplied by for the next.
+        /// The ratio of a wait to the wait before it.
         package var factor: Double
         package var maximum: Duration
-        /// How much of a wait is left to chance, from 0 to 1: what failed together does not come back together.
+        /// The random part of a wait, from 0 to 1, so that jobs that failed together do not come back together.
         package var jitter: Double
 
         package init(
@@ -96,7 +96,7 @@ package struct RetryPolicy: Sendable, Equatable {
         random: Double
     ) -> Duration? {
         guard tries + failure.repeats + 1 < maximumAttempts, mayHelp(against: failure) else { return nil }
-        // What the client streams is gone once it was sent.
+        // A body that the client streams is gone once it was sent.
         guard !failure.wasSent || mayRepeat(request) && request.body != .stream else { return nil }
         var wait = backoff.wait(after: tries, random: random)
         if honorRetryAfter, let retryAfter = failure.retryAfter {

@@ -12,7 +12,7 @@ package struct StoredBody: Sendable {
     package let digest: SHA256Digest
     /// As the origin named it.
     package let contentType: String?
-    /// What the file may be called; safe to use.
+    /// The name for the file of a download; safe to use.
     package let filename: String?
 
     package init(
@@ -31,7 +31,7 @@ package struct StoredBody: Sendable {
 }
 
 extension StoredBody {
-    /// What of a body a request gets.
+    /// The part of a body that a request gets.
     package struct Part: Sendable, Equatable {
         /// Nil when what was asked for lies behind the end.
         package let bytes: Range<Int64>?

@@ -29,7 +29,7 @@ extension Limiter.Signal {
         guard !cache.isHit else { return nil }
         let status = cache.forwardStatus ?? response.status.code
         let refuses = [429, 503].contains(status)
-        // What is served in place of a refusal does not have its fields.
+        // A response that is served in place of a refusal does not have the fields of the refusal.
         if refuses, cache.forwardStatus != nil { return nil }
         if refuses, let delay = response.retryAfter(), delay > .zero {
             self = .open(for: delay, from: now, "\(status), Retry-After")
@@ -75,7 +75,7 @@ extension HTTPFields {
     /// `"default";r=0;t=30`: the longest of those policies under which nothing is left.
     private static func wait(inList field: String) -> Duration? {
         var parser = StructuredFieldValueParser(Array(field.utf8))
-        // What cannot be read says nothing (RFC 9651 §4.2).
+        // A field that cannot be read says nothing (RFC 9651 §4.2).
         guard let policies = try? parser.parseListFieldValue() else { return nil }
         let waits = policies.compactMap { policy -> Int64? in
             guard case .item(let item) = policy, item.rfc9651Parameters["r"]?.number == 0 else { return nil }

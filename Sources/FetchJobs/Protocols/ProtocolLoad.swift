@@ -23,9 +23,9 @@ package struct ProtocolLoad: Sendable {
     package let job: Job.ID?
     package let request: Request
     package let body: [UInt8]?
-    /// What the cache has for the protocol to confirm.
+    /// The stored response that the protocol may confirm; nil when there is none.
     package let cached: Response?
-    /// What became of the challenge before; nil when there was none.
+    /// The disposition of the challenge before; nil when there was none.
     package let answer: Challenge.Disposition?
 
     package init(

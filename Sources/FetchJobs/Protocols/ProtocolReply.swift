@@ -1,14 +1,14 @@
 package import FetchEngine
 import HTTPTypes
 
-/// What a registered protocol makes of a load, apart from the bytes of the body (PRT-7).
+/// The reply of a registered protocol to a load, without the bytes of the body (PRT-7).
 ///
-/// It is said by the status and the fields of an HTTP response, or by an envelope: one line of JSON before the body, for
-/// what HTTP has no words for.
+/// The reply is expressed by the status and the fields of an HTTP response, or by an envelope: one line of JSON before
+/// the body, for statements that HTTP cannot express.
 package enum ProtocolReply: Sendable {
     case response(Response, CachedResponse.StoragePolicy)
     case redirect(Response, to: URLRecord)
-    /// Who is there? The space is that of the URL, whatever the protocol says.
+    /// A challenge; its space is that of the URL, whatever the protocol states.
     case challenge(ProtectionSpace)
     case cachedResponseIsValid
     case failure(LoadError)
@@ -22,7 +22,7 @@ package enum ProtocolReply: Sendable {
 // MARK: By the fields of HTTP
 
 extension ProtocolReply {
-    /// What a response of HTTP says.
+    /// Reads a reply from an HTTP response.
     ///
     /// A redirect is one by its status, and 304 confirms what is cached; where there is a `Cache-Control` that lets it,
     /// the response may be kept.

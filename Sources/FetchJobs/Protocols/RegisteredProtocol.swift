@@ -2,7 +2,7 @@ package import FetchEngine
 
 /// A protocol that an operator has registered: an HTTP server that loads certain URLs for certain tenants (PRT-1).
 package struct RegisteredProtocol: Sendable, MessageReceiver {
-    /// What operators and sessions call it.
+    /// The name by which operators and sessions refer to it.
     package let name: String
     /// The scheme of the URLs that it loads, in lower case.
     package var scheme: String

@@ -1,9 +1,8 @@
 package import FetchEngine
 
-/// What an operator asks of a protocol.
+/// The definition of a protocol by an operator.
 ///
-/// Whether its address may be reached is the guard's word, and whether its tenants exist is the store's: both are asked
-/// by the caller.
+/// The caller asks the guard whether its address may be reached, and the store whether its tenants exist.
 package struct RegisteredProtocolSpec: Sendable {
     package let scheme: String
     package let host: HostPattern?
@@ -38,7 +37,7 @@ package struct RegisteredProtocolSpec: Sendable {
         (self.scheme, self.url) = (scheme, url)
     }
 
-    /// What is of the transport otherwise is taken from it for named hosts and tenants alone.
+    /// Requires hosts and tenants for http and https, whose URLs the transport loads otherwise.
     private static func checkHTTP(_ object: JSONObjectReader) {
         let rule = "is required where the scheme is http or https"
         if object["host"] == nil { object.check.refuse("/host", rule) }

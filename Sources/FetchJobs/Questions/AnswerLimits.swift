@@ -37,7 +37,7 @@ package struct AnswerLimits: Sendable, Equatable {
     /// Those of a question.
     ///
     /// - Parameters:
-    ///   - redirects: What redirects of the job are kept to.
+    ///   - redirects: The limits on redirects of the job.
     ///   - excluded: Words that cannot be meant here, such as `becomeDownload` of a download.
     package init(
         of question: Question, _ redirects: Configuration.Redirects, without excluded: Set<Answer.Word> = []
@@ -57,8 +57,9 @@ package struct AnswerLimits: Sendable, Equatable {
     /// Whether a user and a password may answer.
     package var takesLogin: Bool { words.contains(.useCredential) && space?.method != .clientCertificate }
 
-    /// What of an answer they do not allow, by JSON Pointers from the answer; whether a host may be reached and a
-    /// stored credential is there, others know.
+    /// The members of an answer that break these limits, by JSON Pointers from the answer.
+    ///
+    /// Callers check whether a host may be reached, and whether a stored credential exists.
     package func violations(of answer: Answer) -> [Violation] {
         guard words.contains(answer.word) else {
             let possible = words.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")

@@ -28,10 +28,10 @@ package final class AnswerMemory: Sendable {
         self.read = read
     }
 
-    /// What is asked from now on is answered no older than this version.
+    /// Answers later questions from this version of the memory, or a newer one.
     package func require(_ version: Int64) { state.withLock { $0.newest = max($0.newest, version) } }
 
-    /// Whether all that there is, as far as this node has heard, has been read.
+    /// Whether the newest version that this node has heard of has been read.
     package var isCurrent: Bool { state.withLock { $0.known >= $0.newest } }
 
     /// Reads what is new, if anything is.

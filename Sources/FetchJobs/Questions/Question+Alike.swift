@@ -10,7 +10,7 @@ extension Question {
     package var alike: Conditions? {
         guard let all = conditionsAlike else { return nil }
         let conditions = Conditions(all)
-        // What a reader refuses, such as a path that is too long, must not be written down.
+        // Conditions that a reader refuses, such as a path that is too long, must not be written down.
         let read = try? Conditions(stored: JSONParser.parse(conditions.json.bytes), for: kind)
         return read == conditions ? conditions : nil
     }

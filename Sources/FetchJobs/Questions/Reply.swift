@@ -34,7 +34,7 @@ package struct Reply: Sendable, CustomStringConvertible {
         var answer = json
         var beside: [String: JSONReader] = [:]
         if case .object(let members) = json {
-            // What may stand beside an answer depends on its word; these may stand beside any.
+            // The members beside an answer depend on its word; these may stand beside any.
             let names: Set = ["note", "remember"]
             answer = .object(members.filter { !names.contains($0.name) })
             for member in members where names.contains(member.name) {

@@ -1,6 +1,7 @@
 /// The jobs that a node has claimed, from the first request to the stored result.
 ///
-/// What an attempt waits for runs where its caller does, so that it need not leave the loop of its transfer.
+/// The methods that an attempt waits for run where their caller does, so that it need not leave the loop of its
+/// transfer.
 package protocol JobLifeCycle: Sendable {
     /// Commits that a request which must not be repeated is about to be sent.
     ///

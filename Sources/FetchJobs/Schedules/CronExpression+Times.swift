@@ -4,8 +4,9 @@ extension CronExpression {
     /// The first time after another one, in seconds since 1970, by the clock of a time zone.
     ///
     /// Where the clock is put forward, a time that it leaves out is the moment of the change; where it is put back, a
-    /// time that comes twice is the first of the two. What goes on by the hour or the minute (`*` or `*/n` in either
-    /// field) goes by elapsed time instead: it leaves out what the clock leaves out, and repeats what that repeats.
+    /// time that comes twice is the first of the two. An expression that goes on by the hour or the minute (`*` or
+    /// `*/n` in either field) follows elapsed time instead: it leaves out what the clock leaves out, and repeats what
+    /// that repeats.
     package func next(after time: Int64, in zone: TimeZone) -> Int64? {
         goesByElapsedTime ? nextElapsed(after: time, in: zone) : nextOnTheWall(after: time, in: zone)
     }

@@ -10,7 +10,7 @@ package enum Recurrence: Sendable, Equatable {
 
     /// The first time after another one.
     ///
-    /// - Parameter start: What intervals are counted from.
+    /// - Parameter start: The time from which intervals are counted.
     func next(after time: Timestamp, countedFrom start: Timestamp) -> Timestamp? {
         let second = time.wholeSecond.seconds
         switch self {

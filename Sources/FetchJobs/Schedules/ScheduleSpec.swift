@@ -52,7 +52,7 @@ extension ScheduleSpec {
 
     /// Reads what ``write(_:)`` wrote.
     ///
-    /// - Parameter secrets: What was sealed of its job; nil for nothing.
+    /// - Parameter secrets: The secrets of its job, which were sealed apart; nil for none.
     package init(stored json: JSONValue, secrets: [UInt8]?) throws {
         try self.init(json, readingJob: { value throws(InvalidInput) in try JobSpec(stored: value) })
         if let secrets { try job.restore(secretBytes: secrets) }

@@ -24,6 +24,6 @@ package protocol SessionResources: Sendable {
     /// The answers that a session remembers; the same object for as long as anyone has it.
     func answerMemory(of session: SessionAddress) -> AnswerMemory
 
-    /// What the stores are asked from now on is answered no older than this.
+    /// Answers later requests for the stores from this version, or a newer one.
     func require(_ version: StoresVersion, of session: SessionAddress)
 }

@@ -1,8 +1,8 @@
-/// Somebody whom signed messages are sent to.
+/// A receiver of signed messages.
 package protocol MessageReceiver {
-    /// What messages are signed with.
+    /// The secret that signs messages.
     var secret: WebhookSecret { get set }
-    /// What they are signed with as well for a while.
+    /// The former secret, which signs them as well until its end; nil for none.
     var previousSecret: WebhookEndpoint.PreviousSecret? { get set }
 }
 

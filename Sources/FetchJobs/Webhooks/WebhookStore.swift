@@ -6,7 +6,8 @@ package protocol WebhookStore: Sendable {
 
     /// Stores the changes of an endpoint, and gives up its pending deliveries when the change disabled it.
     ///
-    /// - Parameter rotation: What to know a repeat of this change by, when it gives the endpoint a new secret.
+    /// - Parameter rotation: The key by which a repeat of this change is known, when it gives the endpoint a new
+    ///   secret.
     /// - Returns: The endpoint as it is now; nil when it was changed since it was read, or removed.
     func update(_ endpoint: WebhookEndpoint, rotation: String?) async throws(StoreError) -> WebhookEndpoint?
 
