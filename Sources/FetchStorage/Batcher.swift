@@ -4,8 +4,8 @@ import Synchronization
 /// Gathers what arrives while a statement is under way into the next statement.
 ///
 /// A caller alone pays no delay; a thousand at once share a few commits. There is no task of its own: the first caller
-/// leads, running the statement for all that have gathered, and hands the lead to the next one that waits. What leads
-/// is not cancelled with its caller, since others depend on it.
+/// leads, running the statement for all that have gathered, and hands the lead to the next one that waits. A statement
+/// is not cancelled with the caller that leads, since others depend on it.
 final class Batcher<Item: Sendable, Outcome: Sendable>: Sendable {
     private enum Signal {
         case lead

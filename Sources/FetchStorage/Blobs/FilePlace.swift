@@ -3,7 +3,7 @@ import Glibc
 import NIOFileSystem
 import SystemPackage
 
-/// What the stores that keep files have in common.
+/// The operations that all stores of files share.
 enum FilePlace {
     /// Makes a directory and those above it, for this user only.
     static func make(_ directory: FilePath) async throws {

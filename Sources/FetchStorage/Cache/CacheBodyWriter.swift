@@ -21,7 +21,7 @@ final class CacheBodyWriter: CacheWriter {
     private let state = Mutex(State())
 
     /// - Parameters:
-    ///   - limit: What has more bytes is not stored.
+    ///   - limit: The most bytes of a body that is stored.
     ///   - policy: Whether it may leave the memory.
     ///   - store: Stores the whole.
     init(

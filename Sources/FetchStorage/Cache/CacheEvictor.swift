@@ -4,7 +4,7 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// What the caches of all sessions have in common, and what there is to do that no load waits for.
+/// The limits and the memory that the caches of all sessions share, and the cleanup that no load waits for.
 package final class CacheEvictor: Service {
     /// How much is cached.
     package struct Configuration: Sendable {
@@ -18,7 +18,7 @@ package final class CacheEvictor: Service {
         package init() {}
     }
 
-    /// What no load waits for.
+    /// A step of cleanup, which no load waits for.
     enum Cleanup: Sendable {
         /// Nobody needs these any more.
         case delete([Blob.ID])
@@ -37,7 +37,7 @@ package final class CacheEvictor: Service {
     private let logger: Logger
     private let cleanups: AsyncStream<Cleanup>
     private let sending: AsyncStream<Cleanup>.Continuation
-    /// What was stored of each tenant since it was last looked through for too much.
+    /// The bytes stored for each tenant since it was last searched for a surplus.
     private let stored = Mutex<[Tenant.ID: Int64]>([:])
 
     init(
@@ -54,7 +54,7 @@ package final class CacheEvictor: Service {
         self.blobs = blobs
         self.logger = logger
         room = CacheRoom(capacity: configuration.memoryCapacity)
-        // What is left undone costs room or a wait, and only until the pruner comes or the turn runs out.
+        // A cleanup that is dropped costs room or a wait, and only until the pruner comes or the turn runs out.
         (cleanups, sending) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(10_000))
         turns = CacheTurns(client: table.client, node: node)
     }
@@ -78,7 +78,7 @@ package final class CacheEvictor: Service {
             for id in ids { await reaching { try await self.blobs.delete(id) } }
         case .abandon(let blob): await blob.abandon()
         case .evict(let tenant):
-            // What comes until the next look has room too.
+            // The entries that come until the next look have room too.
             let capacity = configuration.capacity / 20 * 19
             let surplus = await reaching { try await self.table.evict(tenant, capacity: capacity) }
             for id in surplus ?? [] { await reaching { try await self.blobs.delete(id) } }

@@ -29,7 +29,7 @@ extension CacheTable {
         let old: CacheEntry.ID
     }
 
-    /// What a write has changed for others.
+    /// The effects of a write that the cache acts on.
     struct Change: Sendable {
         /// The version of the session's cache with this write; nil when other nodes need not know it.
         var version: Int64?
@@ -192,7 +192,7 @@ extension CacheTable {
         return items.reversed().filter { seen.insert(Entry(place: $0.place, selection: $0.selection)).inserted }
     }
 
-    /// What each write of a batch has changed; the first of a session brings the blobs.
+    /// The effects of each write of a batch; the first write of a session has the blobs.
     static func changes(_ rows: Rows, of sessions: [SessionAddress]) throws -> [Change] {
         var changes: [SessionAddress: Change] = [:]
         for row in rows {
@@ -229,7 +229,7 @@ extension CacheEntry {
 
     private static let tagFields = [HTTPField.Name("Cache-Tag"), HTTPField.Name("Surrogate-Key")].compactMap(\.self)
 
-    /// What the origin marked the answer with: words between commas or spaces.
+    /// The tags that the origin gave the response: words between commas or spaces, 64 at most.
     fileprivate var tags: [String] {
         var words: Set<String> = []
         for value in Self.tagFields.flatMap({ response.headerFields[values: $0] }) {

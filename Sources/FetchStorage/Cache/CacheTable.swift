@@ -19,7 +19,7 @@ struct CacheTable: Sendable {
         let body: Body
     }
 
-    /// What a session has for a key.
+    /// The place of the entries of a session for a key, with a digest of the key.
     struct Place: Sendable, Hashable {
         let session: SessionAddress
         let key: [UInt8]
@@ -98,7 +98,7 @@ struct CacheTable: Sendable {
         return places.map { entries[$0] ?? [] }
     }
 
-    /// What is stored, the latest first.
+    /// The stored responses, the latest first.
     func list(
         _ filter: CacheFilter,
         of tenant: Tenant.ID,

@@ -1,11 +1,11 @@
 import FetchEngine
 import Synchronization
 
-/// What one session's cache has in the memory of this node, and what of it may be used without asking the database.
+/// The entries of one session's cache in the memory of this node, and when they are used without asking the database.
 struct CacheTier {
     /// A look into the database that is due.
     struct Ticket {
-        /// What was written here when it began: what has changed since, the look may not have seen.
+        /// The number of writes here when it began; the look may not have seen later ones.
         fileprivate let writes: Int
         fileprivate let epoch: Int
         /// Nobody else is known to have changed what is in memory.
@@ -24,7 +24,7 @@ struct CacheTier {
     private let room: CacheRoom
     private var memory: MemoryTier
     private var confirmed: [CacheKey: Confirmation] = [:]
-    /// What another node may have stored although the version does not tell yet.
+    /// The keys for which another node may have stored something that the version does not show yet.
     private var expected: Set<CacheKey> = []
     /// The newest version that this node has heard of; zero as long as nothing was ever stored.
     private var version: Int64 = 0
@@ -67,7 +67,7 @@ struct CacheTier {
 
     // MARK: Reading
 
-    /// What is in memory for a key, and whether to look further.
+    /// The entries in memory for a key, and the look into the database that is due; nil when none is.
     mutating func entries(for key: CacheKey, selectedBy request: Request) -> ([CacheEntry], Ticket?) {
         let near = memory.entries(for: key)
         let isExpected = expected.contains(key)
@@ -88,7 +88,7 @@ struct CacheTier {
         if !entries.isEmpty { version = max(version, 1) }
         guard writes == ticket.writes else { return entries.map(\.entry) }
         let ids = Set(entries.map(\.entry.id))
-        // What was never to leave the memory is not in the database either.
+        // Entries for the memory alone are not in the database either.
         for entry in memory.entries(for: key)
         where !ids.contains(entry.id) && !(ticket.isConfirmed && entry.storagePolicy == .allowedInMemoryOnly) {
             apply { $0.remove(entry) }
@@ -120,7 +120,7 @@ struct CacheTier {
     }
 
     private mutating func put(_ entry: CacheEntry, _ body: [UInt8]) {
-        // What this session has makes room for what it gets when the others have taken the rest.
+        // A session makes room with its own entries when the others have taken the rest.
         let capacity = min(room.perSession, memory.usage + room.free)
         guard entry.cost <= capacity else { return }
         apply { memory in

@@ -24,7 +24,7 @@ final class PostgresResponseCache: SharedResponseCache {
 
     deinit { tier.withLock { $0.removeAll() } }
 
-    /// What is asked from now on is answered no older than this version.
+    /// Answers later requests from this version, or a newer one.
     func require(_ version: Int64) { tier.withLock { $0.require(version) } }
 
     // MARK: Reading

@@ -43,7 +43,7 @@ package struct FileDownloadArea: DownloadArea {
     private func lock(_ place: FilePath) async throws -> PlaceLock? {
         try await FilePlace.make(place)
         if let lock = try PlaceLock(of: place) { return lock }
-        // What it writes goes to files without a name, and with it.
+        // The files of that attempt lose their names, and are freed when it ends.
         _ = try await FileSystem.shared.removeItem(at: place, strategy: .platformDefault, recursively: true)
         try await FilePlace.make(place)
         return try PlaceLock(of: place)

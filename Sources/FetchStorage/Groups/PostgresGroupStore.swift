@@ -107,7 +107,7 @@ extension JobGroup {
         self.init(
             id: try row.decode(at: 1),
             tenant: try row.decode(at: 0),
-            // What is stored was checked by the same reader when it came in.
+            // The same reader checked the spec when it came in.
             spec: try JobGroupSpec(json: try JSONParser.parse(try row.decode(RawJSON.self, at: 2).bytes)),
             createdAt: try row.decode(at: 3)
         )

@@ -3,7 +3,7 @@ import FetchJobs
 import Postgres
 
 extension Query {
-    /// What belongs to the end of jobs that no attempt settles: their results, the counts, and word to their endpoints.
+    /// The end of jobs that no attempt settles: their results, the counts, and the events to their endpoints.
     ///
     /// Goes behind a `WITH` part named `ended`, which has the columns `tenant_id`, `job_id`, `state`, `started_at`,
     /// `error_name`, `error`, `endpoint_id`, `session_id`, `delivery_id` and `flow`.

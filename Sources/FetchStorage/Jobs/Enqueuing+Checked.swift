@@ -173,7 +173,7 @@ extension Enqueuing.Statements {
         ]
     }
 
-    /// What the keys of these jobs stand for.
+    /// The outcomes for those jobs whose idempotency keys are stored already.
     func answers(of jobs: [NewJob]) async throws -> [Job.ID: Enqueued] {
         let rows = try await client.query(
             """
@@ -208,7 +208,7 @@ extension NewJob {
 /// A submission that was accepted.
 private struct StoredJob {
     let id: Job.ID
-    /// What it has to see of its session's stores and when it was stored, when it is claimed already.
+    /// The versions of the stores that it has to see, and when it was stored; nil unless it is claimed already.
     let claim: (stores: StoresVersion, storedAt: Timestamp)?
     /// How long it waits, when it is scheduled.
     let wait: Duration?

@@ -52,7 +52,7 @@ struct Enqueuing: Sendable {
         quotas.giveBack(stored.count { !$0.isAccepted }, of: tenant)
         let others = Array(jobs.dropFirst(room))
         guard !others.isEmpty else { return stored }
-        // What is there already is not refused.
+        // Jobs that are stored already are not refused.
         let known = others.contains { $0.idempotency != nil } ? try await statements.answers(of: others) : [:]
         return stored + others.map { known[$0.id] ?? .queueFull(quota: quota) }
     }
@@ -86,7 +86,7 @@ struct Enqueuing: Sendable {
     /// A column of what comes in, with its value for each job.
     typealias Column = (name: Query, values: Query)
 
-    /// What is stored of every job.
+    /// The columns that are stored of every job.
     static func columns(of submissions: [Submission]) -> [Column] {
         [
             ("tenant_id", "\(submissions.map(\.job.tenant))"),
@@ -171,7 +171,8 @@ struct Enqueuing: Sendable {
             return submissions.map { .accepted($0.job.id) }
         }
 
-        /// - Parameter tenants: What is known of each since its jobs were stored.
+        /// - Parameter tenants: The time and the versions of the stores for each tenant, read when its jobs were
+        ///   stored.
         private static func claimed(_ jobs: [NewJob], _ tenants: Rows) throws -> [ClaimedJob] {
             guard !jobs.isEmpty else { return [] }
             let known = try tenants.map { row in

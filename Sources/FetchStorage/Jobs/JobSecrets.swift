@@ -1,11 +1,11 @@
 import FetchJobs
 
-// What is secret of a job is stored apart from its spec, sealed.
+// The secrets of a job are sealed, and stored apart from its spec.
 
 private let table = "jobs"
 
 extension NewJob {
-    /// What is secret of it, sealed; nil when nothing is.
+    /// Its secrets, sealed; nil when it has none.
     func sealed(_ keys: TenantKeys) async throws -> [UInt8]? {
         guard let secret = spec.secretBytes else { return nil }
         return try await keys.vault(of: tenant).seal(secret, table: table, row: Array(id.description.utf8))

@@ -7,10 +7,10 @@ extension PostgresJobStore {
     /// How far the clocks that ids are made by may be from the database's.
     private static let clockDifference = Duration.seconds(3600)
 
-    /// The newest jobs first that a filter means.
+    /// The jobs that match a filter, the newest first.
     ///
-    /// What is not asked for is not in the text, so that each combination has a plan of its own: it walks the index of
-    /// the rarest of its members, or the jobs of the tenant when there is none.
+    /// Conditions that are not asked for are not in the text, so that each combination has a plan of its own: it walks
+    /// the index of the rarest of its members, or the jobs of the tenant when there is none.
     static func search(of tenant: Tenant.ID, _ filter: JobFilter, page: JobPage) -> Query {
         let start = page.after ?? Job.ID(UUIDv7(high: .max, low: .max))
         let source: Query = """

@@ -1,7 +1,7 @@
 package import FetchJobs
 import Postgres
 
-// What ended is counted as it is settled, by the minute, so counts are cheap however many jobs there are. Times are
+// Ends are counted by the minute when they are settled, so counts are cheap however many jobs there are. Times are
 // those of a sample of bounded size: the jobs submitted last.
 
 extension PostgresJobStore: StatisticsStore {

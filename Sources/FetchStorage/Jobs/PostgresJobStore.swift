@@ -15,10 +15,10 @@ package struct PostgresJobStore: JobStore {
     let keys: TenantKeys
 
     /// - Parameters:
-    ///   - genericPlan: The connections for what runs for every job.
-    ///   - keys: What is secret of jobs is sealed with them.
+    ///   - genericPlan: The connections for the statements that run for every job.
+    ///   - keys: The keys that seal the secrets of jobs.
     ///   - node: This process.
-    ///   - limiters: What this node knows of them.
+    ///   - limiters: The limiters as this node knows them.
     ///   - quotas: How many jobs may wait; nil for as many as come.
     ///   - intake: The worker in this process, when there is one.
     ///   - waiters: Get the jobs that were cancelled before they ran.

@@ -2,7 +2,7 @@ package import FetchJobs
 package import Postgres
 import Synchronization
 
-/// What a node knows of limiters and pauses, so that storing and claiming jobs need not ask.
+/// The limiters and pauses as a node knows them, so that storing and claiming jobs need not ask.
 ///
 /// It is read again when its version has been raised, which a node is told of at once and sees with its next heartbeat at
 /// the latest. A job that was stored as if its limiter had no limits meanwhile is held back where it would be claimed.
@@ -22,7 +22,7 @@ package final class KnownLimiters: KnownLimits {
         var underWay: Set<Limiter.Address> = []
     }
 
-    /// What jobs share of the bandwidth.
+    /// The bandwidths that jobs share.
     package let bandwidths = SharedBandwidths()
 
     private let client: Client
@@ -55,9 +55,9 @@ package final class KnownLimiters: KnownLimits {
         }
     }
 
-    /// Writes what the origin of a host has answered, unless that is no news.
+    /// Writes the signal of a host's origin, unless that is no news.
     ///
-    /// What many answers say at once is written once.
+    /// A signal that many responses give at once is written once.
     ///
     /// - Returns: Whether it was written.
     nonisolated(nonsending) func write(
@@ -84,7 +84,7 @@ package final class KnownLimiters: KnownLimits {
 
     /// Reads what has changed, when something has.
     ///
-    /// - Parameter version: What the version is now, when that is known.
+    /// - Parameter version: The present version, when it is known.
     package func refresh(to version: Int64? = nil) async throws(StoreError) {
         let known = state.withLock { $0.version }
         guard version != known else { return }
@@ -118,7 +118,7 @@ extension KnownLimiters.State {
         switch signal {
         case .backOff: openCircuits[host].map { $0 <= time } ?? true
         case .open(let circuit): openCircuits[host].map { $0 < circuit.until.advanced(by: .seconds(-1)) } ?? true
-        // What was asked before the circuit was opened says nothing of it.
+        // A request from before the circuit was opened says nothing of it.
         case .proceed: openCircuits[host].map { $0 <= time } ?? false
         }
     }

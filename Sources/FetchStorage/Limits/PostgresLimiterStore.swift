@@ -3,8 +3,8 @@ package import Postgres
 
 /// The limiters in PostgreSQL.
 ///
-/// Every change raises the version that tells nodes to read again. What jobs do at the moment is counted where it is
-/// asked for: what waits, up to a bound, and what runs, of which there is never much.
+/// Every change raises the version that tells nodes to read again. The jobs at present are counted where they are asked
+/// for: those that wait, up to a bound, and those that run, of which there are never many.
 package struct PostgresLimiterStore: LimiterStore {
     /// Up to how many waiting jobs are counted.
     private static let countLimit = 100_000
@@ -16,7 +16,7 @@ package struct PostgresLimiterStore: LimiterStore {
     private let announce: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - known: What this node knows, to be brought up to date with each change.
+    ///   - known: The limiters as this node knows them, to be brought up to date with each change.
     ///   - quotas: How many jobs may wait; nil for as many as come.
     ///   - intake: The worker in this process, when there is one.
     ///   - announce: Tells other nodes that there is something to do.

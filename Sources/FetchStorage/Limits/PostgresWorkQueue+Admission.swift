@@ -156,7 +156,7 @@ extension PostgresWorkQueue {
 }
 
 extension Admission {
-    /// What became of one limiter.
+    /// Notes when one limiter has to be looked at next.
     ///
     /// - Returns: The limiter, when it was crowded and no job waits for it any more.
     fileprivate mutating func note(_ row: Row, limit: Int) throws -> Limiter.Address? {

@@ -13,7 +13,7 @@ package final class SharedBandwidths: BandwidthSource {
 
     fileprivate struct State {
         var nodes: Int64 = 1
-        /// What is set, for all nodes together.
+        /// The configured limits, for all nodes together.
         var limits: [Scope: Int64] = [:]
         var bandwidths: [Scope: Bandwidth] = [:]
     }

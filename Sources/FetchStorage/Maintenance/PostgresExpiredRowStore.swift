@@ -2,7 +2,7 @@ package import FetchJobs
 package import Postgres
 import Synchronization
 
-/// What has outlived its use in PostgreSQL, removed some rows at a time.
+/// Removes the expired rows in PostgreSQL, some rows at a time.
 package struct PostgresExpiredRowStore: ExpiredRowStore {
     private let client: Client
     private let limit: Int
@@ -268,7 +268,7 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
         """
     }
 
-    /// What is over is given no more: no node has to hear of it.
+    /// Removes remembered answers that have ended; no node uses them, so none has to hear of it.
     private var rememberedAnswers: Query {
         """
         -- expired.rememberedAnswers

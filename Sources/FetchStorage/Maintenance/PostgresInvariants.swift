@@ -1,7 +1,7 @@
 import FetchJobs
 package import Postgres
 
-/// What must be true of all jobs at every time, as far as the database can check it.
+/// The invariants of all jobs, as far as the database can check them.
 package struct PostgresInvariants: Sendable {
     /// An invariant that does not hold.
     package struct Violation: Sendable, Equatable {

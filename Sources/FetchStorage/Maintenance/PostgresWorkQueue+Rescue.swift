@@ -180,7 +180,7 @@ extension Query {
         """
     }
 
-    /// What becomes of jobs that were lost with their node, or by it.
+    /// Puts jobs that were lost with their node, or by it, back into the queue, or ends them.
     ///
     /// A job goes back to the queue, for any node to claim again, unless a request that must not be repeated may have
     /// left, it was being cancelled, or it takes down one node after the other: then it ends here (REL-5, REL-6). One

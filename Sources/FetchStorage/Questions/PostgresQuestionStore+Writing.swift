@@ -11,7 +11,7 @@ extension PostgresQuestionStore {
         let node: Node.ID
     }
 
-    /// What is to become of a question.
+    /// The end of a question that is about to be written.
     struct NewEnd: Sendable {
         enum Outcome: Sendable {
             case answered(Reply, sealed: [UInt8]?, by: Decision.Decider)

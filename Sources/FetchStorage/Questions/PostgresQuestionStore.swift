@@ -19,8 +19,8 @@ package struct PostgresQuestionStore: QuestionStore {
     private let onEndOfHeld: @Sendable ([Question.ID: Node.ID]) -> Void
 
     /// - Parameters:
-    ///   - client: The connections for what runs for every question.
-    ///   - keys: What answers are sealed with.
+    ///   - client: The connections for the statements that run for every question.
+    ///   - keys: The keys that seal answers.
     ///   - maximumOpen: How many open questions one tenant may have.
     ///   - onAsk: Hears whose questions are asked by this store.
     ///   - onEnd: Hears of questions that were answered or closed by this store.

@@ -24,7 +24,7 @@ package struct ClaimCursor: Sendable {
     /// Each costs a look a step of its own.
     package static let maximumCount = 32
 
-    /// What was used last comes last.
+    /// The ends, with the one used last at the end.
     package private(set) var ends: [End] = []
 
     package init() {}

@@ -2,9 +2,9 @@ import FetchJobs
 import Postgres
 import Synchronization
 
-/// What this node knows of the jobs that wait, from one claim to the next.
+/// The waiting jobs as this node knows them, from one claim to the next.
 final class ClaimScan: Sendable {
-    /// What one statement claims.
+    /// The limits of one statement that claims.
     struct Step {
         let limit: Int
         let shares: [WeightedRoundRobin.Share]
@@ -20,14 +20,14 @@ final class ClaimScan: Sendable {
         private let paused: Set<Tenant.ID>
         private var room: ClaimRoom
         private var step: Step
-        /// What others hold for now is not looked at twice.
+        /// The tenants whose waiting jobs others hold for now; they are not looked at twice.
         private var dry: Set<Tenant.ID> = []
         fileprivate private(set) var turns: WeightedRoundRobin
         fileprivate private(set) var cursor: ClaimCursor
         /// Whether nothing is stepped over.
         fileprivate private(set) var isWhole: Bool
         private var stepBegan = ContinuousClock.now
-        /// How long a step takes that steps over taken cursor, and one that does not.
+        /// The durations of the last step that stepped over rows, and of the longest one that did not.
         fileprivate private(set) var usual: Duration?
         fileprivate private(set) var longest = Duration.zero
         /// How long to wait before nothing need be stepped over.

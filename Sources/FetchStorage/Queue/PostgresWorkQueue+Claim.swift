@@ -15,7 +15,7 @@ extension PostgresWorkQueue {
                 try await end(unreadable)
                 for row in rows { if let limiter = try Limiter.Address(gateOf: row) { gated.insert(limiter) } }
                 try scan.took(rows)
-                // What was found does not wait until all others have been put where they belong.
+                // The jobs found so far do not wait until all others have been put to their gates.
             } while jobs.count < limit && !scan.isOver && (gated.isEmpty || jobs.isEmpty)
             self.scan.end(scan)
             return Claim(
@@ -101,7 +101,7 @@ extension PostgresWorkQueue {
 }
 
 extension Query {
-    /// What is read of a claimed row `c`, its job `j`, its session's stores `s` and the default session's `t`.
+    /// The columns of a claimed row `c`, its job `j`, its session's stores `s` and the default session's `t`.
     ///
     /// - Parameters:
     ///   - weight: The weight of the tenant.

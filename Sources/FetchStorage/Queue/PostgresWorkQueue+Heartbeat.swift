@@ -55,7 +55,7 @@ extension PostgresWorkQueue {
                 await failures.note(.limiters) { try await Notifications.tell(client) }
             }
             return Heartbeat(
-                // What was stepped over may have come late: a claim finds out, when it may.
+                // Among the rows that were stepped over, some may have come late: a claim finds out, when it may.
                 hasQueuedJobs: try row.decode(Bool.self, at: 2) || !look.cursor.isEmpty,
                 hasJobsToPromote: try row.decode(at: 8),
                 hasGatedJobs: try row.decode(at: 12),

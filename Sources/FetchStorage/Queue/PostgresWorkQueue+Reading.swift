@@ -68,7 +68,7 @@ extension LoadError.Code {
 }
 
 extension JobSpec {
-    /// What is wrong with a stored spec, in the words of jobs.
+    /// The code and the message for a stored spec that cannot be read.
     fileprivate static func fault(_ error: any Error) -> (LoadError.Code, String) {
         switch error {
         case let error as InvalidInput:

@@ -37,12 +37,12 @@ package struct PostgresWorkQueue: WorkQueue {
     }
 
     /// - Parameters:
-    ///   - genericPlan: The connections for what runs for every job.
-    ///   - keys: What credentials that come with jobs are sealed with.
+    ///   - genericPlan: The connections for the statements that run for every job.
+    ///   - keys: The keys that seal the credentials of jobs.
     ///   - presence: This process, and how others reach it.
     ///   - lease: How long a node keeps its jobs without a sign of life (REL-2).
     ///   - maximumCrashes: How many nodes a job may take down that could not have been another's fault (REL-5).
-    ///   - limiters: What this node knows of them.
+    ///   - limiters: The limiters as this node knows them.
     ///   - quotas: Are told when they may have been changed.
     ///   - protocols: Are told the same.
     ///   - rules: Are told the same.

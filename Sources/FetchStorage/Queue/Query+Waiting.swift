@@ -7,7 +7,7 @@ import Postgres
 // once.
 
 extension Query {
-    /// What looks step over, as the table `cursor`.
+    /// The ends of the rows that looks step over, as the table `cursor`.
     static func cursor(_ ends: [ClaimCursor.End]) -> Query {
         """
         cursor AS MATERIALIZED (

@@ -5,7 +5,7 @@ package import FetchJobs
 /// A tenant with a thousand times the jobs of another delays it by its own weight at most, and no place stays free
 /// while anybody waits. Each node gives turns for itself, and so all of them together are fair.
 package struct WeightedRoundRobin: Sendable {
-    /// What one tenant gets of a claim.
+    /// The number of jobs that one tenant gets in a claim.
     package struct Share: Sendable, Equatable {
         package let tenant: Tenant.ID
         package fileprivate(set) var count: Int
@@ -31,7 +31,7 @@ package struct WeightedRoundRobin: Sendable {
         package static let whole = Gap(after: Tenant.ID(rawValue: .min), before: Tenant.ID(rawValue: .max))
     }
 
-    /// What was found of one tenant.
+    /// The jobs that a claim took from one tenant, and its weight where that was read.
     package struct Taken: Sendable {
         package var count = 0
         package var weight: Int?
@@ -49,7 +49,7 @@ package struct WeightedRoundRobin: Sendable {
 
     /// The tenants that have jobs waiting, as far as is known; it is the first one's turn.
     private var entries: [Entry] = []
-    /// What the first has had of its turn.
+    /// The places that the first tenant has had of its turn.
     private var granted = 0
 
     package init() {}

@@ -10,7 +10,7 @@ package struct PostgresScheduleStore: ScheduleStore {
 
     /// - Parameters:
     ///   - jobs: Stores the jobs that schedules make.
-    ///   - keys: What is secret of those is sealed with them.
+    ///   - keys: The keys that seal the secrets of those jobs.
     ///   - onChange: Is called when a schedule may have a next time that this node does not know.
     package init(
         client: Client, jobs: PostgresJobStore, keys: TenantKeys, onChange: @escaping @Sendable () -> Void = {}

@@ -24,7 +24,7 @@ extension Schedule {
         self.init(
             id: id,
             tenant: tenant,
-            // What is stored was checked by the same reader when it came in.
+            // The same reader checked the spec when it came in.
             spec: try ScheduleSpec(
                 stored: try JSONParser.parse(try row.decode(RawJSON.self, at: 2).bytes), secrets: secrets),
             createdAt: try row.decode(at: 4)
@@ -40,13 +40,13 @@ extension Schedule {
         runs = try row.decode(at: 11)
     }
 
-    /// What is secret of its job, sealed; nil when nothing is.
+    /// The secrets of its job, sealed; nil when it has none.
     func sealed(_ keys: TenantKeys) async throws -> [UInt8]? {
         guard let secret = spec.job.secretBytes else { return nil }
         return try await keys.vault(of: tenant).seal(secret, table: table, row: Array(id.description.utf8))
     }
 
-    /// A key that stands for what is secret too.
+    /// An idempotency key whose fingerprint covers the secrets too.
     func naming(_ idempotency: Idempotency?, _ keys: TenantKeys) async throws -> Idempotency? {
         try await NewJob(tenant: tenant, spec: spec.job, idempotency: idempotency).naming(keys).idempotency
     }

@@ -6,7 +6,7 @@ package import Postgres
 /// The service may run meanwhile, and so may a second rotation: a row that has changed since it was read is left for
 /// the next round, and one that stops half-way goes on where it was.
 package struct KeyRotation {
-    /// What the master keys are used for after a rotation.
+    /// The uses of the master keys after a rotation.
     package struct Report: Sendable, Equatable {
         /// How many wrapped keys and secrets were wrapped again.
         package var rewrapped = 0

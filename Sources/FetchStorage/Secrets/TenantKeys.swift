@@ -13,14 +13,14 @@ package final class TenantKeys: Sendable {
         vaults = SealedKeys(client: client, ring: ring, table: "tenant_keys", owner: "tenant_id")
     }
 
-    /// What seals and opens the secrets of a tenant; the first call makes the tenant's key.
+    /// The vault of a tenant; the first call makes the tenant's key.
     func vault(of tenant: Tenant.ID) async throws -> Vault {
         try await vaults.key(
             of: tenant, at: .tenantKey(of: tenant), orElse: Self.newKey,
             open: { Vault(tenant: tenant, key: SymmetricKey(data: $0)) })
     }
 
-    /// What hides credentials of a tenant in what its cached answers are selected by; another with each master key.
+    /// The key of the digests by which a tenant's cached responses are selected; another with each master key.
     func selectionKey(of tenant: Tenant.ID) -> [UInt8] {
         ring.key(for: "cache selection \(tenant)").withUnsafeBytes { Array($0) }
     }

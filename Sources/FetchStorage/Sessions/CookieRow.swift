@@ -24,7 +24,7 @@ struct CookieRow: Sendable {
 
     private static let table = "cookies"
 
-    /// What a storage holds once, in 32 bytes: names and paths alone may be longer than an index takes.
+    /// The identity of a cookie in a storage, in 32 bytes: names and paths alone may be longer than an index takes.
     private static func key(of cookie: Cookie) -> [UInt8] {
         var hash = SHA256()
         let parts: [[UInt8]] = [
@@ -38,7 +38,7 @@ struct CookieRow: Sendable {
         return Array(hash.finalize())
     }
 
-    /// What a row that was read says of its cookie.
+    /// The change of the cookie in a row that was read; nil for a row without one.
     ///
     /// - Parameter first: The column of the key; the others follow in the order of ``columns``.
     static func change(_ row: Row, from first: Int, in vault: Vault) throws -> CookieChange? {

@@ -236,7 +236,7 @@ struct CredentialTable: Sendable {
         """
     }
 
-    /// What a layer holds once, in 32 bytes.
+    /// The identity of a credential in a layer, in 32 bytes.
     private static func digest(of space: ProtectionSpace, user: String?) -> [UInt8] {
         let parts: [String?] = [
             space.host, String(space.port), space.scheme, space.realm, space.method.rawValue,

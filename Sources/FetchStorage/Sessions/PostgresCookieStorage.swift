@@ -34,7 +34,7 @@ final class PostgresCookieStorage: CookieStorage {
 
     // MARK: Versions
 
-    /// What is asked from now on is answered no older than this version.
+    /// Answers later requests from this version, or a newer one.
     func require(_ version: Int64) { state.withLock { $0.newest = max($0.newest, version) } }
 
     /// A write of this node has been stored.

@@ -42,7 +42,7 @@ final class PostgresCredentialStorage: CredentialStorage {
         }
     }
 
-    /// What is asked from now on is answered no older than this version.
+    /// Answers later requests from this version, or a newer one.
     func require(_ version: Int64) { state.withLock { $0.newest = max($0.newest, version) } }
 
     /// Reads what is new, if anything is.
@@ -54,7 +54,7 @@ final class PostgresCredentialStorage: CredentialStorage {
         }
     }
 
-    /// What there is for a space, the session's own first.
+    /// The credentials for a space, the session's own first.
     private nonisolated(nonsending) func held(for space: ProtectionSpace) async -> [Held] {
         await catchUp()
         return state.withLock { $0.spaces[space] } ?? []

@@ -76,7 +76,7 @@ extension TenantSession {
         self.init(
             id: try row.decode(at: 0),
             tenant: tenant,
-            // What is stored was checked by the same reader when it came in.
+            // The same reader checked the spec when it came in.
             spec: try SessionSpec(json: try JSONParser.parse(spec.bytes)),
             state: try row.decode(at: 2),
             createdAt: try row.decode(at: 3),

@@ -11,7 +11,7 @@ package struct QuotaCounts: Sendable {
 
     private struct Count {
         var waiting: Int
-        /// What was stored since the count began, which may have seen it or not.
+        /// The jobs stored since the count began, which it may have seen or not.
         var added = 0
         var startedAt: Instant
         var isGoodUntil: Instant

@@ -71,7 +71,7 @@ package final class WaitingQuotas: Service {
     }
 }
 
-/// What is counted, and counting it.
+/// The counts of waiting jobs, and the query that brings them up to date.
 private final class SharedCounts: Sendable {
     let state: Mutex<QuotaCounts>
 

@@ -1,7 +1,7 @@
 package import FetchJobs
 import Postgres
 
-/// What came of a claimed delivery.
+/// The result of a claimed delivery.
 struct DeliverySettlement: Sendable {
     let delivery: WebhookDelivery
     let verdict: DeliveryVerdict

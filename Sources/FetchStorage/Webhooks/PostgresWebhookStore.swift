@@ -150,7 +150,7 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
         )
         if let sealed = try row.decode([UInt8]?.self, at: 5), let until = try row.decode(Timestamp?.self, at: 6) {
             let previous = try ring.open(sealed, for: .previousSecret(of: id, tenant: tenant))
-            // What is over is not shown, whenever its row is written again.
+            // An ended secret is not shown, whenever its row is written again.
             endpoint.previousSecret =
                 until > .now ? .init(secret: WebhookSecret(bytes: previous), until: until) : nil
         }

@@ -48,7 +48,7 @@ package struct S3BlobStore: BlobStore {
         }
     }
 
-    /// What a session must be like that carries the store's requests.
+    /// The configuration of the session that carries the store's requests.
     package static func sessionConfiguration(_ standard: SessionConfiguration) -> SessionConfiguration {
         var configuration = standard
         configuration.redirects.policy = .return
@@ -118,7 +118,7 @@ package struct S3BlobStore: BlobStore {
         let query = [(name: "prefix", value: prefix + Blob.Kind.prefix), (name: "uploads", value: "")]
         let page = XMLText(try await client.send(.get, "", query).text)
         let limit = UUIDv7(earliestAt: time)
-        // What one page does not hold is there the next time.
+        // Uploads that are not on this page are removed the next time.
         for (key, upload) in zip(page.texts(of: "Key"), page.texts(of: "UploadId")) {
             guard let id = Blob.ID(key.dropFirst(prefix.count)), id.uuid < limit else { continue }
             _ = try await client.send(.delete, "\(id)", [(name: "uploadId", value: upload)])
