@@ -8,7 +8,7 @@ package struct EngineNodeClient: NodeClient {
     /// - Parameter session: Made with ``sessionConfiguration``.
     package init(session: Session) { self.session = session }
 
-    /// What requests go by: the other node is to answer, and nothing is to be added to what it says or left out.
+    /// The configuration of requests: the other node is to answer, and nothing is added to its response or left out.
     package static var sessionConfiguration: SessionConfiguration {
         var configuration = SessionConfiguration.ephemeral
         configuration.redirects.policy = .return

@@ -16,7 +16,7 @@ final class JobDecisions: LoadAdviser {
         var kept: [Decision] = []
         /// Whether the response was decided about by an answer, so that the configuration has no say in it.
         var hasDecidedResponse = false
-        /// What the load goes on with, until its question has come up again.
+        /// The parked load that goes on, until its question has come up again.
         var resumed: ResumedLoad?
         /// Whether another load could begin with the job's request as this one did.
         var mayPark = true
@@ -44,7 +44,7 @@ final class JobDecisions: LoadAdviser {
     private let claimed: ClaimedJob
     private let job: Question.Asker
     private let urls: URLForm
-    /// What was decided before the load was parked, as a job shows it.
+    /// The decisions before the load was parked, as a job shows them.
     private let earlier: RawJSON?
     private let terms: JobTerms
     private let begin: Beginning
@@ -89,7 +89,7 @@ final class JobDecisions: LoadAdviser {
         self.kinds = kinds
     }
 
-    /// What was decided, as it is stored; nil of nothing.
+    /// The decisions, as they are stored; nil for none.
     var json: RawJSON? {
         let decisions = state.withLock { $0.kept }
         guard !decisions.isEmpty else { return earlier }
@@ -124,7 +124,7 @@ final class JobDecisions: LoadAdviser {
             guard !match.rule.answer.needsCredential else { return nil }
             return use(match.rule.answer, by: .init(match), nil, on: asked, question, context)
         }
-        // What is new is read first, and that takes its time.
+        // New answers are read first, which takes its time.
         guard memory?.isCurrent != false else { return nil }
         if let remembered = memory?.answer(to: asked) {
             guard !remembered.rule.answer.needsCredential else { return nil }
@@ -163,7 +163,7 @@ final class JobDecisions: LoadAdviser {
         return decided.answer == .performDefaultHandling ? nil : decided.answer
     }
 
-    /// What the rules, what is remembered, or else the delegate, make of a question.
+    /// The answer to a question by the rules, the remembered answers, or else the delegate.
     ///
     /// - Parameter position: Where the load stands.
     private func decided(
@@ -174,7 +174,7 @@ final class JobDecisions: LoadAdviser {
             return await begun(DecidedAnswer(answer.0, by: answer.by, waited: resumed.waited))
         }
         if let match = rules.match(question) { return DecidedAnswer(match.rule.answer, by: .init(match)) }
-        // What cannot be read is not remembered: then somebody is asked.
+        // An answer that cannot be read is not remembered: then somebody is asked.
         try? await memory?.catchUp()
         if let remembered = memory?.answer(to: question) {
             return DecidedAnswer(remembered.rule.answer, by: .remembered(remembered.question))
@@ -363,7 +363,7 @@ final class JobDecisions: LoadAdviser {
         return (opened.credential, nil)
     }
 
-    // MARK: What was decided
+    // MARK: The record of decisions
 
     private func note(
         _ question: Question, by decider: Decision.Decider, _ answer: Answer, _ waited: Duration? = nil,
@@ -413,7 +413,7 @@ extension LoadQuestion {
 }
 
 extension Question.Kind {
-    /// What the engine is to ask, so that questions of this kind come up.
+    /// The kinds that the engine has to ask about, so that questions of this kind come up.
     fileprivate func kinds(of rules: [RuleBook], _ asker: (any QuestionAsker)?) -> LoadQuestion.Kinds {
         switch self {
         case .willPerformHTTPRedirection: .redirection

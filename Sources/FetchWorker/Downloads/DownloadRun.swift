@@ -41,7 +41,7 @@ struct DownloadRun: Sendable {
 
     /// Whether an earlier attempt has left a file to go on with.
     func hasPartialFile() async -> Bool {
-        // What cannot be read is not there: the load begins anew.
+        // A file that cannot be read counts as none: the load begins anew.
         (try? await area.open(job.id))?.resumeData != nil
     }
 
@@ -115,15 +115,15 @@ struct DownloadRun: Sendable {
     private func options(in place: DownloadPlace) -> DownloadOptions {
         var options = DownloadOptions()
         options.temporaryDirectory = place.directory
-        // What becomes of it is decided here.
+        // The file of a failed download is kept or removed here.
         options.deletesFileUponFailure = false
-        // Who is to be asked is, also about what the configuration has decoded.
+        // The delegate or the rules are asked, also about types that the configuration has decoded.
         if load.decisions?.asks(.shouldDecodeSourceData) != true { options.decodedMediaTypes = decodedMediaTypes }
         options.expectedDigest = load.settings.destination.checksum
         return options
     }
 
-    /// What an earlier attempt has left here, or an earlier job in the blob store.
+    /// The data that an earlier attempt has left here, or an earlier job in the blob store.
     private func resumeData(of place: DownloadPlace) async throws(StoreError) -> ResumeData? {
         if let data = place.resumeData { return data }
         guard let id = job.spec.resumeFrom, let partial = try await catalog.partial(id, of: job.tenant) else {
@@ -156,7 +156,7 @@ struct DownloadRun: Sendable {
 
     /// Puts the file into the blob store, under a name of its own.
     ///
-    /// - Parameter chosen: What an answer says of the name, in place of the configuration.
+    /// - Parameter chosen: The name that an answer chose, in place of the configuration.
     private func keep(
         _ file: DownloadedFile, as chosen: (filename: String?, overwrite: Bool)?, in outcome: inout JobOutcome
     ) async throws(LoadError) {
@@ -262,7 +262,7 @@ struct DownloadRun: Sendable {
             })
     }
 
-    /// What a download goes on with names its URL in clear; one with a sensitive query begins anew.
+    /// Whether the URL may be stored in clear with resume data; a download with a sensitive query begins anew.
     private var mayStoreURL: Bool { live.urls == .whole }
 
     private var keepsPartial: Bool {
@@ -286,10 +286,10 @@ struct DownloadRun: Sendable {
 
     /// Removes what a server has sent that is no answer to the job.
     private func discard() async {
-        // What is left here is removed later.
+        // Files that are left here are removed later.
         try? await area.remove(job.id)
     }
 
-    /// How long what a failed download has left can be gone on with.
+    /// The time for which the partial file of a failed download is kept.
     static let lifeOfPartialFiles = Duration.seconds(7 * 86_400)
 }

@@ -35,7 +35,7 @@ final class DownloadWatch: DownloadDelegate {
         self.rule = rule
     }
 
-    /// What an answer says of the file's name; nil when none did.
+    /// The file's name by an answer; nil when no answer chose one.
     var chosenDestination: (filename: String?, overwrite: Bool)? { destination.withLock { $0 } }
 
     func task(_ task: DownloadTask, shouldDecodeSourceDataOfMIMEType mediaType: String) async -> Bool {

@@ -60,7 +60,7 @@ extension JobProgress {
 }
 
 extension LoadError {
-    /// What a job ends with when the store does not take or give its bytes.
+    /// The error of a job when the store does not take or give its bytes.
     init(_ error: StoreError) {
         self.init(error.code == .blobGone ? .fileDoesNotExist : .cannotWriteToFile, error.message)
     }

@@ -8,7 +8,7 @@ struct DataRun: Sendable {
     let load: PreparedLoad
     /// Nil where bodies stay in memory.
     var blobs: (any BlobStore)?
-    /// What goes on when the job becomes a download; nil where it cannot.
+    /// The run that continues when the job becomes a download; nil where it cannot.
     var downloads: DownloadRun?
     let stop: StopSwitch
 

@@ -17,7 +17,7 @@ struct JobChallengeAnswerer: TaskDelegate {
     /// The delegate that a job needs; nil when it has no answers.
     ///
     /// - Parameters:
-    ///   - named: What the job brings or names itself.
+    ///   - named: The credential that the job brings or names itself.
     ///   - configuration: That of the task, if it has one of its own; is given the credentials that the job may use.
     nonisolated(nonsending) static func forJob(
         _ job: ClaimedJob,

@@ -1,4 +1,4 @@
-// What the engine says of a task, in the words that are stored.
+// The result of a task of the engine, in the form that is stored.
 
 import FetchEngine
 import FetchJobs
@@ -74,7 +74,7 @@ extension JobOutcome {
         }
     }
 
-    /// What a job came to that its node had to give up, and that must not be repeated (REL-6).
+    /// The outcome of a job that its node had to give up, and that must not be repeated (REL-6).
     static func interrupted(_ outcome: JobOutcome) -> JobOutcome {
         let message = "The node that ran the job was stopped; a request of this method is not repeated."
         var failed = JobOutcome(failing: LoadError(.networkConnectionLost, message), startedAt: outcome.startedAt)
@@ -85,9 +85,9 @@ extension JobOutcome {
         return failed
     }
 
-    /// What a job came to that ended with an error, in its load or before it.
+    /// The outcome of a job that ended with an error, in its load or before it.
     ///
-    /// - Parameter urls: What of the URL that failed is shown.
+    /// - Parameter urls: The form in which the URL that failed is shown.
     init(failing error: LoadError, startedAt start: Timestamp, _ urls: URLForm = .whole) {
         self.init(state: error.code == .cancelled ? .cancelled : .failed, startedAt: start, finishedAt: .now)
         errorName = error.code.name

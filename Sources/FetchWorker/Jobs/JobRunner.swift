@@ -17,17 +17,17 @@ package struct JobRunner: Sendable {
     private let subscriptions: EventSubscriptions
     private let asking: QuestionAskers
     private let resuming: @Sendable (ClaimedJob) async throws(StoreError) -> ResumedLoad?
-    /// What sessions load beside the built-in protocols; nil for nothing.
+    /// The registered protocols, which sessions load beside the built-in ones; nil for none.
     let protocols: RemoteProtocols?
     let rules: KnownServiceRules?
     private let random: @Sendable () -> Double
 
     /// - Parameters:
-    ///   - configuration: What sessions go by that set nothing.
+    ///   - configuration: The configuration of sessions that set nothing.
     ///   - sessions: Where their own configurations are.
     ///   - stores: Where they keep cookies and credentials.
     ///   - live: Where those who follow jobs find them.
-    ///   - bandwidths: What jobs share of the bandwidth.
+    ///   - bandwidths: The bandwidths that jobs share.
     ///   - deliveries: Where the events of jobs are stored that endpoints want to be told of.
     ///   - asking: Who is asked what no rule decides.
     ///   - protocols: What sessions load beside the built-in protocols; nil for nothing.
@@ -70,9 +70,9 @@ package struct JobRunner: Sendable {
             defaults: configuration, sessions: sessions, stores: stores, protocols: protocols, makeSession: makeSession)
     }
 
-    /// What a job goes by, found once; nil when its session is gone.
+    /// The session and the configuration of a job, found once; nil when its session is gone.
     ///
-    /// - Throws: When it cannot be learned what the job's session is.
+    /// - Throws: When the session of the job cannot be read.
     nonisolated(nonsending) func terms(of job: ClaimedJob) async throws(StoreError) -> JobTerms? {
         guard let session = try await sessions.session(of: job) else { return nil }
         return terms(of: job, in: session, session.configuration(with: job.spec.configuration))
@@ -98,11 +98,11 @@ package struct JobRunner: Sendable {
         if let deadline = job.expiresAt {
             configuration = (configuration ?? session.engine.configuration).ending(by: deadline)
         }
-        // What jobs of its session do without, by default or as that says, this one asks for.
+        // A job may ask for cookies that its session does without, by default or by its configuration.
         if own.cookies.jar == .session { configuration?.httpCookieStorage = stores.cookieStorage(of: job.session) }
         if job.spec.kind == .download {
             configuration = configuration ?? session.engine.configuration
-            // What is cut can be gone on with.
+            // A coded body could not be continued in the middle.
             configuration?.offersContentCodings = false
         }
         var resumed: ResumedLoad?
@@ -134,7 +134,7 @@ package struct JobRunner: Sendable {
         return if let recorder { await recorder.record(attempt) } else { await attempt() }
     }
 
-    /// What a parked job goes on with; nil when that is gone, or cannot be read by this node.
+    /// The position from which a parked job goes on; nil when it is gone, or this node cannot read it.
     private nonisolated(nonsending) func position(of job: ClaimedJob) async throws(StoreError) -> ResumedLoad? {
         do throws(StoreError) { return try await resuming(job) } catch  where error.code != .unavailable { return nil }
     }
@@ -247,7 +247,7 @@ extension JobOutcome {
 }
 
 extension NamedCredentials.Opened {
-    /// What requests for a URL are signed with; nil when they are not.
+    /// The signature of requests for a URL; nil when they are not signed.
     fileprivate func signature(for url: URLRecord) -> SignatureV4? {
         guard let signature = SignatureV4(credential) else { return nil }
         let server = ProtectionSpace.Party(server: url)

@@ -1,4 +1,4 @@
-// What a job asks for, in the engine's words.
+// The request of a job, as the engine takes it.
 
 import FetchEngine
 import FetchJobs

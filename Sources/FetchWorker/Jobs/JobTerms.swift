@@ -2,7 +2,7 @@ import FetchEngine
 import FetchJobs
 import HTTPTypes
 
-/// What one job goes by: its session, its configuration with its session's beneath, and what follows when it fails.
+/// The terms of one job: its session, its configuration over that of its session, and its retries.
 struct JobTerms {
     let session: EngineSession
     let settings: FetchJobs.Configuration

@@ -18,22 +18,22 @@ struct NamedCredentials: Sendable {
     /// The session that it belongs to.
     let session: Session
 
-    /// What the server of the job's URL is shown; nil when none is named.
+    /// The credential for the server of the job's URL; nil when none is named.
     ///
     /// - Throws: `userAuthenticationRequired` when it is gone, or the job names one that is for another server.
     nonisolated(nonsending) func ofServer(_ named: JobCredential?) async throws(LoadError) -> Opened? {
         guard let named else { return nil }
         let opened = try await open(named)
-        // What the session names is for some of its jobs, and the others do without.
+        // The credential that the session names is for some of its jobs, and the others do without.
         if let space = opened.space, job.spec.configuration.authentication.credential != nil {
             try check(space, for: ProtectionSpace.Party(server: job.spec.request.url))
         }
         return opened
     }
 
-    /// The proxies of a configuration with what they are shown.
+    /// The proxies of a configuration with the credential that is named for them.
     ///
-    /// - Throws: `userAuthenticationRequired` when that is gone, or is for another server or proxy.
+    /// - Throws: `userAuthenticationRequired` when it is gone, or is for another server or proxy.
     nonisolated(nonsending) func showing(
         _ named: JobCredential, _ proxies: ProxyConfiguration
     ) async throws(LoadError) -> ProxyConfiguration {

@@ -48,7 +48,7 @@ struct PartSpool {
         }
     }
 
-    /// What is kept.
+    /// The parts that are kept, and their bytes.
     nonisolated(nonsending) mutating func finish() async throws(LoadError) -> ReplacedParts {
         for event in parser.finish() { try await take(event) }
         let body = try await writer.finish()
@@ -122,13 +122,13 @@ final class PartProgress: Sendable {
     }
 }
 
-/// What was kept of a body whose parts replace one another.
+/// The kept parts of a body whose parts replace one another.
 struct ReplacedParts {
     struct Part {
         /// Counts from 1.
         let number: Int
         let response: Response
-        /// Where it begins in what is kept.
+        /// The offset of its first byte in the kept body.
         let offset: Int64
         var bytes: Int64 = 0
     }

@@ -2,7 +2,7 @@ import FetchEngine
 import FetchJobs
 import FetchRuntime
 
-/// What one load of a job needs.
+/// One load of a job, with everything that it needs.
 struct PreparedLoad: Sendable {
     let job: ClaimedJob
     let session: Session
@@ -11,18 +11,18 @@ struct PreparedLoad: Sendable {
     let position: LoadPosition?
     /// Nil when the session's is enough.
     let configuration: SessionConfiguration?
-    /// What the job goes by where no setting of the engine stands for it.
+    /// The configuration of the job, for members that no setting of the engine stands for.
     let settings: FetchJobs.Configuration
     /// Answers challenges; nil when the job has no answers.
     let answerer: JobChallengeAnswerer?
-    /// What is decided while it runs; nil when nothing is asked.
+    /// The decisions of the job while it runs; nil when nothing is asked.
     let decisions: JobDecisions?
     let live: LiveJob
     let retry: RetryPolicy
     /// Whether the job's request may be sent again, and what rules make of it.
     let mayRepeatOwnRequest: Bool
     let bandwidths: any BandwidthSource
-    /// When the job is given up: by its own word, or because its attempts together take too long (SES-9).
+    /// When the job is given up: at its own deadline, or because its attempts together take too long (SES-9).
     let deadline: Timestamp?
     /// A number from 0 to 1, by which the wait for the next attempt varies.
     let random: @Sendable () -> Double
@@ -43,7 +43,7 @@ struct PreparedLoad: Sendable {
     /// How long to wait before another attempt; nil when there is none.
     func wait(after failure: RetryPolicy.Failure) -> Duration? {
         guard mayRepeat || !failure.wasSent else { return nil }
-        // What the cache does not have is not put there by waiting (CCH-4).
+        // Waiting does not bring a response into the cache (CCH-4).
         if failure.code == .resourceUnavailable, asksCacheAlone, retry.errors == nil { return nil }
         return retry.wait(after: failure, of: job, until: deadline, random: random())
     }

@@ -6,12 +6,12 @@ import FetchRuntime
 struct RequestContent: Sendable {
     let blobs: any BlobStore
     let catalog: any BlobCatalog
-    /// What the client sends while the job runs.
+    /// The body that the client streams while the job runs.
     let upload: LiveUpload
     /// That of a body whose form has none of its own.
     var contentType: String?
 
-    /// What a job sends, and the content type to send when the client named none.
+    /// The body of a job, and the content type to send when the client named none.
     struct Prepared {
         var body: RequestBody
         var contentType: String?
@@ -87,7 +87,7 @@ struct RequestContent: Sendable {
 }
 
 extension RequestContent.Prepared {
-    /// What a body stands for that needs nothing but itself; nil for streams and what has blobs.
+    /// The content of a body that is in the job itself; nil for streams, and for bodies with blobs.
     init?(inline body: JobBody) {
         switch body {
         case .text(let text):

@@ -2,7 +2,7 @@ import FetchJobs
 import FetchRuntime
 import Logging
 
-// What has outlived its use among jobs.
+// The removal of expired data of jobs.
 
 extension Dispatcher {
     /// Tidies now and every hour; beside the heartbeat, which must not wait for it.

@@ -2,10 +2,10 @@ import FetchJobs
 import FetchRuntime
 import Logging
 
-// What a node does beside running jobs: it fails alone, and says so.
+// The upkeep by a node beside running jobs: each part fails alone, and reports it.
 
 extension Dispatcher {
-    /// How long after the end of a lease it is looked whether that was extended: two clocks never agree.
+    /// The delay between the end of a lease and the look whether it was extended: two clocks never agree.
     private static let grace = Duration.milliseconds(50)
 
     /// Takes the jobs of other nodes when their lease has run out, as soon as that is (REL-2); beside the heartbeat,

@@ -9,7 +9,7 @@ final class ProtocolExchange {
     let message: ProtocolLoad
     private let task: DataTask
     private var body: ResponseBody.Iterator?
-    /// What came with the envelope and belongs to the body.
+    /// The bytes of the body that came with the envelope.
     private var rest: [UInt8] = []
 
     init(_ message: ProtocolLoad, with target: RegisteredProtocol, in session: Session) {
@@ -23,7 +23,7 @@ final class ProtocolExchange {
 
     func cancel() { task.cancel() }
 
-    /// What the reply says before its body.
+    /// The reply, as far as it is known before its body.
     nonisolated(nonsending) func reply() async throws(LoadError) -> ProtocolReply {
         let response: Response
         do throws(LoadError) { response = try await task.response() } catch { throw Self.withoutAddress(error) }

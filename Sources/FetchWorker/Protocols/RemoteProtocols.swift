@@ -13,7 +13,7 @@ package struct RemoteProtocols: Sendable {
         self.session = session
     }
 
-    /// What messages go by: only the job's own limits end a reply, and nothing is kept of one.
+    /// The configuration of messages: only the job's own limits end a reply, and nothing is kept of one.
     package static func sessionConfiguration(_ jobs: SessionConfiguration) -> SessionConfiguration {
         var configuration = jobs
         configuration.redirects.policy = .return

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The questions that loads of this node wait for, and how each of them ends.
 package final class OpenQuestions: Sendable {
-    /// What a load goes on by.
+    /// The event on which a load that waits goes on.
     enum End: Sendable {
         case known(QuestionEnd)
         /// The job is to stop: nothing is waited for.

@@ -4,7 +4,7 @@ import HTTPTypes
 
 /// One question on its way to its endpoint, and what the endpoint makes of it.
 struct QuestionMessage: Sendable {
-    /// What a reply means.
+    /// The meaning of a reply.
     enum Verdict: Sendable {
         case reply(Reply)
         /// The answer comes by the API.
@@ -59,7 +59,7 @@ struct QuestionMessage: Sendable {
         }
     }
 
-    /// What a reply means.
+    /// The meaning of a reply.
     ///
     /// No text of the reply is repeated in a fault: the reply may hold a secret.
     private func verdict(on response: Response, _ body: [UInt8]) async -> Verdict {

@@ -29,7 +29,7 @@ package final class RemoteDelegates: Service {
         var key: EndpointGate.Key { .init(tenant: question.asked.tenant, endpoint: endpoint) }
     }
 
-    /// What came of one attempt to ask an endpoint.
+    /// The result of one attempt to ask an endpoint.
     private enum Attempt {
         case replied(QuestionMessage.Verdict)
         /// It was not asked: the question is over.
@@ -122,10 +122,10 @@ package final class RemoteDelegates: Service {
             delegates: self)
     }
 
-    /// What a delegate, or what holds without it, makes of a question.
+    /// The answer of a delegate to a question, or the one that holds without it.
     ///
     /// - Parameters:
-    ///   - limits: What an answer may be.
+    ///   - limits: The answers that are possible.
     ///   - standing: Where the load stands.
     nonisolated(nonsending) func answer(
         to question: Question, of delegate: FetchJobs.Configuration.Delegate, within limits: AnswerLimits,
@@ -256,7 +256,7 @@ package final class RemoteDelegates: Service {
         open.endParking(asked.id)
     }
 
-    /// What a job goes on with that was parked; nil of one that begins at its beginning.
+    /// The load with which a parked job goes on; nil for a job that begins at its beginning.
     package func resumed(_ job: ClaimedJob) async throws(StoreError) -> ResumedLoad? {
         guard let id = job.resumesAt, let (question, end, load) = try await store.parked(id, of: job.tenant) else {
             return nil
@@ -495,7 +495,7 @@ package final class RemoteDelegates: Service {
 }
 
 extension Answering {
-    /// What became of the answer, for logs.
+    /// The result of an answer, as a word for logs.
     fileprivate var word: String {
         switch self {
         case .accepted: "accepted"

@@ -18,7 +18,7 @@ extension Dispatcher {
             return true
         }
         let crowd = intake.limits.crowd(of: origin.limiter)
-        // What runs without being counted would be more than all nodes together may have.
+        // Jobs that run without being counted would exceed the number that all nodes together may have.
         if !job.isCounted, slots.isToBeCounted(ofMaximum: maximum, isCrowded: crowd != nil) {
             let returned = try await queue.setCrowd(crowd ?? maximum, of: origin.limiter, givingBack: [job])
             intake.admit([origin.limiter])

@@ -58,7 +58,7 @@ package final class Dispatcher: Service {
     var clock: NodeClock { intake.clock }
 
     /// - Parameters:
-    ///   - intake: What the stores hand jobs to.
+    ///   - intake: The intake to which the stores pass jobs.
     ///   - runner: Runs one job, on the executor it names.
     ///   - courier: Is woken when there is an event to deliver.
     ///   - completionNotifier: Is woken when a session or a group may have lost its last job.

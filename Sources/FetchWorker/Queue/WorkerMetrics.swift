@@ -1,7 +1,7 @@
 import FetchJobs
 import FetchRuntime
 
-/// What a worker counts.
+/// The metrics of a worker.
 struct WorkerMetrics: Sendable {
     private let finished: [JobState: Counter]
     private let answered: [Counter]

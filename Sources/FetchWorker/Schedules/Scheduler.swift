@@ -19,7 +19,8 @@ package final class Scheduler: Service {
 
     /// - Parameters:
     ///   - timer: Is woken when a time is near.
-    ///   - horizon: What is farther away comes up with a later heartbeat, on whichever node lives then.
+    ///   - horizon: How far ahead times are set; farther ones come up with a later heartbeat, on whichever node lives
+    ///     then.
     package init(
         schedules: any ScheduleQueue, check: TemplateCheck, timer: Timer, horizon: Duration, logger: Logger,
         clock: NodeClock = .continuous

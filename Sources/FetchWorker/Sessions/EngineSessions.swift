@@ -12,7 +12,7 @@ struct EngineSession: Sendable {
     /// The answers that it remembers; nil of the default session and of those that keep nothing.
     var memory: AnswerMemory?
 
-    /// What a job goes by that sets this itself.
+    /// The configuration of a job with this configuration of its own.
     func configuration(with own: FetchJobs.Configuration) -> FetchJobs.Configuration {
         guard !own.isEmpty else { return configuration }
         var merged = configuration
@@ -33,9 +33,9 @@ final class EngineSessions: Sendable {
         var sweptAt = ContinuousClock.now
     }
 
-    /// What is idle for longer is let go, with its connections.
+    /// The time after which an idle session is let go, with its connections.
     static let idleTime = Duration.seconds(600)
-    /// Looking at all of them takes its time, so not every new one does it.
+    /// To look at all of them takes its time, so not every new one does it.
     static let timeBetweenSweeps = Duration.seconds(30)
     static let maximumSessions = 10_000
 
@@ -47,10 +47,10 @@ final class EngineSessions: Sendable {
     private let entries = Mutex(Entries())
 
     /// - Parameters:
-    ///   - defaults: What sessions go by that set nothing.
+    ///   - defaults: The configuration of sessions that set nothing.
     ///   - sessions: Where their own configurations are.
     ///   - stores: Where they keep cookies and credentials.
-    ///   - protocols: What they load beside the built-in protocols; nil for nothing.
+    ///   - protocols: The registered protocols, which they load beside the built-in ones; nil for none.
     init(
         defaults: SessionConfiguration,
         sessions: any SessionStore,

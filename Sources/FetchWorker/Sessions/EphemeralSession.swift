@@ -124,7 +124,7 @@ struct EphemeralSession {
         return true
     }
 
-    /// What a job of the session goes by.
+    /// The configuration of a job of the session, with that of the session.
     func configuration(of job: ClaimedJob) -> FetchJobs.Configuration {
         var merged = session.spec.configuration
         merged.override(by: job.spec.configuration)

@@ -28,7 +28,7 @@ struct DeliverySlots {
         self.perEndpoint = perEndpoint
     }
 
-    /// What there is room for; nil when there is none.
+    /// The deliveries for which there is room; nil when there is none.
     ///
     /// A quarter is kept for endpoints that take what they are sent: however many others there are, each of which holds
     /// its slot until it has timed out, there is one free for those.

@@ -9,7 +9,7 @@ import Synchronization
 final class EventRecorder: Sendable {
     private struct State {
         var last: JobEvent.Position?
-        /// What could not be stored yet.
+        /// The events that could not be stored yet.
         var waiting: [RunEvent] = []
         var stored = 0
         var progress: JobProgress?

@@ -69,7 +69,7 @@ package final class WebhookCourier: Service, Notifiable {
                         group.addTask {
                             await self.deliver(delivery)
                             self.slots.withLock { $0.leave(delivery, self.clock.now) }
-                            // What comes next in its slot; claims that fall together are one.
+                            // Fills the slot with the next delivery; claims that fall together are one.
                             self.notify()
                         }
                     }
@@ -124,7 +124,8 @@ package final class WebhookCourier: Service, Notifiable {
             }
             let message = WebhookMessage(delivery, data: data)
             let attempt = await send(message, to: endpoint, as: delivery.attempts + 1)
-            // What was cut short here says nothing of the receiver; the claim runs out, and it is tried again.
+            // An attempt that was cut short here says nothing of the receiver; the claim runs out, and it is tried
+            // again.
             if Task.isCancelled { return }
             try await settle(delivery, attempt, endpoint)
         } catch {

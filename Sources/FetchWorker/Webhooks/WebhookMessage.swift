@@ -1,7 +1,7 @@
 import FetchJobs
 import HTTPTypes
 
-/// What a webhook receives, and the fields that prove where it comes from.
+/// The message to a webhook, and the fields that prove its origin.
 struct WebhookMessage {
     let id: String
     let body: [UInt8]
