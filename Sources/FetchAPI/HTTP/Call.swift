@@ -85,7 +85,7 @@ struct Call: Sendable {
 
     static func tooLarge(_ limit: Int) -> Problem {
         var problem = Problem(.contentTooLarge, "The body may have \(limit) bytes.")
-        // What follows is not worth reading.
+        // The rest of the body is not worth reading.
         problem.headers[.connection] = "close"
         return problem
     }

@@ -37,7 +37,7 @@ final class Connection: Sendable {
     /// - Returns: For whom it was, when that was known.
     func end() -> Tenant.ID? {
         state.withLock { state in
-            // What is refused before it is whole was never begun.
+            // A request that is refused before its end was never started.
             state.calls = max(0, state.calls - 1)
             if state.calls == 0 { state.idleSince = .now() }
             defer { state.tenant = nil }
@@ -45,7 +45,7 @@ final class Connection: Sendable {
         }
     }
 
-    /// Since when nothing is asked on it; nil while something is.
+    /// Since when the connection is idle; nil while a request is on it.
     var idleSince: NIODeadline? { state.withLock { $0.calls == 0 ? $0.idleSince : nil } }
 
     /// Notes for whom the request is; false when that is known already.
@@ -72,7 +72,7 @@ final class Connection: Sendable {
 
     /// Has something done when the client leaves; at once when it has.
     ///
-    /// - Returns: What to name to ``forget(_:)``.
+    /// - Returns: The number for ``forget(_:)``.
     func onLeave(_ wake: @escaping @Sendable () -> Void) -> Int {
         let (number, hasLeft) = state.withLock { state in
             state.nextWait += 1

@@ -52,14 +52,14 @@ struct Forwarding: Sendable {
             for try await buffer in body { try await write(Array(buffer.readableBytesView)) }
         }
         var response = try await Self.whole(try await send(request, to: owner))
-        // What follows of a body that was refused is not worth reading.
+        // The rest of a body that was refused is not worth reading.
         if response.status.kind != .successful { response.headers[.connection] = "close" }
         return response
     }
 
     /// The head of the owner's answer, with the body to be read; nil when this node is to answer.
     ///
-    /// - Parameter changing: What is asked otherwise than the caller did.
+    /// - Parameter changing: The changes of the request's fields.
     func ask(
         _ call: Call,
         about job: Job.ID,
@@ -94,7 +94,7 @@ struct Forwarding: Sendable {
 
     // MARK: Messages
 
-    /// What says who asks for what; the rest is between the caller and this node.
+    /// The fields that are forwarded; the others are between the caller and this node.
     private static let passedOn: [HTTPField.Name] = [
         .authorization, .contentType, .range, .ifRange, .ifNoneMatch, .lastEventID, .traceparent,
     ]

@@ -49,7 +49,7 @@ struct IdempotencyKey: Sendable, Equatable {
         Idempotency(key: text, fingerprint: SHA256Digest(of: spec.json))
     }
 
-    /// What was asked for is a blob of these bytes, of this type.
+    /// The key with the fingerprint of a blob: its bytes and its type.
     func idempotency(for blob: Blob) -> Idempotency {
         let asked = blob.content.digest.bytes + Array((blob.contentType ?? "").utf8)
         return Idempotency(key: text, fingerprint: SHA256Digest(of: asked))

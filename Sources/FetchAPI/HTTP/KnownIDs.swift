@@ -15,7 +15,7 @@ final class KnownIDs<Kind: IdentifierKind>: Sendable {
 
     /// - Parameters:
     ///   - pointer: Where a job names it.
-    ///   - message: What one is told that names none of its own.
+    ///   - message: The error for an id that the tenant does not have.
     ///   - exists: Asks whether the tenant has it.
     init(
         at pointer: String, _ message: String,

@@ -53,7 +53,7 @@ struct Query: Sendable {
 
     /// The id of a thing.
     ///
-    /// - Parameter description: What the thing is called, with an article and the form of its ids.
+    /// - Parameter description: The kind of thing in words, with an article and the form of its ids.
     func identifier<Kind: IdentifierKind>(_ name: String, _ description: String) throws(Problem) -> Identifier<Kind>? {
         guard let text = self[name] else { return nil }
         guard let id = Identifier<Kind>(text) else { throw Problem(parameter: name, "is not the id of \(description)") }

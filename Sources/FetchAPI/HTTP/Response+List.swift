@@ -6,10 +6,10 @@ extension Response {
     /// A page of a list, and where the next one is.
     ///
     /// - Parameters:
-    ///   - items: What comes next in the list; one more than the page holds tells that it goes on.
+    ///   - items: The next elements of the list; one more than the page holds tells that it goes on.
     ///   - limit: How many the page holds.
     ///   - path: Where the list is.
-    ///   - filters: What else its query says, as ``Query/text(_:)`` writes it.
+    ///   - filters: The other parameters of its query, as ``Query/text(_:)`` writes them.
     ///   - cursor: Where the page after an element begins.
     static func page<Element>(
         _ items: [Element],
@@ -38,8 +38,8 @@ extension Response {
     /// A page of a list that has no filters and is in the order of ids.
     ///
     /// - Parameters:
-    ///   - id: What an element is named by.
-    ///   - find: What comes behind an id, or from the start: so many, if there are.
+    ///   - id: The id of an element.
+    ///   - find: The elements behind an id, or from the start: so many, if there are.
     static func page<Element, Kind>(
         _ call: Call,
         of path: String,

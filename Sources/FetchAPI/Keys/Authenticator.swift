@@ -5,7 +5,7 @@ import Synchronization
 
 /// Tells whom a request speaks for.
 ///
-/// A key that is right always passes: limits are for those who fail. What the store said of a key is believed for
+/// A key that is right always passes: limits are for those who fail. The store's answer about a key is believed for
 /// ``lifetime``, so that a revocation counts within that time everywhere (SEC-40). Only digests of tokens are kept.
 final class Authenticator: Sendable {
     static let lifetime = Duration.seconds(5)
@@ -48,7 +48,7 @@ final class Authenticator: Sendable {
         let now = ContinuousClock.now
         let digest = SHA256.hash(data: Array(text.utf8.prefix(256)))
         if let key = known.withLock({ $0[digest, now] }) { return key }
-        // What is no token, or was none of ours a moment ago, costs no look into the store.
+        // A text that is no token, or was refused a moment ago, costs no look into the store.
         guard let token = APIKeyToken(text), refused.withLock({ $0[digest, now] }) == nil else {
             throw failure(of: call, now)
         }

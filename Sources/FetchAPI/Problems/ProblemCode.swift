@@ -106,7 +106,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         }
     }
 
-    /// What a client can do about it, for the page behind `type`.
+    /// The advice to a client, for the page behind `type`.
     var advice: String {
         switch self {
         case .malformedRequest:

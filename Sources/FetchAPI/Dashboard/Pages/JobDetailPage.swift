@@ -137,7 +137,7 @@ struct JobDetailPage {
     private static func headers(_ message: JSONValue?) -> [Fact] {
         (message?.member("headers")?.elements ?? []).prefix(maximumRows).map { header in
             let name = header.member("name")?.text ?? ""
-            // What an earlier release has stored in clear is not shown either.
+            // A secret that an earlier release has stored in clear is not shown either.
             let value = Redaction.hides(fieldNamed: name) ? Redaction.text : header.member("value")?.text ?? ""
             return Fact(name: VisibleText.cut(name), value: VisibleText.cut(value))
         }
@@ -150,7 +150,7 @@ struct JobDetailPage {
     }
 
     private static func parse(_ json: RawJSON?) -> JSONValue? {
-        // What cannot be read is as if it were not there: the page shows the rest.
+        // JSON that cannot be read counts as absent: the page shows the rest.
         json.flatMap { try? JSONParser.parse($0.bytes) }
     }
 }

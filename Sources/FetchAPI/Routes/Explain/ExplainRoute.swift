@@ -25,7 +25,7 @@ struct Explanation {
 
     init(_ job: Job) {
         self.job = job
-        // What cannot be read is not on record.
+        // JSON that cannot be read counts as absent.
         request = (try? JSONParser.parse(job.spec.bytes))?.member("request")
         response = job.response.flatMap { try? JSONParser.parse($0.bytes) }
     }

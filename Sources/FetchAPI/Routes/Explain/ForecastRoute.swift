@@ -35,7 +35,7 @@ struct ForecastRoute: Sendable {
         let forecast = Forecast(
             of: spec, in: session, standard: defaults(session?.kind ?? .default), rules.current)
         let events = try forecast.events(json)
-        // What a registered protocol loads is its affair.
+        // A registered protocol judges its own URLs.
         let isRegistered = protocols.protocol(for: spec.request.url, of: tenant, among: session?.protocols) != nil
         let refusal = isRegistered ? nil : judge(spec.request.url)
         let address = SessionAddress(tenant: tenant, session: spec.session ?? .default)

@@ -137,7 +137,7 @@ struct BodyRoute: Sendable {
                 Problem(.bodyNotWanted, "The job has to send its body again: send it once more, from its start.")
             case .cutShort: Problem(.bodyNotWanted, "The job took no more of the body.")
             }
-        // What follows of the body is not worth reading.
+        // The rest of the body is not worth reading.
         problem.headers[.connection] = "close"
         return problem
     }

@@ -16,7 +16,7 @@ struct EventRelay {
     ///
     /// A node that cannot be reached sends none; who follows the job sees then what the database knows.
     ///
-    /// - Parameter last: What the client has; raised with each event.
+    /// - Parameter last: The position of the last event that the client has; raised with each event.
     /// - Returns: Whether the last event of the job was among them.
     func send(to writer: inout any ResponseBodyWriter, after last: inout JobEvent.Position?) async throws -> Bool {
         let position = last

@@ -104,7 +104,7 @@ extension HAR {
             self.number = number
             self.method = method
             url = transfer.member("url")?.text ?? ""
-            // What HAR's readers take for a load without an answer.
+            // Readers of HAR take 0 for a load without a response.
             status = transfer.member("status")?.integer ?? 0
         }
 

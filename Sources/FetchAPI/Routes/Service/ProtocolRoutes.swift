@@ -29,7 +29,7 @@ struct ProtocolRoutes: Sendable {
 
     // MARK: For tenants
 
-    /// What loads of the tenant are offered to, in the order of asking; where a protocol is, is not told.
+    /// Lists the protocols that load for the tenant, in the order of asking, without their addresses.
     private func listForTenant(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
         let registered = known.protocols(of: tenant)

@@ -49,7 +49,7 @@ extension WebhookRoutes {
     /// §13.1.1).
     ///
     /// - Parameters:
-    ///   - rotation: What to know a repeat of this change by.
+    ///   - rotation: The key by which a repeat of this change is known.
     ///   - change: The endpoint as it is to be; nil when it stays.
     private func update(
         _ call: Call,
