@@ -20,7 +20,7 @@ struct SettingsOptions: ParsableArguments {
     @Option(name: Setting.name(of: "log.level"), help: Setting.help(for: "log.level", "level"))
     var logLevel: String?
 
-    /// What these flags and further ones say, and the environment.
+    /// The settings of these flags, of further ones, and of the environment.
     ///
     /// - Throws: A configuration error that names a variable that is no setting and must have been meant to be one.
     func sources(_ more: [String: String] = [:]) throws -> SettingSources {
@@ -73,7 +73,7 @@ struct ServeOptions: ParsableArguments {
 /// Ends the program with a message and a code that says of what kind it is (sysexits.h).
 struct ExitError: Error, CustomStringConvertible {
     enum Kind: Int32 {
-        /// What the program needs is not there: the database, mostly.
+        /// Something that the program needs is not there: the database, mostly.
         case unavailable = 69
         /// A setting is wrong.
         case configuration = 78

@@ -23,7 +23,7 @@ enum GetExitCode: Int32, Error, CaseIterable {
     case interrupted = 130
     case terminated = 143
 
-    /// What the code means, for the table in the help text.
+    /// The meaning of the code, for the table in the help text.
     var meaning: String {
         switch self {
         case .success: "the load is complete, whatever the HTTP status"

@@ -15,7 +15,7 @@ struct GetLoad: Sendable {
     /// `nil` draws nothing.
     let progress: ProgressBar.Style?
 
-    /// What came of the transfer.
+    /// The result of the transfer.
     private enum End {
         case delivered(bytes: Int64, path: String?)
         case refusedStatus(Int)

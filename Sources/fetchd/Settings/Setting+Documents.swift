@@ -8,7 +8,7 @@ extension Setting {
         .customLong(named(key).flag ?? "")
     }
 
-    /// What the help of its flag says.
+    /// The help for the flag of a setting.
     static func help(for key: String, _ valueName: String) -> ArgumentHelp {
         let setting = named(key)
         return ArgumentHelp("\(setting.summary) (\(setting.variable), \(setting.standard))", valueName: valueName)

@@ -1,20 +1,20 @@
 /// One thing that an operator can set: its name, the rule for its values, what it does, and where it goes.
 ///
-/// ``Settings/table`` has them all. What reads settings, tells of them and checks them goes by that table alone.
+/// ``Settings/table`` has them all. Settings are read, described and checked by that table alone.
 struct Setting: Sendable {
     /// Such as `worker.leaseSeconds`, which is `WORKER_LEASE_SECONDS` in the environment.
     let key: String
     /// The flag for it, without its dashes; nil for those that have none.
     let flag: String?
-    /// What values may be, as it goes on after "must be".
+    /// The rule for its values, as it goes on after "must be".
     let rule: String
-    /// What holds when it is not set, in words.
+    /// Its default, in words.
     let standard: String
-    /// What it does, as one sentence.
+    /// Its effect, as one sentence.
     let summary: String
     /// Whether its value is never shown.
     let isSecret: Bool
-    /// Whether an empty value is one; elsewhere it is as good as none, since composed environments cannot leave it out.
+    /// Whether an empty value is one; elsewhere it counts as none, since composed environments cannot leave it out.
     let mayBeEmpty: Bool
     /// The least and the greatest value, and those beyond, where it is a number.
     let edges: SettingEdges?
@@ -77,13 +77,13 @@ struct Setting: Sendable {
 
     /// Puts a value where it goes.
     ///
-    /// - Throws: What names the variable, the value unless it is secret, and the rule.
+    /// - Throws: An error with the variable, the value unless it is secret, and the rule.
     func apply(_ text: String, to settings: inout Settings) throws(Settings.Failure) {
         guard !parse(text, &settings) else { return }
         throw Settings.Failure(variable, isSecret ? "its value must be \(rule)" : "\"\(text)\" is not \(rule)")
     }
 
-    /// What holds, as it could be set; nil when nothing is set and there is no value to be the default.
+    /// Its present value, as it could be set; nil when it is not set and has no default.
     func value(in settings: Settings) -> String? {
         write(settings).map { isSecret ? "<redacted>" : $0 }
     }

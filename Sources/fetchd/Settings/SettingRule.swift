@@ -3,15 +3,15 @@ import FetchJobs
 import Foundation
 import Logging
 
-/// What the values of a setting may be, and how they are written.
+/// The form of the values of a setting, read and written.
 ///
-/// Reading is strict: what cannot be used ends the start, since a setting that is ignored, or bent into something else,
-/// is worse than one that is missing.
+/// Reading is strict: a value that cannot be used ends the start, since a setting that is ignored, or bent into
+/// something else, is worse than one that is missing.
 struct SettingRule<Value: Sendable>: Sendable {
     /// As it goes on after "is not".
     let description: String
     var edges: SettingEdges?
-    /// Nil for what the rule does not allow.
+    /// The value of a text; nil when the rule does not allow it.
     let parse: @Sendable (String) -> Value?
     let text: @Sendable (Value) -> String
 }

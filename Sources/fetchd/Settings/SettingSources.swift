@@ -49,7 +49,7 @@ struct SettingSources: Sendable {
 
 /// The name of an environment variable: of a setting, of another program, or a misspelt one.
 struct VariableName {
-    /// What commands read that is no setting.
+    /// The variables that commands read and that are no settings.
     private static let others: Set<String> = [WebhooksCommand.Verify.variable]
     private static let settings = Set(Settings.table.map(\.variable))
 
@@ -60,15 +60,15 @@ struct VariableName {
     /// The setting that must have been meant, empty when it cannot be told which; nil when the name is right or
     /// another's.
     ///
-    /// What begins with `FETCHD_` is ours. Other names are taken for ours when they begin as ours do and are short by
-    /// some letters of their words, or wrong in few.
+    /// A name that begins with `FETCHD_` is ours. Other names are taken for ours when they begin as ours do and are
+    /// short by some letters of their words, or wrong in few.
     var mistaken: String? {
         guard !Self.settings.contains(name), !Self.others.contains(name), !isServiceLink else { return nil }
         if let meant = Self.settings.sorted().first(where: { isLike($0) }) { return meant }
         return name.hasPrefix("FETCHD_") ? "" : nil
     }
 
-    /// What Kubernetes and linked containers tell of a service with one of our names.
+    /// Whether Kubernetes or a linked container sets the variable for a service with one of our names.
     private var isServiceLink: Bool {
         name.contains(/^[A-Z0-9_]+_(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?)$/)
             || name == "FETCHD_PORT"

@@ -5,7 +5,7 @@ import Glibc
 // How many jobs a node runs at once by default.
 
 extension Settings {
-    /// What a transfer takes that waits for its origin, rounded up.
+    /// The memory of a transfer that waits for its origin, rounded up.
     private static let bytesOfTransfer: Int64 = 64 << 10
 
     /// As many as an eighth of the memory has room for, and as there are descriptors for, but for the reserve; up to 4

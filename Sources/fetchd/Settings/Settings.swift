@@ -29,11 +29,11 @@ struct Settings: Sendable, CustomStringConvertible {
     var postgresBinaryDirectory: String?
     /// Who runs the private PostgreSQL, when the service is started by root.
     var databaseUser: String?
-    /// What secrets in the database are sealed with; nil when they are kept in the data directory.
+    /// The keys that seal secrets in the database; nil when they are kept in the data directory.
     var masterKeys: String?
     /// The first API key, for a node that finds none.
     var bootstrapKey: APIKeyToken?
-    /// What ``TargetPolicy`` opens, as it was written.
+    /// The targets that ``TargetPolicy`` opens, as they were written.
     var guardAllow: String?
     /// ``KerberosRealms``, as they were written.
     var kerberosRealms: String?
@@ -52,7 +52,7 @@ struct Settings: Sendable, CustomStringConvertible {
     /// Settings hold secrets: they never print themselves.
     var description: String { "<settings>" }
 
-    /// What the system lets this process open.
+    /// The descriptors that the system lets this process open.
     let descriptors = DescriptorLimits.ofProcess
 
     /// Which addresses jobs and webhooks may reach.
@@ -68,7 +68,7 @@ struct Settings: Sendable, CustomStringConvertible {
         var prefix: String?
     }
 
-    /// What is wrong with a setting, and where it came from.
+    /// A wrong setting, with the variable that it came from.
     struct Failure: Error, CustomStringConvertible {
         let description: String
 
@@ -97,7 +97,7 @@ struct Settings: Sendable, CustomStringConvertible {
         }
         try checkTogether()
         dispatcher.retention = retention.jobs
-        // What jobs and webhooks may ask for; the engine itself knows more.
+        // The schemes that jobs and webhooks may use; the engine itself knows more.
         session.networkSchemes = ["http", "https"]
         if server.schemes.allowsFTP { session.networkSchemes.formUnion(["ftp", "ftps"]) }
         // A folder for each tenant, by its number; jobs see theirs as the root of all files.

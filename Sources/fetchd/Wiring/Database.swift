@@ -124,7 +124,7 @@ struct Database: Sendable {
 }
 
 extension Result where Failure == any Error, Success: ~Copyable {
-    /// What an asynchronous body came to.
+    /// Takes the result of an asynchronous body.
     fileprivate init(_ body: () async throws -> Success) async {
         do { self = .success(try await body()) } catch { self = .failure(error) }
     }

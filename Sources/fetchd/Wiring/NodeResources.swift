@@ -2,7 +2,7 @@ import FetchJobs
 import Glibc
 import Synchronization
 
-/// What is left to this node for new work: room on the disk of its data, and memory.
+/// The room that this node has left for new work: on the disk of its data, and in memory.
 final class NodeResources: Sendable {
     private struct Look {
         var overload: Overload?

@@ -241,7 +241,7 @@ private struct RunningNode {
         services = database.clients + others
     }
 
-    /// What transfers may have open, told by metrics and, when it is not enough, by the log.
+    /// The descriptors for transfers, reported by metrics and, when they are not enough, by the log.
     private static func descriptors(
         _ settings: Settings, _ metrics: MetricsRegistry, _ logger: Logger
     ) -> DescriptorBudget {
@@ -310,7 +310,8 @@ private struct NodeReadiness: FetchJobs.Readiness {
         var obstacles: [String] = []
         if case .unavailable = client.state { obstacles.append("The database cannot be reached.") }
         if !hasLiveWorker { obstacles.append("No worker lives.") }
-        // What runs goes on, and is answered for, while little memory is left; what it would write has no place.
+        // While little memory is left, jobs that run go on, and requests are answered; a full disk has no place for
+        // results.
         if resources.overload == .storageFull { obstacles.append("The disk of the data directory is nearly full.") }
         return obstacles
     }
