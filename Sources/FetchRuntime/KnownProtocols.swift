@@ -2,7 +2,7 @@ package import FetchEngine
 package import FetchJobs
 import Synchronization
 
-/// What a node knows of the protocols that operators have registered, so that loads need not ask.
+/// The protocols that operators have registered, as a node knows them, so that loads need not ask.
 ///
 /// It is read again when the version of what holds for all tenants has been raised, which a node is told of at once and
 /// sees with its next heartbeat at the latest.

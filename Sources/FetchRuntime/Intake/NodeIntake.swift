@@ -35,8 +35,8 @@ package final class NodeIntake: Intake {
     /// - Parameters:
     ///   - concurrency: How many jobs one tenant alone may have here.
     ///   - lease: How long the node keeps its jobs without a sign of life.
-    ///   - limits: What is known of the shares of tenants and of crowded hosts.
-    ///   - clock: What the node waits by.
+    ///   - limits: The shares of tenants and the crowded hosts, as this node knows them.
+    ///   - clock: The clock by which the node waits.
     package init(
         concurrency: Int, lease: Duration, limits: any KnownLimits, clock: NodeClock = .continuous
     ) {
@@ -108,7 +108,7 @@ package final class NodeIntake: Intake {
     }
 
     package func wake(after wait: Duration) {
-        // What is farther away comes up with a later heartbeat, on whichever node lives then.
+        // A later time comes up with a later heartbeat, on whichever node lives then.
         if wait < lease { promotionTimer.set(after: wait) }
     }
 

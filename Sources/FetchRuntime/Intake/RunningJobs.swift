@@ -101,7 +101,7 @@ package final class RunningJobs: Sendable {
 
     /// Holds jobs of a tenant, or lets them go on.
     ///
-    /// - Returns: What others may have now.
+    /// - Returns: The slots that others may have now.
     package func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool) -> Slots.Lent {
         state.withLock { state in
             state.saidAt = clock.now
@@ -111,8 +111,8 @@ package final class RunningJobs: Sendable {
 
     /// Holds exactly these jobs.
     ///
-    /// - Parameter time: When this was not yet asked for; what was said after it counts for more.
-    /// - Returns: What others may have now; nil when it was asked for too early.
+    /// - Parameter time: A time before this was asked for; later requests count for more.
+    /// - Returns: The slots that others may have now; nil when a later request was made already.
     package func setSuspended(only ids: Set<Job.ID>, asOf time: ContinuousClock.Instant) -> Slots.Lent? {
         state.withLock { state in
             guard state.saidAt <= time else { return nil }

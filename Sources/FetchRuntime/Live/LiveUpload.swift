@@ -54,8 +54,8 @@ package final class LiveUpload: BodyStreamProvider {
 
     /// Feeds the transfer to the end of the body.
     ///
-    /// - Parameter next: Gives the next bytes, and nil at the end. What it throws ends the body short.
-    /// - Throws: ``Failure``, or what `next` throws.
+    /// - Parameter next: Gives the next bytes, and nil at the end. An error that it throws ends the body short.
+    /// - Throws: ``Failure``, or the error of `next`.
     package func feed(from next: () async throws -> [UInt8]?) async throws {
         guard let pipe = state.withLock({ $0.waiting.take() }) else { throw Failure.notWanted }
         do {

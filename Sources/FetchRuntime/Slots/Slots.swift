@@ -74,7 +74,7 @@ package final class Slots: Sendable {
 
     /// - Parameters:
     ///   - count: How many one tenant alone may have.
-    ///   - clock: What origin queues are judged by.
+    ///   - clock: The clock by which origin queues are judged.
     ///   - weight: That of a tenant.
     init(count: Int, clock: NodeClock = .continuous, weight: @escaping @Sendable (Tenant.ID) -> Int) {
         self.clock = clock
