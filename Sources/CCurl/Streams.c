@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-// What libcurl is told of the streams of HTTP/2, told to us as well.
+// Passes the events of HTTP/2 streams that libcurl gets on to us as well.
 //
 // libcurl 7.88 takes a body without a length for a whole one when its connection ends by a fault of the protocol, and
 // has no option that tells whether the stream was ended. It also waits on for streams of a connection that its library

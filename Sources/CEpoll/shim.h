@@ -1,5 +1,5 @@
 #pragma once
-// What Glibc's Swift module leaves out.
+// Declarations that Glibc's Swift module leaves out.
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/epoll.h>

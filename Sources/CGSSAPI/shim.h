@@ -5,7 +5,7 @@
 #include <krb5.h>
 #include <string.h>
 
-// What the library has as macros or structures of pointers gets a typed form here.
+// Macros and structures of pointers of the library get a typed form here.
 
 /// SPNEGO (RFC 4178).
 static inline gss_OID cgssapi_spnego(void) {

@@ -7,7 +7,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-// The library that libcurl does TLS with. What it has as macros only gets a typed form here.
+// The library that libcurl does TLS with. Its macros get a typed form here.
 
 static inline int copenssl_certificate_count(const STACK_OF(X509) *chain) { return chain ? sk_X509_num(chain) : 0; }
 
@@ -49,7 +49,7 @@ static inline long copenssl_memory(BIO *bio, char **bytes) { return BIO_get_mem_
 /// How RFC 4514 writes names, but for characters beyond ASCII, which stay as they are.
 static inline unsigned long copenssl_name_form(void) { return XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB; }
 
-// MARK: What keys are derived by
+// MARK: The derivation of keys
 
 static inline void copenssl_free(void *memory) { OPENSSL_free(memory); }
 
@@ -93,7 +93,7 @@ static inline PKCS7 *copenssl_safe(const STACK_OF(PKCS7) *safes, int index) { re
 
 static inline void copenssl_free_safes(STACK_OF(PKCS7) *safes) { sk_PKCS7_pop_free(safes, PKCS7_free); }
 
-/// What a safe is encrypted by; nil for one that is not.
+/// The encryption of a safe; nil for one that is not encrypted.
 static inline const X509_ALGOR *copenssl_safe_encryption(const PKCS7 *safe) {
     return PKCS7_type_is_encrypted(safe) ? safe->d.encrypted->enc_data->algorithm : NULL;
 }

@@ -7,7 +7,7 @@ package protocol DescriptorHandler: AnyObject {
     func descriptor(_ descriptor: Int32, isReady readiness: Readiness)
 }
 
-/// What a descriptor is watched for, and what it turned out to be ready for.
+/// The events that a descriptor is watched for, or has.
 package struct Readiness: OptionSet, Sendable {
     package let rawValue: UInt8
 

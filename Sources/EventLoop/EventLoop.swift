@@ -11,7 +11,7 @@ import Synchronization
 /// Jobs must not block; everything else on the loop waits while they do.
 // @unchecked: `turn` is touched by the loop's thread alone; what other threads reach is behind `inbox`.
 package class EventLoop: SerialExecutor, @unchecked Sendable {
-    /// What other threads leave for the loop.
+    /// The work that other threads leave for the loop.
     private struct Inbox {
         var jobs: [UnownedJob] = []
         var actions: [@Sendable () -> Void] = []
@@ -38,7 +38,7 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
         static func == (left: TimerEntry, right: TimerEntry) -> Bool { left.ticket == right.ticket }
     }
 
-    /// What only the loop's thread touches.
+    /// The state that the loop's thread alone touches.
     private struct Turn {
         var jobs: [UnownedJob] = []
         /// The room of jobs that have run.

@@ -1,6 +1,6 @@
 import CEpoll
 
-/// What glibc does with the pages of freed memory: a setting of the whole process, so only a program changes it.
+/// The use of freed pages by glibc: a setting of the whole process, so only a program changes it.
 package enum FreedPages {
     /// Makes glibc keep some of them, at most 16 MiB in each of its arenas; returns whether it does.
     ///

@@ -292,10 +292,10 @@ package actor Client: QueryRunner, Service {
 
     // MARK: Notifications
 
-    /// What is notified on a channel from now on, over one connection of its own.
+    /// The notifications on a channel from now on, over one connection of its own.
     ///
     /// The stream holds 64 events; when its reader is slower, the oldest are dropped. It ends when the client closes,
-    /// and at once when a pooler stands before all connections: it would not pass on what is notified.
+    /// and at once when a pooler stands before all connections: it would not pass notifications on.
     package func notifications(on channel: String) -> AsyncStream<ChannelEvent> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: ChannelEvent.self, bufferingPolicy: .bufferingNewest(64))

@@ -66,7 +66,7 @@ package actor Connection: QueryRunner {
         private static let idleTimeout: Duration = .seconds(60)
 
         private var options: String {
-            // What was given up here is not to go on there.
+            // A statement that was given up here must not go on in the server.
             "-c statement_timeout=\(answerTimeout.components.seconds + 5)s"
                 + " -c lock_timeout=\(Self.lockTimeout.components.seconds)s"
                 + " -c idle_in_transaction_session_timeout=\(Self.idleTimeout.components.seconds)s"

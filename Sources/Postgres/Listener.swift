@@ -1,6 +1,6 @@
 import EventLoop
 
-/// What a reader of a channel is told.
+/// An event for the readers of a channel.
 package enum ChannelEvent: Hashable, Sendable {
     /// The channel is listened to from now on. It comes first, and again after each reconnection: what was notified
     /// in between is lost, so look at what the notifications are about.

@@ -127,7 +127,7 @@ package struct Query: ExpressibleByStringInterpolation, Sendable {
 }
 
 extension Query {
-    /// What a connection finds a prepared statement by: the same literals with the same types.
+    /// The identity of a prepared statement: the same literals with the same types.
     struct Key: Hashable {
         let query: Query
 

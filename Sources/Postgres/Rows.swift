@@ -1,6 +1,6 @@
 import CLibPQ
 
-/// What a query returned.
+/// The rows that a query returned.
 ///
 /// The rows stay where libpq put them; a value is copied when it is decoded. Copies of `Rows` share them.
 package struct Rows: RandomAccessCollection, Sendable {

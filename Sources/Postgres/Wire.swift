@@ -7,7 +7,7 @@ import EventLoop
 /// Everything happens on the loop's thread. After a failure it is of no more use; a caller makes a new wire for
 /// another connection.
 final class Wire: DescriptorHandler {
-    /// What the owner is told, on the loop's thread.
+    /// The callbacks to the owner, on the loop's thread.
     struct Observer {
         /// The connection is ready for queries.
         var opened: () -> Void = {}
@@ -91,7 +91,7 @@ final class Wire: DescriptorHandler {
         pump()
     }
 
-    /// What stops the statement under way, when there is one.
+    /// The request to cancel the statement under way; nil when there is none.
     func cancellation() -> StatementCancellation? {
         guard isOpen, !inFlight.isEmpty, let handle else { return nil }
         return StatementCancellation(of: handle)

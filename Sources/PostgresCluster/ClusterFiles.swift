@@ -94,7 +94,7 @@ struct ClusterFiles {
         let parent = directory.split(separator: "/").dropLast().map { "/\($0)" }.joined()
         let prefix = directory.dropFirst(parent.utf8.count + 1) + ".new-"
         for name in (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? [] where name.hasPrefix(prefix) {
-            // What cannot be removed is only clutter.
+            // A directory that cannot be removed is only clutter.
             try? FileManager.default.removeItem(atPath: "\(parent)/\(name)")
         }
     }

@@ -2,7 +2,7 @@ import Logging
 import Subprocess
 import Synchronization
 
-/// What PostgreSQL and its supervisor print, carried into our log.
+/// The output of PostgreSQL and its supervisor, carried into our log.
 ///
 /// The last complaints are kept as the reason of a failure.
 final class ClusterJournal: Sendable {
@@ -18,7 +18,7 @@ final class ClusterJournal: Sendable {
     }
 
     private func record(_ line: String) {
-        // What our own probes are told while it starts.
+        // Our own probes get this message while the server starts.
         guard !line.contains("the database system is starting up") else { return }
         let isComplaint = ["WARNING:", "ERROR:", "FATAL:", "PANIC:", "initdb: error:"].contains { line.hasPrefix($0) }
         logger.log(level: isComplaint ? .info : .debug, "database server", metadata: ["database.log": "\(line)"])

@@ -49,7 +49,7 @@ enum ClusterRoles {
         $$
         """
 
-    /// What PostgreSQL gives to everybody.
+    /// Revokes the privileges that PostgreSQL gives to everybody.
     private static let privileges = """
         -- cluster.privileges
         DO $$

@@ -172,7 +172,7 @@ package struct PrivateCluster: Service {
                 // The supervisor prints nothing; the end of its output is its own.
                 for try await _ in execution.standardOutput {}
                 group.cancelAll()
-                // What the others still had to say ended with the supervisor.
+                // The output of the others ended with the supervisor.
                 while let ended = await group.nextResult() { _ = ended }
             }
         }
@@ -190,7 +190,7 @@ package struct PrivateCluster: Service {
         }
     }
 
-    /// What the supervisor needs: it outlives us, and nothing that was told to us is its business.
+    /// The environment of the supervisor: it outlives us, and our own variables are not its business.
     private static var supervisorEnvironment: Environment {
         var values: [Environment.Key: String] = [
             "PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "SWIFT_BACKTRACE": "enable=no",

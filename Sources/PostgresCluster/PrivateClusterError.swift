@@ -22,7 +22,7 @@ package struct PrivateClusterError: Error, CustomStringConvertible {
     }
 
     package let code: Code
-    /// What happened and the next step, for a person.
+    /// The failure and the next step, for a person.
     package let message: String
 
     init(_ code: Code, _ message: String) {
@@ -32,6 +32,6 @@ package struct PrivateClusterError: Error, CustomStringConvertible {
 
     package var description: String { "\(code.rawValue): \(message)" }
 
-    /// What every such failure leaves open.
+    /// The alternative that every such failure leaves open.
     static let alternative = "Or give the address of a PostgreSQL of your own: DATABASE_URL or --database-url."
 }

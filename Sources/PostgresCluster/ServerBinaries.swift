@@ -103,7 +103,7 @@ struct ServerBinaries: Hashable, Sendable {
                 + PrivateClusterError.alternative)
     }
 
-    /// What installs PostgreSQL's server on the distribution that an `os-release` file describes.
+    /// The command that installs PostgreSQL's server on the distribution that an `os-release` file describes.
     static func installCommand(major: Int?, release: String) -> String {
         let names = release.split(separator: "\n")
             .filter { $0.hasPrefix("ID=") || $0.hasPrefix("ID_LIKE=") }

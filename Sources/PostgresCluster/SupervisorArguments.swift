@@ -1,4 +1,4 @@
-/// What the owner of a private cluster tells its supervisor, as arguments of the command line.
+/// The arguments of a supervisor on its command line, from the owner of a private cluster.
 struct SupervisorArguments: Hashable, Sendable {
     /// The cluster's place; see ``ClusterPlace``.
     var directory: String
@@ -29,7 +29,7 @@ struct SupervisorArguments: Hashable, Sendable {
     var dataDirectory: String { "\(directory)/pg\(major)" }
 }
 
-/// What a supervisor's exit status says.
+/// The meaning of a supervisor's exit status.
 enum SupervisorOutcome: Int32, Sendable {
     /// It was told to stop, and the server is down.
     case stopped = 0

@@ -4,7 +4,7 @@ import Synchronization
 /// Where signal handlers write which signal came; a handler may do little more.
 private let signalPipe = Atomic<Int32>(-1)
 
-/// What a supervisor waits for: its owner's end, signals, and its child.
+/// The events that a supervisor waits for: its owner's end, signals, and its child.
 final class SupervisorEvents {
     enum Event {
         /// The owner is gone, or says so by a signal.

@@ -124,7 +124,7 @@ static inline CURLcode ccurl_message_result(const CURLMsg *message) {
     return message->data.result;
 }
 
-/// What there is to tell of a stream of HTTP/2.
+/// The events of an HTTP/2 stream.
 enum ccurl_stream_event {
     CCURL_STREAM_HAS_HEAD,
     CCURL_STREAM_HAS_END,

@@ -15,7 +15,7 @@ package protocol PostgresValue: Sendable {
 
     init(decoding bytes: UnsafeRawBufferPointer) throws(PostgresError)
 
-    /// What NULL decodes to. The default throws ``PostgresError/Code/unexpectedResult``.
+    /// The value of NULL. The default throws ``PostgresError/Code/unexpectedResult``.
     static func decodeNull() throws(PostgresError) -> Self
 }
 

@@ -24,7 +24,7 @@ extension Date: PostgresValue, PostgresArrayElement {
 
     package func encode(into writer: inout ParameterWriter) {
         let microseconds = ((timeIntervalSinceReferenceDate + Self.secondsBetweenReferences) * 1_000_000).rounded()
-        // What no bigint holds is infinity to the server.
+        // A time that no bigint holds is infinity to the server.
         writer.append(Int64(exactly: microseconds) ?? (microseconds < 0 ? Int64.min : Int64.max))
     }
 
