@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// What every target of ours is compiled with; CI adds `-Xswiftc -warnings-as-errors`.
+/// The settings that every target of ours is compiled with; CI adds `-Xswiftc -warnings-as-errors`.
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),
     .enableUpcomingFeature("InternalImportsByDefault"),
@@ -167,7 +167,7 @@ let package = Package(
             path: "Benchmarks/EngineBench",
             swiftSettings: settings
         ),
-        // What docs/delegate.md shows, as a program of its own.
+        // The example of docs/delegate.md, as a program of its own.
         .executableTarget(
             name: "delegate-receiver",
             dependencies: [

@@ -30,7 +30,7 @@ func rules(_ count: Int, total: Int) async throws {
     print("engine rules n=\(count) rule_us=\(rounded(byRules / 1e3, 1000)) memory_us=\(rounded(byMemory / 1e3, 1000))")
 }
 
-/// What each of many calls takes; nil when one fails.
+/// The nanoseconds of one call, as the mean of many; nil when one fails.
 private func nanoseconds(of total: Int, _ body: () -> Bool) -> Double? {
     let start = MonotonicTime.now
     for _ in 0..<total {

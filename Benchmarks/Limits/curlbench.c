@@ -1,4 +1,4 @@
-// What libcurl can do on this machine, in one thread of C.
+// Measures libcurl on this machine, in one thread of C.
 //
 //   curlbench [options] URL
 //   -n fetches  -c in flight  -1 force HTTP/1.1  -2 ask for HTTP/2 (-m most connections, default 1)

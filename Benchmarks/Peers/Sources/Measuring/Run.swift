@@ -1,7 +1,7 @@
 public import Foundation
 import Glibc
 
-/// What a peer is asked to do: `CLIENT URL TOTAL CONCURRENCY`.
+/// The arguments of a peer: `CLIENT URL TOTAL CONCURRENCY`.
 public struct Run: Sendable {
     public let url: URL
     public let total: Int
