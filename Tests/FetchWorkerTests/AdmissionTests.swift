@@ -11,7 +11,7 @@ import Testing
 
 /// Jobs at the gates of limiters, on a node over PostgreSQL whose clock stands still: no heartbeat helps.
 @Suite struct AdmissionTests {
-    /// What a client of the node asks.
+    /// A client of the node.
     private struct Client {
         let jobs: PostgresJobStore
         let limiters: PostgresLimiterStore

@@ -17,7 +17,7 @@ import Testing
         try await fixture.run {
             let job = try await fixture.submit(origin.url)
             try await until { fixture.intake.running.endingCount == 1 }
-            // What has run leaves its slot before it is stored.
+            // A job that has run leaves its slot before it is stored.
             try await until { fixture.intake.slots.areEmpty }
             try await until {
                 fixture.clock.advance(by: .milliseconds(100))

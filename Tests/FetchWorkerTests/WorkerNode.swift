@@ -51,7 +51,7 @@ struct WorkerNode {
             let result: Result<Void, any Error>
             do { result = .success(try await body()) } catch { result = .failure(error) }
             await stop()
-            // Whatever waits for the clock sees that it is over.
+            // Everything that waits for the clock sees that it is over.
             try await group.next()
             try result.get()
         }

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What the fuzzer has found, and what it started from, read again.
+/// The inputs that the fuzzer has found or started from, read again.
 @Suite struct FuzzCorpusTests {
     private static let corpora = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../Fuzz").standardizedFileURL

@@ -2,7 +2,7 @@ import HTTPTypes
 
 @testable import FetchEngine
 
-// What stands in fields of answers, in URLs that clients write, and in the keys that they bring.
+// The readers of fields of responses, of URLs that clients write, and of the keys that they bring.
 extension FuzzTarget {
     func runOnFields(_ bytes: [UInt8]) {
         let text = String(decoding: bytes, as: UTF8.self)
@@ -17,7 +17,7 @@ extension FuzzTarget {
         }
     }
 
-    /// What the guard lets pass is a URL that reads as itself, and passes again.
+    /// A URL that the guard lets pass reads as itself, and passes again.
     private static func targetGuard(_ text: String) {
         let guardian = TargetGuard(policy: .publicOnly)
         if let url = try? guardian.target(text) {
@@ -60,7 +60,7 @@ extension FuzzTarget {
         let text = String(decoding: bytes, as: UTF8.self)
         _ = CookieDate.parse(bytes[...])
         _ = HTTPDate.time(text, now: UnixTime(seconds: 1_700_000_000))
-        // What FTP writes of a time reads as that time.
+        // A time that FTP writes reads as that time.
         if let seconds = FTPTime.seconds(text) { precondition(FTPTime.seconds(FTPTime.text(seconds)) == seconds) }
     }
 
@@ -72,7 +72,7 @@ extension FuzzTarget {
         _ = try? ClientIdentity(certificateChain: bytes, privateKey: bytes)
     }
 
-    /// What is read of a digest has its algorithm's length, and reads as itself.
+    /// A digest that is read has its algorithm's length, and reads as itself.
     private static func digestFields(_ text: String) {
         if let digest = ExpectedDigest(field: [text]) {
             precondition(digest.bytes.count == digest.algorithm.byteCount)

@@ -56,7 +56,7 @@ extension FuzzTarget {
         precondition(events(of: bytes, boundary, by: bytes.count) == events(of: bytes, boundary, by: 1))
     }
 
-    /// What a parser says, with neighbouring pieces of data put together; nil when it fails.
+    /// The events of a parser, with neighbouring pieces of data put together; nil when it fails.
     private static func events(
         of bytes: [UInt8], _ boundary: MultipartBoundary, by size: Int
     ) -> [MultipartParser.Event]? {

@@ -5,7 +5,7 @@ import HTTPTypes
 
 @testable import FetchAPI
 
-// What clients of the service write, and what origins tell it of their limits.
+// The readers of texts that clients of the service write, and of the limits that origins state.
 extension FuzzTarget {
     func runOnService(_ bytes: [UInt8]) {
         let text = String(decoding: bytes, as: UTF8.self)
@@ -19,7 +19,7 @@ extension FuzzTarget {
         }
     }
 
-    /// Whatever the JSON, it is a job, or what else is asked for, or a list of what is wrong; as a patch it applies to itself.
+    /// Any JSON is a job, another body, or a list of errors; as a patch it applies to itself.
     private static func jobJSON(_ bytes: [UInt8]) {
         guard let json = try? JSONParser.parse(bytes) else { return }
         let attempts = [

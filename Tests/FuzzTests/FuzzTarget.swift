@@ -4,8 +4,8 @@ import HTTPTypes
 
 /// The readers of what strangers send, each as a function of bytes that must return whatever the bytes are.
 ///
-/// The fuzzer runs them (scripts/fuzz) and the tests replay what it has found. What must hold of a result is checked
-/// with `precondition`, so that breaking it is a find as well.
+/// The fuzzer runs them (scripts/fuzz) and the tests replay its finds. The conditions on a result are checked with
+/// `precondition`, so that breaking one is a find as well.
 enum FuzzTarget: String, CaseIterable {
     case url
     case data
@@ -108,7 +108,7 @@ enum FuzzTarget: String, CaseIterable {
         _ = try? collector.head()
     }
 
-    /// What is sent back of a cookie is never more than was sent.
+    /// A cookie is never sent back longer than it came.
     private static func setCookie(_ bytes: [UInt8]) {
         _ = CookieDate.parse(bytes[...])
         for text in ["http://www.example.test/a/b", "https://1.2.3.4/", "https://example.test/"] {
@@ -140,7 +140,7 @@ enum FuzzTarget: String, CaseIterable {
         _ = FTPFailure.message(for: FTPFailure.code(at: .retrieve, reply: reply))
     }
 
-    /// Whatever the directives and dates, an age is never negative and something is decided.
+    /// For any directives and dates, an age is never negative and something is decided.
     private static func cacheControl(_ text: String) {
         guard let url = try? URLRecord("http://host/") else { return }
         let lines = text.split(separator: "\n", maxSplits: 5, omittingEmptySubsequences: false).map(String.init)
@@ -161,7 +161,7 @@ enum FuzzTarget: String, CaseIterable {
         }
     }
 
-    /// What is read as an entry reads as itself.
+    /// Bytes that are read as an entry read as themselves.
     private static func cacheFile(_ bytes: [UInt8]) {
         guard let entry = CacheEntry(bytes: bytes[...]) else { return }
         precondition(CacheEntry(bytes: entry.bytes[...])?.key == entry.key)

@@ -1,11 +1,11 @@
 /// An input of any size that is made to cost more than its size is worth.
 struct HostileInput: CustomStringConvertible, Sendable {
     let target: FuzzTarget
-    /// What it begins with, once.
+    /// The text that it begins with, once.
     let head: String
-    /// What it goes on with, again and again; `#` is a number that differs each time.
+    /// The text that it repeats; `#` is a number that differs each time.
     let unit: String
-    /// What it ends with.
+    /// The text that it ends with.
     let tail: String
 
     init(_ target: FuzzTarget, _ head: String, repeating unit: String, _ tail: String = "") {

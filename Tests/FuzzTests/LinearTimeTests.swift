@@ -1,9 +1,9 @@
 import FetchJobs
 import Testing
 
-/// What readers of foreign bytes cost: as much more as there is more to read, and never long.
+/// The time of readers of foreign bytes grows as their input does, and is never long.
 ///
-/// Counted is the time that the thread has worked, so what else the machine does is not in it.
+/// The time is that of the thread alone, so other work of the machine is not in it.
 @Suite struct LinearTimeTests {
     /// Ten times the input may cost so many times as much; a quadratic reader takes a hundred times.
     private static let margin = 25.0

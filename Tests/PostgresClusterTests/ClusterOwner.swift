@@ -35,7 +35,7 @@ final class ClusterOwner {
         return try await Connection.open(Connection.Configuration(connectionString: string), on: TestDatabase.loop)
     }
 
-    /// What it said on standard error until it ended.
+    /// Its standard error until it ended.
     func complaint() -> String {
         let text = process.errors()
         _ = process.waitForEnd()

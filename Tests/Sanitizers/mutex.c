@@ -1,5 +1,5 @@
-// What ThreadSanitizer cannot see of Synchronization.Mutex: taking a lock that another thread holds happens in Swift's
-// own library, which is not instrumented. Loaded before it, these tell the sanitizer and do the same.
+// ThreadSanitizer cannot see Synchronization.Mutex: taking a lock that another thread holds happens in Swift's own
+// library, which is not instrumented. Loaded before it, these tell the sanitizer and do the same.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>

@@ -17,7 +17,7 @@ package final class ChallengeAnswerer: SessionDelegate {
     }
 
     package func task(_ task: SessionTask, didReceive challenge: Challenge) async -> Challenge.Disposition {
-        // What is of session level was asked already.
+        // Challenges of the session level were asked already.
         guard !challenge.protectionSpace.method.isSessionLevel else { return .performDefaultHandling }
         asked.withLock { $0.append(challenge) }
         return answer(challenge)

@@ -4,7 +4,7 @@ import Synchronization
 
 /// A delegate that writes down what it is told and asked, and answers as it was made to.
 package final class DelegateLog: SessionDelegate {
-    /// What it answers; each takes the log's place in a question.
+    /// The answers that it gives; each takes the log's place in a question.
     package struct Answers: Sendable {
         package var redirect: @Sendable (Response?, Request) async -> RedirectDisposition = { _, _ in
             .performDefaultHandling
@@ -23,7 +23,7 @@ package final class DelegateLog: SessionDelegate {
 
     package init(_ answers: Answers = Answers()) { self.answers = answers }
 
-    /// What happened so far, in order; repeats of progress and data are one event.
+    /// The events so far, in order; repeats of progress and data are one event.
     package var events: [String] { state.withLock { $0 } }
 
     /// Waits until an event has happened whose text begins so, with a bound.

@@ -40,7 +40,7 @@ package final class Progress: Sendable {
 
     package init() {}
 
-    /// What it has come to.
+    /// The sum so far.
     package var value: Int { count.load(ordering: .sequentiallyConsistent) }
 
     /// Adds, and returns the sum.

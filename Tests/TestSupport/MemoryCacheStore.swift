@@ -19,7 +19,7 @@ package final class MemoryCacheStore: CacheStore {
         stored.withLock { $0.append(Stored(tenant: tenant, answer: answer, body: body)) }
     }
 
-    /// What is put in by the API is there for its session, whatever its size.
+    /// Stores a response of the API for its session, whatever its size.
     package func put(_ submission: CacheSubmission, of tenant: Tenant.ID) async throws(StoreError) -> CachePutting {
         let cache = MemoryResponseCache(capacity: 1 << 30)
         guard let entry = await cache.store(submission.answer, for: submission.request) else {
@@ -36,7 +36,7 @@ package final class MemoryCacheStore: CacheStore {
         return .stored(answer)
     }
 
-    /// What the origin marked the answer with.
+    /// The tags that the origin gave the response.
     private static func tags(of entry: CacheEntry) -> [String] {
         ["Cache-Tag", "Surrogate-Key"].compactMap { HTTPField.Name($0) }
             .flatMap { entry.response.headerFields[values: $0] }

@@ -10,11 +10,11 @@ import Synchronization
 package final class MemoryJobStore: JobStore, StatisticsStore {
     struct State {
         var jobs: [Job.ID: Job] = [:]
-        /// What the queue knows of those that are not final.
+        /// The rows of the queue, of jobs that are not final.
         var rows: [Job.ID: MemoryWorkQueue.Row] = [:]
         /// Whether nodes have their lease.
         var leases: [Node.ID: Bool] = [:]
-        /// What the next calls of each kind fail with.
+        /// The errors of the next calls of each kind.
         var faults: [MemoryWorkQueue.Call: [MemoryWorkQueue.Fault]] = [:]
         var specs: [Job.ID: JobSpec] = [:]
         var bodies: [Job.ID: StoredBody] = [:]
@@ -41,7 +41,7 @@ package final class MemoryJobStore: JobStore, StatisticsStore {
     /// - Parameter ending: The state that a new job has at once, or nil to leave it queued.
     package init(ending: (@Sendable (NewJob) -> JobState?)? = nil) { self.ending = ending }
 
-    // MARK: What a test says and asks
+    // MARK: For tests
 
     /// Lets every call fail with this error, or with none.
     package func fail(with error: StoreError?) { state.withLock { $0.failure = error } }

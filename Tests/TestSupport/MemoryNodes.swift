@@ -26,7 +26,7 @@ package final class MemoryNodes: NodeDirectory, NodeClient {
     /// The node at this URL answers from now on, always with the same.
     package func answer(at url: String, with answer: NodeAnswer) { state.withLock { $0.answers[url] = answer } }
 
-    /// What nodes were asked.
+    /// The requests that nodes got.
     package var requests: [NodeRequest] { state.withLock { $0.requests } }
 
     package func owner(of job: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> NodeAddress? {

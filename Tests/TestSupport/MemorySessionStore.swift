@@ -20,7 +20,7 @@ package final class MemorySessionStore: SessionStore, SnapshotStore {
     /// - Parameter jobs: Where the jobs of the sessions are, which learns from this which sessions take jobs.
     package init(jobs: MemoryJobStore) { self.jobs = jobs }
 
-    /// What a session had is gone, as with the node that had it in memory; its jobs stay.
+    /// Loses a session, as when the node ends that had it in memory; its jobs stay.
     package func lose(_ id: TenantSession.ID) { jobs.state.withLock { $0.sessions[id] = nil } }
 
     package func create(_ new: NewSession) async throws(StoreError) -> SessionCreation {

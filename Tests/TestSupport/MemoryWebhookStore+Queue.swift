@@ -79,7 +79,7 @@ extension MemoryWebhookStore.State {
             && endpoints.contains { $0.id == event.endpoint && $0.tenant == event.tenant && $0.disabling == nil }
     }
 
-    /// What is to be claimed, in its order, as ``DeliveryQueue/claimDeliveries(_:)`` shares the slots.
+    /// The deliveries to claim, in their order, as ``DeliveryQueue/claimDeliveries(_:)`` shares the slots.
     fileprivate func due(_ room: DeliveryRoom, _ now: Timestamp) -> [Candidate] {
         let waiting = Set(deliveries.filter { $0.state == .pending }.map(\.delivery.endpoint))
         let candidates = Dictionary(grouping: waiting.flatMap { due(of: $0, room, now) }, by: \.tenant)

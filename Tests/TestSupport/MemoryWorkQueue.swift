@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Nodes share the jobs of a ``MemoryJobStore``. It has no limiters: every job is in none.
 package final class MemoryWorkQueue: WorkQueue {
-    /// What is known of a job that is not final, beside what its clients see.
+    /// The state of a job that is not final, beside the one that its clients see.
     struct Row {
         var claim: Int32 = 0
         var node: Node.ID?
@@ -56,7 +56,7 @@ package final class MemoryWorkQueue: WorkQueue {
         self.node = node
     }
 
-    // MARK: What a test says
+    // MARK: For tests
 
     /// The node's lease runs out.
     package func lose() { store.state.withLock { $0.leases[node] = false } }
@@ -81,7 +81,7 @@ package final class MemoryWorkQueue: WorkQueue {
         store.state.withLock { $0.faults[call, default: []].append(Fault(error: error, isLate: losingTheAnswer)) }
     }
 
-    /// What can be made to fail.
+    /// The calls that can be made to fail.
     package enum Call: Hashable, Sendable { case claim, begin, settle, retry, heartbeat, reconcile, rescue, promote }
 
     struct Fault {
@@ -359,7 +359,7 @@ package final class MemoryWorkQueue: WorkQueue {
         }
     }
 
-    /// What becomes of a claimed job that nobody runs.
+    /// Ends a claimed job that nobody runs, or puts it back into the queue.
     private func lose(_ id: Job.ID, crashes: Int, isUnsent: Bool, in state: inout MemoryJobStore.State) {
         guard let row = state.rows[id], let job = state.jobs[id] else { return }
         state.jobs[id]?.attempts.append(

@@ -53,7 +53,7 @@ package final class Program: Sendable {
         pid = try Self.start(command, environment, ends)
     }
 
-    /// - Parameter ends: What becomes its input, output and errors; nil is nothing.
+    /// - Parameter ends: The descriptors of its input, output and errors; nil is nothing.
     private static func start(
         _ command: [String], _ environment: [String: String]?, _ ends: [Int32?]
     ) throws -> Int32 {

@@ -1,4 +1,4 @@
-/// What a test waited for did not happen in time.
+/// The error of a condition that a test waited for in vain.
 package struct NeverHappened: Error {}
 
 /// Waits until a condition holds: a minute at most, and no longer than the test may take.

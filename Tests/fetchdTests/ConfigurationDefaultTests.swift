@@ -45,7 +45,7 @@ private typealias Configuration = FetchJobs.Configuration
         #expect((differing[resource] ?? week).isSame(as: week))
     }
 
-    // MARK: What is described
+    // MARK: The described defaults
 
     private static func described() throws -> [String: JSONValue] {
         let document = OpenAPINode(try Yams.compose(yaml: ServiceRoutes.openAPI), root: nil)
@@ -67,7 +67,7 @@ private typealias Configuration = FetchJobs.Configuration
         }
     }
 
-    // MARK: What is
+    // MARK: The effective defaults
 
     /// The values that a session of a kind has which sets nothing, in a service whose operator has set nothing.
     private static func effective(_ kind: SessionSpec.Kind) throws -> [String: JSONValue] {

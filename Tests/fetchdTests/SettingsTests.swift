@@ -7,7 +7,7 @@ import Testing
 
 @testable import fetchd
 
-/// What can be set, what is refused, and what is told of it.
+/// Settings: their values, their errors, and how they are shown.
 @Suite struct SettingsTests {
     private static var numbers: [String] { Settings.table.filter { $0.edges != nil }.map(\.variable) }
     private static var secrets: [String] { Settings.table.filter(\.isSecret).map(\.variable) }
@@ -129,7 +129,7 @@ import Testing
         #expect(!"\(settings)".contains(key))
     }
 
-    // MARK: What is told
+    // MARK: Documentation
 
     @Test func `every setting is in the help of serve and in the table of the manual`() throws {
         let help = ServeCommand.helpMessage()

@@ -95,7 +95,7 @@ import Yams
 
 /// Reads bodies with and without the members of a schema.
 private struct DefaultProbe {
-    /// What a configuration leaves out is its session's, and then the service's: a test of its own looks at these.
+    /// Members that a configuration leaves out come from its session and then the service: another test looks at these.
     private static let configured: Set = ["configuration", "serverTrust"]
 
     let read: (JSONValue) throws -> any Equatable
@@ -126,7 +126,7 @@ private struct DefaultProbe {
         }
     }
 
-    /// What is read of a body; nil when it is refused.
+    /// The value that is read from a body; nil when it is refused.
     func value(_ body: String) -> (any Equatable)? { try? read(JSONParser.parse(body.utf8)) }
 
     private static func areEqual<Value: Equatable>(_ one: Value, _ other: any Equatable) -> Bool {

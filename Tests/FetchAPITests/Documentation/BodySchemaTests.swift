@@ -7,10 +7,10 @@ import Yams
 
 @testable import FetchAPI
 
-/// What `openapi.yaml` says of the bodies of requests is what their readers do: members, types, ranges, lengths,
-/// choices, and what may be null.
+/// `openapi.yaml` describes the bodies of requests as their readers take them: members, types, ranges, lengths,
+/// choices, and null.
 @Suite struct BodySchemaTests {
-    /// Where the description and what a body of this test meets differ, each by the end of what is said of it.
+    /// The differences between the description and the readers of this test's bodies, each by the end of its message.
     private static let known: [String] = [
         // The size of a request bounds these.
         "/body/text: more than 1048576 bytes are taken, or it is not said",
@@ -299,7 +299,7 @@ private struct BodyProbe {
         try await refusals(value, at: place).contains { $0.message.contains(words) }
     }
 
-    /// What is said against a value, or what is in it.
+    /// The errors about a value, or about something in it.
     private func refusals(
         _ value: String, at place: Place
     ) async throws -> [(pointer: String, message: String)] {

@@ -31,10 +31,10 @@ import Testing
 
         func close() async throws { try await channel.close() }
 
-        /// What comes next, as it comes; nil when the server has closed the connection.
+        /// The next bytes, as they come; nil when the server has closed the connection.
         func next() async -> String? { await received.first { _ in true } }
 
-        /// What was answered to a request that asks for the end of the connection.
+        /// The response to a request that asks for the end of the connection.
         func answer(to request: String) async throws -> String {
             try await send(request + "Connection: close\r\n\r\n")
             return await received.reduce("", +)

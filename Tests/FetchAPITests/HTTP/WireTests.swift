@@ -8,7 +8,7 @@ import Testing
 
 @testable import FetchAPI
 
-/// What goes over the wire when a client does not speak HTTP as it should.
+/// The responses on the wire when a client does not speak HTTP as it should.
 @Suite struct WireTests {
     /// Sends bytes on a new connection and returns what comes back until the server closes it.
     private static func exchange(_ request: String, port: Int) async throws -> String {

@@ -1,7 +1,7 @@
 import FetchJobs
 import Testing
 
-/// What clients change of jobs.
+/// Changes of jobs by clients.
 @Suite struct JobChangeTests {
     private func change(_ text: String) throws -> JobChange { try JobChange(json: JSONParser.parse(text.utf8)) }
 

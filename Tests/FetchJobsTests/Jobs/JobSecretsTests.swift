@@ -4,7 +4,7 @@ import Testing
 
 @testable import FetchJobs
 
-/// What is secret of a job, in what is stored in clear and in what is sealed.
+/// The secrets of a job, in the part that is stored in clear and in the sealed part.
 @Suite struct JobSecretsTests {
     private static func job(_ request: String) -> String {
         #"{"request": {"url": "http://a.example/x?canary", "method": "POST"\#(request)}}"#
@@ -61,7 +61,7 @@ import Testing
         #expect(error?.violations.first?.pointer == pointer)
     }
 
-    // What would end a line or a word of what is sent.
+    // Characters that would end a line or a word of the request.
     @Test(arguments: [
         (#"{"bearerToken": "a\r\nX-Evil: 1"}"#, "bearerToken"), (#"{"user": "a\nb", "password": "p"}"#, "user"),
         (#"{"user": "a", "password": "p\r"}"#, "password"),

@@ -43,7 +43,7 @@ import Testing
         #expect(try url(template, variables) == expected)
     }
 
-    // What goes in comes out as one item.
+    // Each value comes out as one item.
     @Test func `each reserved character comes back`() throws {
         let value = ":/?#[]@!$&'()*+,;=%"
         let made = try URLRecord(try url("https://a.example/?v={v}&w=2", ["v": value]))

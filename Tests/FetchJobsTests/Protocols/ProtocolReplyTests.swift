@@ -3,7 +3,7 @@ import FetchJobs
 import HTTPTypes
 import Testing
 
-/// What a registered protocol says before the bytes of a body.
+/// The reply of a registered protocol before the bytes of a body.
 @Suite struct ProtocolReplyTests {
     private let request: Request
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FetchJobs
 
-/// What of an answer may be remembered, and for which questions.
+/// Which answers may be remembered, and for which questions.
 @Suite struct RememberedAnswerTests {
     private func asked(
         _ question: Question, in session: TenantSession.ID? = TenantSession.ID()

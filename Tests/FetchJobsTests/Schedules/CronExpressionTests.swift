@@ -48,7 +48,7 @@ import Testing
         ("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", ["2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"]),
         ("30 2 * * *", "Europe/Berlin", "2026-10-25T01:10:00Z", ["2026-10-26T01:30:00Z"]),
         ("15 1 * * *", "America/New_York", "2026-10-31T12:00:00Z", ["2026-11-01T05:15:00Z", "2026-11-02T06:15:00Z"]),
-        // What goes by the hour or the minute goes by elapsed time.
+        // Expressions by the hour or the minute follow elapsed time.
         (
             "*/30 * * * *", "Europe/Berlin", "2026-10-25T00:00:00Z",
             ["2026-10-25T00:30:00Z", "2026-10-25T01:00:00Z", "2026-10-25T01:30:00Z", "2026-10-25T02:00:00Z"]

@@ -76,7 +76,7 @@ import Testing
         #expect(schedule.nextRunAt == (try time("2026-11-22T10:10:00Z")))
     }
 
-    // MARK: What is asked for
+    // MARK: Specs
 
     @Test func `what was written is read back as it was`() throws {
         let schedule = try schedule(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FetchRuntime
 
-/// What the stores hand over to the worker of a node, and when it takes it.
+/// The jobs that the stores pass to the worker of a node, and when it takes them.
 @Suite struct NodeIntakeTests {
     private let clock = ManualClock()
 

@@ -72,7 +72,7 @@ import Testing
         let other = try ClaimedJob.make(of: .second)
         let (slots, asking) = slots(8, holding: try jobs(1) + [other])
         for stop in asking { _ = slots.leaveToAsk(stop) }
-        // What the tenant may have at most while there are others.
+        // The most jobs that the tenant may have while there are others.
         var held: [NewJob] = []
         while case let job = try NewJob.make(of: .first, host: "\(held.count).example"), slots.reserve([job]) == [true]
         {

@@ -42,7 +42,7 @@ import Testing
         _ = fill(&shares, tenant(1))
         _ = fill(&shares, tenant(2), weight: 3)
         var held = 800
-        // Whatever the first gives back, the second takes; the first gets nothing again.
+        // Every slot that the first gives back, the second takes; the first gets nothing again.
         while held > 200 {
             shares.leave(tenant(1))
             held -= 1

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FetchRuntime
 
-/// What fires at a time.
+/// Timers, by a clock that the test moves.
 @Suite struct TimerTests {
     private let clock = ManualClock()
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import FetchWorker
 
-/// What is removed in which round, by a clock that the test moves.
+/// The rows that each round removes, by a clock that the test moves.
 @Suite struct PrunerTests {
     /// So many rows of each kind, of which a statement removes a thousand.
     private final class Rows: ExpiredRowStore {
@@ -36,7 +36,7 @@ import Testing
             return count
         }
 
-        /// What each statement removed.
+        /// The number of rows that each statement removed.
         func steps(_ expiredRow: ExpiredRow) -> [Int] { state.withLock { $0.steps[expiredRow, default: []] } }
 
         func mend() { state.withLock { $0.failing = [] } }

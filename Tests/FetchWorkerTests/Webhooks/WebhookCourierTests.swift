@@ -9,7 +9,7 @@ import Testing
 
 @testable import FetchWorker
 
-/// What a receiver is sent and when, by a clock that the test moves.
+/// The messages that a receiver gets, and when, by a clock that the test moves.
 @Suite(.timeLimit(.minutes(1))) struct WebhookCourierTests {
     /// How many messages a receiver has, and had at once.
     private final class Load: Sendable {
@@ -36,8 +36,8 @@ import Testing
         let origin: WireOrigin
 
         /// - Parameters:
-        ///   - statuses: What it answers, one after the other, the last one again and again.
-        ///   - gate: What it waits for before it answers.
+        ///   - statuses: The statuses of its responses, one after the other, the last one again and again.
+        ///   - gate: The gate that it waits for before it responds.
         init(_ statuses: Int..., after gate: Gate? = nil) throws {
             origin = try WireOrigin { [load] connection in
                 while let head = try connection.receiveHead() {

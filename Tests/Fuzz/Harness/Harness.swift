@@ -1,6 +1,6 @@
 import Glibc
 
-// What libFuzzer's own `main` calls. The environment names the target, for the arguments are libFuzzer's.
+// The functions that libFuzzer's own `main` calls. The environment names the target, for the arguments are libFuzzer's.
 
 /// The target of this run; asked for once.
 private let target: FuzzTarget? = getenv("FUZZ_TARGET").flatMap { FuzzTarget(rawValue: String(cString: $0)) }

@@ -1,8 +1,8 @@
 package import FetchEngine
 
-/// What every form of ``AuthenticationScheme`` does, whatever it proves.
+/// The contract of every form of ``AuthenticationScheme``, whatever it proves.
 package enum AuthenticationSchemeContract {
-    /// A scheme, and what it has to tell apart.
+    /// A scheme, and the credentials and challenges that it has to tell apart.
     package struct Subject: Sendable {
         package let scheme: any AuthenticationScheme
         /// A credential that it accepts, and one that it does not.

@@ -1,6 +1,6 @@
 package import FetchJobs
 
-/// What every form of ``BlobCatalog`` does.
+/// The contract of every form of ``BlobCatalog``.
 package enum BlobCatalogContract {
     package struct Subject: Sendable {
         let jobs: JobsSubject

@@ -2,7 +2,7 @@ package import FetchJobs
 import Foundation
 import Synchronization
 
-/// What every form of ``BlobStore`` does.
+/// The contract of every form of ``BlobStore``.
 package enum BlobStoreContract {
     private static func read(_ id: Blob.ID, _ range: Range<Int64>, in store: any BlobStore) async throws -> [UInt8] {
         let reader = try await store.open(id, range: range)

@@ -1,7 +1,7 @@
 import FetchEngine
 package import FetchJobs
 
-/// What every form of ``CacheStore`` does.
+/// The contract of every form of ``CacheStore``.
 package enum CacheStoreContract {
     private static let tenant = Tenant.ID(rawValue: 1)
     private static let other = Tenant.ID(rawValue: 2)

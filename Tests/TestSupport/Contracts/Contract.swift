@@ -8,13 +8,13 @@ package struct Clause<Subject: Sendable>: Sendable, CustomStringConvertible {
         self.steps = steps
     }
 
-    /// What differs from the promise in a fresh subject; nothing when it is kept.
+    /// The differences of a fresh subject from the promise; none when it is kept.
     package func differences(in subject: Subject) async throws -> [String] { try await steps(subject) }
 
     package var description: String { sentence }
 }
 
-/// What differs, in words; nothing when both are equal.
+/// The difference in words; nothing when both are equal.
 package func compare<Value: Equatable>(_ what: String, _ found: Value, _ expected: Value) -> [String] {
     found == expected ? [] : ["\(what): found \(found), expected \(expected)"]
 }

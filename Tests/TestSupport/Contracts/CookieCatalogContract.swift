@@ -1,7 +1,7 @@
 import FetchEngine
 package import FetchJobs
 
-/// What every form of ``CookieCatalog`` does.
+/// The contract of every form of ``CookieCatalog``.
 package enum CookieCatalogContract {
     private static let session = SessionAddress(tenant: Tenant.ID(rawValue: 1))
     private static let others = [

@@ -1,7 +1,7 @@
 package import FetchEngine
 import HTTPTypes
 
-/// What every form of ``CookieStorage`` does.
+/// The contract of every form of ``CookieStorage``.
 package enum CookieStorageContract {
     private static let start = UnixTime(seconds: 1_800_000_000)
 
@@ -9,7 +9,7 @@ package enum CookieStorageContract {
         CookieContext(url: try URLRecord(url), acceptPolicy: policy)
     }
 
-    /// Stores lines as though they had come in one answer; gives what became of them.
+    /// Stores lines as though they had come in one response, and returns their verdicts.
     private static func receive(
         _ lines: [String], from url: String, in storage: any CookieStorage, at now: UnixTime = start
     ) async throws -> [CookieVerdict] {

@@ -1,6 +1,6 @@
 package import FetchJobs
 
-/// What every form of ``CredentialCatalog`` does.
+/// The contract of every form of ``CredentialCatalog``.
 package enum CredentialCatalogContract {
     private static let tenant = Tenant.ID(rawValue: 1)
     private static let other = Tenant.ID(rawValue: 2)

@@ -2,7 +2,7 @@ import FetchEngine
 package import FetchJobs
 import HTTPTypes
 
-/// What every form of ``DeliveryQueue`` does.
+/// The contract of every form of ``DeliveryQueue``.
 package enum DeliveryQueueContract {
     package struct Subject: Sendable {
         let queue: any DeliveryQueue

@@ -1,6 +1,6 @@
 package import FetchJobs
 
-/// What every form of ``GroupStore`` does.
+/// The contract of every form of ``GroupStore``.
 package enum GroupStoreContract {
     package struct Subject: Sendable {
         let jobs: JobsSubject

@@ -1,6 +1,6 @@
 import FetchJobs
 
-/// What every form of ``JobStore`` does with jobs that a ``WorkQueue`` runs.
+/// The contract of every form of ``JobStore``, with jobs that a ``WorkQueue`` runs.
 package enum JobStoreContract {
     package static let clauses: [Clause<JobsSubject>] = submitting + listing + changing + ending
 

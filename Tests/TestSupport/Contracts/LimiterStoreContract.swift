@@ -1,6 +1,6 @@
 package import FetchJobs
 
-/// What every form of ``LimiterStore`` keeps of limits; what a ``WorkQueue`` makes of them is proven elsewhere.
+/// The contract of every form of ``LimiterStore`` about the limits that it keeps; that of ``WorkQueue`` is elsewhere.
 package enum LimiterStoreContract {
     package struct Subject: Sendable {
         let jobs: JobsSubject

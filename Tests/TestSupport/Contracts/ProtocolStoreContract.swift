@@ -1,7 +1,7 @@
 import FetchEngine
 package import FetchJobs
 
-/// What every form of ``ProtocolStore`` does, where there is the tenant `default` of the number 1.
+/// The contract of every form of ``ProtocolStore``, where there is the tenant `default` of the number 1.
 package enum ProtocolStoreContract {
     private static let tenant = Tenant(id: Tenant.ID(rawValue: 1), name: "default")
 

@@ -1,7 +1,7 @@
 import FetchEngine
 package import FetchJobs
 
-/// What every form of ``QuestionStore``, with its ``AnswerCatalog``, does with the questions of claimed jobs.
+/// The contract of every form of ``QuestionStore`` and its ``AnswerCatalog``, with the questions of claimed jobs.
 package enum QuestionStoreContract {
     /// A fresh store, in which one tenant may have three open questions, and jobs that a node has claimed.
     package struct Subject: Sendable {

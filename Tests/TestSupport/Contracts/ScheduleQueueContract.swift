@@ -1,6 +1,6 @@
 package import FetchJobs
 
-/// What every form of ``ScheduleQueue`` does.
+/// The contract of every form of ``ScheduleQueue``.
 package enum ScheduleQueueContract {
     package struct Subject: Sendable {
         let jobs: JobsSubject

@@ -1,6 +1,6 @@
 package import FetchJobs
 
-/// What every form of ``ScheduleStore`` does.
+/// The contract of every form of ``ScheduleStore``.
 package enum ScheduleStoreContract {
     package struct Subject: Sendable {
         let jobs: JobsSubject

@@ -1,6 +1,6 @@
 package import FetchJobs
 
-/// What every form of ``SessionStore`` does with the jobs of its sessions, and of ``SnapshotStore`` with them.
+/// The contract of every form of ``SessionStore``, with the jobs of its sessions, and of ``SnapshotStore`` with them.
 package enum SessionStoreContract {
     package struct Subject: Sendable {
         let jobs: JobsSubject
@@ -20,7 +20,7 @@ package enum SessionStoreContract {
             return NewSession(tenant: tenant, spec: spec, idempotency: idempotency)
         }
 
-        /// What a background session with this identifier is made from.
+        /// The definition of a background session with this identifier.
         fileprivate func background(_ identifier: String, _ idempotency: Idempotency? = nil) throws -> NewSession {
             let webhook = #""webhook": {"endpoint": "\#(WebhookEndpoint.ID())"}"#
             return try new(#"{"kind": "background", "identifier": "\#(identifier)", \#(webhook)}"#, idempotency)

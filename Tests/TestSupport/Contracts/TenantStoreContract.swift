@@ -1,6 +1,6 @@
 package import FetchJobs
 
-/// What every form of ``TenantStore`` does, where there are the tenants of ``names``.
+/// The contract of every form of ``TenantStore``, where there are the tenants of ``names``.
 package enum TenantStoreContract {
     package static let names = ["default", "crawler", "a/b"]
 

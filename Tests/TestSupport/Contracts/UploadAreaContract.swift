@@ -1,7 +1,7 @@
 package import FetchJobs
 import Foundation
 
-/// What every form of ``UploadArea`` does.
+/// The contract of every form of ``UploadArea``.
 package enum UploadAreaContract {
     private static let (mine, other) = (Tenant.ID(rawValue: 1), Tenant.ID(rawValue: 2))
 

@@ -1,7 +1,7 @@
 import FetchEngine
 package import FetchJobs
 
-/// What every form of ``WebhookStore`` does.
+/// The contract of every form of ``WebhookStore``.
 package enum WebhookStoreContract {
     package struct Subject: Sendable {
         let store: any WebhookStore

@@ -1,6 +1,6 @@
 import FetchJobs
 
-/// What every form of ``WorkQueue`` does with the jobs of a ``JobStore``.
+/// The contract of every form of ``WorkQueue``, with the jobs of a ``JobStore``.
 package enum WorkQueueContract {
     package static let clauses: [Clause<JobsSubject>] = claiming + ending + asking + losing + times
 
@@ -82,7 +82,7 @@ package enum WorkQueueContract {
         },
     ]
 
-    // MARK: What clients ask for
+    // MARK: Requests of clients
 
     private static let asking: [Clause<JobsSubject>] = [
         Clause("a job that waits is cancelled at once, and not claimed") { subject in

@@ -24,7 +24,7 @@ package enum FTPServerKind: String, Sendable, CaseIterable {
     /// The user that may log in; vsftpd, without root's rights, knows nobody else.
     package var user: String { self == .vsftpd ? "anonymous" : "user" }
 
-    /// What a server answers with before the data comes.
+    /// The code of a server's reply before the data comes.
     package var openingReply: Int { self == .pyftpdlib ? 125 : 150 }
 }
 

@@ -35,13 +35,13 @@ package final class KerberosRealm: Sendable {
         self.directory = directory
     }
 
-    /// What programs of the realm find in their environment.
+    /// The environment of programs of the realm.
     package var environment: [String: String] { Self.environment(directory) }
 
     /// Where its centre listens.
     package var address: String { "127.0.0.1:\(centre.port)" }
 
-    /// What a service is told of it.
+    /// The setting by which a service knows the realm.
     package var setting: String { "\(Self.name)=\(address)" }
 
     /// The keys of jafar.

@@ -18,7 +18,7 @@ package final class LoopbackServer: Sendable {
     ///   - port: Where it listens, on 127.0.0.1 or on ::1.
     ///   - log: A file in the directory that tells why it did not start.
     ///   - endsWithProcess: Whether it is gone with this process, too, even a killed one.
-    ///   - afterwards: What is left to be tidied once it is gone.
+    ///   - afterwards: Tidies up once it is gone.
     package init(
         in directory: TemporaryDirectory, port: UInt16, log: String? = nil, environment: [String: String]? = nil,
         endsWithProcess: Bool = false, _ command: [String], afterwards: @escaping @Sendable () -> Void = {}

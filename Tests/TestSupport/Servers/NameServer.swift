@@ -12,7 +12,7 @@ package final class NameServer: Sendable {
     ///
     /// - Parameters:
     ///   - addresses: IPv4 addresses of every name.
-    ///   - service: What every SRV record leads to.
+    ///   - service: The target of every SRV record.
     package init(addresses: [[UInt8]], service: (host: String, port: UInt16) = ("kdc.evil.example", 11_211)) throws {
         self.addresses = Mutex(addresses)
         self.service = service
@@ -37,7 +37,7 @@ package final class NameServer: Sendable {
     /// Which names were asked for.
     package var asked: [String] { names.withLock { $0 } }
 
-    /// What is said from now on.
+    /// Changes the addresses of its replies from now on.
     package func say(_ addresses: [[UInt8]]) { self.addresses.withLock { $0 = addresses } }
 
     private static func serveOne(_ descriptor: Int32, _ answer: ([UInt8]) -> [UInt8]?) {

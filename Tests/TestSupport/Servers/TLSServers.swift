@@ -5,7 +5,7 @@ extension LoopbackServer {
     ///
     /// - Parameters:
     ///   - leaf: Its certificate.
-    ///   - chain: What it sends behind it, as PEM.
+    ///   - chain: The certificates that it sends behind its own, as PEM.
     ///   - directives: Further lines of its `server` block.
     package static func nginxTLS(
         _ leaf: TestAuthority.Leaf, chain: [UInt8] = [], directives: [String] = []

@@ -55,7 +55,7 @@ package final class TestAuthority: Sendable {
     ///
     /// - Parameters:
     ///   - name: The common name, and the name of its files.
-    ///   - alternatives: What it is for, as `DNS:localhost,IP:127.0.0.1`.
+    ///   - alternatives: The alternative names, as `DNS:localhost,IP:127.0.0.1`.
     ///   - selfSigned: Whether it is signed by itself instead.
     package func issue(
         _ name: String, alternatives: String? = "DNS:localhost,IP:127.0.0.1", valid validity: Validity = .now,

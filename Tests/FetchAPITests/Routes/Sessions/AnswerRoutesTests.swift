@@ -5,7 +5,7 @@ import Testing
 
 @testable import FetchAPI
 
-/// What sessions remember of answers, as their clients see it.
+/// The remembered answers of sessions, as their clients see them.
 @Suite struct AnswerRoutesTests {
     /// A session, and a question of a job in it.
     private func ask(
