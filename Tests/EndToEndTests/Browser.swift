@@ -49,7 +49,7 @@ final class Browser: Sendable {
         _ = try await post("/element/\(try await element(selector))/click", "{}")
     }
 
-    /// What the page shows at a place.
+    /// The text that the page shows at a place.
     ///
     /// A page that is just being replaced has taken the place away from under the question, which is then asked again.
     func text(_ selector: String) async throws -> String {

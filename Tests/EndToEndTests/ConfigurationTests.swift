@@ -146,7 +146,7 @@ import Testing
         #expect(type("/none") == nil)
     }
 
-    // What has convinced is kept as long as the configuration says.
+    // A credential that was accepted is kept as long as the configuration says.
     // Proves: CRD-2, CRD-4.
     @Test func `a credential that comes with a job is kept as long as the configuration says`() async throws {
         let origin = try guardedOrigin()

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What is left when a service is killed in the middle of its work.
+/// The jobs and the data of a service that is killed in the middle of its work.
 @Suite struct CrashTests {
     private func submit(
         _ count: Int, _ origin: WireOrigin, _ service: ServiceProcess, methods: [String] = ["GET"]

@@ -96,7 +96,7 @@ import Testing
             #expect(try await end(response) == "succeeded")
             #expect(try await told("answer", response) == "performDefaultHandling")
 
-            // What is signed with another secret is not believed.
+            // A message that is signed with another secret is not believed.
             let forged = try await submit("/go", asking: redirection, stranger)
             try await until { try await told("fault", forged)?.contains("status 401") == true }
             _ = try await service.request(.post, "/v1/jobs/\(forged)/cancel")

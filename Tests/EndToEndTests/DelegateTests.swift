@@ -10,7 +10,7 @@ private func reply(_ json: String, status: String = "200 OK") -> String {
 }
 
 extension LoopbackServer {
-    /// What the address guard has to open for it.
+    /// The rule by which the address guard opens it.
     fileprivate var rule: String { "127.0.0.1:\(port)" }
 }
 

@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    // What was stored when the node was killed is not loaded again.
+    // Bytes that were stored when the node was killed are not loaded again.
     // Proves: DLD-14, DLD-16, TSK-10.
     @Test(arguments: [5000, 70_001, 1_999_999])
     func `a killed download goes on from the bytes that are there`(held: Int) async throws {

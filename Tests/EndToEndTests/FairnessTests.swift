@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What jobs whose origins hang or are overrun do to those of others: the same tenant's and another's.
+/// Jobs whose origins hang or are overrun, beside those of others: the same tenant's and another's.
 @Suite(.timeLimit(.minutes(3)), .serialized) struct FairnessTests {
     /// Where 200 hosts are that take connections and never answer.
     private static let hosts = (0..<200).map { "127.7.\($0 / 100).\($0 % 100 + 1)" }
@@ -25,7 +25,7 @@ import Testing
             let descriptor = descriptor
             let status = withUnsafeMutablePointer(to: &address) { pointer in
                 pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                    // Whatever comes is taken by the system, and waits.
+                    // The system takes every connection, and lets it wait.
                     bind(descriptor, pointer, length) == 0 && listen(descriptor, 4096) == 0
                         && getsockname(descriptor, pointer, &length) == 0
                 }

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What breaks under a service while it works; `scripts/crash-trial` does the same to thousands of jobs.
+/// Faults under a service while it works; `scripts/crash-trial` does the same to thousands of jobs.
 @Suite(.timeLimit(.minutes(3))) struct FaultTests {
     /// How often each path was asked for.
     private final class Requests: Sendable {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a run of `fetchd get` gave.
+/// Runs of `fetchd get`.
 private enum Run {
     static func get(_ arguments: String...) async throws -> ProgramEnd { try await .of(["get"] + arguments) }
 }

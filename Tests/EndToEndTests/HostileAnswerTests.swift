@@ -6,7 +6,7 @@ import Testing
 
 /// One small answer is not to hold up the other jobs of a node.
 @Suite(.timeLimit(.minutes(3)), .sharedService()) struct HostileAnswerTests {
-    /// What an origin sends, and what it is asked for.
+    /// A response of an origin, and the job that asks for it.
     struct Answer: CustomTestStringConvertible {
         let name: String
         var path = ""

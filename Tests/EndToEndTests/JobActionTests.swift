@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What is done with all jobs of a filter.
+/// Actions on all jobs of a filter.
 @Suite struct JobActionTests {
     private func act(_ service: ServiceProcess, _ order: String) async throws -> [String: Any] {
         let answer = try await service.request(.post, "/v1/jobs/actions", body: order)

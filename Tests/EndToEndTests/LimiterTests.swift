@@ -8,7 +8,7 @@ import Testing
 
 /// Limits of hosts and flows, over two nodes and one database, with an origin that counts.
 @Suite(.timeLimit(.minutes(2))) struct LimiterTests {
-    /// What an origin has seen.
+    /// The requests that an origin has seen.
     final class Seen: Sendable {
         private let state = Mutex((now: 0, most: 0, paths: [String]()))
 

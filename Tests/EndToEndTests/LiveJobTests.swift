@@ -71,7 +71,7 @@ import Testing
 
     // MARK: Streamed uploads
 
-    // What a client sends goes to the origin while it is sent.
+    // The bytes of a client go to the origin while the client sends.
     // Proves: UPL-4, UPL-5, UPL-1.
     @Test func `a streamed body reaches the origin`() async throws {
         let origin = try await LoopbackServer.httpbin()

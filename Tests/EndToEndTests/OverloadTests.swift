@@ -7,7 +7,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What a service says that cannot run jobs as fast as they come, or at all.
+/// The responses of a service that cannot run jobs as fast as they come, or at all.
 @Suite(.timeLimit(.minutes(2))) struct OverloadTests {
     private func answering() throws -> WireOrigin {
         try WireOrigin { connection in

@@ -6,7 +6,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What the service may do in the database that it runs itself, and what that database's processes know of it.
+/// The rights of the service in the database that it runs itself, and what that database's processes know of it.
 @Suite(
     .timeLimit(.minutes(3)),
     .sharedService(settings: ["S3_PREFIX": "planted", "RETENTION_DAYS": "7"], ownsDatabase: true)

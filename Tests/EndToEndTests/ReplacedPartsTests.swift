@@ -127,7 +127,7 @@ import Testing
             for (line, (part, type)) in zip(told, [(1, "text/plain"), (2, "text/html"), (3, "image/jpeg")]) {
                 #expect(line.contains("\"part\":\(part)}") && line.contains("\"mimeType\":\"\(type)\""), "\(text)")
             }
-            // What is expected is told of each part anew.
+            // The expected length is told of each part anew.
             #expect(told.map { $0.contains("\"expectedContentLength\":100000") } == [false, true, false])
             let job = try await service.job(id) { member($0, "state") == "succeeded" }
             #expect(member(job, "response", "part") == 3)

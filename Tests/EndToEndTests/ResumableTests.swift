@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// What a job says of whether its download could go on.
+/// Whether a download could go on, as its job says.
 @Suite(.timeLimit(.minutes(2))) struct ResumableTests {
     private static let strong = "ETag: \"e\"\r\n"
 
@@ -12,7 +12,7 @@ import Testing
         try WireOrigin { connection in
             _ = try connection.receiveHead()
             try connection.send("HTTP/1.1 200 OK\r\n\(fields)Content-Length: 10000\r\n\r\n")
-            // What begins as a gzip file does, with a block that is stored as it is.
+            // The beginning of a gzip file, with a block that is stored as it is.
             let head: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0, 0xFF, 0xFF, 0, 0]
             try connection.send(head + [UInt8](repeating: 65, count: count - head.count))
         }

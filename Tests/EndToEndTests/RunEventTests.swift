@@ -4,7 +4,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// What happens to jobs while they run, told by webhook.
+/// The events of jobs while they run, sent by webhook.
 @Suite struct RunEventTests {
     /// A message as its receiver reads it.
     private struct Told {

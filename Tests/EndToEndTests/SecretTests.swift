@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What is secret of a job reaches its origin and nobody else (SEC-60).
+/// The secrets of a job reach its origin and nobody else (SEC-60).
 @Suite(.timeLimit(.minutes(3))) struct SecretTests {
     private static let fields = #"""
         [{"name": "Authorization", "value": "Bearer canary-authorization"}, {"name": "cookie", "value": "a=canary-cookie"},
@@ -20,7 +20,7 @@ import Testing
         """#
     }
 
-    /// What an origin has to be sent of it.
+    /// The secrets that an origin has to be sent.
     private static let secrets = [
         "Bearer canary-authorization", "a=canary-cookie", "canary-key", "canary-own", "canary-query", "canary-body",
     ]
@@ -89,14 +89,14 @@ import Testing
             let failed = try await submit("/fails", #", "configuration": {\#(failing)}"# + more)
             let done = try await submit("/done", more, key: "k")
             #expect(try await submit("/done", more, key: "k") == done)
-            // What comes with it is not the job's secret, but the jar's.
+            // A cookie of the response is not the job's secret, but the jar's.
             _ = try await service.fetch(origin.url("/cached"))
             let schedule = try id(
                 try await service.request(
                     .post, "/v1/schedules",
                     body: #"{"interval": 3600, "job": {"request": \#(Self.request(origin.url("/scheduled")))}}"#))
             for name in [failed, done] { _ = try await service.job(name) { $0["finishedAt"] != nil } }
-            // What is stored is changed, and read again after a restart.
+            // Stored jobs and schedules are changed, and read again after a restart.
             let changed = try await service.request(
                 .patch, "/v1/jobs/\(held)", body: #"{"priority": 0.9}"#,
                 headers: [.contentType: "application/merge-patch+json"])

@@ -22,7 +22,7 @@ final class ServiceProcess: Sendable {
         var network: NetworkNamespace?
 
         /// - Parameters:
-        ///   - rules: What the address guard opens.
+        ///   - rules: The rules that the address guard opens.
         ///   - settings: Further environment variables.
         static func with(
             allowing rules: [String],
@@ -92,7 +92,7 @@ final class ServiceProcess: Sendable {
             try await until { zip(first, try await read()).allSatisfy { $0 < $1 } }
         }
 
-        /// What a command prints, once it has ended well.
+        /// The output of a command, once it has ended well.
         func run(_ arguments: String...) async throws -> String {
             let end = try await ProgramEnd.of(arguments, environment)
             try #require(end.status == 0, "\(end.errors)")

@@ -4,7 +4,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// What the service says of itself, and when it cannot start.
+/// The start of the service, and the errors when it cannot start.
 @Suite struct StartTests {
     @Test func `a database that cannot be reached is an error with its own exit code`() async throws {
         try await ServiceProcess.Place.with(
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    // What deploy/README.md says of containers, with the environment of deploy/Dockerfile and compose.yaml.
+    // The rules of deploy/README.md for containers, with the environment of deploy/Dockerfile and compose.yaml.
     @Test func `a container begins with the key that it is brought, and with no other`() async throws {
         let settings = ["SERVER_HOST": "0.0.0.0"]
         try await ServiceProcess.Place.with(allowing: [], settings: settings) { place in

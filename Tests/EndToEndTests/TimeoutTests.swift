@@ -13,7 +13,7 @@ import Testing
         /// The limit that ends it; all others are far away.
         let limit: String
         let message: String
-        /// What the attempt has times of, beside the look-up of the name.
+        /// The phases that the attempt has times of, beside the look-up of the name.
         let phases: [String]
         var scheme = "http"
         let serve: @Sendable (WireConnection) throws -> Void

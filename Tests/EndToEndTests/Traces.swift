@@ -8,7 +8,7 @@ extension ServiceProcess.Place {
     /// the services.
     func holds(_ text: String) async throws -> Bool {
         let everywhere = [try #require(database.directory), directory]
-        // What lies in the database's memory alone is written out.
+        // Pages that lie in the database's memory alone are written out.
         try await database.client.query("CHECKPOINT")
         return try await onThread {
             let program = try Program(["/usr/bin/grep", "-rlaF", "-e", text] + everywhere, readsOutput: true)

@@ -10,7 +10,7 @@ import Testing
         try #require(answer.status == 201, "\(answer.text)")
         let id = try #require(member(answer.json, "id", as: String.self))
         let stored = try await service.request(.get, "/v1/jobs/\(id)")
-        // What the job goes by is added to what it is.
+        // The effective configuration is added to the job.
         let end = try #require(stored.text.range(of: #","effectiveConfiguration":"#))
         #expect(answer.text == stored.text[..<end.lowerBound] + "}")
     }

@@ -13,7 +13,7 @@ import Testing
         try await service.request(.post, "/v1/webhooks/endpoints", body: endpoint)
     }
 
-    /// What the attempts at the message about a new job came to.
+    /// The attempt at the message about a new job.
     private func attempt(_ endpoint: String, _ service: ServiceProcess) async throws -> [String: Any] {
         _ = try await service.fetch("data:,x", more: #", "webhook": {"endpoint": "\#(endpoint)"}"#)
         var delivery: [String: Any] = [:]

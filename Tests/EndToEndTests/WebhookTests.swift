@@ -193,7 +193,7 @@ final class WebhookReceiver: Sendable {
     private let origin: WireOrigin
     private let messages: AsyncStream<Message>
 
-    /// - Parameter answers: What it answers, one after the other; the last one to all that follow.
+    /// - Parameter answers: Its responses, one after the other; the last one to all that follow.
     init(answers: [String] = ["HTTP/1.1 204 No Content\r\n\r\n"]) throws {
         let (messages, message) = AsyncStream.makeStream(of: Message.self)
         let count = Mutex(0)
@@ -211,7 +211,7 @@ final class WebhookReceiver: Sendable {
         self.messages = messages
     }
 
-    /// What the address guard has to open for it.
+    /// The rule by which the address guard opens it.
     var rule: String { "127.0.0.1:\(origin.port)" }
 
     /// The next message; for one caller.
@@ -227,7 +227,7 @@ final class WebhookReceiver: Sendable {
         return (id, try #require(WebhookSecret(secret)))
     }
 
-    /// What a job has whose events come here.
+    /// The members of a job whose events come here.
     func announcing(_ endpoint: String) -> String { #", "webhook": {"endpoint": "\#(endpoint)"}"# }
 }
 

@@ -4,8 +4,8 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// What clients of background sessions find out when they are back: which sessions, what has happened, and that it is
-/// all.
+/// The events that clients of background sessions find when they are back: of which sessions, in which order, and that
+/// they are all.
 @Suite(.timeLimit(.minutes(2))) struct BackgroundEventTests {
     private func makeSession(
         _ hook: String, _ service: ServiceProcess, kind: String = "background"
@@ -128,7 +128,7 @@ import Testing
                     let message = try await receiver.next()
                     sent[try #require(message["webhook-id"])] = try json(message)
                 }
-                // What is new is behind what was there.
+                // New events come after the earlier ones.
                 let events = try await ids(path, limit: 100, service)
                 #expect(Array(events.prefix(order.count)) == order && Set(events) == Set(sent.keys))
                 let data = try #require(

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What becomes of answers that are stored: by the policy of a job, by what the origin says, and by whose they are.
+/// The reuse of stored responses: by the policy of a job, by the fields of the origin, and by whose they are.
 @Suite(.sharedService()) struct CacheReuseTests {
     private func isHit(_ job: [String: Any]) -> Bool? { member(job, "response", "fromCache") }
 

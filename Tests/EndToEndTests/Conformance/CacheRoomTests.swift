@@ -100,7 +100,7 @@ import Testing
                     #expect(isHit(try await service.fetch(origin.url(path), more: memory)) == hit)
                 }
             }
-            // What may be stored is, so the other would have been seen.
+            // A response that may be stored is stored, so the other would have been seen.
             #expect(isHit(try await service.fetch(origin.url("/small?2"))) == false)
             try await until { try await stored() == 1 }
             #expect(try await service.stop() == 0)

@@ -7,7 +7,7 @@ import Testing
 @Suite(.sharedService()) struct CacheRuleTests {
     private func isHit(_ job: [String: Any]) -> Bool? { member(job, "response", "fromCache") }
 
-    /// What two jobs for one URL in one session make of an answer: how many requests, and whether the second was a hit.
+    /// The requests of two jobs for one URL in one session, and whether the second was a hit.
     private func twice(_ fields: String, status: String = "200 OK", request: String = "") async throws -> (
         requests: Int, isHit: Bool?
     ) {

@@ -11,7 +11,7 @@ import Testing
         return try #require(member(jar, "data", as: [[String: Any]].self)).compactMap { $0["name"] as? String }.sorted()
     }
 
-    // What RFC 6265bis refuses is refused, and the rest is kept.
+    // Cookies that RFC 6265bis refuses are refused, and the rest is kept.
     // Proves: COK-4, COK-11.
     @Test func `a job keeps the cookies that it may, and no others`() async throws {
         let rig = try SharedService.current
@@ -90,7 +90,7 @@ import Testing
         #expect([play.requests[1].values("cookie") == ["first=1"], isKept] == expected)
     }
 
-    // What sets a cookie and redirects needs a jar, be it one in memory.
+    // A cookie of a redirect goes on only with a jar, be it one in memory.
     // Proves: COK-4, URL-8.
     @Test(arguments: ["no session", "jar none", "ephemeral"])
     func `a cookie that a redirect sets goes on to the next hop where there is a jar, and nowhere else`(

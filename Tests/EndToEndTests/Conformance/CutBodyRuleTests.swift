@@ -47,7 +47,7 @@ import Testing
                 try end.gate.wait()
                 try connection.send(end.bytes)
             }
-            // What was sent arrives before the end does, unless that is what cuts the body.
+            // The bytes that were sent arrive before the end does, unless that cuts the body.
             if holds, number > 0 || end == nil { try connection.receiveToEnd() }
         }
         try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { try await body($0, origin) }
@@ -65,7 +65,7 @@ import Testing
                     more: #", "kind": "\#(kind)", "configuration": {\#(Self.isHTTP2), "retry": {"maximumAttempts": 1}}"#
                 )
                 #expect(member(job, "state") == "failed" && job["body"] == nil, "\(name): \(job)")
-                // What was cut is not kept either.
+                // A body that was cut is not cached either.
                 let list = try await service.request(.get, "/v1/cache").json
                 #expect(member(list, "data", as: [Any].self)?.isEmpty == true)
             }

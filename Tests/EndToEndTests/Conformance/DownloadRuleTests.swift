@@ -4,7 +4,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// What downloads make of the files that origins send.
+/// The files that downloads make of the responses of origins.
 @Suite(.sharedServiceAndHTTPBin) struct DownloadRuleTests {
     private func download(_ url: String, _ configuration: String = "", session: String? = nil) async throws
         -> [String: Any]
@@ -89,7 +89,7 @@ import Testing
             ["downloadDecodingFailedMidStream", "downloadDecodingFailedToComplete"].contains(errorName(of: job)))
     }
 
-    // What is not asked for is not done, and a label alone makes no format.
+    // A file is decoded only when the job asks for it, and a label alone makes no format.
     // Proves: DCD-2, DCD-3.
     @Test func `a file is decoded only when asked, and only if it is what it says`() async throws {
         let rig = try SharedService.current
@@ -104,7 +104,7 @@ import Testing
         #expect(try await rig.text(of: same) == "no gzip at all", "\(same)")
     }
 
-    // What the job does not say, its session does.
+    // A job takes from its session the members that it leaves out.
     @Test func `a session says what becomes of its downloads`() async throws {
         let rig = try SharedService.current
         let bytes = try await gzip(Array("hello".utf8))

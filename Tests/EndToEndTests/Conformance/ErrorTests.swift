@@ -5,7 +5,7 @@ import Testing
 
 /// Every error that a job can end with and that can be provoked from outside, by its name and number.
 @Suite(.sharedService(settings: ["SCHEMES_FILE": "true"])) struct ErrorTests {
-    /// What goes wrong.
+    /// A job that fails, and the error that it must end with.
     struct Fault: Sendable, CustomTestStringConvertible {
         let name: String
         let code: Int
@@ -123,7 +123,7 @@ import Testing
         #expect(!"\(job)".contains("canary") && !rig.service.logged.contains("canary"))
     }
 
-    // What libcurl says, where libcurl said it.
+    // The error of libcurl, where libcurl reported one.
     // Proves: ERR-6.
     @Test func `the cause below is told`() async throws {
         let rig = try SharedService.current
@@ -134,7 +134,7 @@ import Testing
         #expect(!"\(own)".contains(rig.place.directory))
     }
 
-    // Whatever an origin sends, the service serves on.
+    // For all bytes of an origin, the service serves on.
     // Proves: ERR-7.
     @Test(arguments: [
         "", "\r\n\r\n", "HTTP/9.9 200 OK\r\n\r\n", "HTTP/1.1 999999 X\r\n\r\n", "HTTP/1.1 200 OK\r\n: x\r\n\r\n",

@@ -158,7 +158,7 @@ import Testing
         _ = try await rig.service.job(String(place.dropFirst("/v1/jobs/".count))) { member($0, "state") == "succeeded" }
     }
 
-    // Whatever state it is in, it ends cancelled, and only once.
+    // In every state, a job ends cancelled, and only once.
     // Proves: TSK-5, TSK-6, TSK-8.
     @Test(arguments: ["suspended", "scheduled", "running", "succeeded"])
     func `a job can be cancelled in every state`(_ state: String) async throws {

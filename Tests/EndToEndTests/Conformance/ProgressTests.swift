@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What those are told who follow the bytes of a job.
+/// The progress that clients see who follow the bytes of a job.
 @Suite(.sharedService(), .timeLimit(.minutes(2))) struct ProgressTests {
     /// The values of a member of all progress.
     private func counts(_ name: String, _ events: [ToldEvent]) -> [Int?] {

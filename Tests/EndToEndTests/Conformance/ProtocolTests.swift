@@ -58,9 +58,9 @@ private func envelope(_ json: String, body: String = "") -> String {
     answer("200 OK", "Content-Type: application/vnd.fetchd.envelope", body: json + "\n" + body)
 }
 
-/// What loads URLs besides the service: protocols that an operator registers, played by servers of HTTP.
+/// Registered protocols, played by servers of HTTP.
 @Suite(.sharedService()) struct ProtocolTests {
-    // MARK: What a protocol is asked, and what it answers
+    // MARK: Messages and replies
 
     // Proves: URL-2, PRT-6.
     @Test func `the properties of a request reach its protocol, and those of the response the job`() async throws {
@@ -153,7 +153,7 @@ private func envelope(_ json: String, body: String = "") -> String {
         #expect(refused.status == 422, "\(refused.text)")
     }
 
-    // MARK: What a protocol reports
+    // MARK: Replies
 
     // A challenge, a redirect, the response with its data, and the end.
     // Proves: PRT-7.
@@ -246,7 +246,7 @@ private func envelope(_ json: String, body: String = "") -> String {
         #expect(!rig.service.logged.contains("hush"))
     }
 
-    // MARK: What is kept
+    // MARK: Storage
 
     // Proves: PRT-9.
     @Test(arguments: [
@@ -411,7 +411,7 @@ private func envelope(_ json: String, body: String = "") -> String {
             "leads", playedBy: rig.stage.play(answer("307 Temporary Redirect", "Location: \(elsewhere.url("x"))")))
         let job = try await rig.fetch("leads:a", #""method": "POST", "body": {"text": "own"}"#)
         #expect(try await rig.text(of: job) == "stolen", "\(job)")
-        // What went there is the request of the job, as a redirect has it, and no message.
+        // The server there got the request of the job, as a redirect has it, and no message.
         let request = try #require(elsewhere.requests.first)
         #expect(request.values("webhook-signature").isEmpty && request.body == Array("own".utf8))
         #expect(one.messages.count == 1)
@@ -437,7 +437,7 @@ private func envelope(_ json: String, body: String = "") -> String {
         #expect(one.messages.count >= 1)
     }
 
-    // What may have been sent is not sent again by itself.
+    // A request that may have been sent is not sent again by itself.
     @Test func `a job that must not be repeated is not repeated by a protocol that breaks off`() async throws {
         let rig = try SharedService.current
         let one = try await rig.register("breaks", playedBy: rig.stage.cut())

@@ -109,7 +109,7 @@ struct ProxyRuleTests {
         #expect(errorName(of: gone) == "cannotConnectToProxy", "\(gone)")
     }
 
-    // What the proxy says is the response; that it cannot be used is an error of its own.
+    // The reply of a proxy is the response; that the proxy cannot be used is an error of its own.
     // Proves: NET-8.
     @Test func `a proxy that refuses and one that is not there are told apart`() async throws {
         let rig = try SharedService.current

@@ -4,7 +4,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// What a job asks an origin for.
+/// The requests of jobs, as origins receive them.
 @Suite(.sharedServiceAndHTTPBin) struct RequestTests {
     // Proves: URL-1, TSK-1.
     @Test func `a request is a URL, or all of a request`() async throws {
@@ -56,7 +56,7 @@ import Testing
                 .post, "/v1/jobs", body: #"{"request": {"url": "\#(play.url())", "method": "\#(method)"}}"#)
             #expect(refused.status == (method.contains("u0000") ? 400 : 422), "\(refused.text)")
         }
-        // What is good is sent, and it alone.
+        // The valid field is sent, and it alone.
         _ = try await rig.fetch(play.url(), #""headers": [{"name": "X-A", "value": "good"}]"#)
         #expect(play.requests.map { $0.values("x-a") } == [["good"]])
     }

@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// What a job tells of the response to it.
+/// The response in the representation of a job.
 @Suite(.sharedServiceAndHTTPBin) struct ResponseTests {
     // Proves: RSP-1, RSP-2, CON-10.
     @Test func `a job tells of its response, and the body lies apart`() async throws {
@@ -73,7 +73,7 @@ import Testing
         #expect(try await rig.text(of: job) == "hi")
     }
 
-    // What is told in passing is what is told in the end.
+    // The response is the same each time that the job is read.
     // Proves: RSP-6, RSP-7.
     @Test func `an interim response is not the response`() async throws {
         let rig = try SharedService.current
@@ -112,7 +112,7 @@ import Testing
         #expect(member(file, "file", "filename") == "f.gz")
     }
 
-    // What counts is what comes out.
+    // The limit counts decoded bytes.
     // Proves: BEY-31, ERR-4, TSK-15, LIF-6.
     @Test func `a body that grows when it is decoded meets its limit`() async throws {
         let rig = try SharedService.current
@@ -135,7 +135,7 @@ import Testing
     }
 }
 
-/// What GNU gzip makes of some bytes.
+/// The gzip file that GNU gzip makes of some bytes.
 func gzip(_ bytes: [UInt8]) async throws -> [UInt8] {
     let file = try TemporaryFile(bytes)
     let status = try await onThread { try Program(["/usr/bin/gzip", "-n", "-k", file.path]).waitForEnd() }

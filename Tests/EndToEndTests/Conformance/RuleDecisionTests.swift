@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension Rig {
-    /// What was decided in a job's last attempt.
+    /// The decisions of a job's last attempt.
     fileprivate func decisions(of job: [String: Any]) async throws -> [[String: Any]] {
         let id = try #require(member(job, "id", as: String.self))
         let answer = try await service.request(.get, "/v1/jobs/\(id)/explain")

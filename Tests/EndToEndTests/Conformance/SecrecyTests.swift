@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// What the service keeps to itself: neither the database and its files nor the service's directory and log have it.
+/// The secrets of the service: neither the database and its files nor the service's directory and log have them.
 @Suite(.sharedService()) struct SecrecyTests {
     /// Texts that are nowhere else.
     private struct Marked {
@@ -11,7 +11,7 @@ import Testing
         let password = "word-\(UUID().uuidString)"
         let trace = "trace-\(UUID().uuidString)"
 
-        /// What a server is shown (RFC 7617).
+        /// The credential as a server gets it (RFC 7617).
         var basic: String { Data("\(user):\(password)".utf8).base64EncodedString() }
         /// All that must not be found; base64 looks different by what stands before it.
         var secrets: [String] { [user, password, basic, String(basic.dropFirst(4).prefix(24))] }

@@ -4,7 +4,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// What belongs to a session, what its jobs can do without, and what outlives a restart.
+/// The stores of a session, the jobs that do without them, and their life over a restart.
 @Suite(.sharedService(settings: ["SCHEMES_FTP": "true", "SCHEMES_FILE": "true"])) struct SessionRuleTests {
     private static let asking = answer("401 Who", "WWW-Authenticate: Basic realm=\"r\"")
 
@@ -89,7 +89,7 @@ import Testing
             _ = try await store("u", port: origin.port, service)
             let session = try await make("")
             #expect(try await uses(session) == [false, true, true])
-            // What was answered before the credential was shown is not for its user.
+            // A response from before the credential was shown is not for its user.
             #expect(try await uses(session) == [false, true, true])
             #expect(try await uses(session) == [true, true, true])
             let bare = who == "session" ? try await make(without) : session
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    // What cannot be gone on with by itself is not begun.
+    // A load that cannot be continued by itself is not begun.
     // Proves: BKG-4.
     @Test func `a background session has downloads and uploads of blobs over http and https alone`() async throws {
         let rig = try SharedService.current

@@ -15,7 +15,7 @@ struct SharedService: SuiteTrait, TestScoping {
     fileprivate let ownsDatabase: Bool
     fileprivate let start: @Sendable () async throws -> [String: LoopbackServer]
 
-    /// What the suite of this test shares.
+    /// The rig that the suite of this test shares.
     static var current: Rig { get throws { try #require(shared, "the suite has no .sharedService") } }
 
     func provideScope(
@@ -53,7 +53,7 @@ extension Trait where Self == SharedService {
     static var sharedServiceAndHTTPBin: Self { .sharedService { ["bin": try await .httpbin()] } }
 }
 
-/// What the tests of a suite share.
+/// The service and the servers that the tests of a suite share.
 struct Rig: Sendable {
     let service: ServiceProcess
     let place: ServiceProcess.Place
@@ -81,7 +81,7 @@ struct Rig: Sendable {
         _ url: String, _ request: String = "", configuration: String = "", session: String? = nil, more: String = ""
     ) async throws -> [String: Any] {
         let session = if let session { session } else { try await makeSession() }
-        // What fails is to fail at once, unless a test is about trying again.
+        // A failure ends the job at once, unless a test is about trying again.
         let retry = configuration.contains("\"retry\"") ? "" : #""retry": {"maximumAttempts": 1}"#
         let members = [configuration, retry].filter { !$0.isEmpty }.joined(separator: ", ")
         return try await service.fetch(

@@ -15,7 +15,7 @@ private func nginxWithAGibibyte() async throws -> [String: LoopbackServer] {
     return ["nginx": try await .nginx(in: directory)]
 }
 
-/// What is large or many, and what it leaves in memory.
+/// Large bodies and many jobs, and the memory that they take.
 @Suite(.timeLimit(.minutes(3)), .sharedService { try await nginxWithAGibibyte() }) struct SizeTests {
     // R18
     // Proves: SES-25, TSK-3.
@@ -28,7 +28,7 @@ private func nginxWithAGibibyte() async throws -> [String: LoopbackServer] {
         _ = try await rig.service.job(id) { member($0, "state") == "succeeded" }
         let job = try await rig.service.request(.get, "/v1/jobs/\(id)").json
         #expect(member(job, "body", "bytes") == gibibyte)
-        // What was asked and what came of it, as webhooks and followers are told.
+        // The request and the result, as webhooks and followers get them.
         let told = try await rig.service.request(.get, "/v1/jobs/\(id)/events").body
         #expect(told.count < 4096)
         #expect(try rig.service.residentBytes - before < 64 << 20)

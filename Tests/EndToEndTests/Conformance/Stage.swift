@@ -4,7 +4,7 @@ import TestSupport
 
 /// An origin that many tests share: each plays its own answers, under a path that nobody else has.
 final class Stage: Sendable {
-    /// What one test plays, and what it was asked.
+    /// The responses that one test plays, and the requests that it got.
     final class Play: Sendable {
         /// A request as it came.
         struct Request: Sendable {
@@ -37,7 +37,7 @@ final class Stage: Sendable {
         /// The URL of a path of this play.
         func url(_ path: String = "") -> String { base + path }
 
-        /// What it was asked so far.
+        /// The requests that it got so far.
         var requests: [Request] { log.withLock { $0 } }
 
         fileprivate func run(_ head: String, _ connection: WireConnection) throws {

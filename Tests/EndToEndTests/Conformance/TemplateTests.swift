@@ -19,7 +19,7 @@ import Testing
         return answer.json
     }
 
-    /// What httpbin says that it was asked for.
+    /// The arguments that httpbin received.
     private func arguments(_ template: String, _ variables: [String: String]) async throws -> [String: String]? {
         let rig = try SharedService.current
         let job = try await fetch(try rig.bin(template), variables)

@@ -88,7 +88,7 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
         #expect(server.directory.text(of: "access.log").isEmpty)
     }
 
-    // What the system does not know is not trusted, and no switch turns that off.
+    // A root that the system does not know is not trusted, and no switch turns that off.
     // Proves: AUT-28.
     @Test func `who is trusted is the job's choice, and the system's by default`() async throws {
         let rig = try SharedService.current

@@ -8,7 +8,7 @@ import Testing
     /// A play that looks at the head of each request before its body comes, and may answer at once.
     private static func head(of status: String) -> String { "HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\r\n" }
 
-    // What the server turns down is not sent.
+    // A body that the server turns down is not sent.
     // Proves: UPL-10.
     @Test(arguments: ["401 Who", "413 Too Large", "417 Expectation Failed"])
     func `a body that waits for the server's word`(_ status: String) async throws {
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    // Whatever the body is made of.
+    // With every kind of body.
     // Proves: UPL-11, UPL-1.
     @Test(arguments: [
         #"{"text": "again"}"#, #"{"base64": "YWdhaW4="}"#, #"{"form": {"a": "gain"}}"#,
@@ -88,7 +88,7 @@ import Testing
         #expect(first.values("content-type") == second.values("content-type"))
     }
 
-    // What may have been received is sent again only where that does no harm.
+    // A request that may have been received is sent again only where that does no harm.
     // Proves: UPL-12.
     @Test(arguments: [("PUT", 2), ("DELETE", 2), ("POST", 1), ("PATCH", 1)])
     func `a lost connection is tried again only when that is safe`(_ method: String, _ count: Int) async throws {

@@ -20,7 +20,7 @@ import Testing
 
         /// - Parameters:
         ///   - fields: Of each answer; a request with a condition gets 304 when there is an entity tag.
-        ///   - gate: What answers wait for.
+        ///   - gate: The gate that responses wait for.
         init(_ fields: String = "Cache-Control: max-age=1000\r\nCache-Tag: red", after gate: Gate? = nil) throws {
             let counter = Counter()
             self.counter = counter

@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// What is noted of the use of stored credentials.
+/// The audit of the uses of stored credentials.
 @Suite(.timeLimit(.minutes(2))) struct CredentialAuditTests {
     private func store(_ realm: String?, _ origin: LoopbackServer, _ service: ServiceProcess) async throws -> String {
         let named = realm.map { #""realm": "\#($0)", "# } ?? ""
@@ -58,7 +58,7 @@ import Testing
             #expect(try await uses(service, "?limit=1&cursor=\(cursor)").count == 1)
             #expect(try await uses(service, "?credential=\(id)").count == 1)
             #expect(try await service.request(.get, "/v1/admin/audit?credential=x").status == 400)
-            // What is gone was used all the same, and nobody else's business.
+            // The uses of a credential that is gone are listed all the same, for its tenant alone.
             _ = try await service.request(.delete, "/v1/credentials/\(id)")
             #expect(try await uses(service).count == 2)
             #expect(try await service.stop() == 0)
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    // What an ephemeral session does is not written down.
+    // The jobs of an ephemeral session are not written down.
     // Proves: SES-3.
     @Test func `a job of an ephemeral session is not named`() async throws {
         let origin = try await LoopbackServer.httpbin()

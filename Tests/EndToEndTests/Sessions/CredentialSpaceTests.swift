@@ -59,7 +59,8 @@ import Testing
         #expect(heads(elsewhere).isEmpty)
     }
 
-    // What a session names is for those of its jobs that it fits; redirects carry it nowhere, whatever the job allows.
+    // The credential of a session is for those of its jobs that it fits; no redirect carries it, whatever the job
+    // allows.
     @Test(arguments: ["authentication", "signature"])
     func `a stored credential is sent to nobody else, by no session and no redirect`(_ kind: String) async throws {
         let elsewhere = try asking()
@@ -139,7 +140,7 @@ import Testing
         }
     }
 
-    // What SQL stores is not looked at before it runs.
+    // A job from SQL is not checked before it runs.
     @Test func `a job from SQL that names a credential for another server fails`() async throws {
         let origin = try asking()
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in

@@ -4,7 +4,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// What the Kerberos library sends on behalf of jobs, seen by a sniffer in a network of its own.
+/// The packets of the Kerberos library for jobs, seen by a sniffer in a network of its own.
 ///
 /// The name server there leads every realm to port 11211 of addresses inside.
 @Suite(

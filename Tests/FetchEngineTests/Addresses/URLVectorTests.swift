@@ -25,7 +25,7 @@ struct URLVector: Decodable, CustomTestStringConvertible {
         return try? URLRecord(base).resolve(input)
     }
 
-    /// What differs from the expected parts; empty when the parser agrees.
+    /// The differences from the expected parts; empty when the parser agrees.
     func differences() -> [String] {
         guard let record = parse() else { return failure == true ? [] : ["refused, expected \(href ?? "")"] }
         guard failure != true else { return ["accepted as \(record), expected a failure"] }

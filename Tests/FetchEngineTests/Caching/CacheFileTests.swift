@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    // Whatever byte a file ends at, and whatever byte of it is wrong.
+    // The file ends at each of its bytes, and has each of them wrong.
     // Proves: CCH-21.
     @Test func `a file that is not whole is no entry, and goes`() async throws {
         let directory = try TemporaryDirectory()

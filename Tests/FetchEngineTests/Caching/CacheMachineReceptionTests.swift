@@ -3,7 +3,7 @@ import Testing
 
 @testable import FetchEngine
 
-/// What is done with an answer of the origin, one case for each rule.
+/// The decisions about a response of the origin, one case for each rule.
 @Suite struct CacheMachineReceptionTests {
     /// A machine that has asked the origin about a stale entry, and the entry.
     private static func validating(

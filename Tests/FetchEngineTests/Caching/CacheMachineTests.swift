@@ -3,7 +3,7 @@ import Testing
 
 @testable import FetchEngine
 
-/// What is done before a request, one case for each rule.
+/// The decisions before a request, one case for each rule.
 @Suite struct CacheMachineLookupTests {
     private static let validators = "If-None-Match: \"a\""
 

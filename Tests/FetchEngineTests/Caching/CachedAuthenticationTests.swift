@@ -4,7 +4,7 @@ import Testing
 
 @testable import FetchEngine
 
-/// What the cache keeps of answers to requests with credentials, and to whom it gives them.
+/// Stored responses to requests with credentials, and the users that get them.
 @Suite struct CachedAuthenticationTests {
     private static let ann = Credential(user: "ann", password: "a", persistence: .forSession)
     private static let bob = Credential(user: "bob", password: "b", persistence: .forSession)

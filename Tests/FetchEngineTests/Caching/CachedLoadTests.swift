@@ -86,7 +86,7 @@ import Testing
         #expect(origin.heads[2].field("If-None-Match") == nil)
     }
 
-    /// What a policy does: how often it asks, with which fields, and what it gives.
+    /// The effect of a policy: whether it asks, with which fields.
     struct PolicyCase: Sendable {
         let policy: CachePolicy
         var asks = true
@@ -95,7 +95,7 @@ import Testing
         var pragma: String?
     }
 
-    // What each policy sends when something stale is stored.
+    // The request of each policy when a stale response is stored.
     // Proves: CCH-2, CCH-3, CCH-5, BEY-5, FN-27.
     @Test(arguments: [
         PolicyCase(policy: .useProtocolCachePolicy, tag: "\"a\""),

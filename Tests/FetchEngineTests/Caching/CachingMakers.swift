@@ -72,7 +72,7 @@ extension CachingConfiguration {
 }
 
 extension CacheMachine.Answer {
-    /// What to do in one word, with the fields the machine added to a request.
+    /// The decision in one word, with the fields that the machine added to a request.
     var summary: String {
         switch self {
         case .serve(_, let response, let refreshing):
@@ -85,7 +85,7 @@ extension CacheMachine.Answer {
 }
 
 extension CacheMachine.Reception {
-    /// What to do in one word.
+    /// The decision in one word.
     var summary: String {
         switch action {
         case .deliver: "deliver"

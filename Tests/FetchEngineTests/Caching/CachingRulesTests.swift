@@ -5,7 +5,7 @@ import Testing
 
 @testable import FetchEngine
 
-/// What a session's own rules say about storing, beside the protocol's.
+/// The rules of a session for storing, beside the protocol's.
 @Suite struct CachingRulesTests {
     private func stored(
         _ origin: CachingOrigin, in cache: any ResponseCache,
@@ -82,7 +82,7 @@ import Testing
 
         let base = MemoryResponseCache()
         let asked = Mutex(0)
-        /// What another process stores while this one waits.
+        /// The response that another process stores while this one waits.
         let meanwhile: CachedResponse?
         let held = Mutex<[Weak]>([])
 

@@ -87,7 +87,7 @@ import Testing
         #expect(origin.count == 1)
     }
 
-    // What the policies say to a cache on the way.
+    // The policies, as a cache on the way obeys them.
     // Proves: BEY-5, CCH-5.
     @Test(.enabled(if: hasVarnish, "Varnish is not installed"))
     func `one policy goes past Varnish, one has it confirm, one takes what it has`() async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FetchEngine
 
-/// What every form of a cache has to do.
+/// The contract of every form of a cache.
 @Suite struct ResponseCacheTests {
     enum Form: CaseIterable { case memory, disk }
 

@@ -5,7 +5,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// What sessions leave on the disk, and what they do not.
+/// The files that sessions leave on the disk, and those that they do not.
 @Suite(.timeLimit(.minutes(1))) struct PersistenceTests {
     private static let answer =
         "HTTP/1.1 200 OK\r\nSet-Cookie: a=1; Max-Age=600\r\nCache-Control: max-age=600\r\nContent-Length: 2\r\n\r\nhi"

@@ -31,7 +31,7 @@ struct CookieVector: CustomTestStringConvertible {
             .filter { $0.lastPathComponent.hasSuffix("-test") }.sorted { $0.path < $1.path }.map(CookieVector.init)
     }
 
-    /// What a jar that was given the answer sends next.
+    /// The `Cookie` field that a jar sends next after the response.
     func sent() throws -> String {
         let first = try URLRecord("http://home.example.org:8888/cookie-parser?\(name)")
         let next = try first.resolve(fields[.location] ?? "/cookie-parser-result?\(name)")
@@ -46,7 +46,7 @@ struct CookieVector: CustomTestStringConvertible {
 }
 
 @Suite struct CookieVectorTests {
-    /// What RFC 6265bis has changed since: a pair without a name is a cookie, and an empty `Domain` counts.
+    /// Results that RFC 6265bis has changed since: a pair without a name is a cookie, and an empty `Domain` counts.
     static let changed: [String: String] = [
         "0004": "foo", "0021": "a=b; x; c=d", "0023": "foo", "0024": "foo", "0025": "foo", "0026": "foo",
         "0027": "bar", "0028": "foo", "name0017": "a=bar", "name0023": "foo", "name0025": "==a=bar", "name0028": "a",

@@ -118,7 +118,7 @@ import Testing
         let stream = try #require(open_memstream(&text, &length))
         guard mallocInfo(0, stream) == 0, fclose(stream) == 0, let text else { return 0 }
         defer { free(text) }
-        // What is said of all arenas together comes last: free pieces, and what the system gave.
+        // The sums of all arenas come last: free pieces, and the memory from the system.
         let sizes =
             String(cString: text).components(separatedBy: "</heap>").last?
             .matches(of: /type="(\w+)"(?: count="\d+")? size="(\d+)"/).map { ($0.1, Int($0.2) ?? 0) } ?? []

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FetchEngine
 
-/// What a load has learned about its connections.
+/// The decisions of a load about its connections.
 @Suite struct ConnectionDecisionsTests {
     private let here: URLRecord
     private let there: URLRecord

@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// What is accepted for programs that come from Apple's systems.
+/// Options that are accepted for programs that come from Apple's systems.
 @Suite struct AcceptedOptionsTests {
     // Proves: BEY-16, BEY-27, SES-15.
     @Test func `a configuration keeps the options of networks and background sessions, with the platform's defaults`() {

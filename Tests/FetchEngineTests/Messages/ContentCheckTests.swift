@@ -9,7 +9,7 @@ import Testing
 @Suite struct ContentCheckTests {
     static let names = ["Repr-Digest", "Content-Digest", "Digest"]
 
-    /// What a server says in a field of content that is this text.
+    /// The value of a server's field for content that is this text.
     private static func value(_ name: String, of text: String) -> String {
         func base64(_ algorithm: DigestAlgorithm) -> String {
             let stream = algorithm.stream()

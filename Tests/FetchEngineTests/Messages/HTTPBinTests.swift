@@ -7,7 +7,7 @@ import Testing
 /// Requests and responses against httpbin, a server that says what it has understood.
 @Suite(.enabled(if: LoopbackServer.python("gunicorn") != nil, "httpbin is in the Python environment of `make test`"))
 struct HTTPBinTests {
-    /// What httpbin's `/anything` and `/post` tell of a request.
+    /// The request as httpbin's `/anything` and `/post` describe it.
     private struct Echo: Decodable {
         let method: String?
         let args: [String: String]

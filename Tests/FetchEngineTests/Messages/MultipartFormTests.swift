@@ -93,7 +93,7 @@ import Testing
     }
 }
 
-/// What an origin has received.
+/// The pieces that an origin has received.
 private final class Received: Sendable {
     private let pieces = Mutex<[[UInt8]]>([])
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FetchEngine
 
-/// What lies below the root, and what `file:` URLs may and may not reach.
+/// The files below the root, and the paths that `file:` URLs may and may not reach.
 @Suite struct FileHandlerTests {
     /// A folder with a root in it, and things inside and outside of that root.
     final class Tree: Sendable {

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a handler and a cache have to do with each other.
+/// Loads by a handler with a cache.
 @Suite struct HandlerCacheTests {
     /// Counts its loads, numbers its answers, and confirms what is cached if it is told to.
     final class Counting: ProtocolHandler {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FetchEngine
 
-/// What every handler has to keep, tried on each built-in one.
+/// The contract of handlers, tried on each built-in one.
 @Suite struct HandlerContractTests {
     /// A handler with a request that it serves and one that it takes and cannot serve.
     struct Case: Sendable, CustomTestStringConvertible {

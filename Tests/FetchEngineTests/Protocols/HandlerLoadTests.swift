@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    // MARK: What it is given
+    // MARK: Requests
 
     // Proves: PRT-6, URL-2.
     @Test func `properties reach the handler and come back with the response`() async throws {
@@ -405,7 +405,7 @@ import Testing
         var count = 0
         for try await chunk in task.body {
             count += chunk.count
-            // What was read, the half mebibyte that may be held, and the chunks on the way in and out.
+            // The bytes read, the half mebibyte that may be held, and the chunks on the way in and out.
             #expect(sent.value * 100_000 <= count + 512 * 1024 + 200_000)
         }
         #expect(count == total * 100_000)

@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// What a Location leads to, as the request that then leaves.
+/// The target of a Location, as the request that then leaves.
 @Suite struct LocationTests {
     // Proves: RED-10, FN-44.
     @Test(arguments: [

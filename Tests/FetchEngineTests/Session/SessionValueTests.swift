@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What is a value and what a reference, and the ways to load without a delegate.
+/// Values and references of sessions, and the ways to load without a delegate.
 @Suite struct SessionValueTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 

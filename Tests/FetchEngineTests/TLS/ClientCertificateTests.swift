@@ -41,7 +41,7 @@ import Testing
 
         var request: Request { get throws { Request(url: try URLRecord("https://localhost:\(server.port)/")) } }
 
-        /// What nginx makes of the client: `SUCCESS CN=client 1`.
+        /// The verdict of nginx on the client: `SUCCESS CN=client 1`.
         func load(_ session: Session) async throws -> (status: Int, text: String) {
             let (body, response) = try await session.data(for: try request)
             return (response.status.code, String(decoding: body, as: UTF8.self))

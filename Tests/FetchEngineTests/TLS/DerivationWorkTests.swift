@@ -9,7 +9,7 @@ import Testing
 @Suite struct DerivationWorkTests {
     private static let most = DerivationWork.maximumRounds
 
-    /// What is wrong with reading a key, if anything; it is not to be decrypted to know.
+    /// The error of reading a key, if any; the key must not be decrypted to find it.
     private static func refusal(
         _ read: () throws(LoadError) -> Void, _ location: SourceLocation = #_sourceLocation
     ) -> LoadError.Code? {
@@ -62,7 +62,7 @@ import Testing
     @Test func `a count that would take a minute is refused before anything is derived`() async throws {
         let authority = try await TestAuthority()
         let leaf = try await authority.issue("client")
-        // What would take as long to make: the three bytes of 100 000 become those of 8 388 607.
+        // A file that asks for more work without the work to make it: the bytes of 100 000 become those of 8 388 607.
         let (made, asked): ([UInt8], [UInt8]) = ([2, 3, 0x01, 0x86, 0xA0], [2, 3, 0x7F, 0xFF, 0xFF])
         let file = Self.replacing(
             made, with: asked, in: try await authority.pkcs12(leaf, passphrase: "secret", "-iter", "100000"))

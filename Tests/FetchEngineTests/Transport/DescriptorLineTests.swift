@@ -6,13 +6,13 @@ import Testing
 
 @testable import FetchEngine
 
-/// What happens when there are few descriptors for transfers.
+/// Transfers when descriptors are scarce.
 @Suite(.timeLimit(.minutes(1))) struct DescriptorLineTests {
     private static func load(_ url: String, by session: Session) async throws -> Int {
         try await session.data(for: Request(url: try URLRecord(url))).1.status.code
     }
 
-    /// What a task fails with.
+    /// The code of a task's error; nil when it does not fail.
     private static func code(of task: DataTask) async -> LoadError.Code? {
         do throws(LoadError) {
             _ = try await task.response(bufferingUpTo: 10)
@@ -33,7 +33,7 @@ import Testing
             for try await status in group { #expect(status == 200) }
         }
         #expect(origin.connections.count == 60 && budget.waiting == 0)
-        // What was set apart is given back; what is left are idle connections.
+        // Reserved descriptors are given back; those in use are idle connections.
         #expect(budget.used <= budget.limit && budget.shortageCount > 0 && shortages.value == 1)
     }
 

@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// What goes wrong on the wire, and the code it gets.
+/// Failures on the wire, and their codes.
 @Suite struct FailureTests {
     /// Bytes a server sends after the request head before it closes, and the code that must come of it.
     static let answers: [(String, LoadError.Code)] = [

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What comes on a kept connection that nobody has asked for is nobody's answer (RFC 9112 §6.3, §9.2).
+/// Bytes on a kept connection that nobody has asked for are nobody's response (RFC 9112 §6.3, §9.2).
 @Suite(.timeLimit(.minutes(1))) struct KeptConnectionTests {
     private static let unasked = "HTTP/1.1 200 OK\r\nContent-Length: 7\r\nCache-Control: max-age=60\r\n\r\nunasked"
     private static let timeout = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
@@ -148,7 +148,7 @@ struct TalkativeOrigin {
         let before = unreadBytes
         script.maySpeak.open()
         try await until { script.spoken.value == 1 }
-        // What the proxy has not passed on yet would come after the next request, as its answer would.
+        // Bytes that the proxy has not passed on yet would come after the next request, as its response would.
         if squid != nil { try await until { unreadBytes.map { $0 > before ?? 0 } ?? true } }
     }
 
@@ -186,7 +186,7 @@ struct TalkativeOrigin {
     }
 }
 
-/// What a talkative origin does on each connection.
+/// The script of a talkative origin for each connection.
 final class Script: Sendable {
     let way: TalkativeOrigin.Way
     let maySpeak = Gate()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import FetchStorage
 
-/// What statements do with cached answers that another connection stores or replaces while they wait for them.
+/// Statements about cached responses that another connection stores or replaces while they wait for them.
 @Suite struct MovingEntryTests {
     private static let url = "http://origin.example/a"
 
@@ -26,7 +26,7 @@ import Testing
         try await fixture.database.client.query("SELECT count(*) FROM cache_entries").first?.decode(at: 0) ?? -1
     }
 
-    /// What a node does that stores another answer: first it has the session's row.
+    /// The statements of a node that stores another response: first it has the session's row.
     private static let storing: [Query] = [
         "SELECT FROM session_stores FOR NO KEY UPDATE",
         """

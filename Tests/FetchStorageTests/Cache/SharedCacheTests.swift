@@ -30,7 +30,7 @@ import Testing
         _ fixture: SessionStoresFixture, _ node: Int, of session: SessionAddress? = nil
     ) -> any ResponseCache { fixture.nodes[node].cache(of: session ?? fixture.session) }
 
-    /// What a job that is submitted now finds on a node.
+    /// The bytes that a job that is submitted now finds on a node.
     private func data(
         _ fixture: SessionStoresFixture, _ node: Int, _ cache: any ResponseCache, _ url: String? = nil
     ) async throws -> [UInt8]? {
@@ -160,7 +160,7 @@ import Testing
             #expect(try await data(fixture, 0, here) == nil)
             #expect(try await data(fixture, 1, there) == nil)
             try await until { fixture.blobs.count == 0 }
-            // What is asked for from now on is.
+            // Responses that are asked for from now on are stored.
             await here.store(try answer(), for: try request())
             #expect(try await data(fixture, 1, there) == Array("hello".utf8))
         }

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What clients do with jobs that are stored.
+/// Changes by clients of jobs that are stored.
 @Suite struct JobControlTests {
     // R7: pause is data.
     @Test func `a held job is claimed by nobody until it is let go`() async throws {

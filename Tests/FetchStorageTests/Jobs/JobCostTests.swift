@@ -4,10 +4,10 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What a job costs does not depend on what waits, on what runs elsewhere, and on what is finished (R40).
+/// The cost of a job does not depend on the jobs that wait, run elsewhere, or are finished (R40).
 ///
-/// Counted in pages. The statements are planned while the tables are empty, and nothing tells the planner of what comes
-/// later.
+/// The cost is counted in pages. The statements are planned while the tables are empty, and nothing tells the planner
+/// of later rows.
 @Suite struct JobCostTests {
     private struct Fixture {
         let database: TestDatabase

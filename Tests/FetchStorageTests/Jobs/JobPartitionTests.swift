@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    // What was stored before there were ranges stays where it is, and so does what has an id of another time.
+    // Jobs from before there were ranges stay where they are, and so do those with an id of another time.
     @Test func `jobs of no range are in the default partition`() async throws {
         try await StoreFixture.with { fixture in
             let before = NewJob(tenant: fixture.tenant, spec: try .make())

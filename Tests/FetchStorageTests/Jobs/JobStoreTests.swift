@@ -13,7 +13,7 @@ struct StoreFixture {
     let nodes = [Node.ID(), Node.ID()]
     let tenant = Tenant.ID(rawValue: 1)
     let keys: TenantKeys
-    /// What each node knows.
+    /// The limiters as each node knows them.
     let limiters: [KnownLimiters]
 
     init(database: TestDatabase) throws {
@@ -174,7 +174,7 @@ extension PostgresWorkQueue {
             #expect(worker.started.map(\.stores.cookies) == [0, 7])
             #expect(try await store.enqueue([try NewJob.make(key: "a")]) == [.replayed(jobs[0].id)])
             #expect(worker.started.count == 2)
-            // What was not needed of the room is there again.
+            // The room that was not needed is free again.
             #expect(worker.room == 8)
             for job in worker.started { #expect(try await fixture.queue().settle(job, .make())) }
             #expect(try await fixture.queue().claim(limit: 10).isEmpty)

@@ -4,12 +4,12 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What statements do with rows of the queue that another connection changes while they wait for them.
+/// Statements about rows of the queue that another connection changes while they wait for them.
 ///
 /// The change is held open until the statement waits, so it always comes between what that sees and what it locks: the
 /// row is at another place then.
 @Suite struct MovingRowTests {
-    /// What a client changes while a job ends, as the row tells of it.
+    /// A change by a client while a job ends, as the row tells of it.
     enum Change: String, CaseIterable {
         case priority = "UPDATE queue SET rank = rank + 1, is_changed = true"
         case cancel = "UPDATE queue SET cancelling = node_id IS NOT NULL"
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    /// What a node says of a job that it has.
+    /// A write of a node about a job that it has.
     enum Word: CaseIterable { case begin, settle, retry }
 
     // Its lease had run out, and then it got the job again.

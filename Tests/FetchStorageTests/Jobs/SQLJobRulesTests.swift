@@ -4,9 +4,9 @@ import Postgres
 import TestSupport
 import Testing
 
-/// `fetchd.check_job` and the reader of the API go by the same rules: what one refuses, the other does.
+/// `fetchd.check_job` and the reader of the API have the same rules: they refuse the same jobs.
 ///
-/// What is in `request` and `configuration` is checked by the node that claims the job, so they count by their kind.
+/// The node that claims the job checks the members of `request` and `configuration`, so they count by their kind.
 @Suite struct SQLJobRulesTests {
     private static let request = #""http://x.example/""#
     private static let ofEachKind = ["null", "true", "0", "1", "-1", "0.5", #""""#, #""x""#, "[]", "[1]", "{}"]

@@ -127,7 +127,7 @@ import Testing
             let again = NewJob(id: job.id, tenant: job.tenant, spec: job.spec)
             #expect(try await fixture.store().redrive([again]) == [job.id])
             #expect(try await fixture.store().redrive([again]) == [])
-            // What the old attempt would still write is fenced off.
+            // A later write of the old attempt is fenced off.
             #expect(try await fixture.queue().settle(job, .make()) == false)
             let second = try #require(try await fixture.queue().claim(limit: 1).first)
             #expect(second.claim == 2)

@@ -12,7 +12,7 @@ extension StoreFixture {
         return try #require(Job.ID(id))
     }
 
-    /// What the database says against a job.
+    /// The error of the database about a job; empty for none.
     func refusal(of job: String) async throws -> String {
         do {
             try await enqueueBySQL(job)

@@ -23,7 +23,7 @@ import Testing
             #expect(fixture.limiters[0].crowd(of: Self.host) == 3)
             _ = try await fixture.queue(1).heartbeat()
             #expect(fixture.limiters[1].crowd(of: Self.host) == 3)
-            // What waits as ever is found by claims, and sent to the gate.
+            // A job that waits in the queue is found by claims, and sent to the gate.
             #expect(try await fixture.queue(1).claim(limit: 9).isEmpty)
             _ = try await fixture.queue(1).admit([Self.host])
             let next = try await fixture.queue(1).claim(limit: 9)

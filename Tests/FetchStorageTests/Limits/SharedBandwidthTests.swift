@@ -8,7 +8,7 @@ import Testing
 @Suite struct SharedBandwidthTests {
     private static let flow = Limiter.Address(tenant: Tenant.ID(rawValue: 1), kind: .flow, key: "k")
 
-    /// What bounds a job of the first tenant in a flow, on a node.
+    /// The bandwidths of a job of the first tenant in a flow, on a node.
     private static func limits(_ fixture: StoreFixture, _ node: Int) throws -> [Int64?] {
         let spec = try JobSpec.make(more: #", "flow": {"key": "k"}"#)
         let job = ClaimedJob(id: Job.ID(), tenant: fixture.tenant, spec: spec, claim: 1)

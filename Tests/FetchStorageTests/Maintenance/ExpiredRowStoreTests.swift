@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What is removed once nobody needs it, and what is not.
+/// The rows that are removed once nobody needs them, and those that stay.
 @Suite struct ExpiredRowStoreTests {
     private struct Fixture {
         let database: TestDatabase

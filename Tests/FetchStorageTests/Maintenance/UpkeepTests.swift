@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What a node does beside running jobs, while some rows are broken.
+/// The upkeep of a node beside running jobs, while some rows are broken.
 @Suite struct UpkeepTests {
     /// Jobs that node 1 has, whose lease has run out.
     private static func lost(_ count: Int, _ fixture: StoreFixture, more: String = "") async throws -> [Job.ID] {
@@ -22,7 +22,7 @@ import Testing
     {
         try await StoreFixture.with { fixture in
             let jobs = try await Self.lost(9, fixture)
-            // What is to be said of its attempt has been said, in other words.
+            // The attempt has a row already, with other values.
             try await fixture.database.client.query(
                 """
                 INSERT INTO attempts (tenant_id, job_id, number, node_id, started_at, finished_at, state)
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    /// What is broken by hand, and what the database says of it.
+    /// A row that is broken by hand, and the invariant that the database finds violated.
     @Test(
         arguments: [
             (

@@ -6,7 +6,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What sessions remember of answers, in PostgreSQL.
+/// The remembered answers of sessions, in PostgreSQL.
 @Suite struct RememberedAnswerTests {
     private struct Fixture {
         let stores: StoreFixture
@@ -63,7 +63,7 @@ import Testing
                 .redirection(.init(response: response, proposed: request, hop: 1, maximumHops: 9)), about: request)
         }
 
-        /// What a node answers by itself, as a job of this version begins.
+        /// The answer that a node gives by itself, as a job of this version begins.
         func answer(at node: Int, _ memory: AnswerMemory, _ version: StoresVersion? = nil) async throws -> Question.ID?
         {
             if let version { nodes[node].require(version, of: session) }
@@ -91,7 +91,7 @@ import Testing
             let next = try await fixture.claim(enqueuingAt: 1)
             #expect(next.stores.answers == 1)
             #expect(try await fixture.answer(at: 1, memories[1], next.stores) == question)
-            // What is forgotten is forgotten the same way.
+            // Answers are forgotten in the same way.
             #expect(try await fixture.nodes[0].forget(question, of: fixture.session) == 1)
             #expect(try await fixture.answer(at: 0, memories[0]) == nil)
             #expect(try await fixture.answer(at: 1, memories[1], try await fixture.claim().stores) == nil)

@@ -54,7 +54,7 @@ import Testing
             let holder = try await database.connect()
             try await holder.query("BEGIN ISOLATION LEVEL REPEATABLE READ")
             try await holder.query("SELECT count(*) FROM queue")
-            /// What most claims of a single job look at: now and then, one starts at the head.
+            /// The pages that most claims of a single job look at: now and then, one starts at the head.
             func pages() async throws -> Int64 {
                 var counts: [Int64] = []
                 for _ in 0..<9 {

@@ -5,7 +5,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What two nodes, the loss of either, and clients do to the same jobs at the same time, in orders made by chance, held
+/// Two nodes, the loss of either, and clients act on the same jobs at the same time, in orders made by chance, held
 /// against a small model of states.
 ///
 /// Rows pause before they are changed, so that statements of others come between what one sees and what it writes.
@@ -20,15 +20,15 @@ import Testing
         CREATE TRIGGER pause BEFORE UPDATE OR DELETE ON queue FOR EACH ROW EXECUTE FUNCTION pause();
         """
 
-    /// What must come of jobs, as far as who did something to them was told.
+    /// The states that jobs must have, by the results that their callers were told.
     private actor Model {
         private(set) var ids: [Job.ID] = []
         /// How each was settled, as often as that was said to have been done.
         private(set) var settled: [Job.ID: [JobState]] = [:]
         private(set) var cancelled: Set<Job.ID> = []
-        /// What nodes have, as they believe.
+        /// The jobs that the nodes believe they have.
         private var claims: [[ClaimedJob]] = [[], []]
-        /// What they had when they were lost; they may not know that yet.
+        /// The jobs that they had when they were lost; they may not know that yet.
         private(set) var late: [ClaimedJob] = []
 
         func accept(_ jobs: [NewJob]) { ids += jobs.map(\.id) }
@@ -84,7 +84,7 @@ import Testing
             if try await queues[node].settle(job, .make(state)) { await model.settle(job.id, state) }
         }
 
-        /// What a node does with a job that it has.
+        /// Lets a node act on a job that it has.
         func goOn(at node: Int, _ random: inout Random) async throws {
             guard let job = await model.take(at: node, Int.random(in: 0..<1000, using: &random)) else { return }
             let queue = queues[node]
@@ -100,7 +100,7 @@ import Testing
             }
         }
 
-        /// What a client does to a job.
+        /// Lets a client act on a job.
         func control(_ random: inout Random) async throws {
             guard let id = await model.open.randomElement(using: &random) else { return }
             let store = stores[Int.random(in: 0...1, using: &random)]
@@ -199,7 +199,7 @@ import Testing
                 if let state = told.first {
                     #expect(job.state == state, "\(id)")
                 } else {
-                    // What was under way and must not be sent again fails with its node.
+                    // A job that ran and must not be sent again fails with its node.
                     let isLost = job.state == .failed && job.spec.text.contains("POST")
                     #expect(isLost || job.state == .cancelled && cancelled.contains(id), "\(id) is \(job.state)")
                 }

@@ -5,14 +5,14 @@ import TestSupport
 import Testing
 
 extension PostgresWorkQueue {
-    /// What a node does now and then.
+    /// The periodic work of a node.
     func heartbeatAndRescue() async throws -> Heartbeat {
         _ = try await rescue()
         return try await heartbeat()
     }
 }
 
-/// What happens to the jobs of a node that is gone, or was away for longer than its lease (REL-2, REL-3, REL-6).
+/// The jobs of a node that is gone, or was away for longer than its lease (REL-2, REL-3, REL-6).
 @Suite struct LeaseTests {
     /// A job that node 1 has claimed, after which node 1's lease ran out.
     private func lostJob(

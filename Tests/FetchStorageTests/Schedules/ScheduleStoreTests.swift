@@ -103,7 +103,7 @@ import Testing
             let job = schedule.job(at: nil)
             #expect(try await store(fixture).run(schedule, job) == .accepted(job.id))
             #expect(try await store(fixture).due(limit: 9).items.map(\.isBusy) == [true])
-            // What was read before knows nothing of it: the job would be one too many.
+            // A look from before knows nothing of it: the job would be one too many.
             #expect(try await store(fixture).fire(schedule, [schedule.job(at: .now)], next: nil, failure: nil) == false)
             let claimed = try await fixture.queue().claim(limit: 9)
             #expect(claimed.map(\.id) == [job.id])

@@ -42,7 +42,7 @@ extension DeliveryAttempt? {
     private static func made(_ result: DeliveryAttempt.Result, _ number: Int) -> Self {
         DeliveryAttempt(
             number: number,
-            // What the database keeps of a time.
+            // A time as precise as the database keeps it.
             startedAt: Timestamp(microseconds: 1_800_000_000_000_000),
             duration: .milliseconds(12),
             url: "https://receiver.example/hook",

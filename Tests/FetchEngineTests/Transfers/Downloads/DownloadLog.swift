@@ -16,7 +16,7 @@ final class DownloadLog: DownloadDelegate {
 
     init(_ answers: Answers = Answers()) { self.answers = answers }
 
-    /// What happened so far, in order.
+    /// The events so far, in order.
     var events: [String] { log.withLock { $0 } }
 
     private func note(_ event: String) { log.withLock { $0.append(event) } }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import FetchEngine
 
-/// What downloads leave behind, of themselves and of processes that are gone.
+/// The files that downloads leave behind, also of processes that are gone.
 @Suite(.timeLimit(.minutes(5))) struct DownloadRestTests {
     // Proves: DLD-1.
     @Test func `the first destination counts, and nobody is asked for a second`() async throws {

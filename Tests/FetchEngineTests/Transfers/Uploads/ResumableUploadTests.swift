@@ -28,7 +28,7 @@ import Testing
         Request(url: try URLRecord(origin.url(path)), method: .post, headerFields: [.authorization: "Bearer x"])
     }
 
-    /// What a server leaves that keeps four bytes and breaks off.
+    /// The resume data after a server that keeps four bytes and breaks off.
     private static func brokenOff(
         _ location: String = "/uploads/1", body: RequestBody = .bytes(content)
     ) async throws -> (UploadResumeData?, WireOrigin) {
@@ -205,7 +205,7 @@ import Testing
     private struct DelegatedPipe: BodyStreamProvider {
         func makeStream() async -> BodyPipe? {
             let pipe = BodyPipe()
-            // What fits the pipe is written at once.
+            // Bytes that fit the pipe are written at once.
             try? await pipe.write(ResumableUploadTests.content)
             pipe.finish()
             return pipe

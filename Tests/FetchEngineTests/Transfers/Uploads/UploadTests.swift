@@ -66,7 +66,7 @@ import Testing
         var answers = DelegateLog.Answers()
         answers.stream = {
             let pipe = BodyPipe()
-            // What fits the pipe is written at once.
+            // Bytes that fit the pipe are written at once.
             try? await pipe.write(Array("body".utf8))
             pipe.finish()
             return pipe
@@ -116,7 +116,7 @@ import Testing
             let expected: Int64?
         }
 
-        /// What was told of each sending.
+        /// The progress that was told of each sending.
         let sendings = Mutex<[[Told]]>([[]])
         private let gates: [Gate]
 

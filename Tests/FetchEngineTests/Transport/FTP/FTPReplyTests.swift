@@ -15,7 +15,7 @@ import Testing
     @Test(arguments: ["", "55", "abc", " 550 x", "5500 x", "55x y"])
     func `another line is none`(_ line: String) { #expect(FTPReply(Array(line.utf8)) == nil) }
 
-    /// What each server says, and the code that must come of it.
+    /// A reply of each server, and the code of its error.
     static let refusals: [(FTPStep, String, LoadError.Code)] = [
         (.retrieve, "550 Failed to open file.", .fileDoesNotExist),
         (.retrieve, "550 No such file or directory.", .fileDoesNotExist),
