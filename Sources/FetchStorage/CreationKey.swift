@@ -18,7 +18,7 @@ struct CreationKey {
     /// Where the row is refused, no key is stored.
     ///
     /// - Parameters:
-    ///   - table: Where the row is, with the name that `columns` go by.
+    ///   - table: Where the row is, with the alias that `columns` use.
     ///   - insertion: The `INSERT` with a `SELECT` of what to store, but for its condition.
     ///   - parts: More `WITH` parts, each with a comma before it, for which `table.alias` has the row when it is new.
     func create<Kind>(

@@ -1,7 +1,7 @@
 import CLibPQ
 import EventLoop
 
-/// One request in the pipeline of a connection, with what has come of its result.
+/// One request in the pipeline of a connection, with the part of its result that was received.
 struct PipelineEntry {
     typealias Answer = Result<Rows?, PostgresError>
 

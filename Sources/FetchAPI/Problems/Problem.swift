@@ -89,7 +89,7 @@ struct Problem: Error, Sendable {
         return problem
     }
 
-    /// The same for a limit that was reached, which clients can go by without reading a sentence
+    /// The same for a limit that was reached, with fields that clients can read without parsing a sentence
     /// (draft-ietf-httpapi-ratelimit-headers).
     ///
     /// - Parameters:

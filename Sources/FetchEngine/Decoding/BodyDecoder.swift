@@ -26,7 +26,7 @@ public protocol BodyDecoder: Sendable {
 
     /// Decodes the next chunk.
     ///
-    /// Called in order; never called after it throws. Chunks are small, so that what comes of one stays in bounds.
+    /// Called in order; never called after it throws. Chunks are small, so that the output of one stays in bounds.
     mutating func decode(_ chunk: [UInt8]) throws(LoadError) -> [UInt8]
 
     /// Decodes what is left at the end of the file.

@@ -3,12 +3,12 @@
 /// For HTTP content codings and for files that are decoded. Content beyond a limit fails the load with
 /// `dataLengthExceedsMaximum`.
 public struct DecodingLimits: Sendable, Hashable {
-    /// The most bytes that may come of one content; no limit by default.
+    /// The most bytes that one content may be decoded to; no limit by default.
     public var maximumBytes: Int64?
 
-    /// How many bytes may come of each coded byte; 250 by default.
+    /// The most bytes that each coded byte may be decoded to; 250 by default.
     ///
-    /// Looked at only once more than ``ratioThreshold`` bytes have come: small content of one repeated byte is
+    /// It is checked only after more than ``ratioThreshold`` bytes of output: small content of one repeated byte is
     /// common and does no harm.
     public var maximumRatio: Int64?
 
@@ -41,7 +41,7 @@ struct DecodingLimit {
         try checkRatio(of: decoded)
     }
 
-    /// Counts what one coding made for the next: it is work, whether anything comes of it in the end or not.
+    /// Counts the bytes that one coding made for the next: they are work, even if there is no output in the end.
     mutating func passedOn(_ count: Int) throws(LoadError) {
         between += Int64(count)
         try checkRatio(of: between)

@@ -1,4 +1,4 @@
-/// The part of the cache in a response, in the words of RFC 9211.
+/// The part of the cache in a response, as RFC 9211 describes it.
 public struct CacheStatus: Sendable, Hashable {
     /// Why a request went to the origin.
     public enum Forward: String, Sendable, Hashable, CaseIterable {

@@ -117,7 +117,7 @@ struct HeadCollector {
         return text
     }
 
-    /// The version in the words of ALPN, case-sensitive as RFC 9112 §2.3 has it; libcurl is content with less.
+    /// The version as an ALPN identifier, case-sensitive as RFC 9112 §2.3 requires; libcurl accepts more.
     private static func version(_ word: ArraySlice<UInt8>) -> String? {
         guard word.starts(with: "HTTP/".utf8) else { return nil }
         let number = word.dropFirst(5)

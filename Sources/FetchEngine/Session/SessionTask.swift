@@ -142,7 +142,7 @@ public class SessionTask: @unchecked Sendable {
 
     /// How many bytes a second each transfer of the task may receive, and as many send; `nil` for any number.
     ///
-    /// At first what its configuration says. It may be changed at any time; a task that runs goes by it within a
+    /// By default the value of its configuration. It may be changed at any time; a running task obeys it within a
     /// second.
     public var maximumBytesPerSecond: Int64? {
         get { load.state.values.withLock { $0.maximumBytesPerSecond } ?? configuration.maximumBytesPerSecond }

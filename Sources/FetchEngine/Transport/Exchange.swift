@@ -26,7 +26,7 @@ protocol Exchange: AnyObject, Sendable {
     /// Takes the position in its queue that the task's priority gives it now.
     func priorityChanged()
 
-    /// Goes by the deadline that the load has now.
+    /// Applies the present deadline of the load.
     func deadlineChanged()
 
     /// Applies the task's new limit of bytes per second.

@@ -4,7 +4,7 @@ import HTTPTypes
 import Synchronization
 
 // Undoes the content coding of a response (RFC 9110 §8.4). libcurl could, but it takes a truncated body for a whole one
-// and knows no limit on what comes of it (SEC-25).
+// and has no limit on the output (SEC-25).
 extension Transfer {
     /// Whether the request offers codings in the caller's place, and so takes them off again.
     ///

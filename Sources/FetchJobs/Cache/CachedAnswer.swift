@@ -108,7 +108,7 @@ package struct CachedAnswer: Sendable {
             })
     }
 
-    /// Writes what would become of a request that selects the answer, and why.
+    /// Writes how a request would be answered that selects the response, and why.
     package func explain(_ writer: inout JSONWriter, at now: UnixTime = .now) {
         let times = entry.times(at: now)
         write(&writer)

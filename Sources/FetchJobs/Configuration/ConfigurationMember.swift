@@ -1,8 +1,8 @@
 package import FetchEngine
 
-/// One member of a group: its name, its rule, and what it means to a session of the engine.
+/// One member of a group: its name, its rule, and its setting of a session of the engine.
 ///
-/// Said once here, it is what reading, writing, merging, applying and explaining a configuration go by.
+/// Reading, writing, merging, applying and explaining a configuration all use this one definition.
 package struct ConfigurationMember<Group: Sendable>: Sendable {
     package let name: String
     let isSet: @Sendable (Group) -> Bool
@@ -13,7 +13,7 @@ package struct ConfigurationMember<Group: Sendable>: Sendable {
     let copy: @Sendable (Group, inout Group) -> Void
     /// Puts the value, when there is one, in place of the engine's.
     let apply: @Sendable (Group, inout SessionConfiguration) -> Void
-    /// Takes the value that the engine goes by.
+    /// Takes the value that the engine uses.
     let take: @Sendable (SessionConfiguration, inout Group) -> Void
 
     /// Declares a member by what it does.

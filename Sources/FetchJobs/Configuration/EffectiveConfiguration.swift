@@ -1,4 +1,4 @@
-/// The values that a job or a session goes by, and who set each.
+/// The effective values of a job or a session, and who set each.
 package struct EffectiveConfiguration: Sendable {
     package enum Source: String, Sendable {
         case job

@@ -8,7 +8,7 @@ package struct Forecast: Sendable {
     private let delegates: (job: Configuration.Delegate, session: Configuration.Delegate)
     private let settings: Configuration
     private let engine: SessionConfiguration
-    /// The values that the job would go by, and who set each.
+    /// The effective values of the job, and who set each.
     package let effective: EffectiveConfiguration
 
     /// - Parameters:
@@ -47,7 +47,7 @@ package struct Forecast: Sendable {
         spec.request.method == .get ? CacheFilter.canonicalURL(spec.request.url.description) : nil
     }
 
-    /// The names of the cookies that would be sent, of those that the session has.
+    /// The names of those cookies of the session that would be sent.
     package func sends(_ cookies: [Cookie]) -> [String] {
         guard settings.cookies.jar != Configuration.Cookies.Jar.none, settings.cookies.send != false else { return [] }
         var jar = CookieJar()

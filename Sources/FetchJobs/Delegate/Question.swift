@@ -7,7 +7,7 @@ package import FetchEngine
 package struct Question: Sendable {
     package typealias ID = Identifier<QuestionIDKind>
 
-    /// The kind of choice, in the words of the API, of a rule's `on` and of the database.
+    /// The kind of choice, as in the API, in a rule's `on` and in the database.
     package enum Kind: String, Sendable, CaseIterable {
         /// A server redirects (RED-1).
         case willPerformHTTPRedirection

@@ -64,7 +64,7 @@ extension UnicodeScalar {
     }
 }
 
-/// The rules that a load goes by, by the kind of question: what is not asked about costs nothing.
+/// The rules for a load, by the kind of question: a kind that nothing asks about costs nothing.
 package struct RuleBook: Sendable {
     /// The level of the configuration that has the rule.
     package enum Level: String, Sendable {

@@ -6,7 +6,7 @@ package enum Resumable: Sendable, Equatable {
     /// Why not, in a word: one of the engine's about the response, `empty` or `discarded`.
     case no(reason: String)
 
-    /// Nothing has come of it.
+    /// Nothing was received.
     package static let empty = no(reason: "empty")
     /// The received bytes are not kept.
     package static let discarded = no(reason: "discarded")

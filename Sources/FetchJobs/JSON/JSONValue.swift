@@ -7,7 +7,7 @@ package indirect enum JSONValue: Sendable, Equatable {
     case array([JSONValue])
     case object([JSONMember])
 
-    /// The kind of the value, in the words of an error message.
+    /// The kind of the value, for an error message.
     package var kind: String {
         switch self {
         case .null: "null"

@@ -1,4 +1,4 @@
-/// A job as it stands: what was asked, where it is in its life, and what came of it.
+/// A job: its spec, its state, and its result.
 package struct Job: Sendable {
     package enum Kind: IdentifierKind {
         package static let prefix = "job"

@@ -55,7 +55,7 @@ package struct JobChange: Sendable, Equatable {
             && left.labels.elementsEqual(right.labels) { $0 == $1 }
     }
 
-    /// It is of something that a job goes by while it runs.
+    /// Whether it changes the priority or the bandwidth, which take effect while the job runs.
     package var changesPace: Bool { priority != nil || maximumBytesPerSecond != nil }
 
     /// Why a job in this state cannot be changed so; nil when it can.
@@ -70,7 +70,7 @@ package struct JobChange: Sendable, Equatable {
 
     /// The spec with the change made.
     ///
-    /// - Throws: ``InvalidInput`` when what comes of it breaks a rule.
+    /// - Throws: ``InvalidInput`` when the changed spec breaks a rule.
     package func applied(to spec: JobSpec) throws(InvalidInput) -> JobSpec {
         var spec = spec
         spec.priority = priority ?? spec.priority

@@ -8,7 +8,7 @@ package protocol JobAdmission: Sendable {
     /// - Parameter limiters: Nil for all at whose gates jobs wait.
     func admit(_ limiters: [Limiter.Address]?) async throws(StoreError) -> Admission
 
-    /// Goes by what the origin of a host has answered to a request of this time.
+    /// Applies the signal of a host's origin in its response to a request of this time.
     ///
     /// While its circuit is open no job of the host is started until its time; then one at a time is, until the origin
     /// says to proceed.

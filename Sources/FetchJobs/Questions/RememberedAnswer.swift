@@ -39,7 +39,7 @@ package struct RememberedAnswer: Sendable, Equatable {
 }
 
 extension [RememberedAnswer] {
-    /// The first one whose conditions a question meets, of those that are not over.
+    /// The first answer that has not ended and whose conditions a question meets.
     package func match(_ question: Question, at now: Timestamp = .now) -> RememberedAnswer? {
         first { answer in
             answer.rule.on == question.kind && answer.expiresAt > now && answer.rule.conditions.areMet(by: question)

@@ -3,7 +3,7 @@ package struct Reply: Sendable, CustomStringConvertible {
     package let answer: Answer
     /// The answer as it came, with its secrets.
     private let json: JSONValue
-    /// The reason, in the words of the author.
+    /// The reason, as the author wrote it.
     package let note: String?
     /// Nil when it is for this question alone.
     package let remember: Remembering?

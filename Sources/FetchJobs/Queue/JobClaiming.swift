@@ -102,7 +102,7 @@ package final class ClaimedJob: Sendable {
         originQueue = OriginQueue.Key(spec, of: tenant)
     }
 
-    /// It was claimed before and nothing is known of what came of that: it may have been lost with its node.
+    /// It was claimed before, with an unknown result: it may have been lost with its node.
     package var mayHaveBeenLost: Bool { Int(claim) > tries + 1 }
 
     package var session: SessionAddress { SessionAddress(tenant: tenant, session: spec.session ?? .default) }

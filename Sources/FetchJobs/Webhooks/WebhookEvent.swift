@@ -1,4 +1,4 @@
-/// The types of events, in the words of a webhook.
+/// The types of events, as webhooks name them.
 package enum WebhookEvent: String, Sendable, CaseIterable {
     /// An attempt of the job has begun.
     case jobStarted = "job.started"

@@ -219,7 +219,7 @@ package struct PostgresLimiterStore: LimiterStore {
         intake?.wake()
     }
 
-    /// Runs a change, and has all nodes go by it.
+    /// Runs a change, and tells all nodes to apply it.
     ///
     /// - Parameter limiter: The one that it is of; nil for all.
     /// - Returns: How many rows it changed.

@@ -69,7 +69,7 @@ extension PostgresWorkQueue {
 }
 
 extension Query {
-    /// Whether a row of the queue is a suspect that waits, in the words of its index.
+    /// Whether a row of the queue is a suspect that waits, with the condition of its index.
     static let isWaitingSuspect: Query =
         """
         q.crashes >= 2 AND q.node_id IS NULL AND NOT q.scheduled AND NOT q.suspended AND q.gate IS NULL

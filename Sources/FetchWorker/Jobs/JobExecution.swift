@@ -26,7 +26,7 @@ struct JobExecution {
 
     // MARK: Before it is stored
 
-    /// Waits for a connection, begins and loads; nil when what came of the job is not ours to say.
+    /// Waits for a connection, begins and loads; nil when this node must not store the outcome.
     private nonisolated(nonsending) func outcome() async -> JobOutcome? {
         do throws(StoreError) {
             guard let terms = try await dispatcher.runner.terms(of: job) else { return .sessionIsGone }

@@ -3,7 +3,7 @@ package import FetchJobs
 package import FetchRuntime
 import Glibc
 
-/// Runs one job through the engine and says what came of it.
+/// Runs one job through the engine and returns its outcome.
 package struct JobRunner: Sendable {
     /// Where the transfers run, and the steps between their callbacks too, so that nothing has to hop.
     package let loop: TransferLoop

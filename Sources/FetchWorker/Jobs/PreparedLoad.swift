@@ -27,7 +27,7 @@ struct PreparedLoad: Sendable {
     /// A number from 0 to 1, by which the wait for the next attempt varies.
     let random: @Sendable () -> Double
 
-    /// Makes a task go by what its job is: its name, how urgent, how fast, and stopped or held by whom.
+    /// Applies the job to a task: its name, its priority, its bandwidth, and the switch that stops or holds it.
     func prepare(_ task: SessionTask, _ stop: StopSwitch) {
         task.taskDescription = job.id.description
         if let decisions { task.adviser = decisions }

@@ -19,7 +19,7 @@ package final class OpenQuestions: Sendable {
         var continuation: CheckedContinuation<End, Never>?
         /// How its load is parked, and when; nil where it is not.
         var parking: (time: ContinuousClock.Instant, park: @Sendable () async -> Void)?
-        /// Whether its load is being parked: its end waits for what comes of that.
+        /// Whether its load is being parked: its end waits for the result of that.
         var isParking = false
         /// Whether its endpoint is to be asked again.
         var isBeingAsked = false

@@ -10,7 +10,7 @@ extension Dispatcher {
         if !limiters.isEmpty { intake.admit(limiters) }
     }
 
-    /// Goes by what the origin has answered a job, so that no others spend attempts on being refused (R35).
+    /// Applies the signal of the origin's response to a job, so that no others spend attempts on being refused (R35).
     nonisolated(nonsending) func heed(_ outcome: JobOutcome, of job: ClaimedJob) async {
         guard let signal = outcome.signal, let host = job.spec.hostLimiter(of: job.tenant) else { return }
         let bounded = signal.bounded(by: configuration.longestOpenCircuit)

@@ -11,7 +11,7 @@ package final class Dispatcher: Service {
         /// How many jobs of one tenant this node holds at once, from their claim to the end of their transfer, while no
         /// other tenant has any; an eighth more is kept for those that come.
         package var concurrency = 4096
-        /// How many jobs more are held while what came of them is stored, their bodies in memory.
+        /// The number of further jobs that are held while their outcomes are stored, with their bodies in memory.
         package var settling = 512
         /// How long this node keeps its jobs without a sign of life; it gives one three times as often.
         package var lease = Duration.seconds(15)

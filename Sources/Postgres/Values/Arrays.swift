@@ -20,7 +20,7 @@ extension PostgresArrayElement where Self: PostgresValue {
 
     package static func encode(array: [Self], into writer: inout ParameterWriter) {
         writer.append(Int32(1))  // dimensions
-        // Whether there are NULLs: the server reads the flag but goes by the lengths.
+        // Whether there are NULLs: the server reads the flag but uses the lengths.
         writer.append(Int32(0))
         writer.append(postgresType.id)
         writer.append(Int32(array.count))

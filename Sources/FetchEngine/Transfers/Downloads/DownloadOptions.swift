@@ -20,8 +20,8 @@ public struct DownloadOptions: Sendable {
 
     /// The digest that the content must have; other content fails with `contentDigestMismatch`.
     ///
-    /// `nil`, the default, goes by ``SessionConfiguration/verifiesContentDigests``.
-    /// Of the bytes as they come, before a file is decoded and after HTTP's content coding is undone.
+    /// `nil`, the default, leaves the check to ``SessionConfiguration/verifiesContentDigests``. The digest covers the
+    /// bytes as they come, before a file is decoded and after HTTP's content coding is undone.
     public var expectedDigest: ExpectedDigest?
 
     /// Where temporary files are made; `/tmp` by default.

@@ -51,7 +51,7 @@ actor DownloadWriter {
         digest?.append(bytes)
         guard decoder != nil else { return try write(bytes) }
         limit.received(bytes.count)
-        // Small pieces, so that what comes of one stays small too.
+        // Small pieces, so that the output of one stays small too.
         for start in stride(from: 0, to: bytes.count, by: 4096) {
             let piece = Array(bytes[start..<min(start + 4096, bytes.count)])
             let decoded = try decoder?.decode(piece) ?? []

@@ -3,7 +3,7 @@ import CZstd
 
 /// Puts a request body into a content coding while it is sent.
 protocol BodyEncoder: AnyObject {
-    /// Takes bytes, the last ones of the body when `isLast`, and appends what comes of them.
+    /// Takes bytes, the last ones of the body when `isLast`, and appends the encoded ones.
     ///
     /// Returns false when the library cannot go on.
     func encode(_ input: UnsafeRawBufferPointer, isLast: Bool, into output: inout [UInt8]) -> Bool

@@ -80,7 +80,8 @@ struct UploadMachine {
 }
 
 extension Request {
-    /// The request with the fields that ask the server to keep what comes of the body, should the upload break off.
+    /// The request with the fields that ask the server to keep the received part of the body, should the upload break
+    /// off.
     ///
     /// Not for a body in a content coding: how much of it is there says nothing about how much of the content is.
     func withResumability() -> Request {

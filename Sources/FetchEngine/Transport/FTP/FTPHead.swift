@@ -24,11 +24,11 @@ struct FTPResumption: Equatable {
     }
 }
 
-/// The attributes of a file of an FTP transfer, in the words of HTTP.
+/// The attributes of a file of an FTP transfer, as a status and fields of HTTP.
 ///
 /// FTP has no status and no fields. The status is 200 as for every scheme that has none (Fetch §4.3), or 206 when the
-/// transfer starts at an offset; the fields say what SIZE and MDTM said, so that what reads a response, and what
-/// resumes a download, need not know the protocol.
+/// transfer starts at an offset; the fields have the results of SIZE and MDTM, so that readers of a response, and
+/// resumed downloads, need not know the protocol.
 struct FTPHead: Equatable {
     var path: String
     var isUpload: Bool
