@@ -9,7 +9,7 @@ import Synchronization
 /// this thread, and C callbacks that arrive on it are already isolated to the actor.
 ///
 /// Jobs must not block; everything else on the loop waits while they do.
-// @unchecked: `turn` is touched by the loop's thread alone; what other threads reach is behind `inbox`.
+// @unchecked: `turn` is touched by the loop's thread alone; the state that other threads reach is behind `inbox`.
 package class EventLoop: SerialExecutor, @unchecked Sendable {
     /// The work that other threads leave for the loop.
     private struct Inbox {
@@ -166,7 +166,7 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
 
     // MARK: Descriptors
 
-    /// Watches a descriptor, or changes what is watched for; the loop keeps the handler until `unwatch`.
+    /// Watches a descriptor, or changes the events it is watched for; the loop keeps the handler until `unwatch`.
     ///
     /// On the loop only. Readiness is level-triggered.
     package final func watch(_ descriptor: Int32, for interest: Readiness, handler: any DescriptorHandler) {
@@ -214,7 +214,7 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
     // MARK: The thread
 
     private func run() {
-        // Few at a time: what an event starts is sent after them, while its memory is still near.
+        // Few at a time: the work that an event starts runs after them, while its memory is still near.
         let capacity = 16
         let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: capacity)
         defer { events.deallocate() }
@@ -227,14 +227,14 @@ package class EventLoop: SerialExecutor, @unchecked Sendable {
             inbox.withLock { $0.isAsleep = false }
             for index in 0..<max(0, Int(count)) {
                 deliver(events[index])
-                // At once: what the event has touched is in the processor's caches now.
+                // At once: the memory that the event has touched is in the processor's caches now.
                 runOwnJobs()
             }
             fireTimers()
         }
     }
 
-    /// Runs what had gathered; what these jobs enqueue runs after the next look at epoll, so that neither starves.
+    /// Runs the gathered work; jobs that it enqueues run after the next look at epoll, so that neither starves.
     ///
     /// - Returns: false when the loop is to stop and holds no job any more.
     private func runJobs() -> Bool {

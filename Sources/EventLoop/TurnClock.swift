@@ -1,6 +1,6 @@
 import Glibc
 
-/// A turn of a loop that was so long that what came meanwhile had to wait.
+/// A turn of a loop that was so long that other work had to wait.
 package struct LoopStall: Sendable {
     /// The name of the loop.
     package let loop: String
@@ -28,7 +28,7 @@ struct TurnClock {
         if began.nanoseconds(since: lastReading) > Self.precision { read(at: began) }
     }
 
-    /// The loop of this name is about to look again; what to tell of the turn, if anything.
+    /// The loop of this name is about to look again; returns the stall to report, if any.
     mutating func end(of loop: String) -> LoopStall? {
         let now = MonotonicTime.now
         let elapsed = now.nanoseconds(since: began)

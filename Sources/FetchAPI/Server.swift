@@ -7,7 +7,7 @@ import NIOCore
 import NIOPosix
 import ServiceLifecycle
 
-/// The HTTP server: the API, the dashboard, and what operators ask of the service.
+/// The HTTP server: the API, the dashboard, and the routes for operators of the service.
 package struct Server: Service {
     package struct Configuration: Sendable {
         /// The address to listen at.

@@ -2,7 +2,7 @@ import FetchJobs
 import HTTPTypes
 import Hummingbird
 
-// Hosts and flows: what is set for them, what waits, and pausing them.
+// Hosts and flows: their limits, the jobs that wait, and pausing them.
 
 extension DashboardRoutes {
     /// Names are in the forms: a flow's key may be any text.

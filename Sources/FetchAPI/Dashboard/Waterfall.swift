@@ -1,6 +1,6 @@
 import FetchJobs
 
-/// When what happened in the transfers of one attempt, as bars on a common time line.
+/// The phases of the transfers of one attempt, as bars on a common time line.
 struct Waterfall: Equatable {
     enum Phase: String, CaseIterable {
         case queue, domainLookup, connect, secureConnection, request, waiting, response
@@ -41,7 +41,7 @@ struct Waterfall: Equatable {
     /// Seconds from the first bar to the end of the last transfer.
     var duration: Double { rows.map(\.end).max() ?? 0 }
 
-    /// Reads an attempt's metrics; what is not as it should be is left out.
+    /// Reads an attempt's metrics, and leaves out values of a wrong form.
     ///
     /// - Parameter queued: Seconds that the attempt was due before it began; drawn before the first transfer, and no
     ///   longer than all transfers together, so that they can be seen after a wait of hours.

@@ -63,7 +63,7 @@ struct Call: Sendable {
         _ = try await body(upTo: limit)
     }
 
-    /// Refuses what says itself that it is too large, before any of it is read (SEC-44).
+    /// Refuses a body whose `Content-Length` is too large, before any of it is read (SEC-44).
     func requireLength(upTo limit: Int) throws {
         guard let field = headers[.contentLength] else { return }
         guard let length = Int64(field), length >= 0 else { throw Problem(.malformedRequest) }

@@ -5,7 +5,7 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
 
-/// Keeps a connection within its time limits and makes problem documents of what the layers around it refuse.
+/// Keeps a connection within its time limits, and turns refusals of the layers around it into problem documents.
 ///
 /// The framework answers broken HTTP by itself, with an empty 400. Every response of ours carries a `Request-Id`; one
 /// that does not is the framework's, and is replaced here by the problem that fits.

@@ -4,7 +4,7 @@ import Hummingbird
 import NIOCore
 import ServiceLifecycle
 
-/// Lets the node that has a job answer what only that one can, with the caller's own key; over one hop, never more.
+/// Lets the node that has a job answer requests that only it can, with the caller's own key; over one hop, never more.
 struct Forwarding: Sendable {
     /// How long the owner may be silent while bytes are followed: as long as its job's origin may.
     static let patience = Duration.seconds(3600)
@@ -22,7 +22,7 @@ struct Forwarding: Sendable {
     /// - Throws: ``Problem`` `nodeUnreachable`.
     func answer(to call: Call, about job: Job.ID, of tenant: Tenant.ID) async throws -> Response? {
         guard let answer = try await ask(call, about: job, of: tenant, patience: Self.patience) else { return nil }
-        // Whether it is there or not: a following of bytes ends the caller's connection, what is short does not.
+        // Whether it is there or not: a stream of bytes ends the caller's connection, a short response does not.
         guard answer.status.kind == .successful else { return try await Self.whole(answer) }
         var headers = Self.passed(answer.headers)
         headers[.connection] = "close"
@@ -108,7 +108,7 @@ struct Forwarding: Sendable {
             method: call.request.method, target: call.request.head.path ?? "/", headers: headers, patience: patience)
     }
 
-    /// Without what was between the nodes only.
+    /// Without the fields that were between the nodes only.
     private static func passed(_ headers: HTTPFields) -> HTTPFields {
         let own: [HTTPField.Name] = [.connection, .transferEncoding, .date, .server, .requestID]
         return HTTPFields(headers.filter { !own.contains($0.name) })
@@ -123,7 +123,7 @@ struct Forwarding: Sendable {
     }
 
     private static func body(_ answer: NodeAnswer, for call: Call) -> ResponseBody {
-        // The length of what a GET would bring is said by the head alone.
+        // For HEAD, the head alone has the length that a GET would bring.
         guard call.request.method != .head else { return ResponseBody() }
         let body = call.request.body
         return ResponseBody { writer in

@@ -8,7 +8,7 @@ enum HostField {
 
     /// Whether a request has one, and only one, that says a host and may say a port.
     ///
-    /// - Parameter mayLack: HTTP/1.0 has none; what only looks whether we live may speak that.
+    /// - Parameter mayLack: HTTP/1.0 has none; probes that only check whether we live may use that version.
     static func isSound(in request: HTTPRequest, mayLack: Bool) -> Bool {
         // The first is the authority, of which others are left.
         guard !request.headerFields.contains(name) else { return false }

@@ -1,7 +1,7 @@
 import FetchJobs
 import Synchronization
 
-/// Checks that what jobs name exists, without asking for each job.
+/// Checks that the ids in jobs exist, without asking for each job.
 final class KnownIDs<Kind: IdentifierKind>: Sendable {
     private struct Key: Hashable {
         let tenant: Tenant.ID
@@ -26,7 +26,7 @@ final class KnownIDs<Kind: IdentifierKind>: Sendable {
         self.exists = exists
     }
 
-    /// Refuses what the tenant does not have, or did not have some seconds ago.
+    /// Refuses an id that the tenant does not have, or did not have some seconds ago.
     func require(_ id: Identifier<Kind>?, of tenant: Tenant.ID) async throws {
         guard let id else { return }
         let key = Key(tenant: tenant, id: id)

@@ -6,8 +6,8 @@ import Synchronization
 
 /// Counts when a thread that answers requests worked for so long that its other connections had to wait.
 ///
-/// NIO's turns are the tasks alone; what their thread works between two of them, reading and parsing, is of the turn
-/// after.
+/// NIO's turns are the tasks alone; the work of their thread between two of them, reading and parsing, counts for the
+/// turn after.
 final class LoopStallDelegate: NIOEventLoopMetricsDelegate {
     private struct Reading {
         var at: NIODeadline

@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 
 extension Creation {
-    /// The answer to the request: that to what was made, now or before.
+    /// The response for the object that was made, now or before.
     func response(_ response: (Made) -> Response) throws -> Response {
         switch self {
         case .created(let made): return response(made)

@@ -92,7 +92,7 @@ struct RouteTable: Sendable {
         templates.sort { left, right in left.segments.count { $0 == nil } < right.segments.count { $0 == nil } }
     }
 
-    /// The resource at a path and what stands there for its parameters.
+    /// The resource at a path, and the values of its parameters.
     func resource(at path: String) -> (Resource, parameters: [String])? {
         if let resource = fixed[path] { return (resource, []) }
         let segments = Self.segments(of: path)

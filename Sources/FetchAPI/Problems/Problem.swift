@@ -4,11 +4,11 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// An answer that tells a client what went wrong (RFC 9457).
+/// A response that tells a client of an error (RFC 9457).
 ///
-/// Everything that goes wrong while a request is handled becomes one of these, here and nowhere else.
+/// Every error while a request is handled becomes one of these, here and nowhere else.
 struct Problem: Error, Sendable {
-    /// A rule that was broken, and what broke it.
+    /// A rule that was broken, and the place that broke it.
     struct Entry: Sendable, Equatable {
         enum Place: Sendable, Equatable {
             /// A member of the body, as a JSON Pointer.
@@ -46,7 +46,7 @@ struct Problem: Error, Sendable {
         self.init(.malformedJSON, "At byte \(failure.offset): \(failure.message).")
     }
 
-    /// The problem that an error is to the client, without a word of what lies behind it (SEC-46).
+    /// The problem for an error, without a word of its cause (SEC-46).
     init(_ error: any Error) {
         switch error {
         case let problem as Problem: self = problem

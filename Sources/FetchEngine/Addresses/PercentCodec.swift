@@ -31,7 +31,7 @@ public enum PercentCodec {
     ///   - text: One part of a URL.
     ///   - characters: ASCII characters whose escapes stay as they are written; none by default.
     /// - Throws: A failure of the rule `percentEscape` when a percent sign is not followed by two hexadecimal digits,
-    ///   and of `notUTF8` when what comes out is not UTF-8. Nothing is ever replaced silently.
+    ///   and of `notUTF8` when the decoded bytes are not UTF-8. Nothing is ever replaced silently.
     public static func decode(_ text: String, keeping characters: String = "") throws(URLRecord.Failure) -> String {
         let decoded = try decodedBytes(text, keeping: characters)
         guard let result = String(validating: decoded, as: UTF8.self) else { throw .notUTF8 }

@@ -20,7 +20,7 @@ extension URLRecord {
     /// The fields of the query in their order; none when there is no query.
     ///
     /// The query is split at `&` and `=` first and each part decoded then, so that an escaped `&` stays in its value.
-    /// A `+` stays what it is: only forms write a space so, see ``formItems``. Empty fields (`a=1&&b=2`) are left out.
+    /// A `+` is kept: only forms write a space so, see ``formItems``. Empty fields (`a=1&&b=2`) are left out.
     ///
     /// A failure of ``PercentCodec/decode(_:keeping:)`` is thrown.
     public var queryItems: [QueryItem] {

@@ -30,9 +30,9 @@ public struct TargetGuard: Sendable {
         return record
     }
 
-    /// Parses a target in the strict form, and leaves it to others to judge where it leads.
+    /// Parses a target in the strict form, without judging its address.
     ///
-    /// For those who take what is to be loaded later, when the rules may be others.
+    /// For callers that take URLs to be loaded later, when the rules may be others.
     package static func strictTarget(_ text: String, schemes: Set<String>) throws(TargetRefusal) -> URLRecord {
         let strict = try TargetText(text, schemes: schemes)
         let record: URLRecord

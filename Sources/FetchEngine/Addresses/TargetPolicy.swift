@@ -46,7 +46,7 @@ public struct TargetPolicy: Sendable, Hashable {
         public var description: String { "\(rule): \(message)" }
     }
 
-    /// Opens what the rule names.
+    /// Opens the targets that the rule names.
     ///
     /// - `127.0.0.1:8081`, `[::1]:80`: exactly this address and port; both may be any.
     /// - `10.0.0.0/8`, `fd00::/8`, `10.1.2.3`: these addresses on every port that is not forbidden. Never loopback,
@@ -87,7 +87,7 @@ public struct TargetPolicy: Sendable, Hashable {
         }
     }
 
-    /// Refuses what is said of a name when no rule could let it lead anywhere.
+    /// Checks that every name in the rules can lead to an address that they open.
     ///
     /// Throws for `localhost` without an address of this machine: a name opens no address.
     public func check() throws(RuleError) {

@@ -1,6 +1,6 @@
 /// A URL as written, in the strict form that all parsers read alike.
 ///
-/// The checks come before parsing, because the URL standard repairs what other parsers take for something else.
+/// The checks come before parsing, because the URL standard repairs texts that other parsers read in another way.
 struct TargetText {
     /// The host as written, brackets included.
     private let host: String
@@ -19,7 +19,7 @@ struct TargetText {
         host = try Self.host(in: rest.dropFirst(2).prefix { !Self.endsAuthority($0) })
     }
 
-    /// Checks length, white space, controls and backslashes: what holds for references as well.
+    /// Checks length, white space, controls and backslashes, which hold for references as well.
     static func checkCharacters(_ text: String) throws(TargetRefusal) {
         guard text.utf8.count <= maximumLength else { throw .tooLong }
         var isBeforeQuery = true

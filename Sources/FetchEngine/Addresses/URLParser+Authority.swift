@@ -9,7 +9,7 @@ extension URLParser {
         try parseAuthority()
     }
 
-    /// Reads credentials, host and port, and what follows.
+    /// Reads credentials, host and port, and the rest after them.
     mutating func parseAuthority() throws(URLRecord.Failure) {
         beginAuthority()
         let end = nextBoundary()

@@ -61,7 +61,7 @@ extension URLParser {
         beginPath()
     }
 
-    /// Whether what is left starts with a drive letter that is a whole segment.
+    /// Whether the rest starts with a drive letter that is a whole segment.
     private var startsWithDriveLetter: Bool {
         guard position + 1 < input.count, Self.isDriveLetter(input[position...(position + 1)]) else { return false }
         return isBoundary(byte(after: 2))

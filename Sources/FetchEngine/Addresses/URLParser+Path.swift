@@ -11,7 +11,7 @@ extension URLParser {
         parsePath()
     }
 
-    /// Reads segments, the first one with or without its slash, and what follows.
+    /// Reads segments, the first one with or without its slash, and the rest after them.
     mutating func parsePath() {
         if isSlash(current) { position += 1 }
         while true {

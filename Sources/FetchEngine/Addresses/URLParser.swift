@@ -144,7 +144,7 @@ struct URLParser {
         parseRelativePath(base)
     }
 
-    /// Reads what follows when the reference does not start with a slash.
+    /// Reads the rest when the reference does not start with a slash.
     mutating func parseRelativePath(_ base: URLRecord) {
         switch current {
         case nil, UInt8(ascii: "#")?:

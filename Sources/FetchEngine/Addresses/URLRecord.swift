@@ -1,8 +1,8 @@
 /// A parsed URL, as the WHATWG URL standard defines it.
 ///
-/// Parsing resolves dot segments, lower-cases and punycodes the host, drops a default port and percent-encodes what
-/// must be, so two texts for the same thing give equal records. The serialization is ASCII, and all a record keeps is
-/// that text and where its parts begin: copying one costs a reference count.
+/// Parsing resolves dot segments, lower-cases and punycodes the host, drops a default port and percent-encodes the
+/// characters that need it, so two texts for the same URL give equal records. The serialization is ASCII, and a record
+/// keeps only that text and where its parts begin: copying one costs a reference count.
 ///
 /// Hosts follow libidn2, which is stricter than the standard: symbols and emoji that IDNA 2008 forbids are refused.
 ///
@@ -119,12 +119,12 @@ extension URLRecord {
     /// Whether the scheme is ftp or ftps.
     package var isFTP: Bool { layout.special == .ftp || layout.special == nil && scheme == "ftps" }
 
-    /// The scheme, host and port that decide what credentials, cookies and connections may be shared.
+    /// The scheme, host and port, which decide about sharing credentials, cookies and connections.
     public var origin: Origin {
         Origin(scheme: scheme, host: host ?? "", port: effectivePort)
     }
 
-    /// Scheme, host, port and path: what logs and messages may show.
+    /// Scheme, host, port and path: the parts that logs and messages may show.
     public var redacted: String {
         slice(0, layout.schemeEnd + 1) + (layout.hasHost ? "//" : "") + slice(layout.hostStart, layout.queryStart)
     }

@@ -1,7 +1,7 @@
 /// Reads the lines of an authentication field.
 ///
-/// Commas separate both challenges and the parameters of one, so only what follows a word tells what it is. What
-/// follows no grammar is passed over; nothing that a server can write is an error.
+/// Commas separate both challenges and the parameters of one, so only the text after a word tells which it is. Text
+/// without a grammar is passed over; nothing that a server can write is an error.
 struct AuthenticationFieldParser {
     private(set) var challenges: [OfferedChallenge] = []
     private var bytes: [UInt8] = []
@@ -40,7 +40,7 @@ struct AuthenticationFieldParser {
 
     private mutating func skipSpace() { _ = take { $0 == 0x20 || $0 == 0x09 } }
 
-    /// Passes over what starts no word; a quoted text as a whole, for its content is no challenge.
+    /// Passes over a character that starts no word; a quoted text as a whole, for its content is no challenge.
     private mutating func passOver() {
         if next == UInt8(ascii: "\"") { _ = quoted() } else { index += 1 }
     }
@@ -67,7 +67,7 @@ struct AuthenticationFieldParser {
         return text
     }
 
-    /// A token that stands alone up to the next comma, or nil when what follows are parameters.
+    /// A token that stands alone up to the next comma, or nil when parameters follow.
     private mutating func token68() -> [UInt8]? {
         let start = index
         let isEmpty = take(while: \.isToken68).isEmpty

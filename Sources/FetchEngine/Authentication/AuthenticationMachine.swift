@@ -1,7 +1,7 @@
 /// Decides about the challenges of one task.
 ///
-/// Owns no connection, no store and no delegate. The order is: the user name and password of the URL, what the store
-/// holds, the delegate.
+/// Owns no connection, no store and no delegate. The order is: the user name and password of the URL, the credentials
+/// of the store, the delegate.
 struct AuthenticationMachine {
     /// The next action.
     enum Action: Equatable {
@@ -171,10 +171,10 @@ struct AuthenticationMachine {
         return next()
     }
 
-    /// A response came that is the result of the hop: what the request carried has convinced, and the next hop carries
-    /// nothing of it.
+    /// Accepts the credentials of the request, whose response is the result of the hop; the next hop carries none of
+    /// them.
     ///
-    /// Returns what has convinced. An error of the server's own proves nothing.
+    /// Returns the accepted attempts. An error of the server's own proves nothing.
     mutating func convinced(status: Int) -> [Attempt] {
         defer { attempts = [] }
         staleAnswers = 0

@@ -1,7 +1,7 @@
 import CEpoll
 import Glibc
 
-/// Runs what may block for long on a thread of its own: the tasks of the process share a few.
+/// Runs work that may block for long on a thread of its own: the tasks of the process share a few.
 package func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
     await withCheckedContinuation { continuation in
         startThread { continuation.resume(returning: body()) }

@@ -64,7 +64,7 @@ final class BlockingThreads: Sendable {
         return isTaken
     }
 
-    /// The life of a thread: it does what may be done until nothing is left.
+    /// The life of a thread: it takes permitted work until nothing is left.
     private func work() {
         var group: String?
         while let item = next(after: group) {

@@ -64,7 +64,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
         secret = .identity(identity)
     }
 
-    /// Accepts what a server showed: the answer to a challenge of the method `serverTrust`.
+    /// Accepts the certificates of a server: the answer to a challenge of the method `serverTrust`.
     ///
     /// Exactly this chain is accepted, certificate for certificate, by the task that asked.
     public init(trust: ServerTrust) {

@@ -1,8 +1,8 @@
 /// Keeps credentials, by protection space and user, with one default per space.
 ///
 /// Its methods run where their caller does, on the loop of the transfers: a form that has to wait for something waits
-/// without holding up that thread. Reading gives nothing and writing does nothing where a form cannot reach what lies
-/// beneath it; it reports that itself, for no load fails because of its store.
+/// without holding up that thread. A form that cannot reach its storage gives nothing and writes nothing, and reports
+/// that itself, for no load fails because of its store.
 public protocol CredentialStorage: AnyObject, Sendable {
     /// The credentials of a space, by user name.
     nonisolated(nonsending) func credentials(for space: ProtectionSpace) async -> [String: Credential]

@@ -27,7 +27,7 @@ extension ProtectionSpace {
     /// Whether a credential that is stored for this space may be sent in another one.
     ///
     /// It is the same server or proxy that asks, and for the same realm where this space has one. Basic sends the
-    /// password itself, so what is kept for a method that does not is never sent that way.
+    /// password itself, so a credential of a method that does not is never sent that way.
     package func covers(_ other: ProtectionSpace) -> Bool {
         Party(self) == Party(other) && (realm == nil || realm == other.realm)
             && (other.method != .httpBasic || method == .httpBasic)

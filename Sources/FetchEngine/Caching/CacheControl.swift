@@ -16,7 +16,7 @@ struct CacheControl: Sendable, Equatable {
 
     /// Reads the values of all `Cache-Control` fields, in order.
     ///
-    /// Anything can be read: what breaks the grammar is skipped.
+    /// Anything can be read: directives that break the grammar are skipped.
     init(_ values: some Sequence<String>) {
         for value in values {
             var reader = DirectiveReader(Array(value.utf8)[...])

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// One stored answer without its body: what a cache decides by.
+/// One stored response without its body, with all that a cache decides by.
 public struct CacheEntry: Sendable {
     /// Names one version of an entry: storing or refreshing it makes another.
     public struct ID: Sendable, Hashable {
@@ -17,7 +17,7 @@ public struct CacheEntry: Sendable {
     public let id: ID
     /// Which requests select it.
     public let selection: CacheSelection
-    /// Status and fields as they came, less what concerned the connection only.
+    /// Status and fields as they came, without the fields for the connection only.
     public let response: Response
     /// When the request left.
     public let requestTime: UnixTime

@@ -59,6 +59,6 @@ extension CacheMachine {
 }
 
 extension HTTPRequest.Method {
-    /// Whether a request with it changes nothing at the origin (RFC 9110 §9.2.1); what is unknown may change things.
+    /// Whether a request with it changes nothing at the origin (RFC 9110 §9.2.1); an unknown method may change things.
     var isSafe: Bool { [.get, .head, .options, .trace].contains(self) }
 }

@@ -2,7 +2,7 @@ import HTTPTypes
 
 /// Decides what the cache means for one hop of a load (RFC 9111 §4).
 ///
-/// Told what is stored and what the origin says, it answers with what to do; it owns no store, no connection and no
+/// It is told of stored responses and of the origin's, and returns decisions; it owns no store, no connection and no
 /// clock.
 struct CacheMachine {
     /// The decision about a request.
@@ -25,7 +25,7 @@ struct CacheMachine {
             case deliverAndStore(CacheEntry)
             /// Give the body of this entry with this response instead.
             case serve(CacheEntry, Response)
-            /// It says nothing about what is stored: ask again, with nothing added to the request.
+            /// It says nothing about stored responses: ask again, with nothing added to the request.
             case sendAgain
         }
 
@@ -64,7 +64,7 @@ struct CacheMachine {
         requestTime = now
     }
 
-    /// Whether what is stored is of any use.
+    /// Whether a stored response is of any use.
     ///
     /// Requests for ranges and those with conditions of their own go to the origin as they are.
     var looksUp: Bool {
@@ -76,7 +76,7 @@ struct CacheMachine {
         return request.url.isHTTP && isPlain && (!directives.noStore || policy == .returnCacheDataDontLoad)
     }
 
-    /// Whether a load of the same may be waited for, which will store what this one then takes.
+    /// Whether it may wait for another load of the same, and take the response that this one stores.
     var mayCoalesce: Bool {
         configuration.coalescesRequests && configuration.storagePolicy != .notAllowed
             && policy == .useProtocolCachePolicy && request.method == .get && looksUp
@@ -146,7 +146,7 @@ struct CacheMachine {
     /// Notes that a response that could be stored will not be, as it is too large for example.
     mutating func noteRefusal() { status.isStored = false }
 
-    /// Asks caches on the way for something, unless the request says itself what it wants of them.
+    /// Asks caches on the way for something, unless the request has its own `Cache-Control`.
     private func fields(asking directive: String, _ names: [HTTPField.Name]) -> [HTTPField] {
         guard !request.headerFields.contains(.cacheControl) else { return [] }
         return names.filter { !request.headerFields.contains($0) }.map { HTTPField(name: $0, value: directive) }

@@ -76,7 +76,7 @@ struct Freshness: Sendable {
         return max(apparent, stated(fields) + delay)
     }
 
-    /// The first `Age`; what is no number is ignored (§5.1).
+    /// The first `Age`; a value that is no number is ignored (§5.1).
     private static func stated(_ fields: HTTPFields) -> Duration {
         guard let first = fields[values: .age].first?.split(separator: ",").first?.trimmed, !first.isEmpty,
             first.utf8.allSatisfy({ (0x30...0x39).contains($0) })

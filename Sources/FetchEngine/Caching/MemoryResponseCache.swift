@@ -21,7 +21,7 @@ public final class MemoryResponseCache: ResponseCache {
         fraction = min(max(maximumEntryFraction, 0), 1)
     }
 
-    /// How many bytes it may hold; making it smaller forgets what is too much.
+    /// How many bytes it may hold; making it smaller removes the surplus.
     public var memoryCapacity: Int64 {
         get { tier.withLock { $0.capacity } }
         set { tier.withLock { $0.setCapacity(newValue) } }

@@ -29,7 +29,7 @@ package struct MemoryTier {
 
     /// Stores an entry in place of the one that the same requests select.
     ///
-    /// When the resource varies by other fields than before, what was stored by the old ones goes.
+    /// When the resource varies by other fields than before, the entries with the old fields are removed.
     package mutating func store(_ entry: CacheEntry, body: [UInt8]) {
         for old in entries[entry.key] ?? [] where entry.supersedes(old.entry) { remove(old.entry) }
         while let variants = entries[entry.key], variants.count >= Self.maximumVariants {

@@ -1,4 +1,4 @@
-/// Keys in the order of their last use, with what each costs.
+/// Keys in the order of their last use, with the cost of each.
 ///
 /// Every operation takes the same time for any number of keys: the order is a list through the slots of an array.
 struct RecencyList<Key: Hashable> {

@@ -44,7 +44,7 @@ extension ResponseCache {
         await removeEntries(since: time)
     }
 
-    /// Stores what a delegate made of an entry.
+    /// Stores an entry as a delegate has changed it.
     @discardableResult
     nonisolated(nonsending) func store(_ cached: CachedResponse, as proposed: CacheEntry) async -> CacheEntry? {
         guard cached.storagePolicy != .notAllowed, Int64(cached.data.count) <= maximumEntryBytes else { return nil }

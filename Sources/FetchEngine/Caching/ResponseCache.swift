@@ -1,4 +1,4 @@
-/// Stores answers and gives them back: what a session's ``SessionConfiguration/urlCache`` has to do.
+/// Stores responses and returns them: the contract of a session's ``SessionConfiguration/urlCache``.
 ///
 /// A cache only stores. Which answer may be stored and when it may be used again is decided by the engine, from the
 /// entries it is given. All methods may be called at any time from anywhere; an entry is visible once its body is
@@ -16,7 +16,7 @@ public protocol ResponseCache: AnyObject, Sendable {
 
     /// Begins to store an entry, whose body then follows; nil when it will not be stored.
     ///
-    /// - Parameter entry: Its ``CacheEntry/bodyLength`` is what the server announced, or zero.
+    /// - Parameter entry: Its ``CacheEntry/bodyLength`` is the length that the server announced, or zero.
     nonisolated(nonsending) func writer(for entry: CacheEntry) async -> (any CacheWriter)?
 
     /// Stores the entry with the body of another version, unless that is no longer there.
@@ -56,7 +56,7 @@ public protocol CacheWriter: AnyObject, Sendable {
 
     /// Stores the entry with the bytes taken, in place of the one that the same requests select.
     ///
-    /// - Parameter entry: The entry the writer was made for, with what the delegate may have changed.
+    /// - Parameter entry: The entry the writer was made for, with any changes of the delegate.
     nonisolated(nonsending) func commit(_ entry: CacheEntry) async
 }
 

@@ -1,11 +1,11 @@
-/// A cache that several processes share: what is not stored they fetch in turn, so that one request serves all.
+/// A cache that several processes share: they fetch missing responses in turn, so that one request serves all.
 package protocol SharedResponseCache: ResponseCache {
     /// Whether there are other processes now.
     var isShared: Bool { get }
 
-    /// Waits until no other process fetches what a key stands for.
+    /// Waits until no other process fetches the response for a key.
     ///
-    /// Whoever gets a turn looks again at what is stored before fetching.
+    /// The process that gets a turn looks at the stored entries again before it fetches.
     ///
     /// - Parameter limit: How long to wait at most.
     /// - Returns: The turn, for which the others wait; nil when the time ran out, and the caller goes ahead without it.

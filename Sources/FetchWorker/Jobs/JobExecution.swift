@@ -26,7 +26,7 @@ struct JobExecution {
 
     // MARK: Before it is stored
 
-    /// Waits for a connection, begins and loads; nil when this node must not store the outcome.
+    /// Waits for a connection, begins and loads; nil when this node has no outcome to store.
     private nonisolated(nonsending) func outcome() async -> JobOutcome? {
         do throws(StoreError) {
             guard let terms = try await dispatcher.runner.terms(of: job) else { return .sessionIsGone }

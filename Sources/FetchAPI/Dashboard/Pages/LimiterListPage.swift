@@ -4,7 +4,7 @@ import FetchJobs
 struct LimiterListPage {
     struct Row {
         let name: String
-        /// The name as forms send it back: a key may have what pages do not show.
+        /// The name as forms send it back: a key may have characters that pages do not show.
         let id: String
         /// Whether its jobs are started, in a word.
         let condition: String

@@ -141,7 +141,7 @@ struct DigestClaims {
         for index in claims.indices { claims[index].claim.update(bytes) }
     }
 
-    /// Throws when the bytes are not what was claimed.
+    /// Throws when a claim about the bytes is not true.
     func check() throws {
         for (name, claim) in claims where !claim.isTrue {
             throw Problem(parameter: name.rawName, "does not match the body", code: .digestMismatch)

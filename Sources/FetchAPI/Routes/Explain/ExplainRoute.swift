@@ -2,7 +2,7 @@ import FetchJobs
 import HTTPTypes
 import Hummingbird
 
-/// Explains why a job ended as it did, from what its attempts have recorded and from nothing else.
+/// Explains why a job ended as it did, from the records of its attempts alone.
 struct ExplainRoute: Sendable {
     let jobs: any JobStore
 

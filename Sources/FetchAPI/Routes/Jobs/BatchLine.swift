@@ -1,6 +1,6 @@
 import FetchJobs
 
-/// One line of a batch: a job, and what its client names the line with, if anything.
+/// One line of a batch: a job, and the client's name for the line, if any.
 struct BatchLine {
     private static let keyName = "idempotencyKey"
     private static let ownNames: Set = [keyName]

@@ -14,7 +14,7 @@ struct EventRelay {
 
     /// Forwards events while the other node sends them.
     ///
-    /// A node that cannot be reached sends none; who follows the job sees then what the database knows.
+    /// A node that cannot be reached sends none; the client then sees the job as the database has it.
     ///
     /// - Parameter last: The position of the last event that the client has; raised with each event.
     /// - Returns: Whether the last event of the job was among them.
@@ -48,8 +48,8 @@ struct EventRelay {
     }
 }
 
-/// Cuts what another node sends into whole events: one that is torn apart when that node dies must not reach a client
-/// as the beginning of the next.
+/// Cuts the bytes of another node into whole events: an event that is torn apart when that node dies must not reach a
+/// client as the beginning of the next.
 struct EventCutter {
     private var rest: [UInt8] = []
 

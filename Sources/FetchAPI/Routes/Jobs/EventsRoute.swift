@@ -9,8 +9,8 @@ import Synchronization
 /// The events of a job, as server-sent events (WHATWG HTML §9.2).
 ///
 /// Events of the attempt that runs, here or on another node, are sent with their position as `id`; a client that comes
-/// back says by `Last-Event-ID` what it has. Progress has no id: the newest is all that counts. The end closes the
-/// stream.
+/// back states in `Last-Event-ID` the last one that it has. Progress has no id: the newest is all that counts. The end
+/// closes the stream.
 struct EventsRoute: Sendable {
     struct Pace: Sendable {
         /// How often progress is told at most, and the store asked about jobs that run elsewhere.

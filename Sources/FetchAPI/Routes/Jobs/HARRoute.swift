@@ -36,7 +36,7 @@ struct HAR {
         }
     }
 
-    /// The transfers of one attempt, with what is known of each: of redirects where they led, of the last its response.
+    /// The transfers of one attempt, each with its details: for a redirect its target, for the last one its response.
     private static func entries(
         of attempt: Job.Attempt,
         request: JSONValue?,

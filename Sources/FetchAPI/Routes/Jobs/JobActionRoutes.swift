@@ -50,7 +50,7 @@ struct JobActionRoutes: Sendable {
         let filter: JobFilter
         let limit: Int
         let cursor: JobCursor?
-        /// Nothing is done: the answer says what would be.
+        /// Nothing is done: the response states what would be done.
         let isDryRun: Bool
         private static let maximum = Int64(JobActionRoutes.maximumJobs)
 

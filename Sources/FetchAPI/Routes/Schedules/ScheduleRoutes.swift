@@ -103,6 +103,6 @@ struct ScheduleRoutes: Sendable {
 }
 
 extension Schedule {
-    /// Its entity tag, which changes with what its client sets and not with its times.
+    /// Its entity tag, which changes with the settings of its client and not with its times.
     var tag: String { "\"\(version)\"" }
 }

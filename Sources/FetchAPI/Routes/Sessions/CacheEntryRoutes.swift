@@ -45,7 +45,7 @@ struct CacheEntryRoutes: Sendable {
 
     private func remove(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         let answer = try await answer(call, tenant)
-        // In its session alone: what others have on their way is theirs.
+        // In its session alone: entries that others are about to store are theirs.
         var filter = CacheFilter(session: answer.session)
         filter.answer = answer.id
         guard try await cache.purge(filter, of: tenant) > 0 else { throw Self.notFound }

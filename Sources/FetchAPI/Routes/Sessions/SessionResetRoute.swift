@@ -2,7 +2,7 @@ import FetchJobs
 import HTTPTypes
 import Hummingbird
 
-/// Empties what a session keeps from one job to the next.
+/// Empties the stores that a session keeps from one job to the next.
 struct SessionResetRoute: Sendable {
     let cookies: any CookieCatalog
     let cache: any CacheStore

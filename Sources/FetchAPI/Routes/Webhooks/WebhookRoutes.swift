@@ -59,7 +59,7 @@ struct WebhookRoutes: Sendable {
         return try await webhooks.endpoints(of: tenant).first { $0.id.uuid.low == low && $0.createdAt > since }
     }
 
-    /// An id of now whose other half tells the key, so that a repeat finds what the first request made.
+    /// An id of now whose other half is made from the key, so that a repeat finds the endpoint of the first request.
     private static func id(for key: IdempotencyKey, of tenant: Tenant.ID) -> WebhookEndpoint.ID {
         let digest = SHA256Digest(of: Array("\(tenant) \(key.text)".utf8)).bytes
         let half = digest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }

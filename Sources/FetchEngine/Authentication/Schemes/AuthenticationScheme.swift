@@ -67,7 +67,7 @@ public struct BasicScheme: AuthenticationScheme {
     public let name = "basic"
     /// `httpBasic`.
     public let method = ProtectionSpace.Method.httpBasic
-    /// The password covers what is at or below the directory of the URL (RFC 7617 §2.2).
+    /// The password covers the URLs at or below the directory of the URL (RFC 7617 §2.2).
     public let isPreemptive = true
 
     /// Makes the scheme.

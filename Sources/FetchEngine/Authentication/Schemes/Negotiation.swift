@@ -4,8 +4,8 @@ import Synchronization
 
 /// One SPNEGO conversation with a server (RFC 4559, RFC 4178), Kerberos beneath it.
 ///
-/// Its steps may ask a key distribution centre, and block until that answers. libcurl would make them on the loop,
-/// with the tickets of the whole process, and would not look at what the server proves.
+/// Its steps may ask a key distribution centre, and block until that answers. libcurl would make them on the loop, with
+/// the tickets of the whole process, and would not check the server's proof.
 final class Negotiation: Sendable {
     /// A step that could not be taken; says nothing about names or tickets.
     struct Failure: Error {
@@ -66,7 +66,7 @@ final class Negotiation: Sendable {
     /// Known without the lock, which a step holds while it blocks.
     var isComplete: Bool { completed.load(ordering: .acquiring) }
 
-    /// Takes what the server said, nothing at first, and gives what to say next, nothing at the end.
+    /// Takes the token of the server, none at first, and returns the next one of the client, none at the end.
     ///
     /// After a failure there is no further step.
     func step(_ token: [UInt8]?) async throws(Failure) -> [UInt8] {

@@ -18,7 +18,7 @@ actor CacheDirectory {
     private nonisolated let index: Mutex<CacheIndex>
     /// Bodies too large to be read for every use, found whole since the start.
     private var verified: Set<CacheEntry.ID> = []
-    /// How much was written since the last look at what other processes do.
+    /// How much was written since the last look at the files of other processes.
     private var writtenSinceScan: Int64 = 0
     private var isLoaded = false
 
@@ -173,7 +173,7 @@ actor CacheDirectory {
     }
 
     private func evict() {
-        // Others may have written too; what they have counts.
+        // Others may have written too; their files count.
         if writtenSinceScan > capacity / 8 { scan() }
         while let name = index.withLock({ $0.surplus }) { remove(name) }
     }
@@ -215,7 +215,7 @@ actor CacheDirectory {
         }
     }
 
-    /// Removes what processes that died left behind.
+    /// Removes the drafts of processes that died.
     ///
     /// Between its making and its locking a draft is not locked; nothing takes a minute there.
     private func clearDrafts() {

@@ -66,7 +66,7 @@ enum CacheFile {
         return (entry, footer)
     }
 
-    /// Whether the body is what it was when it was written.
+    /// Whether the body has the digest with which it was written.
     static func isWhole(_ file: CacheDescriptor, _ footer: Footer) -> Bool {
         let digest = ContentDigest.sha256.stream()
         var offset: Int64 = 0

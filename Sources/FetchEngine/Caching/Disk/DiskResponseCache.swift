@@ -3,9 +3,9 @@ import Synchronization
 
 /// A cache on disk, with the answers used last in memory as well.
 ///
-/// It outlives the process. Several caches, of several processes too, may use one directory: each counts what the
-/// others write now and then, so together they may exceed the capacity for a while. Writing to disk happens behind
-/// the loads; ``flush()`` waits for it.
+/// It outlives the process. Several caches, of several processes too, may use one directory: each counts the files of
+/// the others now and then, so together they may exceed the capacity for a while. Writing to disk happens behind the
+/// loads; ``flush()`` waits for it.
 public final class DiskResponseCache: ResponseCache {
     /// A change that is not yet made on the disk; changes are made in order.
     private enum Change {
@@ -45,7 +45,7 @@ public final class DiskResponseCache: ResponseCache {
         fraction = min(max(maximumEntryFraction, 0), 1)
     }
 
-    /// How many bytes memory may hold; making it smaller forgets what is too much.
+    /// How many bytes memory may hold; making it smaller removes the surplus.
     public var memoryCapacity: Int64 {
         get { tier.withLock { $0.capacity } }
         set { tier.withLock { $0.setCapacity(newValue) } }
@@ -63,7 +63,7 @@ public final class DiskResponseCache: ResponseCache {
     /// The most bytes a body may have that is stored.
     public var maximumEntryBytes: Int64 { Int64(Double(max(diskCapacity, memoryCapacity)) * fraction) }
 
-    /// Changes how many bytes the disk may hold, and removes what is too much.
+    /// Changes how many bytes the disk may hold, and removes the surplus.
     public func setDiskCapacity(_ capacity: Int64) async {
         await settle()
         await directory.setCapacity(capacity)
