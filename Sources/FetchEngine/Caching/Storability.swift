@@ -72,7 +72,7 @@ extension Response {
 }
 
 extension HTTPFields {
-    /// Without what concerned the connection only (§3.1).
+    /// Without the fields for the connection only (§3.1).
     var storable: HTTPFields {
         var dropped = Self.connectionFields
         for value in self[values: .connection] {

@@ -40,7 +40,7 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var waitsForConnectivity = false
     /// Whether the request waits for the server's word before its body.
     public var expectContinue = ExpectContinuePolicy.automatic
-    /// Whether upload tasks ask the server to keep what it has of an upload that breaks off; false.
+    /// Whether upload tasks ask the server to keep the received part of an upload that breaks off; false.
     ///
     /// A server that does (draft-ietf-httpbis-resumable-upload) says so with a 104 answer; the error of the task then
     /// has ``LoadError/uploadResumeData``. Not for bodies with a ``Request/bodyCoding``.
@@ -95,7 +95,7 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var maximumHeaderBytes = 256 * 1024
     /// Where answers are stored for later loads; `nil`, the default: nowhere.
     ///
-    /// Whoever shares it shares what is in it.
+    /// Sessions that have the same cache share its entries.
     public var urlCache: (any ResponseCache)? {
         get { cache.object }
         set { cache.object = newValue }

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Tells any number of readers the newest of what happens.
+/// Sends the newest element to any number of readers.
 ///
-/// A reader that is late misses what came before the newest.
+/// A reader that is late misses the elements before the newest.
 package final class Broadcast<Element: Sendable>: Sendable {
     private struct State {
         var readers: [UInt64: AsyncStream<Element>.Continuation] = [:]
@@ -17,7 +17,7 @@ package final class Broadcast<Element: Sendable>: Sendable {
         for reader in state.withLock({ $0.readers.values }) { reader.finish() }
     }
 
-    /// A stream of what is sent from now on; it ends with the sender.
+    /// A stream of the elements from now on; it ends with the sender.
     package func stream() -> AsyncStream<Element> {
         let (stream, reader) = AsyncStream.makeStream(of: Element.self, bufferingPolicy: .bufferingNewest(1))
         let number = state.withLock { state in

@@ -156,7 +156,7 @@ extension Cookie {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Checks what attributes promise of each other (RFC 6265bis §5.7, steps 18 to 21, and CHIPS).
+    /// Checks the rules between attributes (RFC 6265bis §5.7, steps 18 to 21, and CHIPS).
     func checkAttributes(hasPath: Bool) throws(CookieRejection) {
         if sameSite == .noRestriction, !isSecure { throw .sameSiteNoneNotSecure }
         if partition != nil, !isSecure { throw .partitionedNotSecure }

@@ -10,7 +10,7 @@ public struct CookieContext: Sendable {
     let host: String
     /// The path, percent-encoded.
     let path: String
-    /// Whether the scheme protects what is sent.
+    /// Whether the scheme protects the request.
     let isSecure: Bool
 
     /// Makes a context.
@@ -59,7 +59,7 @@ public struct CookieContext: Sendable {
             || path.dropFirst(cookiePath.count).first == UInt8(ascii: "/")
     }
 
-    /// The directory of the URL's path: what a cookie without a path gets.
+    /// The directory of the URL's path, which is the path of a cookie without one.
     var defaultPath: String {
         guard path.utf8.first == UInt8(ascii: "/"), let end = path.utf8.lastIndex(of: UInt8(ascii: "/")),
             end > path.startIndex

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// The value of a request's `Cookie` field, made of what the caller set and what the storage has.
+/// The value of a request's `Cookie` field, made of the caller's pairs and the cookies of the storage.
 ///
 /// The caller's pairs come first and as they are; cookies of the storage follow unless the caller set their names.
 struct CookieField {

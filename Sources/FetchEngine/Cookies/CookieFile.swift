@@ -11,7 +11,7 @@ actor CookieFile {
     nonisolated var unownedExecutor: UnownedSerialExecutor { Self.loop.asUnownedSerialExecutor() }
 
     private nonisolated let path: String
-    /// The newest change that is in the file, and what it holds.
+    /// The number of the newest change in the file, and the cookies in it.
     private var saved: UInt64 = 0
     private var content: [UInt8]?
 

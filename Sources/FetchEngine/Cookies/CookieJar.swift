@@ -15,10 +15,10 @@ package enum CookieChange: Sendable {
 
 /// Cookies and the rules of keeping them, without a clock and a lock (RFC 6265bis §5.7, §5.8).
 ///
-/// A storage that keeps cookies elsewhere can load those of a few domains into a jar, let it decide, and write back
-/// what changed.
+/// A storage that keeps cookies elsewhere can load those of a few domains into a jar, let it decide, and write the
+/// changes back.
 public struct CookieJar: Sendable {
-    /// A cookie and what orders it among others.
+    /// A cookie and its order among others.
     struct Entry {
         var cookie: Cookie
         var lastAccess: UnixTime
@@ -53,7 +53,7 @@ public struct CookieJar: Sendable {
 
     // MARK: Changes
 
-    /// Makes an empty jar that notes what changes in it, for a storage that keeps its cookies elsewhere too.
+    /// Makes an empty jar that notes its changes, for a storage that keeps its cookies elsewhere too.
     package static func noting() -> CookieJar {
         var jar = CookieJar()
         jar.changes = []
@@ -200,7 +200,7 @@ public struct CookieJar: Sendable {
 
     // MARK: Limits
 
-    /// Removes what is too much, in the order of RFC 6265bis §5.7.
+    /// Removes the surplus, in the order of RFC 6265bis §5.7.
     ///
     /// Expired cookies go first; then, of a domain with too many, those that are not `Secure`; then, when all are too
     /// many, any. Of equal ones the longest unused goes.

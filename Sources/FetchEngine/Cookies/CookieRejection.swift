@@ -26,7 +26,7 @@ public enum CookieRejection: String, Error, Sendable, Hashable, Codable, CaseIte
     case sameSiteNoneNotSecure
     /// It is `Partitioned` and not `Secure`.
     case partitionedNotSecure
-    /// Its name begins with `__Secure-` or `__Host-` and it does not keep what that promises.
+    /// Its name begins with `__Secure-` or `__Host-`, and it does not have the attributes that this prefix requires.
     case prefix
     /// The accept policy takes none of another site's than the main document's.
     case thirdParty

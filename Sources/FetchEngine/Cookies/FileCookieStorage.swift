@@ -71,7 +71,7 @@ public final class FileCookieStorage: CookieStorage {
         await memory.setCookieAcceptPolicy(policy)
     }
 
-    /// An element after cookies were set or removed; what its reader has not seen yet is one element.
+    /// An element after cookies were set or removed; changes that its reader has not seen yet are one element.
     public func cookiesChanged() -> AsyncStream<Void> { memory.cookiesChanged() }
 
     /// The policy, after it was changed; a reader that is late sees the newest only.
@@ -81,7 +81,7 @@ public final class FileCookieStorage: CookieStorage {
     private nonisolated(nonsending) func save() async throws(LoadError) {
         let change = changes.add(1, ordering: .sequentiallyConsistent).newValue
         try await file.save(change) { [self] in
-            // The number first: what is changed after it is looked at is written again.
+            // The number first: a change after it is read is written again.
             let number = changes.load(ordering: .sequentiallyConsistent)
             return (number, memory.allCookies.filter { !$0.isSessionOnly })
         }

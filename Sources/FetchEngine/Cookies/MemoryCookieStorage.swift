@@ -87,7 +87,7 @@ public final class MemoryCookieStorage: CookieStorage {
         if isNew { policyReaders.send(policy) }
     }
 
-    /// An element after cookies were set or removed; what its reader has not seen yet is one element.
+    /// An element after cookies were set or removed; changes that its reader has not seen yet are one element.
     public func cookiesChanged() -> AsyncStream<Void> { cookieReaders.stream() }
 
     /// The policy, after it was changed; a reader that is late sees the newest only.

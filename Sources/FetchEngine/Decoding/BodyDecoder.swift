@@ -29,7 +29,7 @@ public protocol BodyDecoder: Sendable {
     /// Called in order; never called after it throws. Chunks are small, so that the output of one stays in bounds.
     mutating func decode(_ chunk: [UInt8]) throws(LoadError) -> [UInt8]
 
-    /// Decodes what is left at the end of the file.
+    /// Decodes the remaining bytes at the end of the file.
     ///
     /// - Throws: `downloadDecodingFailedToComplete` when the file is not whole.
     mutating func finish() throws(LoadError) -> [UInt8]

@@ -1,4 +1,4 @@
-/// Decodes MacBinary I, II and III files: a Macintosh file with both of its forks and what the Finder knows of it.
+/// Decodes MacBinary I, II and III files: a Macintosh file with both of its forks and its Finder information.
 ///
 /// The content is the data fork; the resource fork and the rest are in ``attributes``.
 public struct MacBinaryDecoder: BodyDecoder {
@@ -123,7 +123,7 @@ struct MacBinaryHeader {
         guard head.count >= Self.byteCount else { return nil }
         let fields = BigEndianFields(bytes: Array(head.prefix(Self.byteCount)))
         let nameCount = Int(fields[byte: 1])
-        // Zero at three places is what tells the format from others that lack a checksum.
+        // Zero at three places distinguishes the format from others that lack a checksum.
         guard fields[byte: 0] == 0, fields[byte: 74] == 0, (1...63).contains(nameCount) else { return nil }
         var checksum = CRC16()
         checksum.update(fields.bytes[..<124])

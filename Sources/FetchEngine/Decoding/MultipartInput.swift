@@ -1,4 +1,4 @@
-/// Bytes that have come and were not read yet; what was read goes when more comes, not byte by byte.
+/// Bytes that have come and were not read yet; bytes that were read are removed when more come, not one by one.
 struct MultipartInput: Sendable {
     private var bytes: [UInt8]
     private var start = 0

@@ -2,8 +2,8 @@ package import HTTPTypes
 
 /// Splits a `multipart/x-mixed-replace` body into its parts while it comes (RFC 2046 §5.1.1).
 ///
-/// Takes chunks of any size, and gives what is in them piece by piece: who reads may let others go on in between.
-/// Bytes are given out as soon as they cannot be part of a boundary; only what may begin one is held back. A missing
+/// Takes chunks of any size, and gives their content piece by piece: a reader may let others go on in between. Bytes
+/// are given out as soon as they cannot be part of a boundary; only bytes that may begin one are held back. A missing
 /// final boundary is no error: such streams end when the connection does.
 package struct MultipartParser: Sendable {
     package enum Event: Equatable {
@@ -42,7 +42,7 @@ package struct MultipartParser: Sendable {
     /// The head of the part so far.
     private var collector: HeadCollector
     private var headBytes = 0
-    /// The part's head is over, and nothing but a line end has followed it: what comes may be a boundary already.
+    /// The part's head is over, and only a line end has followed it: a boundary may come already.
     private var isAtStart = false
     private var parts = 0
     private var preambleLines = 0
@@ -57,7 +57,7 @@ package struct MultipartParser: Sendable {
         markers = [dashes + text] + (text.starts(with: dashes) ? [text] : [])
     }
 
-    /// Takes the next bytes of the body; ``next()`` gives what is in them.
+    /// Takes the next bytes of the body; ``next()`` gives their content.
     package mutating func append(_ bytes: some Collection<UInt8>) { input.append(bytes) }
 
     /// The next event; nil when more bytes are needed.
@@ -85,7 +85,7 @@ package struct MultipartParser: Sendable {
         return true
     }
 
-    /// Takes the end of the body, after all that was in it; what is left of it.
+    /// Takes the end of the body, and returns the remaining events.
     package mutating func finish() -> [Event] {
         defer { state = .epilogue }
         guard state == .body else { return [] }

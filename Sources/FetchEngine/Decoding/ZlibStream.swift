@@ -2,7 +2,7 @@ import CZlib
 
 /// Undoes deflate in one of its wrappers.
 ///
-/// A gzip stream goes on over several members (RFC 1952 §2.2); what follows the last one and is no member is dropped.
+/// A gzip stream goes on over several members (RFC 1952 §2.2); bytes after the last one that are no member are dropped.
 // @unchecked: used by one decoder, and a decoder by one thread at a time.
 final class ZlibStream: @unchecked Sendable, CodingStream {
     enum Wrapper {
@@ -26,7 +26,7 @@ final class ZlibStream: @unchecked Sendable, CodingStream {
     private let scratch = CodingScratch()
     private var isOpen = false
     private var state = State.beforeStream
-    /// First bytes that were held back to see what they begin.
+    /// First bytes that were held back until it is known how they begin.
     private var held: [UInt8] = []
 
     init(_ wrapper: Wrapper) {

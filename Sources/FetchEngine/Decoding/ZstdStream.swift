@@ -3,7 +3,7 @@ import CZstd
 /// Undoes the `zstd` coding (RFC 8878), frame after frame.
 // @unchecked: used by one decoder, and a decoder by one thread at a time.
 final class ZstdStream: @unchecked Sendable, CodingStream {
-    /// A window of 8 MiB is what every decoder supports, and what one of HTTP needs no more than (RFC 9659).
+    /// Every decoder supports a window of 8 MiB, and one of HTTP needs no more (RFC 9659).
     private static let maximumWindowLog: Int32 = 23
 
     private let zstd = ZSTD_createDCtx()

@@ -14,9 +14,9 @@ struct ByteWriter {
     mutating func append(_ text: String) { append(text.utf8) }
 }
 
-/// Takes out again what a ``ByteWriter`` has put in.
+/// Reads the values that a ``ByteWriter`` has written.
 ///
-/// Any bytes may be read: what is not there throws.
+/// Any bytes may be read: a missing value throws.
 struct ByteReader {
     struct Ended: Error {}
 

@@ -2,7 +2,7 @@ import Glibc
 
 /// A point in civil time, to the microsecond, counted from 1970-01-01T00:00:00Z.
 ///
-/// Arithmetic stops at the ends of what can be counted, some 292 000 years away, instead of trapping.
+/// Arithmetic stops at the ends of the range, some 292 000 years away, instead of trapping.
 public struct UnixTime: Sendable, Hashable, Comparable {
     /// Microseconds since 1970-01-01T00:00:00Z.
     public let microseconds: Int64

@@ -1,6 +1,6 @@
 /// The decisions of one load about its connections.
 ///
-/// A pure value: each hop reads it, and it records what the delegates answered and what went wrong.
+/// A pure value: each hop reads it, and it records the answers of the delegates and the failures.
 struct ConnectionDecisions: Sendable {
     /// The chains that were decided about, by the server that showed them.
     var accepted: [URLRecord.Origin: Set<Fingerprint>] = [:]
@@ -40,7 +40,7 @@ struct ConnectionDecisions: Sendable {
         return url.origin == first ? tls.clientIdentity : nil
     }
 
-    /// Whether it was decided what to show the server of a URL.
+    /// Whether the identity for the server of a URL was chosen.
     func hasChosenIdentity(for url: URLRecord) -> Bool { identities[url.origin] != nil }
 
     /// The credential that was chosen for the server of a URL.

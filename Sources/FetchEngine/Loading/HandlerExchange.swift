@@ -4,8 +4,8 @@ import Synchronization
 
 /// An exchange whose answer comes from a ``ProtocolHandler``.
 ///
-/// The handler's call runs in a task of its own, off the loop's thread; its ``HandlerClient`` brings here what it
-/// reports.
+/// The handler's call runs in a task of its own, off the loop's thread; its ``HandlerClient`` passes its reports on to
+/// here.
 // @unchecked: everything here is touched on the loop's thread alone.
 final class HandlerExchange: Exchange, @unchecked Sendable {
     let request: Request
@@ -179,7 +179,7 @@ final class HandlerExchange: Exchange, @unchecked Sendable {
         return state.deadline.map { min($0, idle) } ?? idle
     }
 
-    /// Ends what takes too long; a handler that waits for its reader, or is suspended, is not idle.
+    /// Ends a load that takes too long; a handler that waits for its reader, or is suspended, is not idle.
     private func timePassed() {
         guard outcome == nil, let timer else { return }
         if let deadline = state.deadline, deadline <= .now {

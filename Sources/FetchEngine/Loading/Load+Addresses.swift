@@ -22,7 +22,7 @@ extension Load {
             lookUp = (start, .now)
         }
         guard let found, !found.isEmpty else {
-            // Of a proxy libcurl says more of what went wrong, since another may be tried then.
+            // For a proxy, libcurl describes the failure in more detail, since another proxy may be tried then.
             guard proxy == nil else { return .any }
             return .refused(LoadError(.cannotFindHost, "The host name did not resolve."))
         }

@@ -248,7 +248,7 @@ extension Load {
         return try await disposition(of: challenge, on: loop)
     }
 
-    /// Keeps what has convinced, and learns where it does (CRD-4).
+    /// Keeps the accepted credentials, and learns where they are accepted (CRD-4).
     private func convinced(by response: Response, on loop: isolated TransferLoop) async {
         for attempt in authentication.convinced(status: response.status.code) {
             let place = self.place(of: attempt.space, for: response.url)
@@ -305,7 +305,7 @@ extension Load {
 }
 
 extension Proxy {
-    /// A URL that has its host and port: where the session remembers what it asks for.
+    /// A URL with its host and port, under which the session remembers its requirements.
     fileprivate var place: URLRecord? { try? URLRecord("http://\(host):\(port)/") }
 }
 

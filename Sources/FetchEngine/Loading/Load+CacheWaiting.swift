@@ -2,7 +2,7 @@ import EventLoop
 
 // Waiting for another load that fetches the same, in this process or in another one.
 extension Load {
-    /// Waits until no other process fetches what this load is to fetch, which may be stored then.
+    /// Waits until no other process fetches the response for this load, which may be stored then.
     func turn(
         _ answer: CacheMachine.Answer, _ lease: CacheLease, _ cache: any ResponseCache, _ visit: inout CacheVisit,
         on loop: isolated TransferLoop
@@ -23,7 +23,7 @@ extension Load {
         currentRequest.timeoutInterval ?? configuration.timeoutIntervalForRequest
     }
 
-    /// Waits until another load has stored what this one wants, or until it is in vain.
+    /// Waits until another load has stored the response for this one, or will not store it.
     func wait(for flight: CacheFlight, on loop: isolated TransferLoop) async {
         let interval = patience
         var end = MonotonicTime.now.advanced(by: interval)

@@ -9,7 +9,7 @@ struct CacheVisit {
     var machine: CacheMachine
     /// The fields of the request for the cache.
     var added: [HTTPField] = []
-    /// Others wait for what this load stores.
+    /// Other loads wait for the response that this one stores.
     var lease: CacheLease?
 }
 
@@ -168,7 +168,7 @@ extension Load {
         if let (entry, id) = reception.refreshed { await cache.refresh(entry, replacing: id) }
     }
 
-    /// Begins to store what comes; downloads store nothing (DLD-8).
+    /// Begins to store the response; downloads store nothing (DLD-8).
     func store(_ entry: CacheEntry, from exchange: any Exchange, _ visit: inout CacheVisit) {
         let rules = visit.machine.configuration
         let limit = min(visit.cache?.maximumEntryBytes ?? 0, rules.maximumEntryBytes ?? .max)
@@ -224,7 +224,7 @@ extension Load {
         request.cachePolicy == .useProtocolCachePolicy ? configuration.requestCachePolicy : request.cachePolicy
     }
 
-    /// Whether a cache, or what is asked of caches on the way, matters for a request.
+    /// Whether a cache, or a directive to caches on the way, matters for a request.
     func concernsCache(_ request: Request) -> Bool {
         configuration.urlCache != nil || cachePolicy(of: request) != .useProtocolCachePolicy
     }

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Synchronization
 
-// How a hop's connection is made, and what happens when it was not made because something has to be asked first.
+// How a hop's connection is made, and the questions that must be answered before it can be.
 extension Load {
     /// The terms of the connection for a URL.
     ///
@@ -42,7 +42,7 @@ extension Load {
 
     // MARK: After a connection that was not made
 
-    /// Asks what has to be known before the connection can be made.
+    /// Asks the questions that must be answered before the connection can be made.
     ///
     /// Returns whether to make the hop's exchange again; then not a byte of the request has left.
     func settlesConnection(of exchange: any Exchange, on loop: isolated TransferLoop) async throws(LoadError) -> Bool {

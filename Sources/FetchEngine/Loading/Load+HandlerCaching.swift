@@ -1,11 +1,11 @@
 import HTTPTypes
 
-// The cache and the handlers of the program's own: they know their protocol, and say what of it may be kept (CCH-6).
+// The cache and the handlers of the program's own: they know their protocol, and decide what may be kept (CCH-6).
 extension Load {
     /// The exchange for a request that a handler serves.
     ///
-    /// Only the policies that take what is stored however old it is keep the handler from being asked. Of what is
-    /// stored for the standard form of the request, that counts which the handler finds equivalent.
+    /// Only the policies that take a stored response of any age keep the handler from being asked. Of the responses
+    /// that are stored for the standard form of the request, the one counts that the handler finds equivalent.
     func handled(
         _ visit: inout CacheVisit, by handler: any ProtocolHandler, limit: Int, on loop: isolated TransferLoop
     ) async throws(LoadError) -> any Exchange {
@@ -31,7 +31,7 @@ extension Load {
         return exchange
     }
 
-    /// Stores what a handler allows to be kept.
+    /// Stores a response that a handler allows to be kept.
     private func store(from exchange: HandlerExchange, _ visit: inout CacheVisit) {
         guard exchange.storagePolicy != .notAllowed, exchange.proposedRequest == nil, let response = exchange.response,
             var entry = CacheEntry(for: response, to: exchange.request, sentAt: .now, receivedAt: .now)

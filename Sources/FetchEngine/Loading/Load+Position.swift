@@ -84,7 +84,7 @@ extension Load {
 
     // MARK: Going on
 
-    /// Takes up what another load has left.
+    /// Continues the load at the position that another load has left.
     ///
     /// - Returns: The request of the hop, and its response when that had come.
     func goOn(

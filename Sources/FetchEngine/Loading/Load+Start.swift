@@ -44,7 +44,7 @@ extension Load {
     /// Whether something comes before the first hop that takes time.
     var mustWait: Bool { client.map { $0.earliestBegin != nil || $0.announcesTasks } ?? false }
 
-    /// Announces the task, waits for its begin date and asks the delegate what to load then (BEY-3, BEY-10).
+    /// Announces the task, waits for its begin date and asks the delegate for the request then (BEY-3, BEY-10).
     func beginLater(with request: Request, on loop: isolated TransferLoop) async throws(LoadError) -> Request {
         guard let client else { return request }
         await client.created()

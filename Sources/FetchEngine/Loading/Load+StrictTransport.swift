@@ -17,9 +17,9 @@ extension Load {
         return secured
     }
 
-    /// Takes note of what a host wants.
+    /// Notes the strict transport policy of a host.
     ///
-    /// Only a connection without any fault says it (§8.1): one whose certificate was accepted in spite of the rules
+    /// Only a connection without any fault counts (§8.1): one whose certificate was accepted in spite of the rules
     /// could be anybody's.
     func noteStrictTransport(_ response: Response, to request: Request) {
         guard let store = configuration.strictTransport, store.learns, request.url.scheme == "https",

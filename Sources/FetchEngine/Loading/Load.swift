@@ -2,7 +2,7 @@ import EventLoop
 import HTTPTypes
 import Synchronization
 
-/// One load: what it has learned so far, and the steps that it consists of.
+/// One load: its state so far, and its steps.
 ///
 /// ``response(bufferingUpTo:on:)`` names the steps in order; those of one subject are in an extension of their own.
 /// A load outlives its exchanges, one for each hop.
@@ -112,13 +112,13 @@ final class Load: @unchecked Sendable {
         if let cancellation { throw cancellation }
     }
 
-    /// Forgets what was chosen and prepared for a request to a server that is not made.
+    /// Forgets the authorization of a request to a server that is not made.
     func withdrawAuthorization() {
         authentication.withdraw()
         (authorization, proxyAuthorization, negotiation) = (nil, nil, nil)
     }
 
-    /// Makes an exchange the hop at hand; what is sent is counted anew.
+    /// Makes an exchange the present hop; its bytes are counted anew.
     func take(_ exchange: any Exchange, for request: Request) {
         state.assertOnLoop()
         self.exchange = exchange

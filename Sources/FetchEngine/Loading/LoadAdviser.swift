@@ -2,7 +2,7 @@ import EventLoop
 package import HTTPTypes
 import Synchronization
 
-/// Decides what loads come to, before their delegates are asked.
+/// Decides the choices of loads, before their delegates are asked.
 ///
 /// A load asks about the kinds that it names and about no others, and asks on its loop: an answer that is known at once
 /// costs a call. A load without an adviser is spared all of it. A choice that breaks a limit of the configuration is

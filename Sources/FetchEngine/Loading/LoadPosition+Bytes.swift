@@ -1,11 +1,11 @@
 import HTTPTypes
 
-// The form in which positions are kept. Any bytes may be read: what is not a position throws.
+// The form in which positions are kept. Any bytes may be read: bytes that are no position throw.
 
 extension LoadPosition {
     private static let version: UInt8 = 1
 
-    /// Nil where it holds what is not written down, such as the key of a client certificate.
+    /// Nil for a position with a part that is not written, such as the key of a client certificate.
     package var bytes: [UInt8]? {
         var writer = PositionWriter()
         writer.append(Self.version)

@@ -1,6 +1,6 @@
 package import HTTPTypes
 
-/// Where a load stands at a question: what another load of the same task needs to go on from there, anywhere.
+/// The state of a load at a question, from which another load of the same task can go on, anywhere.
 ///
 /// That one makes its connections, authenticates and adds cookies anew. It is kept as ``bytes``, which hold secrets.
 package struct LoadPosition: Sendable {
@@ -18,7 +18,7 @@ package struct LoadPosition: Sendable {
 
         var url: URLRecord
         var method: HTTPRequest.Method
-        /// Without what the engine adds to each request.
+        /// Without the fields that the engine adds to each request.
         var headerFields: HTTPFields
         var content: Content
         /// Whether the content is sent in the coding of the task's own request.

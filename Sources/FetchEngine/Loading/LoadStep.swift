@@ -20,7 +20,7 @@ public struct InformationalResponse: Sendable {
     public let headerFields: HTTPFields
 }
 
-/// A challenge that a task met, and what was made of it.
+/// A challenge that a task met, and its answer.
 public struct AnsweredChallenge: Sendable {
     /// The decision about it.
     public enum Answer: String, Sendable {

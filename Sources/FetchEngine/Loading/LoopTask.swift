@@ -1,5 +1,5 @@
 // Work that no caller awaits: a load that drives itself, a question to a delegate that may be abandoned, a last
-// notification. The one place where the engine makes tasks; a task keeps what it works on alive until its end.
+// notification. The one place where the engine makes tasks; a task keeps its objects alive until its end.
 
 extension TransferLoop {
     /// Starts something that runs on the loop, except where it goes elsewhere itself.

@@ -19,7 +19,7 @@ final class ResponseStoring {
     /// - Parameters:
     ///   - limit: The most bytes a body may have that is stored.
     ///   - asks: Whether a delegate decides about the response.
-    ///   - lease: Others wait for what is stored.
+    ///   - lease: Others wait for the stored response.
     init(_ entry: CacheEntry, in cache: any ResponseCache, upTo limit: Int64, asks: Bool, lease: CacheLease?) {
         self.entry = entry
         self.cache = cache

@@ -145,7 +145,7 @@ extension BodyPipe.State {
         return .later
     }
 
-    /// A writer that is always ahead never lets the pipe run empty, so what was read is dropped once it is much.
+    /// A writer that is always ahead never lets the pipe run empty, so the read bytes are dropped once they are many.
     fileprivate mutating func consume(_ count: Int, capacity: Int) {
         offset += count
         guard offset == bytes.count || offset >= capacity else { return }

@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// Hashes content while it comes, to hold it against what its server says of it, before it or in its trailers.
+/// Hashes content while it comes, to compare it with the digest that its server states before it or in its trailers.
 struct ContentCheck {
     private let stated: StatedDigest?
     private let isPart: Bool
@@ -22,7 +22,7 @@ struct ContentCheck {
 
     func append(_ bytes: UnsafeRawBufferPointer) { for hash in hashes.values { hash.append(bytes) } }
 
-    /// Whether the content is what was said of it; nothing can be appended any more.
+    /// Whether the content has the stated digest; nothing can be appended any more.
     func isMet(by trailers: HTTPFields) -> Bool {
         let results = hashes.mapValues { $0.finish() }
         return [stated, StatedDigest(trailers, isPart: isPart)].allSatisfy { digest in
@@ -37,7 +37,7 @@ struct StatedDigest: Equatable {
     let algorithm: DigestAlgorithm
     let bytes: [UInt8]
 
-    /// Those that a server may use; MD5 finds what an accident has changed.
+    /// The algorithms that a server may use; MD5 finds accidental changes.
     static let algorithms: [DigestAlgorithm] = [.md5, .sha256, .sha512]
 }
 

@@ -3,7 +3,7 @@ import HTTPTypes
 
 /// Remembers the field names that servers send: they send the same few again and again, and to check and fold a name is
 /// most of the work of reading a field.
-// @unchecked: belongs to what reads on one thread.
+// @unchecked: belongs to a reader on one thread.
 final class FieldNames: @unchecked Sendable {
     private struct Entry {
         let bytes: [UInt8]

@@ -4,7 +4,7 @@
 /// `..`, no hidden files, no control or bidirectional characters, no device names, no name that a file system would
 /// refuse for its length (SEC-47).
 package struct Filename: Equatable, CustomStringConvertible {
-    /// Shorter than what file systems allow (255), which leaves room for a number and for a temporary name.
+    /// Shorter than file systems allow (255), which leaves room for a number and for a temporary name.
     static let maximumBytes = 200
 
     /// The name.
@@ -77,7 +77,7 @@ package struct Filename: Equatable, CustomStringConvertible {
             room -= scalar.utf8.count
             return room >= 0
         }
-        // The cut may have uncovered what names may not end with.
+        // The cut may have uncovered characters that names may not end with.
         while let last = stem.last, last == "." || last.properties.isWhitespace { stem.removeLast() }
         return String(stem) + ending
     }
@@ -85,7 +85,7 @@ package struct Filename: Equatable, CustomStringConvertible {
     private static func isHarmful(_ scalar: Unicode.Scalar) -> Bool {
         if scalar.isASCII { return scalar.value < 0x20 || scalar.value == 0x7F }
         switch scalar.value {
-        // Marks that turn the direction of text, and invisible ones that hide what a name is.
+        // Marks that turn the direction of text, and invisible characters that disguise a name.
         case 0x061C, 0x200B, 0x200E, 0x200F, 0x202A...0x202E, 0x2060...0x206F, 0xFEFF, 0xFFF9...0xFFFB: return true
         case 0xE0000...0xE007F: return true
         default: break

@@ -47,7 +47,7 @@ struct HeadCollector {
     /// The fields gathered, as trailers: there is no status line.
     consuming func trailers() throws(LoadError) -> HTTPFields { try fields(from: 0) }
 
-    /// Reads what was gathered.
+    /// Reads the gathered lines.
     consuming func head() throws(LoadError) -> Head {
         guard let end = lineEnds.first else { throw Self.malformed("It has no status line.") }
         let line = bytes[..<end]
@@ -133,7 +133,7 @@ struct HeadCollector {
 }
 
 extension HeadCollector.Head {
-    /// Reads `Content-Length` and `Transfer-Encoding` (RFC 9112 §6.3, SEC-26), and notes what is read later.
+    /// Reads `Content-Length` and `Transfer-Encoding` (RFC 9112 §6.3, SEC-26), and notes fields that are read later.
     fileprivate mutating func readFraming() throws(LoadError) {
         var isChunked = false
         for field in fields {

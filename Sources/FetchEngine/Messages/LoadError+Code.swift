@@ -153,7 +153,7 @@ extension LoadError.Code {
     /// The session was invalidated before the task started.
     public static let sessionInvalidated = Self("sessionInvalidated", -999)
 
-    /// The code of a load whose target is refused: the word of the rule, and the number of what it forbids.
+    /// The code of a load whose target is refused: the word of the rule, and the number of the nearest error.
     init(_ refusal: TargetRefusal.Code) {
         switch refusal {
         case .addressForbidden: self = .addressForbidden

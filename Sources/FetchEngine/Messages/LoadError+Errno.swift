@@ -1,7 +1,7 @@
 import Glibc
 
 extension LoadError {
-    /// The error for a file that could not be read, by what the system said.
+    /// The error for a file that could not be read, from the system's error number.
     init(reading number: Int32, _ message: String) {
         let code: Code =
             switch number {

@@ -37,8 +37,7 @@ public struct MultipartForm: Sendable {
     ///   - name: The field's name.
     ///   - content: The file's content.
     ///   - filename: The file's name.
-    ///   - contentType: Its media type; by default what the extension of the name says, else
-    ///     `application/octet-stream`.
+    ///   - contentType: Its media type; by default that of the extension of the name, else `application/octet-stream`.
     public mutating func append(
         _ name: String, content: [UInt8], filename: String, contentType: String? = nil
     ) {
@@ -51,8 +50,7 @@ public struct MultipartForm: Sendable {
     ///   - name: The field's name.
     ///   - path: Where the file is.
     ///   - filename: The file's name; by default the last component of the path.
-    ///   - contentType: Its media type; by default what the extension of the name says, else
-    ///     `application/octet-stream`.
+    ///   - contentType: Its media type; by default that of the extension of the name, else `application/octet-stream`.
     public mutating func append(
         _ name: String, file path: String, filename: String? = nil, contentType: String? = nil
     ) {

@@ -1,4 +1,4 @@
-/// Names a property that a protocol adds to its requests or responses, and says of what type it is.
+/// The name and the type of a property that a protocol adds to its requests or responses.
 ///
 /// ```swift
 /// extension PropertyKey<Int> {

@@ -3,7 +3,7 @@ import HTTPTypes
 extension Request {
     /// The request with a `Content-Type` for a file that it sends, unless it has one (UPL-3).
     ///
-    /// For other bodies none is invented: what they are only the caller knows.
+    /// For other bodies none is invented: only the caller knows their type.
     func withContentType() -> Request {
         guard case .file(let path) = body, !headerFields.contains(.contentType) else { return self }
         var request = self

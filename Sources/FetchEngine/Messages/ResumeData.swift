@@ -9,7 +9,7 @@ public struct ResumeData: Sendable, Hashable {
     public enum Validator: Sendable, Hashable {
         /// A strong entity tag, with its quotes.
         case entityTag(String)
-        /// A `Last-Modified` value that is strong enough (RFC 9110 §8.8.2.2), or what an FTP server says instead.
+        /// A `Last-Modified` value that is strong enough (RFC 9110 §8.8.2.2), or the time of an FTP server instead.
         case lastModified(String)
     }
 
@@ -29,7 +29,7 @@ public struct ResumeData: Sendable, Hashable {
     public var contentCoding: String
     /// The partial file.
     public var path: String
-    /// A digest of what the request asked beside its URL, so that another request does not continue this file.
+    /// A digest of the request beside its URL, so that another request does not continue this file.
     public var requestIdentity: [UInt8]
     /// The type and name of the resource in the first response, which the response with the rest may leave out.
     public var headerFields: HTTPFields
@@ -58,7 +58,8 @@ public struct ResumeData: Sendable, Hashable {
     /// Whether nothing is missing, as far as the length tells.
     var hasWholeLength: Bool { byteCount > 0 && byteCount == totalCount }
 
-    /// The whole as one answer: what the answer with the rest says, and what the first one said (RFC 9110 §15.3.7.3).
+    /// The response of the whole: the fields of the response with the rest, over those of the first (RFC 9110
+    /// §15.3.7.3).
     ///
     /// - Parameters:
     ///   - rest: The response with the rest; nil when no request was needed.

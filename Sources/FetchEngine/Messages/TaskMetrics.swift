@@ -94,6 +94,6 @@ public enum ResourceFetchType: String, Sendable, Hashable, Codable, CaseIterable
     case networkLoad
     /// The session's cache.
     ///
-    /// When a server confirmed what the cache had, a transaction of the network comes before it.
+    /// When a server confirmed a stored response, a transaction of the network comes before it.
     case localCache
 }

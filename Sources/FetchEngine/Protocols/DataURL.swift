@@ -6,7 +6,7 @@ struct DataURL: Equatable {
 
     /// Reads a URL; its fragment is no part of the data.
     ///
-    /// - Throws: `badURL` when there is no comma, or what should be base64 is not.
+    /// - Throws: `badURL` when there is no comma, or the data are marked as base64 and are not.
     init(_ url: URLRecord) throws(LoadError) {
         let bytes = Array("\(url.withoutFragment())".utf8).dropFirst("data:".utf8.count)
         guard url.scheme == "data", let comma = bytes.firstIndex(of: UInt8(ascii: ",")) else {

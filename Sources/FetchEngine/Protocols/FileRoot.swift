@@ -17,7 +17,7 @@ struct FileRoot {
         self.path = path
     }
 
-    /// Takes an absolute path that is the root of what URLs name.
+    /// Takes an absolute path as the root of the paths in URLs.
     init?(mounting path: String) {
         guard path.hasPrefix("/") else { return nil }
         components = []

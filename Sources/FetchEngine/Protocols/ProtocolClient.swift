@@ -8,7 +8,7 @@ public protocol ProtocolClient: Sendable {
     /// The protocol leads to another request.
     ///
     /// It is treated as a server's redirect: the delegate is asked, the limit counts. When it is not followed,
-    /// `response` is the result of the load, and what is received next is its body.
+    /// `response` is the result of the load, and the data received next are its body.
     func received(_ response: Response, redirectingTo request: Request) async throws(LoadError)
 
     /// The cached response is the answer; there is nothing more to receive.
@@ -29,7 +29,7 @@ public protocol ProtocolClient: Sendable {
     /// Authentication is needed: asks the delegates of this load, as for the challenge of a server.
     ///
     /// Comes before the response; as often as the protocol needs it.
-    /// The handler does what the answer says. A challenge answered with `cancelAuthenticationChallenge` throws
+    /// The handler must obey the answer. A challenge answered with `cancelAuthenticationChallenge` throws
     /// `userCancelledAuthentication`.
     func received(_ challenge: Challenge) async throws(LoadError) -> Challenge.Disposition
 }

@@ -1,4 +1,4 @@
-/// Loads what some requests stand for: a protocol of the program's own, or another way for one that is built in.
+/// Loads some requests: by a protocol of the program's own, or in another way than a built-in protocol.
 ///
 /// A handler is a value that serves any number of loads at once. The state of one load belongs in its call of
 /// ``load(_:client:)``: the engine makes that call, and ends it early by cancelling its task. Clients of a session
@@ -29,14 +29,14 @@ public protocol ProtocolHandler: Sendable {
     /// Whether a cached answer to one request answers the other; by default when method and URL are equal, fragments
     /// apart.
     ///
-    /// Both are in their standard form. The cache is searched under the method and the URL; this has the last word on
-    /// what is found there.
+    /// Both are in their standard form. The cache is searched under the method and the URL; this decides about the
+    /// entries found there.
     func isEquivalent(_ first: Request, _ second: Request) -> Bool
 
     /// Loads the request: passes the response and then the data to the client, and returns when the load is complete.
     ///
-    /// The load fails with what this throws, and with `badServerResponse` when this returns without a response. When
-    /// the load ends early the task is cancelled and the client's methods throw `cancelled`.
+    /// The load fails with the error that this throws, and with `badServerResponse` when this returns without a
+    /// response. When the load ends early the task is cancelled and the client's methods throw `cancelled`.
     func load(_ request: Request, client: any ProtocolClient) async throws(LoadError)
 }
 

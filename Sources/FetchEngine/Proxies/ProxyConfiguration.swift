@@ -62,7 +62,7 @@ public struct ProxyConfiguration: Sendable, Hashable {
     ///   - http: For http URLs.
     ///   - https: For https URLs.
     ///   - ftp: For ftp and ftps URLs.
-    ///   - socks: For what the others leave.
+    ///   - socks: For the schemes without a proxy of their own.
     ///   - exclusions: The hosts that are always reached without a proxy.
     public init(
         http: Proxy? = nil, https: Proxy? = nil, ftp: Proxy? = nil, socks: Proxy? = nil,
@@ -93,8 +93,8 @@ extension ProxyConfiguration {
     /// commas; the last four in upper case too, where lower case wins. A name in `no_proxy` means the hosts below it
     /// as well.
     ///
-    /// - Parameter variables: The environment, or what is to be used of it.
-    /// - Throws: `proxyInvalid` when a variable cannot be read; loading without the proxy would not be what was meant.
+    /// - Parameter variables: The environment, or a part of it.
+    /// - Throws: `proxyInvalid` when a variable cannot be read, rather than to load without the proxy.
     public static func environment(_ variables: [String: String]) throws(LoadError) -> Self {
         func value(_ name: String) -> String? {
             let value = variables[name] ?? (name == "http_proxy" ? nil : variables[name.uppercased()])

@@ -6,7 +6,7 @@ enum ProxyFailure: Equatable {
     case targetNotFound
     /// The proxy was not reached, or broke off before it had answered.
     case notReached
-    /// The proxy answered what its protocol does not know.
+    /// The reply of the proxy breaks its protocol.
     case badAnswer
     /// The proxy wants a credential, or another one.
     case wantsCredential

@@ -1,6 +1,6 @@
 public import HTTPTypes
 
-/// One redirect that a task met: where it came from, what it said, where it led.
+/// One redirect that a task met: its origin, its response and its target.
 public struct Redirect: Sendable {
     /// Who redirected.
     public enum Cause: String, Sendable {

@@ -1,6 +1,6 @@
 package import HTTPTypes
 
-/// Decides what a response means for the hops of one load.
+/// Decides whether a response leads to a further hop of its load.
 ///
 /// Owns no connection and no clock.
 struct RedirectMachine {

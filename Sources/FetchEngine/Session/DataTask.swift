@@ -26,7 +26,7 @@ public class DataTask: SessionTask, @unchecked Sendable {
     /// Whether the body goes to the download task that this one becomes.
     override var endsItself: Bool { isBecomingDownload.withLock { $0 } }
 
-    /// Whether the response was answered with `becomeDownload`: what comes next is ``becomeDownload(options:)``.
+    /// Whether the response was answered with `becomeDownload`: ``becomeDownload(options:)`` follows.
     package var goesOnAsDownload: Bool { endsItself }
 
     override func becomesDownload() { isBecomingDownload.withLock { $0 = true } }

@@ -213,7 +213,7 @@ extension DownloadTask {
 
     // MARK: Failing
 
-    /// Gives up the file, or keeps it, and puts into the error what another download can resume from.
+    /// Gives up the file, or keeps it and puts the resume data into the error.
     private func abandon(
         _ writer: DownloadWriter?, _ error: LoadError
     ) async -> LoadError {

@@ -103,9 +103,9 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
 
     // MARK: Stopping and going on
 
-    /// Ends the task, and returns what another one can go on with.
+    /// Ends the task, and returns the data from which another one can resume.
     ///
-    /// - Returns: Nil when the download cannot be continued, or was complete already.
+    /// - Returns: The resume data; nil when the download cannot be continued, or was complete already.
     public func cancelProducingResumeData() async -> ResumeData? {
         downloadState.withLock { $0.wantsResumeData = true }
         let isRunning = load.record.withLock { $0.hasStarted || $0.driver != nil } || drivesItself
@@ -135,7 +135,7 @@ public final class DownloadTask: SessionTask, @unchecked Sendable {
     /// Whether another task could go on; nil before the response has come.
     package var resumability: Resumability? { downloadState.withLock { $0.resumability } }
 
-    /// Whether what is there of the file is kept after this error.
+    /// Whether the partial file is kept after this error.
     func keepsPartialFile(after error: LoadError) -> Bool {
         // Nobody knows which of its bytes are wrong.
         if error.code == .contentDigestMismatch { return false }

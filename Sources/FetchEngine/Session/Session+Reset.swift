@@ -1,7 +1,7 @@
 import Synchronization
 
 extension Session {
-    /// Forgets what the session has learned: empties its cookie storage, its cache and its credential storage, and
+    /// Empties the session's cookie storage, its cache and its credential storage, and
     /// gives up the connections that are idle.
     ///
     /// A storage or a cache that others share is empty for them too.

@@ -152,10 +152,10 @@ public class SessionTask: @unchecked Sendable {
         }
     }
 
-    /// Says which bandwidths the task shares with others at the moment; nil, the default, when it never shares any.
+    /// The bandwidths that the task shares with others at the moment; nil, the default, when it never shares any.
     ///
-    /// To be set before the task is resumed. It is asked before each piece of a body, on the thread that moves the
-    /// bytes, so it has to be quick; what it answers may change.
+    /// To be set before the task is resumed. It is called before each piece of a body, on the thread that moves the
+    /// bytes, so it has to be quick; its result may change.
     public var bandwidths: (@Sendable () -> [Bandwidth])? {
         get { load.state.values.withLock { $0.bandwidths } }
         set { load.state.values.withLock { $0.bandwidths = newValue } }
@@ -195,7 +195,7 @@ public class SessionTask: @unchecked Sendable {
     /// How many bytes the request body has; nil when that is unknown, 0 when there is no body.
     public var countOfBytesExpectedToSend: Int64? { currentRequest.expectedBodyLength }
 
-    /// How far the task is, of what it sends and receives together.
+    /// The progress of the task, of the bytes that it sends and receives together.
     public var progress: TaskProgress { TaskProgress(self) }
 
     /// All transactions so far; final once the task is over.
@@ -284,10 +284,10 @@ public class SessionTask: @unchecked Sendable {
     /// Whether response, data and completion are reported to the delegate.
     var reportsResponses: Bool { true }
 
-    /// Runs work of the load for who awaits it; when they are cancelled, so is the task.
+    /// Runs work of the load for the task that awaits it; when that is cancelled, so is this one.
     ///
-    /// Everything happens on the loop. The preference is for what waits in between: without it every wait would end on
-    /// a thread of the pool first.
+    /// Everything happens on the loop. The preference is for the waits in between: without it every wait would end on a
+    /// thread of the pool first.
     func serve<Result: Sendable>(
         _ work: @Sendable (isolated TransferLoop) async throws(LoadError) -> Result
     ) async throws(LoadError) -> Result {

@@ -26,9 +26,10 @@ public final class UploadTask: DataTask, @unchecked Sendable {
         super.init(creation)
     }
 
-    /// Ends the task, and returns what another one can go on with.
+    /// Ends the task, and returns the data from which another one can resume.
     ///
-    /// - Returns: Nil when the server does not keep what has come, or the upload was complete already.
+    /// - Returns: The resume data; nil when the server does not keep the received part, or the upload was complete
+    ///   already.
     public func cancelProducingResumeData() async -> UploadResumeData? {
         uploadState.withLock { $0.wantsResumeData = true }
         let isRunning = load.record.withLock { $0.hasStarted || $0.driver != nil } || drivesItself

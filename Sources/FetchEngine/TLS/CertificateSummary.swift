@@ -14,7 +14,7 @@ package struct CertificateSummary: Sendable {
     package let publicKey: Fingerprint?
     package let pem: String
 
-    /// - Parameter der: Nil is the answer to what is no certificate.
+    /// - Parameter der: The bytes of a certificate; the result is nil for other bytes.
     package init?(der: [UInt8]) {
         let read = CertificateCoding.with(der) { certificate in
             (

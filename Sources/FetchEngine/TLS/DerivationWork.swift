@@ -95,7 +95,7 @@ struct DerivationWork {
 
     // MARK: Algorithms
 
-    /// Adds what a key takes that is derived by an algorithm; OpenSSL derives none by what is not known here.
+    /// Adds the work to derive a key by an algorithm; OpenSSL derives none by an algorithm that is not known here.
     private mutating func add(_ algorithm: UnsafePointer<X509_ALGOR>) throws(LoadError) {
         guard copenssl_algorithm(algorithm) == NID_pbes2 else {
             guard let parameters = copenssl_pbes1(algorithm) else { return }

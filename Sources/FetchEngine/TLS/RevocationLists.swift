@@ -9,8 +9,8 @@ public struct RevocationLists: Sendable, Hashable {
 
     /// Reads lists from PEM.
     ///
-    /// - Throws: `revocationListInvalid` when there is no list in the text, or one that cannot be read: what is left
-    ///   out would be trusted.
+    /// - Throws: `revocationListInvalid` when there is no list in the text, or one that cannot be read: the
+    ///   certificates on an omitted list would be trusted.
     public init(pem: [UInt8]) throws(LoadError) {
         storage = try Storage(pem: pem)
     }

@@ -17,14 +17,14 @@ public final class StrictTransportStore: Sendable {
     private let policies = Mutex<[String: Policy]>([:])
     /// The hosts that it was made with.
     public let listed: [HostPattern]
-    /// Whether what servers say is taken note of.
+    /// Whether the store learns the policies that servers send.
     let learns: Bool
 
     /// Makes an empty one, which learns from servers.
     public init() { (listed, learns) = ([], true) }
 
-    /// Makes one of a fixed list, for programs whose loads are to be the same wherever and whenever they run: what
-    /// servers say changes nothing.
+    /// Makes one of a fixed list, for programs whose loads are to be the same wherever and whenever they run: the
+    /// policies that servers send change nothing.
     public init(listing hosts: [HostPattern]) { (listed, learns) = (hosts, false) }
 
     /// Whether a host, as URL records have it, is reached by https alone.

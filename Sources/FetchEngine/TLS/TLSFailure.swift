@@ -1,4 +1,4 @@
-/// The named error of what goes wrong in TLS.
+/// The named errors of TLS.
 enum TLSFailure {
     /// The error for a verdict of OpenSSL's on a certificate (`X509_V_ERR_*`); nil when it is fine.
     static func code(verification: Int) -> LoadError.Code? {
@@ -22,7 +22,7 @@ enum TLSFailure {
     static func code(alert: UInt8, wasAsked: Bool, hadIdentity: Bool) -> LoadError.Code? {
         switch alert {
         // bad_certificate, unsupported_certificate, certificate_revoked, certificate_expired, certificate_unknown,
-        // unknown_ca, access_denied, decrypt_error: what a server says of a certificate it was shown.
+        // unknown_ca, access_denied, decrypt_error: a server's verdicts on a client's certificate.
         case 42, 43, 44, 45, 46, 48, 49, 51:
             guard wasAsked else { return .secureConnectionFailed }
             return hadIdentity ? .clientCertificateRejected : .clientCertificateRequired

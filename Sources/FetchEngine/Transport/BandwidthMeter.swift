@@ -23,10 +23,10 @@ struct BandwidthMeter: Sendable {
         rate = bytesPerSecond.map { Double($0) }
     }
 
-    /// Takes a place for bytes, and says how long to wait for it.
+    /// Takes a place for bytes, and returns how long to wait for it.
     ///
-    /// An eighth of a second's bytes need not wait, nor what libcurl delivers at once, so that waiting is not for every
-    /// few bytes; those who come when more than that is out wait for all of it.
+    /// An eighth of a second's bytes need not wait, nor bytes that libcurl delivers at once, so that waiting is not for
+    /// every few bytes; callers that come when more than that is out wait for all of it.
     mutating func take(_ count: Int, at now: MonotonicTime) -> (place: Double, wait: Duration) {
         pay(until: now)
         taken += Double(count)

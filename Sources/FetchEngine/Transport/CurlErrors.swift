@@ -10,7 +10,7 @@ extension LoadError {
     ///   - detail: libcurl's text for this transfer. It may name hosts and addresses, so it stays underneath.
     ///   - verification: OpenSSL's verdict on the certificate, for a verification failure.
     ///   - systemError: The system's reason why no connection could be made; 0 when it gave none.
-    ///   - wasSent: Whether a request was sent, so that what went wrong is the answer.
+    ///   - wasSent: Whether a request was sent, so that the failure concerns its response.
     init(curl result: CURLcode, detail: String, verification: Int = 0, systemError: Int = 0, wasSent: Bool = false) {
         let isOffline = result == CURLE_COULDNT_CONNECT && systemError == Int(ENETUNREACH)
         let code =

@@ -238,7 +238,7 @@ extension Exchange {
         }
     }
 
-    /// Hands over what has come, and lets more come.
+    /// Returns the bytes that have come, and makes room for more.
     func takeBody() -> [UInt8] {
         state.assertOnLoop()
         var taken: [UInt8] = []

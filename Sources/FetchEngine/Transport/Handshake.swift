@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// The handshake of one TLS connection: what may go on, and what the server showed and asked for.
+/// The handshake of one TLS connection: its terms, the server's certificates, and its request for a certificate.
 ///
 /// It belongs to the SSL_CTX that libcurl makes for each connection and lives as long: a server may ask for a
 /// certificate when the transfer that made the connection is long over.
@@ -195,7 +195,7 @@ private func stateChanged(_ connection: OpaquePointer?, _ place: Int32, _ value:
     Handshake.of(connection)?.alerted(isFatal: value >> 8 == 2, UInt8(truncatingIfNeeded: value))
 }
 
-/// Lets pass what no list is there for.
+/// Accepts a certificate for whose issuer there is no list.
 private func passUnlisted(_ isFine: Int32, _ verification: OpaquePointer?) -> Int32 {
     guard isFine == 0, X509_STORE_CTX_get_error(verification) == X509_V_ERR_UNABLE_TO_GET_CRL else { return isFine }
     X509_STORE_CTX_set_error(verification, X509_V_OK)

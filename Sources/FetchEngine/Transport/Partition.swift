@@ -123,7 +123,7 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
         ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
         // Those of one partition leave room for others'.
         ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(8, min(1024, descriptors.budget.limit / 4)))
-        // The server says how many streams it takes; what libcurl would put elsewhere needs another handshake.
+        // The server states how many streams it takes; streams that libcurl would put elsewhere need another handshake.
         ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, 1024)
         return multi
     }
@@ -294,7 +294,7 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
         if let multi { perform { ccurl_multi_drive_all(multi, &running) } }
     }
 
-    /// Calls libcurl, then ends what it finished and wakes who waited.
+    /// Calls libcurl, then ends the transfers that it finished and wakes those that waited.
     func perform<Result>(_ call: () -> Result) {
         loop.assertOnLoop()
         now = .now

@@ -32,7 +32,7 @@ struct Throttle {
         return true
     }
 
-    /// Keeps for the next time what was admitted last and has not moved.
+    /// Keeps for the next time the bytes that were admitted last and have not moved.
     mutating func keep(_ count: Int) {
         granted += min(count, admitted)
         admitted = 0

@@ -3,7 +3,7 @@ import HTTPTypes
 
 // Who makes the request. One scheme at a time, and never in the URL.
 extension Transfer {
-    /// Gives libcurl what it makes the field of, or plays a handshake with.
+    /// Gives libcurl the field, or the credential with which it plays a handshake.
     func setAuthorization(_ easy: CurlHandle) {
         switch authorization {
         case nil: break
@@ -40,7 +40,7 @@ extension Transfer {
         if let proxyFieldList { ccurl_set_proxy_headers(easy, proxyFieldList) }
     }
 
-    /// Whether a field of the request gives way to what a challenge asked for.
+    /// Whether a field of the request gives way to the answer to a challenge.
     func isReplaced(_ name: HTTPField.Name) -> Bool { authorization != nil && name == .authorization }
 
     private func set(_ easy: CurlHandle, _ scheme: Int, _ user: String, _ password: String) {

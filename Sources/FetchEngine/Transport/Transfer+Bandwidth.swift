@@ -35,7 +35,7 @@ extension Transfer {
         return room
     }
 
-    /// Lets libcurl go on with what has its places now.
+    /// Lets libcurl go on in the directions that have their places now.
     func lookAtThrottles(at now: MonotonicTime) {
         var isFree = throttles.receiving.isDue(at: now) && throttles.receiving.look(at: now)
         if throttles.sending.isDue(at: now), throttles.sending.look(at: now) { isFree = true }

@@ -27,7 +27,7 @@ extension Transfer {
         return decode()
     }
 
-    /// Decodes as much as may be held; what remains waits until the reader has taken some.
+    /// Decodes as much as may be held; the remaining bytes wait until the reader has taken some.
     ///
     /// False when it cannot be decoded, or becomes more than it may.
     func decode() -> Bool {
@@ -48,7 +48,7 @@ extension Transfer {
         return failure == nil
     }
 
-    /// Goes on after what else there is on the loop: a little may stand for much, or for much work and nothing at all.
+    /// Goes on after the other work of the loop: a few bytes may stand for many, or for much work and nothing at all.
     private func decodeLater() {
         guard !isToDecodeLater else { return }
         isToDecodeLater = true
@@ -59,7 +59,7 @@ extension Transfer {
         }
     }
 
-    /// Decodes what the reader has made room for.
+    /// Decodes as much as the reader has made room for.
     func decodeMore() {
         guard decoder != nil, outcome == nil else { return }
         if stage == .over {
@@ -69,7 +69,7 @@ extension Transfer {
         }
     }
 
-    /// Decodes what has come after the connection's end, and ends the exchange once all of it is decoded.
+    /// Decodes the remaining bytes after the connection's end, and ends the exchange once all of them are decoded.
     func finishDecoding() {
         _ = decode()
         if failure == nil, let decoder {

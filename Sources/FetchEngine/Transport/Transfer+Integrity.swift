@@ -13,7 +13,7 @@ extension Transfer {
         contentCheck = ContentCheck(head.fields, isPart: status == 206)
     }
 
-    /// Fails content that has come whole and is not what was said of it.
+    /// Fails content that is complete and does not have the stated digest.
     func checkContent() {
         guard failure == nil, let contentCheck, !contentCheck.isMet(by: trailers) else { return }
         failure = ExpectedDigest.mismatch

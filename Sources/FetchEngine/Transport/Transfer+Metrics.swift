@@ -5,7 +5,7 @@ import HTTPTypes
 import Synchronization
 
 extension Transfer {
-    /// Reads what only a live connection knows.
+    /// Reads the values that only a live connection has.
     ///
     /// Called when the head has come.
     func noteConnection() {

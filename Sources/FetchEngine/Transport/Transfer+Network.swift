@@ -1,7 +1,7 @@
 import CCurl
 
 extension Transfer {
-    /// Sets the way out and what is known of addresses.
+    /// Sets the way out and the known addresses.
     ///
     /// - Throws: The error of the look-up of the addresses.
     func setNetwork(_ easy: CurlHandle) throws(LoadError) {

@@ -2,7 +2,7 @@ import CCurl
 import HTTPTypes
 
 extension Transfer {
-    /// Makes the easy handle with everything set that decides what it may do (SEC-22, SEC-23).
+    /// Makes the easy handle with all options that limit it (SEC-22, SEC-23).
     ///
     /// No option's name or value comes from a request except the URL, the method and the fields.
     func makeHandle() throws(LoadError) {
@@ -57,7 +57,7 @@ extension Transfer {
         ccurl_set_close_socket_function(easy, closeSocket)
         ccurl_set_pointer(
             easy, CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(partition.connections).toOpaque())
-        // A partition that never rests lets go of what it does not use, too.
+        // A partition that never rests closes unused connections, too.
         if partition.descriptors.budget.isScarce { ccurl_set_long(easy, CURLOPT_MAXAGE_CONN, 1) }
         if needsNewConnection { ccurl_set_long(easy, CURLOPT_FRESH_CONNECT, 1) }
         guard source != nil else { return }
@@ -73,7 +73,7 @@ extension Transfer {
         guard ccurl_set_string(easy, CURLOPT_URL, text) == CURLE_OK else {
             throw LoadError(.badURL, "The URL cannot be loaded.")
         }
-        // libcurl leaves an empty query out of what it asks a proxy for.
+        // libcurl leaves an empty query out of its request to a proxy.
         if terms.httpProxy != nil, !isTunnelled, request.url.query?.isEmpty == true {
             ccurl_set_string(easy, CURLOPT_REQUEST_TARGET, text)
         }

@@ -22,7 +22,7 @@ extension Transfer {
         metrics.isProxyConnection = true
     }
 
-    /// Sets what an HTTP proxy is shown, in one scheme.
+    /// Sets the credential for an HTTP proxy, in one scheme.
     func setProxyCredential(_ credential: Credential, _ easy: CurlHandle) {
         ccurl_set_string(easy, CURLOPT_PROXYUSERNAME, credential.user)
         ccurl_set_string(easy, CURLOPT_PROXYPASSWORD, credential.password ?? "")

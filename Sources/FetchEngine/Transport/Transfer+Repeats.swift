@@ -66,7 +66,7 @@ extension Transfer {
         }
     }
 
-    /// Whether what libcurl calls whole was cut.
+    /// Whether a body that libcurl calls whole was cut.
     var isCut: Bool {
         switch delimiter {
         case .stream: stream.isWatched && !stream.isEnded

@@ -56,8 +56,7 @@ extension Transfer {
 }
 
 extension OpaquePointer {
-    /// Lets OpenSSL read what has come on a quiet TLS 1.3 connection, if that is nothing but what TLS itself says
-    /// there.
+    /// Lets OpenSSL read the bytes on a quiet TLS 1.3 connection, if they are nothing but messages of TLS itself.
     ///
     /// A server may send tickets whenever it likes, in records that look like all others. OpenSSL decides it on a copy
     /// of its input: libcurl's own may only be read from within libcurl.

@@ -82,7 +82,7 @@ extension Transfer {
             asksForIdentity: terms.asksForIdentity)
     }
 
-    /// Finds the handshake of a kept connection: what the server asks for on it concerns this transfer now.
+    /// Finds the handshake of a kept connection: its server's requests concern this transfer now.
     func noteHandshake() {
         guard handshake == nil, let secureConnection else { return }
         handshake = Handshake.of(secureConnection)

@@ -185,7 +185,7 @@ final class Transfer: Exchange, @unchecked Sendable {
         partition.noteChange(of: self)
     }
 
-    /// Where the server keeps what it has of the body; only http and https, and never less safe than the upload.
+    /// Where the server keeps the received part of the body; only http and https, and never less safe than the upload.
     private func noteUploadURL(_ fields: HTTPFields) {
         guard request.headerFields.contains(.uploadComplete), let location = fields[values: .location].first,
             let url = try? partition.targetGuard.target(location, from: request.url), url.isHTTP, !url.hasCredentials,
@@ -227,7 +227,7 @@ final class Transfer: Exchange, @unchecked Sendable {
         return bytes.count
     }
 
-    /// Makes room at once for what is to be expected before the reader comes: to grow means to copy.
+    /// Makes room at once for the bytes expected before the reader comes: to grow means to copy.
     ///
     /// Not before a second piece is there: a body that comes slowly is read piece by piece.
     private func reserveBody(for count: Int) {
@@ -348,7 +348,7 @@ final class Transfer: Exchange, @unchecked Sendable {
         applyPauses()
     }
 
-    /// Tells libcurl; it may call back at once with what it had kept.
+    /// Tells libcurl; it may call back at once with the bytes that it had kept.
     func applyPauses() {
         guard let easy else { return }
         lastActivity = .now

@@ -49,8 +49,8 @@ public actor TransferLoop {
 
     /// Runs an operation on the loop's thread.
     ///
-    /// A load that is awaited from elsewhere costs two turns between threads; one that is awaited here costs none. What
-    /// runs here holds up the loop's transfers: it has to be short between its `await`s.
+    /// A load that is awaited from elsewhere costs two turns between threads; one that is awaited here costs none. The
+    /// operation holds up the loop's transfers: it has to be short between its `await`s.
     public func run<Result: Sendable>(
         _ operation: @Sendable (isolated TransferLoop) async -> sending Result
     ) async -> sending Result {

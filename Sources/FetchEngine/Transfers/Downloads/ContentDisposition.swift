@@ -96,7 +96,7 @@ struct ParameterScanner {
 
     private mutating func plainValue() -> [UInt8]? { Array(take { $0 != UInt8(ascii: ";") }.trimmed) }
 
-    /// A quoted string, or nil when it is not closed; what follows it up to the semicolon is dropped.
+    /// A quoted string, or nil when it is not closed; the text between it and the semicolon is dropped.
     private mutating func quotedValue() -> [UInt8]? {
         index += 1
         var value: [UInt8] = []

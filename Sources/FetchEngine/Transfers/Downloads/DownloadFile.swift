@@ -23,7 +23,7 @@ final class DownloadFile {
         count = 0
     }
 
-    /// Goes on with a file that holds at least so many bytes; what follows them is cut off.
+    /// Goes on with a file that holds at least so many bytes; further bytes are cut off.
     init(continuing path: String, at offset: Int64) throws(LoadError) {
         descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { throw LoadError(.cannotOpenFile, errno: errno) }
@@ -80,7 +80,7 @@ final class DownloadFile {
         count = 0
     }
 
-    /// Makes what was written survive a loss of power.
+    /// Makes the written bytes survive a loss of power.
     func sync() throws(LoadError) {
         guard fsync(descriptor) == 0 else { throw LoadError(.cannotWriteToFile, errno: errno) }
     }

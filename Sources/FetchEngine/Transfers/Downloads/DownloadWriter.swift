@@ -38,7 +38,7 @@ actor DownloadWriter {
         return reserved?.path
     }
 
-    /// The digest is of the whole file, so what is there is read again.
+    /// The digest is of the whole file, so the partial file is read again.
     private func readDigest(of resumed: ResumeData) throws(LoadError) {
         guard let digest else { return }
         try DownloadFile.read(resumed.path, upTo: resumed.byteCount) { digest.append($0) }
@@ -62,7 +62,7 @@ actor DownloadWriter {
         return file?.count ?? 0
     }
 
-    /// Appends bytes that were decoded before the file was there, and counts what they were made of.
+    /// Appends bytes that were decoded before the file was there, and counts their source bytes.
     func append(decoded bytes: [UInt8], of source: [UInt8]) throws(LoadError) -> Int64 {
         digest?.append(source)
         limit.received(source.count)
@@ -108,7 +108,7 @@ actor DownloadWriter {
             requestIdentity: request.resumeIdentity, headerFields: plan.response.headerFields)
     }
 
-    /// Gives up the file, or keeps what is there of it.
+    /// Gives up the file, or keeps its part.
     ///
     /// - Returns: The resume data of the download; nil when nothing was kept.
     func abandon(keeping: Bool, of request: Request) throws(LoadError) -> ResumeData? {

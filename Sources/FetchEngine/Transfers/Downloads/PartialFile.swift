@@ -17,9 +17,9 @@ actor PartialFile {
 }
 
 extension ResumeData {
-    /// Whether nothing is missing; where no length was said, the digest of what is there tells.
+    /// Whether the file is complete; without a stated length, its digest decides.
     ///
-    /// - Parameter expected: The digest that the whole is to have; nil for the server's word, which was for the bytes
+    /// - Parameter expected: The digest that the whole must have; nil for the one that the server stated, for the bytes
     ///   as they came.
     nonisolated(nonsending) func isWhole(_ expected: ExpectedDigest?) async -> Bool {
         guard byteCount > 0, totalCount == nil else { return hasWholeLength }

@@ -1,17 +1,17 @@
 import HTTPTypes
 
-/// Decides what the response to the request for the rest of a download is good for.
+/// Decides how the response to the request for the rest of a download is used.
 ///
 /// The one rule above all: bytes of two different states of a resource never meet in one file. A response that is not
 /// proven to be the rest of the partial file starts from zero.
 struct ResumeMachine {
     /// The action on the response.
     enum Action: Equatable {
-        /// Append its body to what is there; the length of the whole, when it is known.
+        /// Append its body to the partial file; the length of the whole, when it is known.
         case resume(offset: Int64, total: Int64?)
-        /// Drop what is there; this response is a whole one.
+        /// Drop the partial file; this response is a whole one.
         case startOver
-        /// Drop what is there and this response too; ask again, for the whole.
+        /// Drop the partial file and this response too; ask again, for the whole.
         case askAgain
         /// The partial file is complete.
         case complete

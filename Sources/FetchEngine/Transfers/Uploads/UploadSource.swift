@@ -163,7 +163,7 @@ final class UploadSource {
         }
     }
 
-    /// A stream cannot be sent forward: what is not wanted of it is read and dropped.
+    /// A stream cannot seek forward: unwanted bytes are read and dropped.
     private func readRest(
         _ source: UploadSource, from start: Int64, into buffer: UnsafeMutableRawBufferPointer,
         onReadable: @escaping @Sendable () -> Void

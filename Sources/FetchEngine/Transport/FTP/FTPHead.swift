@@ -40,7 +40,7 @@ struct FTPHead: Equatable {
 
     var status: HTTPResponse.Status { offset > 0 ? .partialContent : .ok }
 
-    /// The length of what comes; none for an upload's empty answer.
+    /// The length of the body; none for an upload's empty response.
     var expectedLength: Int64? { isUpload ? 0 : isListing ? nil : remainingLength }
 
     var fields: HTTPFields {
@@ -60,6 +60,6 @@ struct FTPHead: Equatable {
         return fields
     }
 
-    /// A path that ends in a slash is a folder, and what comes is the server's list of it.
+    /// A path that ends in a slash is a folder, and the body is the server's list of it.
     private var isListing: Bool { path.isEmpty || path.hasSuffix("/") }
 }

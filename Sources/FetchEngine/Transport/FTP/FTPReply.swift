@@ -29,7 +29,7 @@ enum FTPStep: Equatable {
     case store
 }
 
-/// The named error of what a server refuses.
+/// The named errors of a server's refusals.
 enum FTPFailure {
     /// The error for a refusal at a step.
     ///

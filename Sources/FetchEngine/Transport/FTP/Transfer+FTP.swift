@@ -11,7 +11,7 @@ extension Transfer {
         }
     }
 
-    /// Sets what FTP needs.
+    /// Sets the options of FTP.
     ///
     /// Connections for data are always made by us, to the address that the control connection goes to. The method
     /// never becomes a command: a GET retrieves or lists, a HEAD asks for size and date, a body is stored.
@@ -58,7 +58,7 @@ extension Transfer {
         if let reply = FTPReply(line) { ftpReply = reply }
     }
 
-    /// Makes the response from what libcurl has learned: FTP has no head of its own.
+    /// Makes the response from the information of libcurl: FTP has no head of its own.
     ///
     /// Called when the first bytes of the file have come, or the end without any.
     func ftpTransferBegan() {
