@@ -4,8 +4,8 @@ import Synchronization
 
 /// The protocols that operators have registered, as a node knows them, so that loads need not ask.
 ///
-/// It is read again when the version of what holds for all tenants has been raised, which a node is told of at once and
-/// sees with its next heartbeat at the latest.
+/// It is read again when the version for all tenants has been raised, of which a node is told at once, and by its next
+/// heartbeat at the latest.
 package final class KnownProtocols: Sendable {
     private struct State {
         var version: Int64?
@@ -17,14 +17,14 @@ package final class KnownProtocols: Sendable {
 
     package init(store: any ProtocolStore) { self.store = store }
 
-    /// Reads what there is, unless the version is the one that is known.
+    /// Reads the protocols, unless the version is known already.
     package func refresh(to version: Int64) async throws(StoreError) {
         guard state.withLock({ $0.version }) != version else { return }
         try await refresh()
         state.withLock { $0.version = version }
     }
 
-    /// Reads what there is.
+    /// Reads the protocols.
     package func refresh() async throws(StoreError) {
         let protocols = try await store.protocols()
         state.withLock { $0.protocols = protocols }

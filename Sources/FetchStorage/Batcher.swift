@@ -1,7 +1,7 @@
 import Postgres
 import Synchronization
 
-/// Gathers what arrives while a statement is under way into the next statement.
+/// Gathers the calls that arrive while a statement is under way into the next statement.
 ///
 /// A caller alone pays no delay; a thousand at once share a few commits. There is no task of its own: the first caller
 /// leads, running the statement for all that have gathered, and hands the lead to the next one that waits. A statement

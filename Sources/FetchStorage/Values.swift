@@ -49,7 +49,7 @@ extension JobState: PostgresValue, PostgresArrayElement {}
 extension WebhookEvent: PostgresValue, PostgresArrayElement {}
 
 extension StoreError {
-    /// The store's word for what the database said.
+    /// The store's error for an error of the database.
     init(_ error: any Error) {
         switch error {
         case let error as StoreError: self = error
@@ -59,7 +59,7 @@ extension StoreError {
         }
     }
 
-    /// Runs what asks the database and puts its error into the store's words.
+    /// Runs a call of the database, and turns its error into the store's.
     @discardableResult
     nonisolated(nonsending) static func wrap<Result>(
         _ body: nonisolated(nonsending) () async throws -> Result

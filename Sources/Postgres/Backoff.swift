@@ -1,5 +1,5 @@
-/// The pauses between attempts to reach a server, or to get from it what others hold: doubled each time, and each shortened by chance up to a half, so
-/// that many clients do not come back at the same instant.
+/// The pauses between attempts to reach a server, or to get locks from it that others hold: doubled each time, and each
+/// shortened by chance up to a half, so that many clients do not come back at the same instant.
 package struct Backoff {
     private let initial: Duration
     private let maximum: Duration

@@ -12,7 +12,7 @@ package actor Client: QueryRunner, Service {
     package struct Configuration: Sendable {
         /// How each connection is made.
         package var connection: Connection.Configuration
-        /// For what a pooler in transaction mode cannot carry (LISTEN).
+        /// For commands that a pooler in transaction mode cannot carry (LISTEN).
         ///
         /// Nil: the same as the others.
         package var directConnectionString: String?

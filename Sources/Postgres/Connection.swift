@@ -62,7 +62,7 @@ package actor Connection: QueryRunner {
 
         /// How long a statement may wait for a lock.
         private static let lockTimeout: Duration = .seconds(30)
-        /// How long a transaction may stand still: what it has locked, others wait for.
+        /// How long a transaction may stand still: others wait for its locks.
         private static let idleTimeout: Duration = .seconds(60)
 
         private var options: String {
@@ -88,7 +88,7 @@ package actor Connection: QueryRunner {
         wire = Wire(configuration, loop: loop)
     }
 
-    /// The loop keeps what it watches, so a connection that was not closed is closed here.
+    /// The loop keeps the handlers that it watches, so a connection that was not closed is closed here.
     isolated deinit { wire.close() }
 
     /// Connects; one try, whose error says why.
@@ -119,7 +119,7 @@ package actor Connection: QueryRunner {
         wire.open()
     }
 
-    /// Closes the connection at once; what is under way fails with ``PostgresError/Code/closed``.
+    /// Closes the connection at once; queries under way fail with ``PostgresError/Code/closed``.
     package func close() { wire.close() }
 
     /// Asks the server to stop the statement it is running, which then fails with
@@ -187,7 +187,7 @@ package actor Connection: QueryRunner {
 
     /// Runs several statements given as one text, in one transaction unless the text says otherwise.
     ///
-    /// It waits until what was asked before is answered, and holds back what is asked after it.
+    /// It waits until earlier queries are answered, and holds back later ones.
     package func execute(script: String) async throws(PostgresError) {
         try await openPendingTransaction()
         let answer = await withCheckedContinuation { continuation in
@@ -239,7 +239,7 @@ package actor Connection: QueryRunner {
         do {
             try await query("ROLLBACK")
         } catch {
-            // The server rolls back what a lost connection leaves behind.
+            // The server rolls back the transaction of a lost connection.
             wire.close()
         }
     }

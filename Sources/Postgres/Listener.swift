@@ -2,8 +2,8 @@ import EventLoop
 
 /// An event for the readers of a channel.
 package enum ChannelEvent: Hashable, Sendable {
-    /// The channel is listened to from now on. It comes first, and again after each reconnection: what was notified
-    /// in between is lost, so look at what the notifications are about.
+    /// The channel is listened to from now on. It comes first, and again after each reconnection: notifications in
+    /// between are lost, so look at the data that the notifications are about.
     case listening
     /// Somebody notified the channel.
     case notified(payload: String)

@@ -2,7 +2,7 @@ import CLibPQ
 
 /// A query or a connection that failed.
 package struct PostgresError: Error, CustomStringConvertible {
-    /// A stable lower-case word for what went wrong.
+    /// A stable lower-case word for the error.
     package struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         package let rawValue: String
 

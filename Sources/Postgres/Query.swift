@@ -100,7 +100,7 @@ package struct Query: ExpressibleByStringInterpolation, Sendable {
         mix(query.fingerprint)
     }
 
-    /// Collects what the compiler finds in an interpolated literal.
+    /// Collects the parts that the compiler finds in an interpolated literal.
     package struct Interpolation: StringInterpolationProtocol {
         fileprivate var query = Query()
 

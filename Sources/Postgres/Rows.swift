@@ -21,7 +21,7 @@ package struct Rows: RandomAccessCollection, Sendable {
         Int(String(cString: PQcmdTuples(result.pointer))) ?? 0
     }
 
-    /// The word that says what was done, such as `COMMIT` or `INSERT 0 1`.
+    /// The tag of the command, such as `COMMIT` or `INSERT 0 1`.
     var commandTag: String { String(cString: PQcmdStatus(result.pointer)) }
 
     /// The position of the first column of that name.

@@ -1,7 +1,7 @@
 import CLibPQ
 import Glibc
 
-/// A request to the server to stop what one connection runs.
+/// A request to the server to cancel the statement of one connection.
 ///
 /// libpq sends it over a connection of its own and blocks meanwhile, so it gets a thread of its own for that time.
 // @unchecked: the handle is made on the loop and then used and freed by one thread alone.

@@ -44,7 +44,7 @@ final class Wire: DescriptorHandler {
     }
 
     deinit {
-        // Only reached after `close`, or when nothing was ever connected: the loop holds what it watches.
+        // Only reached after `close`, or when nothing was ever connected: the loop holds the handlers that it watches.
         if let handle { PQfinish(handle) }
     }
 
@@ -97,7 +97,7 @@ final class Wire: DescriptorHandler {
         return StatementCancellation(of: handle)
     }
 
-    /// Ends the connection; what is under way fails with ``PostgresError/Code/closed``.
+    /// Ends the connection; queries under way fail with ``PostgresError/Code/closed``.
     func close() { fail(PostgresError(.closed, "The connection was closed.")) }
 
     private func connectError() -> PostgresError {

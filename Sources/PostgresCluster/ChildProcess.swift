@@ -6,7 +6,7 @@ final class ChildProcess {
     private let id: pid_t
     private var status: Int32?
 
-    /// Starts a program with nothing to read; what it prints goes to our standard error.
+    /// Starts a program with nothing to read; its output goes to our standard error.
     ///
     /// Our standard output stays ours, so that its end tells the owner of our end alone.
     init(_ path: String, _ arguments: [String]) throws(PrivateClusterError) {
@@ -15,7 +15,7 @@ final class ChildProcess {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO)
-        // Variables such as PGDATA or LC_MESSAGES must not change what these programs do or say.
+        // Variables such as PGDATA or LC_MESSAGES must not change the behaviour of these programs.
         let environment = Self.strings(["PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C"])
         let words = Self.strings([path] + arguments)
         defer { (environment + words).forEach { free($0) } }

@@ -44,7 +44,7 @@ struct ClusterFiles {
     /// Durability stays as PostgreSQL has it.
     ///
     /// After a crash the file system is synced as a whole instead of file by file, which takes a fifth of the time. The
-    /// log keeps to what an operator needs and never quotes statements.
+    /// log has the messages that an operator needs and never quotes statements.
     private var settings: String {
         """
         # Written by fetchd at each start; put your own settings into postgresql.auto.conf with ALTER SYSTEM.
@@ -87,7 +87,7 @@ struct ClusterFiles {
 
     // MARK: Leftovers
 
-    /// Removes what killed creations left beside `directory`.
+    /// Removes the drafts that killed creations left beside `directory`.
     ///
     /// No server ever ran on these, so they hold no data.
     static func removeDrafts(of directory: String) {

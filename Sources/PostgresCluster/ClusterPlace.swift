@@ -56,7 +56,7 @@ struct ClusterPlace: Hashable, Sendable {
 
     // MARK: Making and checking
 
-    /// Makes what is missing and refuses what must not be trusted.
+    /// Makes missing directories and refuses those that must not be trusted.
     ///
     /// Existing modes and owners are never changed.
     func prepare() throws(PrivateClusterError) {

@@ -1,9 +1,9 @@
 import Postgres
 
-/// Who is who in a private cluster.
+/// The roles of a private cluster.
 ///
 /// The superuser makes the others and is used for nothing else; the owner brings the schema up to date; the service
-/// works with rows. Each is brought to what it should be at every start.
+/// works with rows. Each is brought to its proper state at every start.
 enum ClusterRoles {
     static let superuser = "fetchd"
     static let owner = "fetchd_owner"

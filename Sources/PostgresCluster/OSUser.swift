@@ -49,7 +49,7 @@ struct OSUser: Hashable, Sendable {
     /// The user to run PostgreSQL as: this one, unless it is root, which PostgreSQL refuses.
     ///
     /// Root takes the user asked for, or one named `fetchd`, or `postgres`, which PostgreSQL's package makes. No user
-    /// is ever created, and `nobody` is taken only when asked for: what runs as nobody could read the data.
+    /// is ever created, and `nobody` is taken only when asked for: other programs of nobody could read the data.
     static func forDatabase(named wanted: String?) throws(PrivateClusterError) -> OSUser {
         guard geteuid() == 0 else { return try ownUser(asked: wanted) }
         if let wanted {

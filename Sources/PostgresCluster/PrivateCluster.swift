@@ -236,7 +236,7 @@ package struct PrivateCluster: Service {
                 await connection.close()
                 return readiness.become(.ready(isOwner: isOwner))
             } catch {
-                // Starting, recovering, or full: what the server says is in its log already.
+                // Starting, recovering, or full: the server's own message is in its log already.
                 try await Task.sleep(for: .milliseconds(20))
             }
         }

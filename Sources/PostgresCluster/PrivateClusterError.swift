@@ -1,4 +1,4 @@
-/// Why the private cluster is not available, and what to do about it.
+/// Why the private cluster is not available, and the next step.
 package struct PrivateClusterError: Error, CustomStringConvertible {
     package enum Code: String, Sendable {
         /// No PostgreSQL that this release can use is installed.

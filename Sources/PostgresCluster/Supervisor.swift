@@ -35,7 +35,7 @@ struct Supervisor {
 
     // MARK: The lock
 
-    /// - Returns: false when another has it. It is held until this process ends, and not by what it starts.
+    /// - Returns: false when another has it. It is held until this process ends, and not by its children.
     private func lock() throws(PrivateClusterError) -> Bool {
         let path = "\(arguments.directory)/lock"
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -48,7 +48,7 @@ struct Supervisor {
 
     // MARK: Creating
 
-    /// Makes the cluster beside its place and moves it there, so that what is in its place is always whole.
+    /// Makes the cluster beside its place and moves it there, so that a cluster in its place is always complete.
     ///
     /// - Returns: false when told to stop meanwhile.
     private func create() throws(PrivateClusterError) -> Bool {
@@ -65,7 +65,7 @@ struct Supervisor {
         var status = initdb.exitStatus()
         while status == nil {
             if events.next(timeout: -1) == .stop, !isTold {
-                // initdb removes what it made.
+                // initdb removes its own files.
                 isTold = true
                 initdb.signal(SIGTERM)
             }
@@ -129,7 +129,7 @@ struct Supervisor {
 }
 
 extension PrivateCluster {
-    /// The supervisor's whole life; what the hidden command `supervise-postgres` does.
+    /// The supervisor's whole life, as the hidden command `supervise-postgres`.
     ///
     /// - Returns: the status to exit with.
     package static func supervise(_ arguments: [String]) -> Int32 {

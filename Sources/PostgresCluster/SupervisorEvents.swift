@@ -48,7 +48,7 @@ final class SupervisorEvents {
         if count < 0 { return next(timeout: timeout) }
         if count == 0 { return .timeout }
         if watched[0].revents != 0 { return receiveSignal() }
-        // The owner says nothing; what can be read is the end.
+        // The owner writes nothing; the pipe is readable at its end.
         var byte: UInt8 = 0
         if read(STDIN_FILENO, &byte, 1) <= 0 { isOwnerThere = false }
         return isOwnerThere ? .childChanged : .stop

@@ -1,4 +1,4 @@
-/// Stored bytes: a request body that was uploaded, a downloaded file, or what is there of one.
+/// Stored bytes: a request body that was uploaded, a downloaded file, or a part of one.
 package struct Blob: Sendable {
     package enum Kind: IdentifierKind {
         package static let prefix = "blb"

@@ -24,12 +24,12 @@ package struct BlobDraft: Sendable {
         return MeasuredBlob(id: writer.id, bytes: count, digest: SHA256Digest(hash.finalize()))
     }
 
-    /// Whether what is written so far can be read.
+    /// Whether the bytes written so far can be read.
     package var growsReadably: Bool { writer.growsReadably }
 
-    /// Opens what is written so far, to be read while more is.
+    /// Opens the bytes written so far, to be read while more are written.
     package func openGrowing() async throws(StoreError) -> any GrowingBody { try await writer.openGrowing() }
 
-    /// Removes what was written.
+    /// Removes the written bytes.
     package func abandon() async { await writer.abandon() }
 }

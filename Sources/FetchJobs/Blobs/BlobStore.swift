@@ -17,7 +17,7 @@ package protocol BlobStore: Sendable {
     /// The bytes of a blob as a file on this machine, for readers that need one.
     func file(of id: Blob.ID) async throws(StoreError) -> BlobFile
 
-    /// Removes what was begun before and never finished, as a crash leaves it.
+    /// Removes blobs that were begun before and never finished, as a crash leaves them.
     func removeUnfinished(begunBefore time: Timestamp) async throws(StoreError)
 
     /// Visits all blobs that are stored, some at a time.
@@ -46,13 +46,13 @@ package protocol BlobWriter: Sendable {
     /// Makes the bytes durable under their id.
     func finish() async throws(StoreError)
 
-    /// Removes what was written.
+    /// Removes the written bytes.
     func abandon() async
 
-    /// Whether what is written so far can be read.
+    /// Whether the bytes written so far can be read.
     var growsReadably: Bool { get }
 
-    /// Opens what is written so far, to be read while more is.
+    /// Opens the bytes written so far, to be read while more are written.
     func openGrowing() async throws(StoreError) -> any GrowingBody
 }
 

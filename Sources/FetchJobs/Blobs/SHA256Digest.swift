@@ -12,7 +12,7 @@ package struct SHA256Digest: Sendable, Equatable {
 
     package init(_ hash: SHA256.Digest) { bytes = Array(hash) }
 
-    /// Its first bytes in hexadecimal digits: enough to tell apart what needs no proof.
+    /// Its first bytes in hexadecimal digits: enough to tell things apart where nothing has to be proven.
     package func hexadecimal(_ count: Int) -> String { Hexadecimal.text(bytes.prefix(count)) }
 
     /// As a field of RFC 9530 writes it: `sha-256=:…:`.

@@ -5,7 +5,7 @@ package protocol UploadArea: Sendable {
     /// The upload and how many bytes of it are there; nil when the tenant has none such here.
     func upload(_ id: Upload.ID, of tenant: Tenant.ID) async throws(StoreError) -> (upload: Upload, offset: Int64)?
 
-    /// Opens an upload to append to it from an offset on; what lies behind that is cut off.
+    /// Opens an upload to append to it from an offset on; bytes behind that are cut off.
     func open(_ upload: Upload, at offset: Int64) async throws(StoreError) -> any UploadWriter
 
     /// The file with the bytes.
@@ -23,6 +23,6 @@ package protocol UploadWriter: Sendable {
     /// Appends; returns when more can be taken.
     func write(_ bytes: [UInt8]) async throws(StoreError)
 
-    /// Makes what was written survive a loss of power.
+    /// Makes the written bytes survive a loss of power.
     func close() async throws(StoreError)
 }

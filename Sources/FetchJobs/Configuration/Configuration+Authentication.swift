@@ -15,13 +15,13 @@ extension Configuration {
 
         // These members take effect where a job runs: no setting of the engine stands for them.
 
-        /// A credential of the job's own, in place of what the session has stored for the server.
+        /// A credential of the job's own, in place of the session's stored one for the server.
         package var credential: JobCredential?
         /// How long a credential that comes with the job is kept when it does not say itself.
         package var persistence: Credential.Persistence?
         /// The methods that are answered; nil for all.
         package var methods: [ProtectionSpace.Method]?
-        /// How often authentication may fail before ``onFailure`` says what to do.
+        /// How often authentication may fail before ``onFailure`` applies.
         package var maximumFailures: Int?
         package var onFailure: OnFailure?
 

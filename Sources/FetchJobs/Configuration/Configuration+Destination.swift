@@ -9,7 +9,7 @@ extension Configuration {
         package var filename: String?
         /// Whether a file of that name gives way; otherwise a number makes the name unique.
         package var allowOverwrite: Bool?
-        /// Whether what a failed download has stored can be gone on with.
+        /// Whether the partial file of a failed download is kept, so that another one can resume from it.
         package var keepPartial: Bool?
         package var checksum: ExpectedDigest?
         /// In seconds; without it the file is kept until it is deleted.

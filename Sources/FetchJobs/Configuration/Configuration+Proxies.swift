@@ -53,7 +53,7 @@ extension ProxyConfiguration {
 }
 
 extension ConfigurationRule where Value == FetchEngine.Proxy {
-    /// `kind://host:port`; user names and passwords have no place in what everyone may read.
+    /// `kind://host:port`; user names and passwords have no place in text that everyone may read.
     fileprivate static var proxy: Self {
         .text(
             upTo: 300,

@@ -37,7 +37,7 @@ extension Configuration {
 }
 
 extension ConfigurationRule where Value == RetryPolicy.Backoff {
-    /// An object; what it leaves out is the service's.
+    /// An object; members that it leaves out have the service's defaults.
     fileprivate static var backoff: Self {
         Self(
             read: { reader in

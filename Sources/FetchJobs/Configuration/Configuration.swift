@@ -75,7 +75,7 @@ package struct Configuration: Sendable, Equatable {
 }
 
 extension SessionConfiguration {
-    /// This configuration with what is set in another one in place of its own.
+    /// This configuration with the settings of another one in place of its own.
     package func overridden(by configuration: Configuration) -> SessionConfiguration {
         guard !configuration.isEmpty else { return self }
         var result = self

@@ -16,7 +16,7 @@ package struct ConfigurationMember<Group: Sendable>: Sendable {
     /// Takes the value that the engine uses.
     let take: @Sendable (SessionConfiguration, inout Group) -> Void
 
-    /// Declares a member by what it does.
+    /// Declares a member by its effect.
     init<Value: Sendable>(
         _ name: String,
         _ path: any WritableKeyPath<Group, Value?> & Sendable,
@@ -76,7 +76,7 @@ package protocol ConfigurationGroup: Sendable, Equatable {
     /// Tells the reader which rules between members are broken.
     func check(_ reader: JSONReader)
 
-    /// Puts what is set in place of the engine's settings.
+    /// Puts the values that are set in place of the engine's settings.
     func apply(to configuration: inout SessionConfiguration)
 }
 
@@ -117,7 +117,7 @@ extension ConfigurationGroup {
         }
     }
 
-    /// Takes over what an upper layer sets.
+    /// Takes over the values that an upper layer sets.
     mutating func override(by upper: Self) {
         guard upper != Self() else { return }
         if Self.isWhole { self = Self() }

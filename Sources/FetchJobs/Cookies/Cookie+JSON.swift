@@ -7,7 +7,7 @@ extension Cookie {
         "partition",
     ]
 
-    /// Reads a cookie that a client sets; the check is told what is wrong with it.
+    /// Reads a cookie that a client sets, and reports errors to the check.
     package init?(reader: JSONReader) {
         guard let object = reader.object(of: Self.members) else { return nil }
         let name = object.required("name")?.string(maximumLength: 4096)

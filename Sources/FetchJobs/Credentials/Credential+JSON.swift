@@ -8,7 +8,7 @@ extension Credential {
         "secretAccessKey", "sessionToken", "region", "service", "keytab",
     ]
 
-    /// The members that become part of one line of what is sent.
+    /// The members that become part of one line of a request.
     private static let lines = ["user", "password", "bearerToken", "secretAccessKey", "sessionToken"]
     /// Those that commas, slashes and the like would end.
     private static let words = ["accessKeyID", "region", "service"]

@@ -42,7 +42,7 @@ extension JobSpec {
         }
     }
 
-    /// Puts what was sealed back in its places.
+    /// Puts the sealed secrets back in their places.
     package mutating func restore(secretBytes: [UInt8]) throws {
         let members = JSONReader(try JSONParser.parse(secretBytes), check: InputCheck()).dictionary() ?? []
         let sealed = Dictionary(members.map { ($0.name, $0.reader.value) }, uniquingKeysWith: { first, _ in first })

@@ -1,7 +1,7 @@
 import FetchEngine
 import Synchronization
 
-/// Reads what clients write where it may hold an encrypted key: to derive what decrypts it is work on purpose.
+/// Reads texts of clients that may hold an encrypted key: to derive the key that decrypts it is costly on purpose.
 ///
 /// It is done on threads of its own, few at a time, so that it takes at most as many processors; the threads of the
 /// process that answer and load go on. Tenants take turns.

@@ -12,7 +12,7 @@ package struct NamedCredential: Sendable {
     ///
     /// - Parameter url: That of the job; nil for a session.
     package static func all(in configuration: Configuration, for url: URLRecord? = nil) -> [NamedCredential] {
-        // Who is shown what an answer names is known when the question comes.
+        // The party for a credential that an answer names is known when the question comes.
         let parties: [String: ProtectionSpace.Party?] = [
             "/configuration/authentication/credential": url.map { .init(server: $0) },
             "/configuration/proxy/credential": configuration.proxy.url.map { .init($0) },

@@ -2,7 +2,7 @@ package import FetchEngine
 import HTTPTypes
 
 extension SignatureV4 {
-    /// Makes what signs with a credential; nil when it is of another kind.
+    /// Makes a signature with a credential; nil when it is of another kind.
     package init?(_ credential: Credential) {
         guard let keys = credential.awsKeys else { return nil }
         self.init(

@@ -72,7 +72,7 @@ extension Credential {
 }
 
 extension ProtectionSpace {
-    /// The methods that the service answers with what it has stored.
+    /// The methods that the service answers with stored credentials.
     static let storedMethods: [Method] = [
         .default, .httpBasic, .httpDigest, .httpBearer, .ntlm, .negotiate, .clientCertificate, .awsSigV4,
     ]
@@ -88,7 +88,7 @@ extension ProtectionSpace {
 
     package var json: RawJSON { RawJSON(JSONWriter.object(write)) }
 
-    /// Reads a space; the check is told what is wrong with it.
+    /// Reads a space, and reports errors to the check.
     init?(reader: JSONReader) {
         let names: Set = ["host", "port", "protocol", "realm", "authenticationMethod", "isProxy"]
         guard let object = reader.object(of: names) else { return nil }

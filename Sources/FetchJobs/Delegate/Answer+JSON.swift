@@ -15,9 +15,9 @@ extension Answer {
     /// So many bytes of bodies an answer in a configuration may hold.
     static let maximumBodyBytes = 65_536
 
-    /// Reads an answer to questions of a kind: a word, or an object with the word as `answer` and what goes with it.
+    /// Reads an answer to questions of a kind: a word, or an object with the word as `answer` and its further members.
     ///
-    /// The check hears what is wrong with it.
+    /// Errors are reported to the check.
     package init?(reader: JSONReader, to kind: Question.Kind, in place: Place) {
         let isWord = if case .string = reader.value { true } else { false }
         var object: JSONObjectReader?

@@ -37,7 +37,7 @@ extension Configuration {
         /// The answers when there is none in time; `performDefaultHandling` for kinds that are not here.
         package var otherwise: [Question.Kind: Answer]?
         package var whenUnreachable: WhenUnreachable?
-        /// How many questions one job asks; what comes then is answered by ``otherwise``.
+        /// How many questions one job asks; later ones are answered by ``otherwise``.
         package var maximumQuestions: Int?
 
         package init() {}

@@ -39,7 +39,7 @@ package struct Forecast: Sendable {
 
     // MARK: The request
 
-    /// The standard form of the URL, which is what would be sent.
+    /// The standard form of the URL, in which it would be sent.
     package var url: String { spec.request.url.withoutFragment().description }
 
     /// The URL by which the cache would be searched for a response; nil when it would not be searched.

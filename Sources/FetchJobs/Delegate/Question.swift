@@ -1,9 +1,9 @@
 package import FetchEngine
 
-/// A choice that a load comes to, with the facts that an answer is chosen by.
+/// A choice of a load, with the facts by which it is answered.
 ///
 /// The facts are those of the origin and of the request at hand. Header fields of both may hold secrets: conditions
-/// never see them, and what is written of a question leaves them out.
+/// never see them, and the JSON of a question leaves them out.
 package struct Question: Sendable {
     package typealias ID = Identifier<QuestionIDKind>
 

@@ -4,13 +4,13 @@ package import FetchEngine
 ///
 /// Partial files outlive the process, so an attempt continues where a crash has ended the one before.
 package protocol DownloadArea: Sendable {
-    /// The place of a job, and what an earlier attempt has left there; nothing when that one still writes.
+    /// The place of a job, with the partial file of an earlier attempt; without it while that attempt still writes.
     func open(_ job: Job.ID) async throws(StoreError) -> DownloadPlace
 
-    /// Makes what is there of a download survive a loss of power, and notes how to go on with it.
+    /// Makes the partial file of a download survive a loss of power, and notes how to continue it.
     func checkpoint(_ data: ResumeData, of job: Job.ID) async throws(StoreError)
 
-    /// Puts the partial file of an earlier download into a job's place; what it needs to go on there.
+    /// Puts the partial file of an earlier download into a job's place, and returns the data to continue it there.
     func restore(_ data: ResumeData, from content: any BlobReader, for job: Job.ID) async throws(StoreError)
         -> ResumeData
 

@@ -38,7 +38,7 @@ package enum Resumable: Sendable, Equatable {
         write(error: &writer)
     }
 
-    /// Writes what an error says of it.
+    /// Writes its members of an error.
     package func write(error writer: inout JSONWriter) {
         if case .no(let reason) = self { writer.member(Self.reasonName, reason) }
     }

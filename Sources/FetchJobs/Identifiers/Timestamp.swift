@@ -57,7 +57,7 @@ package struct Timestamp: Hashable, Comparable, Sendable, CustomStringConvertibl
         return text
     }
 
-    /// By a thousand, downwards: what was before 1970 has its fraction after the second too.
+    /// Divides by a thousand, downwards: a time before 1970 has its fraction after the second too.
     private static func divided(_ value: Int64) -> (quotient: Int64, remainder: Int64) {
         let (quotient, remainder) = value.quotientAndRemainder(dividingBy: 1000)
         return remainder < 0 ? (quotient - 1, remainder + 1000) : (quotient, remainder)

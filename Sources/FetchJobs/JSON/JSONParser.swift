@@ -2,7 +2,7 @@ import FetchEngine
 
 /// Reads one JSON text (RFC 8259) strictly.
 ///
-/// Beyond the grammar it refuses what would be read differently by different parsers or could not be stored:
+/// Beyond the grammar it refuses texts that parsers would read differently or that could not be stored:
 /// duplicate members, NUL characters, unpaired surrogates, and nesting deeper than ``maximumDepth`` (SEC-44).
 package struct JSONParser {
     /// How deep arrays and objects may nest.

@@ -1,7 +1,7 @@
 import FetchEngine
 
 extension JSONReader {
-    /// An http or https URL without user name and password; what may be reached is the guard's word, asked elsewhere.
+    /// An http or https URL without user name and password; the guard judges elsewhere whether it may be reached.
     ///
     /// - Parameter userInfoCode: The stable code to name when user name or password are there, if any.
     func httpURL(userInfoCode: String? = nil) -> URLRecord? {
@@ -28,7 +28,7 @@ extension JSONReader {
         string(maximumLength: 16_384).flatMap { jobURL($0) }
     }
 
-    /// The same of a text that was made of what is read here.
+    /// The same for a text that was made of values read here.
     func jobURL(_ text: String) -> URLRecord? { target(text) }
 
     /// The one way from text of clients to a URL that is loaded, now or later; its target is judged when it is loaded.

@@ -21,7 +21,7 @@ package struct InvalidInput: Error, Sendable, Equatable {
     }
 }
 
-/// Gathers what is wrong with an input while it is read, so that the caller learns of all of it at once.
+/// Gathers the errors of an input while it is read, so that the caller learns of all of them at once.
 package final class InputCheck {
     private(set) var violations: [Violation] = []
 
@@ -41,9 +41,9 @@ package final class InputCheck {
     }
 }
 
-/// A JSON value, the place it stands at, and the check that is told what is wrong with it.
+/// A JSON value, its place, and the check that gets its errors.
 ///
-/// Every reading method answers nil after it has told the check why, so that reading can go on to the next member.
+/// Every reading method returns nil after it has reported an error, so that reading can go on to the next member.
 package struct JSONReader {
     package let value: JSONValue
     package let pointer: String

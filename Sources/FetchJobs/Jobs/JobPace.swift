@@ -1,8 +1,8 @@
-/// How urgent a job is and how fast it may be: what can be changed while it runs.
+/// The priority and the bandwidth of a job, which can be changed while it runs.
 package struct JobPace: Sendable, Equatable {
     /// From 0 to 1.
     package let priority: Double
-    /// Nil for what its session says.
+    /// Nil for the value of its session.
     package let maximumBytesPerSecond: Int64?
 
     package init(priority: Double, maximumBytesPerSecond: Int64?) {

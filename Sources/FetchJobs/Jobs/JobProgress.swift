@@ -6,7 +6,7 @@ package struct JobProgress: Sendable, Equatable {
     package var bytesSent: Int64
     /// Nil when nobody knows.
     package var bytesExpectedToSend: Int64?
-    /// Of the response's body; a download counts what an earlier attempt has left it.
+    /// Of the response's body; a download counts the partial file of an earlier attempt, too.
     package var bytesReceived: Int64
     /// Nil when nobody knows.
     package var bytesExpectedToReceive: Int64?
@@ -31,7 +31,7 @@ package struct JobProgress: Sendable, Equatable {
         self.bytesExpectedToReceive = bytesExpectedToReceive
     }
 
-    /// From 0 to 1, of what is received; nil while its length is unknown.
+    /// The received part of the body, from 0 to 1; nil while its length is unknown.
     package var fraction: Double? {
         bytesExpectedToReceive.map { $0 == 0 ? 1 : min(1, Double(bytesReceived) / Double($0)) }
     }

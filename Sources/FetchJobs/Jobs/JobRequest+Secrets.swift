@@ -1,11 +1,11 @@
 import FetchEngine
 import HTTPTypes
 
-/// How what is secret of a job is written.
+/// How the secrets of a job are written.
 enum SecretForm {
-    /// As ``Redaction/text``: what is stored in clear, and shown.
+    /// As ``Redaction/text``: for storage in clear, and for showing.
     case redacted
-    /// As it is: what is sealed.
+    /// As they are: for sealing.
     case open
 }
 
@@ -34,7 +34,7 @@ extension JobRequest {
     /// The parts of the URLs of a job that are stored and shown.
     package var urlForm: URLForm { sensitive.contains(.query) ? .withoutQuery : .whole }
 
-    /// Where ``Redaction/text`` stands in place of what it hides, as pointers into the job.
+    /// The places of ``Redaction/text``, as pointers into the job.
     var redactions: [String] {
         var pointers: [String] = []
         for (index, field) in headers.enumerated() where field.value == Redaction.text {
@@ -55,7 +55,7 @@ extension JobRequest {
         return JSONWriter.object { secret.write(&$0, .open) }
     }
 
-    /// Puts what was sealed back in its places.
+    /// Puts the sealed secrets back in their places.
     mutating func restore(secret json: JSONValue) throws {
         let check = InputCheck()
         var userInfo: Credential?

@@ -60,7 +60,7 @@ extension JobRequest {
 
     /// - Parameter userInfo: Is given the user name and password of the URL, which the request does not keep.
     init?(reader: JSONReader, userInfo: inout Credential?) {
-        // A URL alone stands for the request that has nothing else, and what is wrong with it is told as of there.
+        // A URL alone stands for the request that has nothing else, and its errors have that place.
         let isURL = if case .string = reader.value { true } else { false }
         let alone = JSONReader(reader.value, pointer: reader.pointer + "/url", check: reader.check)
         let object = isURL ? nil : reader.object(of: Self.names)

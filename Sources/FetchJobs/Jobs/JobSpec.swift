@@ -104,7 +104,7 @@ extension JobSpec {
     /// Reads what ``json`` wrote: a credential that came with the job is ``JobCredential/sealed`` then.
     package init(stored json: JSONValue) throws(InvalidInput) { try self.init(json, isStored: true) }
 
-    /// Refuses a job that says what is shown in place of its secrets.
+    /// Refuses a job that has the redaction in place of its secrets.
     package func requireSecrets() throws(InvalidInput) {
         let redactions = request.redactions
         guard !redactions.isEmpty else { return }
@@ -135,7 +135,7 @@ extension JobSpec {
         kind = object["kind"]?.oneOf(Kind.self) ?? .data
         session = object["session"].flatMap { TenantSession.ID(reader: $0) }
         configuration = object["configuration"].map { Configuration(reader: $0) } ?? Configuration()
-        // Who names the default session wants what it keeps; who names none does not.
+        // A client that names the default session wants its cookies; one that names none does not.
         if object["session"] != nil, session == nil, configuration.cookies.jar == nil {
             configuration.cookies.jar = .session
         }

@@ -1,6 +1,6 @@
 /// The jobs, as those see them who submit and query.
 package protocol JobStore: Sendable {
-    /// Stores jobs durably, all or none; what they become is told one for one, in order.
+    /// Stores jobs durably, all or none, and returns their outcomes one for one, in order.
     func enqueue(_ jobs: [NewJob]) async throws(StoreError) -> [Enqueued]
 
     /// The job of this id, or nil when the tenant has none such.
@@ -40,7 +40,7 @@ package protocol JobStore: Sendable {
     /// - Returns: Those that were there.
     func remove(_ ids: [Job.ID], of tenant: Tenant.ID) async throws(StoreError) -> Set<Job.ID>
 
-    /// Lets failed and cancelled jobs run again, each under its id; what they came to is forgotten but for the
+    /// Lets failed and cancelled jobs run again, each under its id; their results are forgotten but for the
     /// attempts.
     ///
     /// - Returns: Those that wait now. The others have succeeded, are not final, or their session takes no jobs.
@@ -99,7 +99,7 @@ package struct NewJob: Sendable {
 /// A client's promise that two requests with this key are one.
 package struct Idempotency: Sendable, Equatable {
     package let key: String
-    /// Of what was asked: the same key with another one is a mistake.
+    /// The digest of the request: the same key with another request is a mistake.
     package let fingerprint: SHA256Digest
 
     package init(key: String, fingerprint: SHA256Digest) {

@@ -7,7 +7,7 @@ extension Response {
     /// Writes the members of the response; the body is not among them.
     package func write(_ writer: inout JSONWriter) { write(&writer, headerFields, .whole) }
 
-    /// The same for what is stored, without secrets.
+    /// The same for storage, without secrets.
     ///
     /// - Parameter trailers: The fields that came after the body.
     package func writeWithoutSecrets(

@@ -46,10 +46,10 @@ extension HTTPFields {
         return fields
     }
 
-    /// Those that may hold what is not shown.
+    /// The fields that may hold secrets.
     private static let telling: [HTTPField.Name] = [.setCookie, .location, .contentLocation, .link, .refresh]
 
-    /// `sid=…; Path=/` without what stands between the name and the attributes.
+    /// `sid=…; Path=/` without the text between the name and the attributes.
     private static func withoutValue(_ cookie: String) -> String {
         let pair = cookie.prefix { $0 != ";" }
         let name = pair.firstIndex(of: "=").map { pair[...$0] } ?? ""

@@ -33,7 +33,7 @@ package struct StoredBody: Sendable {
 extension StoredBody {
     /// The part of a body that a request gets.
     package struct Part: Sendable, Equatable {
-        /// Nil when what was asked for lies behind the end.
+        /// Nil when the requested range lies behind the end.
         package let bytes: Range<Int64>?
         /// The value of `Content-Range`; nil for the whole (RFC 9110 §14.4).
         package let contentRange: String?

@@ -13,7 +13,7 @@ package protocol JobAdmission: Sendable {
     /// While its circuit is open no job of the host is started until its time; then one at a time is, until the origin
     /// says to proceed.
     ///
-    /// - Returns: Whether that changed what jobs are started.
+    /// - Returns: Whether that changed which jobs are started.
     nonisolated(nonsending) func heed(
         _ signal: Limiter.Signal, of host: Limiter.Address, askedAt time: Timestamp
     ) async throws(StoreError) -> Bool

@@ -101,7 +101,7 @@ package struct SharedLimits: Sendable, Equatable {
 
     package init() {}
 
-    /// Reads and checks what a client sets.
+    /// Reads and checks the limits that a client sets.
     ///
     /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
     package init(json: JSONValue, of kind: Limiter.Kind) throws(InvalidInput) {

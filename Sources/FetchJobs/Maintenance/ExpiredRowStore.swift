@@ -47,7 +47,7 @@ package struct Retention: Sendable {
     package init() {}
 }
 
-/// Removes what has outlived its use.
+/// Removes expired rows.
 package protocol ExpiredRowStore: Sendable {
     /// Removes some rows of a kind.
     ///

@@ -1,6 +1,6 @@
 /// The queue as a whole, which every node looks after.
 package protocol QueueMaintenance: Sendable {
-    /// Extends this node's lease, and tells what there is to do.
+    /// Extends this node's lease, and returns the work that is due.
     func heartbeat() async throws(StoreError) -> Heartbeat
 
     /// Lets jobs be claimed whose time has come, and ends those that have waited for too long.
@@ -68,7 +68,7 @@ package struct Heartbeat: Sendable {
     package let hasDueDeliveries: Bool
     /// Jobs that this node runs and is asked to stop.
     package let cancelled: [Job.ID]
-    /// Those of them that are to keep what they have.
+    /// Those of them whose partial files are kept.
     package let keepingPartial: [Job.ID]
     /// Jobs that this node has and that are held.
     package let suspended: [Job.ID]

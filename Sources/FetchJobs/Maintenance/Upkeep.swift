@@ -1,6 +1,7 @@
 /// The periodic work of a node that keeps all jobs going.
 ///
-/// Each step fails alone, and goes around what makes it fail: nothing of it may keep a node from extending its lease.
+/// Each step fails alone, and goes around the rows that make it fail: no failure may keep a node from extending its
+/// lease.
 package enum Upkeep: String, CaseIterable, Sendable {
     case limiters
     case protocols
@@ -16,7 +17,7 @@ package enum Upkeep: String, CaseIterable, Sendable {
     case pruning
 }
 
-/// A step of the upkeep that failed, or what it went around.
+/// A step of the upkeep that failed, or the row that it went around.
 package struct UpkeepFailure: Sendable {
     package let step: Upkeep
     /// The job that caused the failure; nil when it is unknown.

@@ -1,6 +1,6 @@
 package import HTTPTypes
 
-/// Asks other nodes for what only they have.
+/// Sends other nodes the requests that only they can answer.
 package protocol NodeClient: Sendable {
     /// Sends a request to the node at a URL, and returns with the head of its answer.
     ///

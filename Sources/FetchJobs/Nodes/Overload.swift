@@ -1,6 +1,6 @@
-/// Why a node takes no new work for now, of anybody or of one tenant; what it has taken goes on.
+/// Why a node takes no new work for now, of anybody or of one tenant; work that it has taken goes on.
 package enum Overload: Sendable, Equatable, CaseIterable {
-    /// The disk of its data is nearly full: there would be no room for what jobs load.
+    /// The disk of its data is nearly full: there would be no room for the bodies of jobs.
     case storageFull
     /// Little memory is left.
     case memoryLow

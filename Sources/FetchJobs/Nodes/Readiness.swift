@@ -3,7 +3,7 @@ package protocol Readiness: Sendable {
     /// The obstacles, a sentence each; empty when the node is ready.
     func obstacles() async -> [String]
 
-    /// A worker lives that will run what is submitted, as far as this process knows.
+    /// A worker lives that will run submitted jobs, as far as this process knows.
     var hasLiveWorker: Bool { get }
 
     /// Why no new work of a tenant is taken; nil when it is.

@@ -12,7 +12,7 @@ package struct ProtocolLoad: Sendable {
 
     /// The type of the message.
     package static let messageType = "protocol.load"
-    /// How many bytes a request's body may have: it is part of what is signed.
+    /// How many bytes a request's body may have: it is part of the signed message.
     package static let maximumBody = 8 << 20
 
     /// A new one each time that it is sent.
@@ -80,7 +80,7 @@ package struct ProtocolLoad: Sendable {
 }
 
 extension Challenge.Disposition {
-    /// Writes what a protocol does next, with the credential that it is given.
+    /// Writes how a protocol has to go on, with the credential that it is given.
     fileprivate func write(_ writer: inout JSONWriter) {
         switch self {
         case .useCredential(let credential):

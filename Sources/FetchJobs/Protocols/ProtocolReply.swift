@@ -24,12 +24,13 @@ package enum ProtocolReply: Sendable {
 extension ProtocolReply {
     /// Reads a reply from an HTTP response.
     ///
-    /// A redirect is one by its status, and 304 confirms what is cached; where there is a `Cache-Control` that lets it,
+    /// A redirect is one by its status, and 304 confirms the cached response; where there is a `Cache-Control` that
+    /// lets it,
     /// the response may be kept.
     ///
     /// - Parameters:
     ///   - hasCached: Whether the cache has something to confirm.
-    /// - Throws: When it leads to something that is no URL, or may not be one.
+    /// - Throws: When it leads to a target that is no URL, or may not be one.
     package init(_ reply: Response, to request: Request, hasCached: Bool) throws(LoadError) {
         if reply.status == .notModified, hasCached {
             self = .cachedResponseIsValid

@@ -51,7 +51,7 @@ package struct RegisteredProtocol: Sendable, MessageReceiver {
         (left.order, right.registeredAt, left.name) < (right.order, left.registeredAt, right.name)
     }
 
-    /// Writes what a tenant may know: not where it is, and not who else has it.
+    /// Writes the members that a tenant may see: neither its address nor its other tenants.
     package func writeForTenant(_ writer: inout JSONWriter) {
         writer.member("scheme", scheme)
         writer.member("host", host?.description)

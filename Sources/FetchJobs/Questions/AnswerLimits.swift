@@ -25,7 +25,7 @@ package struct AnswerLimits: Sendable, Equatable {
     package var following: Following?
     /// Of challenges: who asks, for what.
     package var space: ProtectionSpace?
-    /// Of responses that may be stored: what is proposed.
+    /// The proposed policy, of responses that may be stored.
     package var storagePolicy: CachedResponse.StoragePolicy?
     /// The questions for which an answer is remembered that does not say for which; nil for none.
     package var alike: Question.Conditions?

@@ -34,7 +34,7 @@ package final class AnswerMemory: Sendable {
     /// Whether the newest version that this node has heard of has been read.
     package var isCurrent: Bool { state.withLock { $0.known >= $0.newest } }
 
-    /// Reads what is new, if anything is.
+    /// Reads new answers, if there are any.
     ///
     /// - Throws: When it cannot be read: nothing is remembered until it is.
     package func catchUp() async throws {
@@ -49,7 +49,7 @@ package final class AnswerMemory: Sendable {
         }
     }
 
-    /// The rules that the answers are, for what they are about.
+    /// The rules of the answers.
     package var rules: RuleBook { state.withLock { $0.book } }
 
     /// The answer that is given again to a question; nil where none is, or it is not known yet.

@@ -40,7 +40,7 @@ package struct ParkedLoad: Sendable {
         guard self.bytes.count <= Self.maximumBytes else { return nil }
     }
 
-    /// Reads what was stored.
+    /// Reads stored bytes.
     package init(bytes: [UInt8]) throws {
         let check = InputCheck()
         let reader = JSONReader(try JSONParser.parse(bytes), check: check)

@@ -2,8 +2,8 @@ import FetchEngine
 import HTTPTypes
 
 extension Question {
-    /// The conditions that this question meets, and those that differ from it in nothing but what changes each time,
-    /// such as a query or a count; nil where its facts cannot be written as conditions.
+    /// The conditions that this question meets, and all questions that differ from it only in values that change each
+    /// time, such as a query or a count; nil where its facts cannot be written as conditions.
     ///
     /// Those of a server's trust name its server and its whole chain: an answer that is remembered by them holds for no
     /// other.

@@ -8,7 +8,7 @@ enum QuestionContent {
     static let maximumElements = 100
 
     /// The same object within ``AskedQuestion/maximumContentBytes``: long texts are cut, control and bidirectional
-    /// characters written as escapes (SEC-47), and where it is still too large, lists are cut to what fits.
+    /// characters written as escapes (SEC-47), and where it is still too large, lists are cut to fit.
     static func bounded(_ text: [UInt8]) -> RawJSON {
         guard let value = try? JSONParser.parse(text) else { return RawJSON(Array("{}".utf8)) }
         var elements = maximumElements

@@ -69,7 +69,7 @@ extension Reply {
 }
 
 extension Reply.Remembering {
-    /// Reads what is to be remembered of an answer; the check hears what is wrong with it.
+    /// Reads for how long and for which questions an answer is remembered, and reports errors to the check.
     init?(reader: JSONReader, of answer: Answer, to asked: AskedQuestion) {
         guard let object = reader.object(of: ["seconds", "when"]) else { return nil }
         let seconds = object.required("seconds")?.integer(in: RememberedAnswer.seconds)

@@ -11,15 +11,14 @@ package struct Reply: Sendable, CustomStringConvertible {
     /// The most bytes of a reply.
     package static let maximumBytes = 65_536
 
-    /// Reads a reply to one question: an answer, which may have a `note` and what to `remember` beside what goes with
-    /// it.
+    /// Reads a reply to one question: an answer with its members, and optionally a `note` and `remember`.
     package init(json: JSONValue, to asked: AskedQuestion) throws(InvalidInput) {
         try self.init(json: json, to: asked.kind) { reader, answer in
             Remembering(reader: reader, of: answer, to: asked)
         }
     }
 
-    /// Reads a reply to any question of a kind: an answer, which may have a `note` beside what goes with it.
+    /// Reads a reply to any question of a kind: an answer with its members, and optionally a `note`.
     package init(json: JSONValue, to kind: Question.Kind) throws(InvalidInput) {
         try self.init(json: json, to: kind) { reader, _ in
             reader.refuse("must not be there: one question's answer is remembered, not that of many")

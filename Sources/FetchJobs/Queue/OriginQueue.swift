@@ -2,8 +2,8 @@ import FetchEngine
 
 /// The jobs of one session for one origin that a node has: those that load, and those that are about to.
 ///
-/// A node takes more of them than there are connections, so that none of these waits for the database: what the origin
-/// answers within the half second, and no more.
+/// A node takes more of them than there are connections, so that none of these waits for the database: as many as the
+/// origin answers within half a second, and no more.
 package struct OriginQueue: Sendable {
     package struct Key: Sendable, Hashable {
         package let tenant: Tenant.ID
@@ -88,7 +88,7 @@ package struct OriginQueue: Sendable {
     /// How many jobs are to be under way on all nodes together while others wait at the gate.
     package func crowd(drained: Int, nodes: Int) -> Int {
         let base = isMultiplexing ? max(maximum, Self.maximumStreams) : maximum
-        // Among nodes what is let in is what is under way: none knows how many another has.
+        // With several nodes, none are added for their queues: no node knows how many jobs another has.
         return nodes > 1 ? base : base + drained
     }
 }

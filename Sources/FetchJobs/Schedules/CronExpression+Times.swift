@@ -15,7 +15,7 @@ extension CronExpression {
         var wall = time + zone.offset(at: time) + 1
         while let match = firstMatch(from: wall) {
             let moment = zone.moment(showing: match)
-            // Not when the clock shows for the second time what it has shown before.
+            // Not when the clock shows a time for the second time.
             if moment > time { return moment }
             wall = match + 1
         }
@@ -38,7 +38,7 @@ extension CronExpression {
     /// How many days ahead an expression is looked for: its day comes within 40 years, if it ever does.
     private static let horizon: Int64 = 41 * 366
 
-    /// The first match from what a clock shows on, as seconds since 1970 if it were UTC.
+    /// The first match from a clock time on, as seconds since 1970 if it were UTC.
     func firstMatch(from wall: Int64) -> Int64? {
         let (firstDay, second) = wall.quotientAndModulus(by: 86_400)
         // The minute that has begun is over.
@@ -82,7 +82,7 @@ private struct CivilDay {
 }
 
 extension Int64 {
-    /// Divided downwards, so that what is left is never negative.
+    /// Divided downwards, so that the remainder is never negative.
     fileprivate func quotientAndModulus(by divisor: Int64) -> (quotient: Int64, modulus: Int64) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

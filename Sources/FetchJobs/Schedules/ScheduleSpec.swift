@@ -43,7 +43,7 @@ extension ScheduleSpec {
         "cron", "timeZone", "interval", "job", "missedRuns", "overlap", "startsAt", "endsAt", "labels",
     ]
 
-    /// Reads and checks what a client asks for.
+    /// Reads and checks a schedule of a client.
     ///
     /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
     package init(json: JSONValue) throws(InvalidInput) {

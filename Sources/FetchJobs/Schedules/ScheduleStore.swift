@@ -12,7 +12,7 @@ package protocol ScheduleStore: Sendable {
         of tenant: Tenant.ID, after schedule: Schedule.ID?, limit: Int
     ) async throws(StoreError) -> [Schedule]
 
-    /// Stores what a client has changed of a schedule: its spec, and whether it is paused.
+    /// Stores a client's change of a schedule: its spec, and whether it is paused.
     ///
     /// - Returns: The schedule as it is now; nil when it was changed since it was read, or removed.
     func update(_ schedule: Schedule) async throws(StoreError) -> Schedule?

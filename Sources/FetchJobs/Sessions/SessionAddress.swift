@@ -11,8 +11,7 @@ package struct SessionAddress: Hashable, Sendable {
 
 /// How new the stores of a session are.
 ///
-/// Every write raises a number. A node compares them with those of what it has in memory, and looks only when it is
-/// behind.
+/// Every write raises a number. A node compares them with those of its memory, and reads only when it is behind.
 package struct StoresVersion: Sendable, Hashable {
     /// Of the session's cookies.
     package var cookies: Int64 = 0

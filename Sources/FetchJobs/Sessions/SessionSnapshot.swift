@@ -37,12 +37,12 @@ package enum SnapshotCreation: Sendable {
 
 /// The snapshots of tenants' sessions.
 package protocol SnapshotStore: Sendable {
-    /// Takes a snapshot of a session's stores, at a cost that does not depend on what they hold.
+    /// Takes a snapshot of a session's stores, at a cost that does not depend on their size.
     func take(of session: TenantSession.ID, tenant: Tenant.ID) async throws(StoreError) -> SnapshotCreation
 
     func snapshot(_ id: SessionSnapshot.ID, of tenant: Tenant.ID) async throws(StoreError) -> SessionSnapshot?
 
-    /// Removes a snapshot, not what was made from it; false when the tenant has none such.
+    /// Removes a snapshot, not the sessions made from it; false when the tenant has none such.
     func remove(snapshot id: SessionSnapshot.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool
 }
 

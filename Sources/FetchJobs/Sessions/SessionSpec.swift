@@ -130,7 +130,7 @@ extension SessionSpec {
         try check.finish()
     }
 
-    /// The job as it runs here: what is started in the background of a background session may wait (BKG-6).
+    /// The job as it runs here: one that is started in the background of a background session may wait (BKG-6).
     package func adapted(_ job: JobSpec) -> JobSpec {
         guard kind == .background, job.initiated == .background else { return job }
         var job = job

@@ -3,10 +3,10 @@ package enum Creation<Made: Sendable>: Sendable {
     case created(Made)
     /// The key was used for the same request before.
     case replayed(Made)
-    /// The key was used for another request before, or what it made is gone.
+    /// The key was used for another request before, or the object that it made is gone.
     case conflict
 
-    /// The same of what the made thing stands for.
+    /// The same for a value that the made object stands for.
     package nonisolated(nonsending) func map<Other: Sendable>(
         _ transform: (Made) async throws -> Other
     ) async rethrows -> Creation<Other> {

@@ -1,4 +1,4 @@
-/// Why the store could not do what it was asked.
+/// Why a call of the store failed.
 package struct StoreError: Error, Sendable, CustomStringConvertible {
     package enum Code: String, Sendable {
         /// The database cannot be reached; nothing was stored, or it is not known whether it was.

@@ -8,7 +8,7 @@ package struct TenantShare: Sendable, Equatable {
     package let tenant: Tenant
     /// How many jobs it is given in its turn, while others wait.
     package var weight: Int64
-    /// How many of its jobs may wait; nil for what the nodes are set to.
+    /// How many of its jobs may wait; nil for the setting of the nodes.
     package var maximumWaitingJobs: Int64?
     /// How many bytes of bodies a second its jobs may move in each direction, on all nodes; nil for any number.
     package var maximumBytesPerSecond: Int64?
@@ -44,7 +44,7 @@ package struct TenantChange: Sendable, Equatable {
         case standard
         case own(Int64)
 
-        /// Nil for what tenants have of whom nothing is said.
+        /// Nil for the setting of tenants that have none of their own.
         package var number: Int64? { if case .own(let number) = self { number } else { nil } }
 
         fileprivate init?(_ reader: JSONReader, in range: ClosedRange<Int64>) {

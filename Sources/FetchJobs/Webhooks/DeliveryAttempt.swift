@@ -2,7 +2,7 @@ package import FetchEngine
 import Foundation
 package import HTTPTypes
 
-/// One message sent, and what came back.
+/// One message sent, and its response.
 package struct DeliveryAttempt: Sendable, Equatable {
     /// How the attempt ended.
     package enum Result: Sendable, Equatable {

@@ -1,4 +1,4 @@
-/// How one attempt to deliver ended, and what follows.
+/// How one attempt to deliver ended, and whether another one follows.
 package enum DeliveryVerdict: Sendable, Equatable {
     case delivered
     /// Try again after this much time.

@@ -1,4 +1,4 @@
-/// Finds out what there is to say of events: how what they are about is now.
+/// Reads the data of events: the present state of their subjects.
 package struct EventContents: Sendable {
     package typealias Data = (inout JSONWriter) -> Void
     package typealias FindEndpoint =

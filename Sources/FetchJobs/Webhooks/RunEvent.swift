@@ -8,7 +8,7 @@ package struct RunEvent: Sendable {
     package let session: TenantSession.ID?
     package let event: WebhookEvent
     /// The `data` of its message: a JSON object with the job's id, the place of the event among those of its job, and
-    /// what happened.
+    /// the event's own members.
     package let data: RawJSON
 
     /// Nil when there is no webhook for such an event.

@@ -62,7 +62,7 @@ package struct StoredDelivery: Sendable {
     }
 }
 
-/// Which deliveries are meant; what is nil does not matter.
+/// The conditions for deliveries; nil members do not matter.
 package struct DeliveryFilter: Sendable, Equatable {
     package var endpoint: WebhookEndpoint.ID?
     package var state: DeliveryState?
@@ -91,7 +91,7 @@ package struct DeliveryReplay: Sendable {
     package let endpoint: WebhookEndpoint.ID
     package let since: Timestamp
 
-    /// Reads and checks the body of a request to replay what failed.
+    /// Reads and checks the body of a request to replay failed deliveries.
     ///
     /// - Throws: ``InvalidInput`` naming every member that breaks a rule.
     package init(json: JSONValue) throws(InvalidInput) {

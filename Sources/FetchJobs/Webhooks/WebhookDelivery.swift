@@ -54,7 +54,7 @@ package struct WebhookDelivery: Sendable {
 }
 
 extension WebhookDelivery {
-    /// Writes what its message says.
+    /// Writes the content of its message.
     ///
     /// - Parameter data: The data of the event; left out when nil.
     package func writeMessage(_ writer: inout JSONWriter, data: EventContents.Data?) {

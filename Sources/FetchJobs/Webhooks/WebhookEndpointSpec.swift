@@ -34,7 +34,7 @@ package struct WebhookEndpointSpec: Sendable {
         return endpoint
     }
 
-    /// Whether an endpoint is what is asked for.
+    /// Whether an endpoint equals this spec.
     package func describes(_ endpoint: WebhookEndpoint) -> Bool {
         endpoint.url == url && endpoint.events == events && endpoint.serverTrust == serverTrust
             && endpoint.clientIdentity == clientIdentity
@@ -71,7 +71,7 @@ package struct WebhookEndpointPatch: Sendable {
         try check.finish()
     }
 
-    /// The endpoint with what is to change.
+    /// The endpoint with the changes.
     ///
     /// Another address is another receiver, and one that was enabled has a new start: neither has failed yet.
     package func applied(to endpoint: WebhookEndpoint, at time: Timestamp) -> WebhookEndpoint {

@@ -74,7 +74,7 @@ package protocol DeliveryQueue: Sendable {
         _ attempt: DeliveryAttempt?
     ) async throws(StoreError) -> Bool
 
-    /// Gives up what is on its way to an endpoint that is disabled.
+    /// Gives up the deliveries to an endpoint that is disabled.
     func abandonDeliveries(to endpoint: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError)
 
     /// When the next delivery is due.

@@ -121,7 +121,7 @@ package final class NodeIntake: Intake {
 
     package func setSuspended(_ ids: [Job.ID], _ isSuspended: Bool) { use(running.setSuspended(ids, isSuspended)) }
 
-    /// Gives others what jobs leave that are held.
+    /// Gives others the slots that held jobs leave.
     package func use(_ lent: Slots.Lent) {
         if lent.hasWaiting { claims.signal() }
         let crowded = lent.limiters.filter { limits.crowd(of: $0) != nil }

@@ -2,7 +2,7 @@ package import FetchEngine
 package import FetchJobs
 import Synchronization
 
-/// One attempt of a job while it runs here: how far it is, what has happened, and the bytes so far.
+/// One attempt of a job while it runs here: its progress, its events, and the bytes so far.
 package final class LiveJob: Sendable {
     /// Events beyond it push out the oldest.
     static let maximumEvents = 256
@@ -186,7 +186,7 @@ package final class LiveJob: Sendable {
         state.withLock { ($0.bodyCount, $0.isBodyComplete, $0.isOver) }
     }
 
-    /// Says something at each change, several at once as one, and ends with the job; looks first for what was before.
+    /// Yields once for the state so far, then at each change, several at once as one; ends with the job.
     package func changes() -> AsyncStream<Void> {
         let (changes, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         state.withLock { state in
@@ -254,7 +254,7 @@ extension LiveJob.State {
 package struct LiveBody: Sendable {
     package let contentType: String?
     package let filename: String?
-    /// Opens what is there, to be read as far as ``LiveJob/bodyState`` says.
+    /// Opens the bytes so far, to be read up to ``LiveJob/bodyState``.
     package let open: @Sendable () async throws(StoreError) -> any GrowingBody
 
     package init(

@@ -1,8 +1,8 @@
 package import FetchEngine
 import Synchronization
 
-/// The body of a request that a client sends while its job does: what it brings goes to the transfer as fast as that
-/// takes it, and no faster.
+/// The body of a request that a client sends while its job does: its bytes go to the transfer as fast as that takes
+/// them, and no faster.
 package final class LiveUpload: BodyStreamProvider {
     package enum Failure: Error, Sendable {
         /// The transfer has not asked for a body, or has it already.

@@ -40,7 +40,7 @@ package final class Histogram: Metric {
     ]
 
     private struct State {
-        /// Not cumulative; the last one counts what lies beyond every bound.
+        /// Not cumulative; the last one counts the values beyond every bound.
         var buckets: [UInt64]
         var sum = 0.0
     }

@@ -2,9 +2,9 @@ import Synchronization
 
 /// The metrics of this process, in the Prometheus text format.
 ///
-/// Whoever counts something registers its family once and keeps the metric it gets; counting is one atomic addition.
-/// Label values come from closed sets; should one not, a family stops at ``maximumChildren`` and counts what goes
-/// beyond under `other`.
+/// A module that counts something registers its family once and keeps the metric it gets; counting is one atomic
+/// addition. Label values come from closed sets; should one not, a family stops at ``maximumChildren`` and counts
+/// further values under `other`.
 package final class MetricsRegistry: Sendable {
     package static let maximumChildren = 1000
     package static let contentType = "text/plain; version=0.0.4; charset=utf-8"

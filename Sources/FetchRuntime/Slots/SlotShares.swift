@@ -45,7 +45,7 @@ package struct SlotShares: Sendable {
         let all = weights + (holding.count == 0 ? holding.weight : 0)
         let (free, reserve, held) = (Double(free), Double(reserve), Double(holding.count))
         let share = Double(count) * Double(holding.weight) / Double(max(1, all))
-        // The next one needs more free slots than the part of the reserve that is as large as what it has of its share.
+        // The next one needs more free slots than the part of the reserve that corresponds to the tenant's used share.
         let ofReserve = min((free - reserve * held / share) / (1 + reserve / share), share - held)
         return max(0, Int(max(ofReserve, free - reserve).rounded(.up)))
     }

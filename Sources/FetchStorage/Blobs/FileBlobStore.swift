@@ -156,14 +156,14 @@ private actor FileBlobWriter: BlobWriter {
     }
 
     func abandon() async {
-        // Nobody refers to the file: what stays behind costs room only.
+        // Nobody refers to the file: a leftover costs room only.
         try? await file.close()
         _ = try? await FileSystem.shared.removeItem(at: temporary)
     }
 }
 
 extension StoreError {
-    /// The store's word for what the file system said of a blob that was there.
+    /// The store's error for an error of the file system about a blob that was there.
     init(file error: any Error, _ message: String) {
         if let error = error as? FileSystemError, error.code == .notFound {
             self.init(.blobGone, "There is no such blob any more.", underlying: error)
@@ -172,7 +172,7 @@ extension StoreError {
         }
     }
 
-    /// The same of one that is to come: what is not found then is the store.
+    /// The same for a blob that is being written: a path that is not found then is the store's.
     init(writing error: any Error, _ message: String) {
         switch error {
         case let error as StoreError: self = error

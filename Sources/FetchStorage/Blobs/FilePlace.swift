@@ -11,7 +11,7 @@ enum FilePlace {
             try await FileSystem.shared.createDirectory(
                 at: directory, withIntermediateDirectories: true, permissions: [.ownerReadWriteExecute])
         } catch let error as FileSystemError where error.code == .fileAlreadyExists {
-            // It is there: what we want.
+            // It is there already.
         }
     }
 
@@ -59,7 +59,7 @@ enum FilePlace {
         try await FileSystem.shared.withDirectoryHandle(atPath: directory) { try await $0.synchronize() }
     }
 
-    /// Puts what the file system says into the store's words.
+    /// Turns errors of the file system into the store's.
     static func wrap<Result>(
         _ message: String,
         _ body: () async throws -> Result

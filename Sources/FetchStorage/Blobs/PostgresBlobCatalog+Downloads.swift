@@ -2,7 +2,7 @@ package import FetchEngine
 package import FetchJobs
 import Postgres
 
-// The files of downloads and what is left of those that are not complete.
+// The files of downloads, and the partial files of incomplete ones.
 extension PostgresBlobCatalog {
     package func addFile(
         _ blob: Blob,

@@ -179,7 +179,7 @@ package struct PostgresBlobCatalog: BlobCatalog {
         return try rows.map { try $0.decode(at: 0) }
     }
 
-    /// Every table whose rows name blobs is asked here: what is not found is deleted.
+    /// Every table whose rows name blobs is asked here: a blob that is not found is deleted.
     package func orphans(among ids: [Blob.ID]) async throws(StoreError) -> [Blob.ID] {
         guard !ids.isEmpty else { return [] }
         return try await StoreError.wrap {

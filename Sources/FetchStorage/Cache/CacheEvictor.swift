@@ -8,7 +8,7 @@ import Synchronization
 package final class CacheEvictor: Service {
     /// How much is cached.
     package struct Configuration: Sendable {
-        /// How many bytes each tenant may have stored, bodies and what goes with them.
+        /// How many bytes each tenant may have stored, bodies and fields.
         package var capacity: Int64 = 256 << 20
         /// How many bytes of them this node has in memory, of all tenants.
         package var memoryCapacity: Int64 = 64 << 20

@@ -62,7 +62,7 @@ extension CacheTable {
         return try changes(rows, of: places.map(\.session))
     }
 
-    /// Removes what a filter chooses from the caches of a tenant, and from the memory of all nodes.
+    /// Removes the entries that a filter chooses from the caches of a tenant, and from the memory of all nodes.
     func purge(_ filter: CacheFilter, of tenant: Tenant.ID) async throws -> (count: Int, blobs: [Blob.ID]) {
         let rows = try await client.transaction { connection in
             try await connection.query(
@@ -81,8 +81,8 @@ extension CacheTable {
                     """, purging: true))
                 """
             )
-            // After the sessions, in whose order answers are stored: so neither waits for the other. And a statement of
-            // its own, which sees what was stored while the first one waited.
+            // After the sessions, in whose order responses are stored: so neither waits for the other. And a statement
+            // of its own, which sees the responses stored while the first one waited.
             return try await connection.query(
                 """
                 -- cache.purge
@@ -100,7 +100,7 @@ extension CacheTable {
         return (Int(try row.decode(Int64.self, at: 0)), try row.decode([Blob.ID]?.self, at: 1) ?? [])
     }
 
-    /// Removes what was used longest ago, until the rest of a tenant's entries is within a capacity.
+    /// Removes the entries used longest ago, until the rest of a tenant's is within a capacity.
     ///
     /// - Returns: The blobs that no entry needs any more.
     func evict(_ tenant: Tenant.ID, capacity: Int64) async throws -> [Blob.ID] {

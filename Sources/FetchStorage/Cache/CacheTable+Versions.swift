@@ -18,9 +18,9 @@ extension CacheTable {
         """
     }
 
-    /// Runs a statement once the rows of sessions are locked; it sees all that was stored before.
+    /// Runs a statement once the rows of sessions are locked; it sees all earlier commits.
     ///
-    /// One statement for both would see what was there when it began to wait.
+    /// One statement for both would see the state of when it began to wait.
     static func afterLocking(
         _ sessions: [SessionAddress], client: Client, _ body: @Sendable (Connection) async throws -> Rows
     ) async throws -> Rows {
@@ -39,9 +39,9 @@ extension CacheTable {
         }
     }
 
-    /// Raises the versions of the caches of sessions that a query names, and begins what is returned.
+    /// Raises the versions of the caches of sessions that a query names; more columns may follow its `RETURNING`.
     ///
-    /// - Parameter purging: Whether what is on its way now is not to be stored.
+    /// - Parameter purging: Whether responses on their way now are not to be stored.
     static func raiseVersions(_ sessions: Query, purging: Bool = false) -> Query {
         """
         INSERT INTO session_stores (tenant_id, session_id, layer_ids, cache_version, cache_purged_at)

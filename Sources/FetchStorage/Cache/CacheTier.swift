@@ -8,7 +8,7 @@ struct CacheTier {
         /// The number of writes here when it began; the look may not have seen later ones.
         fileprivate let writes: Int
         fileprivate let epoch: Int
-        /// Nobody else is known to have changed what is in memory.
+        /// Nobody else is known to have changed the entries in memory.
         let isConfirmed: Bool
     }
 
@@ -17,7 +17,7 @@ struct CacheTier {
         let time: ContinuousClock.Instant
     }
 
-    /// How long something is used without looking, so that the database learns what is in use.
+    /// How long an entry is used without looking, so that the database learns which are in use.
     private static let trust = Duration.seconds(60)
     private static let maximumConfirmations = 20_000
 
@@ -82,7 +82,7 @@ struct CacheTier {
         return (near, Ticket(writes: writes, epoch: epoch, isConfirmed: isConfirmed))
     }
 
-    /// Takes over what the database has for a key; what there is now.
+    /// Takes over the database's entries for a key, and returns the present ones.
     mutating func take(_ entries: [CacheTable.StoredEntry], for key: CacheKey, _ ticket: Ticket) -> [CacheEntry] {
         expected.remove(key)
         if !entries.isEmpty { version = max(version, 1) }

@@ -4,7 +4,7 @@ import FetchRuntime
 import Postgres
 import Synchronization
 
-/// The turns of nodes to fetch what is not stored, so that one request serves the jobs of all.
+/// The turns of nodes to fetch missing responses, so that one request serves the jobs of all.
 ///
 /// A turn is over when it is returned, when its node is gone, or when its time is up.
 struct CacheTurns: Sendable {
@@ -38,7 +38,7 @@ struct CacheTurns: Sendable {
     }
 
     private static func take(_ requests: [TurnRequest], client: Client, node: Node.ID) async throws -> [Bool] {
-        // A node asks for a key once at a time; what it asks for twice is its own turn already.
+        // A node asks for a key once at a time; if it asks twice, the turn is its own already.
         let places = Dictionary(requests.map { ($0.place, $0.limit) }, uniquingKeysWith: max)
         let rows = try await client.query(
             """

@@ -134,7 +134,7 @@ final class PostgresResponseCache: SharedResponseCache {
             tier.change(forget)
             return tier.isEmptyElsewhere
         }
-        // Nothing of the session was ever stored: what changes nothing costs nothing.
+        // Nothing of the session was ever stored: a change without effect costs nothing.
         guard !isEmpty else { return }
         let change = await evictor.reaching(elsewhere)
         if let change { committed(change) { _ in } }

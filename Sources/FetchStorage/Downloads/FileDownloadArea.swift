@@ -8,8 +8,8 @@ import SystemPackage
 /// Downloads that are not complete, as files of one directory.
 ///
 /// The place of a job is a directory named after it, with the partial file and a checkpoint: the boot that it was
-/// written in, and the resume data. After a crash of the process all that was written is there, so within one boot the
-/// file's own length counts; after a loss of power only what was synced with the checkpoint does.
+/// written in, and the resume data. After a crash of the process all written bytes are there, so within one boot the
+/// file's own length counts; after a loss of power only the bytes that were synced with the checkpoint do.
 package struct FileDownloadArea: DownloadArea {
     private static let checkpointName = "checkpoint"
     private static let largestCheckpoint: Int64 = 1 << 20

@@ -20,7 +20,7 @@ extension PostgresGroupStore {
     package func settle() async throws(StoreError) {
         try await StoreError.wrap {
             // Jobs are stored under a lock of their group that this one excludes, so that the second statement, which
-            // sees what was committed before it began, sees all jobs there will be before this is over.
+            // sees all commits before it began, sees all jobs there will be before this is over.
             try await client.transaction { connection in
                 let rows = try await connection.query(
                     """

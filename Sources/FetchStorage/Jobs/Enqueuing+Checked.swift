@@ -2,7 +2,7 @@ import FetchEngine
 import FetchJobs
 import Postgres
 
-// Submissions that need a look at what is there.
+// Submissions that need a look at stored rows.
 
 extension Enqueuing.Statements {
     /// The same for submissions with an Idempotency-Key, which may turn out to be stored already, for those of
@@ -12,7 +12,7 @@ extension Enqueuing.Statements {
     func insertChecked(
         _ submissions: [Enqueuing.Submission], with change: Query? = nil
     ) async throws -> [Enqueued] {
-        // Which of them can start is known afterwards: what is not needed goes back.
+        // Which of them can start is known afterwards: unneeded slots go back.
         let startable = submissions.map(\.job).filter { $0.spec.startsAtOnce && !limiters.hold($0) }
         let isReserved = intake?.reserve(startable) ?? startable.map { _ in false }
         let reserved = zip(startable, isReserved).filter(\.1).map(\.0)
@@ -197,8 +197,8 @@ extension Enqueuing.Statements {
 }
 
 extension NewJob {
-    /// It can be stored, and run, without a look at what is there: it has none of the columns that only this statement
-    /// stores.
+    /// Whether it can be stored, and run, without a look at stored rows: it has none of the columns that only this
+    /// statement stores.
     var isPlain: Bool {
         idempotency == nil && spec.session == nil && spec.runAt == nil && spec.expiresAt == nil && !spec.isSuspended
             && spec.schedule == nil && spec.group == nil && !spec.isDiscretionary && spec.flow == nil

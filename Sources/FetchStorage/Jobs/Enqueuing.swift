@@ -83,7 +83,7 @@ struct Enqueuing: Sendable {
         return submissions
     }
 
-    /// A column of what comes in, with its value for each job.
+    /// A column of the input, with its value for each job.
     typealias Column = (name: Query, values: Query)
 
     /// The columns that are stored of every job.

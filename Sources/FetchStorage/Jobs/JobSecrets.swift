@@ -24,7 +24,7 @@ extension NewJob {
 }
 
 extension JobSpec {
-    /// Puts what was sealed back in its place.
+    /// Puts the sealed secrets back in their places.
     mutating func open(_ secrets: [UInt8], of id: Job.ID, tenant: Tenant.ID, keys: TenantKeys) async throws {
         let secret = try await keys.vault(of: tenant).open(secrets, table: table, row: Array(id.description.utf8))
         try restore(secretBytes: secret)

@@ -85,7 +85,7 @@ extension PostgresJobStore: StatisticsStore {
 }
 
 extension JobStatistics {
-    /// Takes one group: the bits of its first column tell what its jobs do not have in common.
+    /// Takes one group: the bits of its first column tell by which column it is grouped.
     fileprivate mutating func take(_ row: Row, maximumHosts: Int) throws {
         let group = Group(
             jobs: try row.decode(at: 4), unsuccessful: try row.decode(at: 5),

@@ -53,7 +53,7 @@ package struct PostgresJobStore: JobStore {
 
     /// Stores jobs in one statement with a change, if that changes anything; otherwise they are conflicts.
     ///
-    /// - Parameter change: A statement that returns a row for what it changes.
+    /// - Parameter change: A statement that returns a row for each change.
     func enqueue(_ jobs: [NewJob], with change: Query) async throws -> [Enqueued] {
         try await enqueuing.enqueue(jobs, with: change)
     }

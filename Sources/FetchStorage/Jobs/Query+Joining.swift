@@ -4,7 +4,7 @@ import Postgres
 extension Query {
     /// The sessions that jobs may join, which know then that there will be events.
     ///
-    /// Goes behind a `WITH` part named `input`, which has the columns `tenant_id` and `session_id`; what follows finds
+    /// Goes behind a `WITH` part named `input`, which has the columns `tenant_id` and `session_id`; later parts find
     /// them as `session`, with `endpoint_id`.
     static var sessionsOfInput: Query {
         """

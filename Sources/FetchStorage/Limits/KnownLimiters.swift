@@ -82,7 +82,7 @@ package final class KnownLimiters: KnownLimits {
     /// Whether a new job must not be started as it is stored: its tenant is paused, or a limiter has to let it through.
     func hold(_ job: NewJob) -> Bool { isPaused(job.tenant) || !limiters(of: job.spec, tenant: job.tenant).isEmpty }
 
-    /// Reads what has changed, when something has.
+    /// Reads the changes, if there are any.
     ///
     /// - Parameter version: The present version, when it is known.
     package func refresh(to version: Int64? = nil) async throws(StoreError) {
@@ -139,7 +139,7 @@ extension KnownLimiters.State {
     }
 }
 
-/// A limiter as it is now, and what holds for all.
+/// A limiter as it is now, and the settings for all.
 private struct LimiterChange {
     let version: Int64
     let isPaused: Bool

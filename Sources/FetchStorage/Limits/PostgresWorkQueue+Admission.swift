@@ -16,7 +16,7 @@ extension PostgresWorkQueue {
             var calm: [Limiter.Address] = []
             _ = try await failures.goAround(limiters, blaming: .admission) { limiters in
                 let rows = try await client.transaction { connection in
-                    // Two statements: what the second sees is what others have let through before this one had the
+                    // Two statements: the second sees the jobs that others have let through before this one had the
                     // limiters.
                     try await connection.query(Self.lock(limiters))
                     return try await connection.query(Self.admission(to: limiters))

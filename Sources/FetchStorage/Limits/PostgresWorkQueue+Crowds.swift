@@ -1,7 +1,7 @@
 package import FetchJobs
 import Postgres
 
-// Hosts for which more jobs wait than their origins answer: those wait at the gate, and claims find what is behind
+// Hosts for which more jobs wait than their origins answer: those wait at the gate, and claims find the jobs behind
 // them.
 
 extension PostgresWorkQueue {

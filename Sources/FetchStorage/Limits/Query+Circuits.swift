@@ -1,6 +1,6 @@
 import Postgres
 
-// Of limiters, what has outlived its use.
+// Limiters that have expired.
 
 extension Query {
     /// Closes the circuits of hosts whose time has passed and for which nothing waits.

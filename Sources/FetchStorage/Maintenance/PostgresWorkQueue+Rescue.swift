@@ -20,7 +20,7 @@ extension PostgresWorkQueue {
         }
     }
 
-    /// Takes what a node had whose lease has run out: all at once, and when that is refused, without what is to blame.
+    /// Takes the jobs of a node whose lease has run out: all at once, and when that is refused, without the bad rows.
     private func take(from lost: Node.ID, _ failures: inout [UpkeepFailure]) async throws -> Int {
         do {
             return try await rescue(Query.dead(lost))
@@ -122,7 +122,7 @@ extension PostgresWorkQueue {
 }
 
 extension Query {
-    /// A node whose lease has run out, as `dead`; it is forgotten, with what was in its memory.
+    /// A node whose lease has run out, as `dead`; it is forgotten, with everything in its memory.
     fileprivate static func dead(_ lost: Node.ID) -> Query {
         """
         dead AS (
@@ -159,10 +159,10 @@ extension Query {
     /// How often a job may be lost before it is a suspect.
     fileprivate static let chances: Int16 = 2
 
-    /// The time that all attempts of a job have together, of which the lost one was the first (SES-9): what the job
-    /// says, or its session.
+    /// The time that all attempts of a job have together, of which the lost one was the first (SES-9), by the job or
+    /// its session.
     ///
-    /// It is null where neither says it, or not as a number: no row may keep a node from rescuing the others.
+    /// It is null where neither has it, or not as a number: no row may keep a node from rescuing the others.
     fileprivate static var timeoutIntervalForResource: Query {
         """
         (

@@ -1,7 +1,7 @@
 import FetchJobs
 import Postgres
 
-// One bad row fails what is done with it, and nothing else.
+// One bad row fails its own change, and nothing else.
 
 extension [UpkeepFailure] {
     /// Runs a step, and notes it when it fails.
@@ -14,7 +14,7 @@ extension [UpkeepFailure] {
     /// Runs a statement over many things at once; when the database refuses it, over one half of them and the other,
     /// until those that are to blame are alone, and are noted.
     ///
-    /// - Returns: The sum of what the statements returned.
+    /// - Returns: The sum of the results of the statements.
     nonisolated(nonsending) mutating func goAround<Item>(
         _ items: [Item],
         blaming step: Upkeep,

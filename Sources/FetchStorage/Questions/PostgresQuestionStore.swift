@@ -1,7 +1,7 @@
 package import FetchJobs
 package import Postgres
 
-/// The questions in PostgreSQL; what is secret of answers is sealed.
+/// The questions in PostgreSQL; the secrets of answers are sealed.
 package struct PostgresQuestionStore: QuestionStore {
     private static let table = "questions"
 

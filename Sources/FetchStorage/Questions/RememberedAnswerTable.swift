@@ -1,7 +1,7 @@
 import FetchJobs
 import Postgres
 
-/// Reads and removes what sessions remember of answers; they are written with their answers (``PostgresQuestionStore``).
+/// Reads and removes remembered answers of sessions; ``PostgresQuestionStore`` writes them with their answers.
 struct RememberedAnswerTable: Sendable {
     let client: Client
 

@@ -50,7 +50,7 @@ final class ClaimScan: Sendable {
             turns.remove(paused.union(full))
             cursor = state.cursor
             wait = state.whole.wait(at: now)
-            // Without it, what came late behind a queue that never ends would wait for ever.
+            // Without it, a job that came late behind a queue that never ends would wait for ever.
             let isDue = wait <= .zero && now >= state.wholeAt + .seconds(1)
             isWhole = isDue || cursor.ends.isEmpty
             usual = state.usual

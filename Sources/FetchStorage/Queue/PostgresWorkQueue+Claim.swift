@@ -24,7 +24,7 @@ extension PostgresWorkQueue {
         }
     }
 
-    /// Claims what each share allows, and looks for tenants that are not known to wait.
+    /// Claims the jobs that each share allows, and looks for tenants that are not known to wait.
     ///
     /// When none is known, the first that is found has the whole claim.
     private func claim(_ step: ClaimScan.Step) async throws -> Rows {
@@ -125,7 +125,7 @@ extension Query {
         """
     }
 
-    /// Claims what is due; a row that moves meanwhile waits on, and who has moved it calls for the next claim.
+    /// Claims due jobs; a row that moves meanwhile waits on, and whoever has moved it calls for the next claim.
     fileprivate static func claiming(at node: Node.ID) -> Query {
         """
         claimed AS (
@@ -140,7 +140,7 @@ extension Query {
         """
     }
 
-    /// Claims what is due, but for jobs that a limiter has to let through: those go to its gate.
+    /// Claims due jobs, but for those that a limiter has to let through: they go to its gate.
     static func claimingUnlessGated(at node: Node.ID) -> Query {
         """
         judged AS MATERIALIZED (

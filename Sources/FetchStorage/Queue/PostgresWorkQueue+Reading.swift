@@ -14,7 +14,7 @@ extension PostgresWorkQueue {
         let error: (code: LoadError.Code, message: String)
     }
 
-    /// - Throws: When the database cannot say what is needed to read a job.
+    /// - Throws: When the database cannot give the data that are needed to read a job.
     func read(_ rows: Rows) async throws -> ([ClaimedJob], [UnreadableJob]) {
         var jobs: [ClaimedJob] = []
         var unreadable: [UnreadableJob] = []
@@ -86,7 +86,7 @@ extension JobSpec {
 extension ClaimedJob {
     fileprivate convenience init(row: Row, keys: TenantKeys) async throws {
         let (id, tenant) = (try row.decode(Job.ID.self, at: 0), try row.decode(Tenant.ID.self, at: 1))
-        // The API has checked it by the same reader; what came by SQL is checked here.
+        // The API has checked it by the same reader; a job that came by SQL is checked here.
         var spec = try JobSpec(stored: try JSONParser.parse(try row.decode(RawJSON.self, at: 2).bytes))
         if let secrets = try row.decode([UInt8]?.self, at: 8) {
             try await spec.open(secrets, of: id, tenant: tenant, keys: keys)

@@ -67,7 +67,7 @@ extension Query {
     }
 }
 
-/// Where to look for tenants with jobs that wait: tenants with cursor one by one, and what is between them.
+/// Where to look for tenants with jobs that wait: tenants with cursor one by one, and the ranges between them.
 struct WaitingTenants {
     let tenants: [Tenant.ID]
     let gaps: [WeightedRoundRobin.Gap]

@@ -95,7 +95,7 @@ package struct WeightedRoundRobin: Sendable {
         return gaps
     }
 
-    /// Notes what was there for each share: a tenant with less has nothing left.
+    /// Notes the jobs found for each share: a tenant with fewer has nothing left.
     package mutating func took(_ taken: [Tenant.ID: Taken], of shares: [Share]) {
         var dry: Set<Tenant.ID> = []
         for share in shares {

@@ -4,7 +4,7 @@ import Postgres
 extension PostgresScheduleStore: ScheduleQueue {
     package func due(limit: Int) async throws(StoreError) -> DueSchedules {
         try await StoreError.wrap {
-            // First, so that what comes due meanwhile is waited for.
+            // First, so that a schedule that comes due meanwhile is waited for.
             let clock = try await client.query(
                 """
                 -- schedules.next

@@ -1,7 +1,7 @@
 import FetchJobs
 import Postgres
 
-// A schedule as its row has it; what is secret of its job lies beside its spec, sealed.
+// A schedule as its row has it; the secrets of its job lie beside its spec, sealed.
 
 private let table = "schedules"
 

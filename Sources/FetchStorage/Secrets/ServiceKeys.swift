@@ -1,7 +1,7 @@
 import Crypto
 import Postgres
 
-/// The keys of the service itself, by what they are for; the key ring wraps them, so that it can change.
+/// The keys of the service itself, by their purpose; the key ring wraps them, so that it can change.
 struct ServiceKeys: Sendable {
     private let ring: KeyRing
     private let keys: SealedKeys<String, SymmetricKey>

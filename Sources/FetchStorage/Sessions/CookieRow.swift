@@ -69,7 +69,7 @@ struct CookieRow: Sendable {
 }
 
 extension UnixTime {
-    /// In what PostgreSQL can keep.
+    /// In the range that PostgreSQL can keep.
     var timestamp: Timestamp {
         Timestamp(microseconds: min(max(microseconds, 0), 253_402_300_799_000_000))
     }

@@ -181,7 +181,7 @@ struct CredentialTable: Sendable {
         return try rows.first?.decode(at: 0)
     }
 
-    /// Removes what was stored in the session itself, or of that what is for one space.
+    /// Removes the credentials stored in the session itself, all or those for one space.
     ///
     /// - Returns: How many there were, and the version of the tenant's credentials without them.
     func removeAll(of session: SessionAddress) async throws -> (count: Int, version: Int64)? {

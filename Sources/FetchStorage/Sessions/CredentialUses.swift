@@ -8,7 +8,7 @@ import Synchronization
 
 /// Writes down which credential was given to which job.
 ///
-/// No load waits for it: what is noted while a statement is under way goes with the next one.
+/// No load waits for it: uses that are noted while a statement is under way go with the next one.
 package final class CredentialUses: Service {
     struct New: Sendable, Equatable {
         let tenant: Tenant.ID
@@ -52,7 +52,7 @@ package final class CredentialUses: Service {
         _ = await write()
     }
 
-    /// Writes what waits; false when it has to wait on.
+    /// Writes the uses that wait; false when they have to wait on.
     private func write() async -> Bool {
         let uses = waiting.withLock { waiting in
             defer { waiting = [] }

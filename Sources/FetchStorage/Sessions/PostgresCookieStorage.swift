@@ -40,7 +40,7 @@ final class PostgresCookieStorage: CookieStorage {
     /// A write of this node has been stored.
     func committed(_ version: Int64, _ changes: [CookieChange]) {
         state.withLock { state in
-            // Once more: what was read in the meantime may have been older than the write.
+            // Once more: cookies that were read in the meantime may have been older than the write.
             state.jar.apply(changes)
             // Nobody else has written in between.
             if version == state.known + 1 { state.known = version }
@@ -49,7 +49,7 @@ final class PostgresCookieStorage: CookieStorage {
         if !changes.isEmpty { cookieReaders.send(()) }
     }
 
-    /// Reads what the database has.
+    /// Reads the cookies of the database.
     nonisolated(nonsending) func refresh() async throws {
         guard let contents = try await reading.submit([()]).first else { return }
         guard state.withLock({ contents.version > $0.known }) else { return }
@@ -155,7 +155,7 @@ extension CookieJar {
         defer { acceptPolicy = policy }
         for change in changes {
             switch change {
-            // Nothing counts as expired: who reads says what time it is.
+            // Nothing counts as expired: the reader decides about the time.
             case .set(let cookie): try? set(cookie, at: cookie.creationTime)
             case .remove(let cookie): remove(cookie)
             }

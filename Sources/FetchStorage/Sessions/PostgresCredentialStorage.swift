@@ -45,11 +45,11 @@ final class PostgresCredentialStorage: CredentialStorage {
     /// Answers later requests from this version, or a newer one.
     func require(_ version: Int64) { state.withLock { $0.newest = max($0.newest, version) } }
 
-    /// Reads what is new, if anything is.
+    /// Reads new credentials, if there are any.
     private nonisolated(nonsending) func catchUp() async {
         guard state.withLock({ $0.known < $0.newest }) else { return }
         do { try await refresh() } catch {
-            // No load fails because of its store; it goes on with what is known.
+            // No load fails because of its store; it goes on with the known credentials.
             logger.warning("credentials were not read", metadata: ["error": "\(error)"])
         }
     }

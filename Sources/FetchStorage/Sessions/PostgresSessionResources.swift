@@ -13,12 +13,12 @@ package final class PostgresSessionResources: SessionResources {
     private let keys: TenantKeys
     private let cookieTable: CookieTable
     private let credentialTable: CredentialTable
-    /// Writes down what credentials are used for.
+    /// Writes down the uses of credentials.
     package let credentialUses: CredentialUses
     private let cacheTable: CacheTable
     private let answerTable: RememberedAnswerTable
     private let onRepeat: @Sendable (Question.Kind) -> Void
-    /// Does for the caches what no load waits for.
+    /// Does the work of the caches that no load waits for.
     package let cacheEvictor: CacheEvictor
     private let logger: Logger
 
@@ -142,7 +142,7 @@ extension PostgresSessionResources: CookieCatalog {
             let storage = sharedCookies(of: session)
             try await storage.refresh()
             try await storage.withJar { jar in
-                // Only a policy that takes none refuses what a program sets, as documented.
+                // Only a policy that takes none refuses cookies of a program, as documented.
                 for cookie in cookies { try? jar.set(cookie, at: .now) }
             }
         }
@@ -239,7 +239,7 @@ extension PostgresSessionResources: CacheStore {
         let entry = await cache.store(submission.answer, for: submission.request)
         var filter = CacheFilter(session: submission.session)
         filter.answer = entry.map { CachedAnswer(session: submission.session, entry: $0, tags: []).id }
-        // A cache that cannot be reached says nothing; so what it has is looked up.
+        // A cache that cannot be reached reports nothing; so the stored entry is looked up.
         guard entry != nil, let stored = try await answers(filter, of: tenant, after: nil, limit: 1).first else {
             throw StoreError(.unavailable, "The answer was not stored.")
         }

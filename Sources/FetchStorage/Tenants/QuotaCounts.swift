@@ -1,6 +1,6 @@
 package import FetchJobs
 
-/// How many jobs of tenants wait, and how many more may: the last count of each, and what was stored since.
+/// How many jobs of tenants wait, and how many more may: the last count of each, and the jobs stored since.
 package struct QuotaCounts: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
@@ -41,7 +41,7 @@ package struct QuotaCounts: Sendable {
         return takeCounted(wanted, of: tenant)
     }
 
-    /// The same after they were counted: what was found then is all there is.
+    /// The same after they were counted: the jobs found then are all there are.
     package mutating func takeCounted(_ wanted: Int, of tenant: Tenant.ID) -> Int {
         guard let quota = quota(of: tenant) else { return wanted }
         let taken = max(0, min(wanted, quota - (counts[tenant]?.waiting ?? 0)))

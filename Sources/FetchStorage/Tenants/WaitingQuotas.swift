@@ -6,8 +6,8 @@ import Synchronization
 /// How many jobs each tenant may have waiting (R3).
 ///
 /// Whether there is room is known from memory; the database is asked when a tenant first stores jobs here, now and then
-/// while it goes on, and before anything is refused. So all nodes together may let in too many by what the others store
-/// between two counts.
+/// while it goes on, and before anything is refused. So all nodes together may let in too many, by the jobs that the
+/// others store between two counts.
 package final class WaitingQuotas: Service {
     private let client: Client
     private let counts: SharedCounts

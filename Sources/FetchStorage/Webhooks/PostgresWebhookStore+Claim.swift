@@ -6,7 +6,8 @@ extension PostgresWebhookStore {
         let tenants = room.underWayOfTenants.map { (tenant: $0.key, count: Int32(clamping: $0.value)) }
         return try await StoreError.wrap {
             let rows = try await client.transaction { connection in
-                // One node after the other, each in a statement that sees what those before it have taken.
+                // One node after the other, each in a statement that sees the deliveries that those before it have
+                // taken.
                 try await connection.query(
                     """
                     -- deliveries.lock

@@ -70,7 +70,7 @@ extension PostgresWebhookStore {
         return try await replay(Self.condition(filter), of: tenant)
     }
 
-    /// - Parameter condition: Which ones; of those, what goes to endpoints that get messages is sent again.
+    /// - Parameter condition: Which ones; of those, the deliveries to endpoints that get messages are sent again.
     private func replay(_ condition: Query, of tenant: Tenant.ID) async throws(StoreError) -> Int {
         let replayed = try await StoreError.wrap {
             try await client.query(

@@ -58,7 +58,7 @@ extension PostgresWebhookStore {
         )
         guard !rows.isEmpty else { return 0 }
         return try await client.transaction { connection in
-            // One asker after the other, each of whom sees what the one before has placed.
+            // One caller after the other, each of which sees the events that the one before has placed.
             try await connection.query(
                 """
                 -- events.lock

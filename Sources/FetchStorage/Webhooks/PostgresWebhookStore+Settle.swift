@@ -31,7 +31,7 @@ extension PostgresWebhookStore {
         }
     }
 
-    /// Stores verdicts, attempts, and what they say of their endpoints, in one statement.
+    /// Stores verdicts and attempts, and updates their endpoints, in one statement.
     ///
     /// - Returns: Of each, whether its endpoint was disabled.
     static func settle(_ settlements: [DeliverySettlement], client: Client) async throws -> [Bool] {

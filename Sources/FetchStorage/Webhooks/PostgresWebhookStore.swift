@@ -172,7 +172,7 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
 }
 
 extension WebhookEndpoint {
-    /// Nil for what the system trusts.
+    /// Nil for the system's trust.
     fileprivate var storedTrust: RawJSON? { serverTrust == .init() ? nil : serverTrust.json }
 }
 

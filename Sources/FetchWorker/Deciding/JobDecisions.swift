@@ -3,7 +3,7 @@ import FetchJobs
 import HTTPTypes
 import Synchronization
 
-/// Decides the questions of one attempt of a job, and keeps what was decided.
+/// Decides the questions of one attempt of a job, and keeps the decisions.
 ///
 /// The order is: the rules, the answers that the session remembers, the delegate, and then the rest of the
 /// configuration. Limits that no answer can lift are not asked about, and an answer that breaks one is not used.

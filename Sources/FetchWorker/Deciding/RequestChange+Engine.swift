@@ -31,7 +31,7 @@ extension RequestChange {
 }
 
 extension Request {
-    /// Sends other content, or none; what described the old one goes with it.
+    /// Sends other content, or none; the fields that describe the old one are removed with it.
     fileprivate mutating func setContent(_ content: RequestContent.Prepared?) {
         let described: Set<HTTPField.Name> = [.contentEncoding, .contentLanguage, .contentLocation, .contentLength]
         headerFields.removeAll { described.contains($0.name) }

@@ -231,12 +231,12 @@ struct DownloadRun: Sendable {
             outcome.error = try await leavings(of: error, task)
             try await area.remove(job.id)
         } catch {
-            // The job has failed already, and for a better reason; what is left here is removed later.
+            // The job has failed already, and for a better reason; a leftover here is removed later.
         }
         return outcome
     }
 
-    /// Whether another attempt goes on with what is there.
+    /// Whether another attempt continues the partial file.
     private func hasNextAttempt(after outcome: JobOutcome) -> Bool {
         switch stop.reason {
         case nil: outcome.retryAfter != nil
@@ -245,7 +245,7 @@ struct DownloadRun: Sendable {
         }
     }
 
-    /// The error with what another job can go on with, or why it cannot (DLD-10, DLD-13, DLD-15).
+    /// The error with the resume data for another job, or the reason why there are none (DLD-10, DLD-13, DLD-15).
     private func leavings(of error: LoadError, _ task: DownloadTask) async throws(StoreError) -> RawJSON {
         var partial: Blob.ID?
         var resumable = Resumable.discarded
@@ -284,7 +284,7 @@ struct DownloadRun: Sendable {
         return partial.id
     }
 
-    /// Removes what a server has sent that is no answer to the job.
+    /// Removes a file whose response is no answer to the job.
     private func discard() async {
         // Files that are left here are removed later.
         try? await area.remove(job.id)

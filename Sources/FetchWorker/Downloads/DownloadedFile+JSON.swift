@@ -2,7 +2,7 @@ import FetchEngine
 import FetchJobs
 
 extension DownloadedFile {
-    /// Writes what a job tells of its file beside its bytes.
+    /// Writes the members of a job for its file.
     func write(
         _ writer: inout JSONWriter, blob: Blob, filename: String, resourceFork: Blob.ID?
     ) {

@@ -27,7 +27,7 @@ struct JobChallengeAnswerer: TaskDelegate {
         credential named: NamedCredentials.Opened?,
         configuration: inout SessionConfiguration?
     ) async -> JobChallengeAnswerer? {
-        // Most jobs have nothing to say, and are spared what follows.
+        // Most jobs have nothing to answer with, and are spared the rest.
         let saysNothing = rules == .init() && !job.spec.request.url.isFTP
         if saysNothing { guard await stores.holdsIdentities(of: job.session) else { return nil } }
         var own = configuration ?? session.configuration

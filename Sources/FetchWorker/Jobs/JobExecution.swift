@@ -17,7 +17,8 @@ struct JobExecution {
         let outcome = await outcome()
         defer { dispatcher.letGo(of: job, stop) }
         dispatcher.running.end(job.id, stop)
-        // Another job runs while this one is stored; but when storing takes long, what waits for it takes memory too.
+        // Another job runs while this one is stored; but when storing takes long, the jobs that wait for it take memory
+        // too.
         let leavesEarly = dispatcher.hasRoomToSettle
         if leavesEarly { dispatcher.leave(stop) }
         if let outcome { await store(outcome) }

@@ -31,7 +31,7 @@ extension JobOutcome {
             self.body = body
         case .failure(let error):
             self.init(failing: error, startedAt: start, urls)
-            // The head may have come, and tells what there was to come.
+            // The head may have come, and is shown although the body failed.
             if let response = task.response { show(response, of: task, urls) }
             if state == .failed {
                 let metrics = task.metrics

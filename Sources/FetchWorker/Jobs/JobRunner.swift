@@ -24,9 +24,9 @@ package struct JobRunner: Sendable {
 
     /// - Parameters:
     ///   - configuration: The configuration of sessions that set nothing.
-    ///   - sessions: Where their own configurations are.
-    ///   - stores: Where they keep cookies and credentials.
-    ///   - live: Where those who follow jobs find them.
+    ///   - sessions: Reads the configurations of sessions.
+    ///   - stores: The stores of sessions for cookies and credentials.
+    ///   - live: The jobs that run here, for those who follow them.
     ///   - bandwidths: The bandwidths that jobs share.
     ///   - deliveries: Where the events of jobs are stored that endpoints want to be told of.
     ///   - asking: Who is asked what no rule decides.
@@ -108,7 +108,7 @@ package struct JobRunner: Sendable {
         var resumed: ResumedLoad?
         if job.resumesAt != nil {
             resumed = try await position(of: job)
-            // From its beginning it might send twice what is to be sent once.
+            // From its beginning it might send a request twice that must be sent once.
             if resumed == nil { return .positionIsUnreadable }
         }
         // An answer before may have made another request of it.
@@ -190,7 +190,7 @@ package struct JobRunner: Sendable {
                 own.proxies = try await credentials.showing(named, own.proxies)
                 configuration = own
             }
-            // The URL of what is cached is stored in clear.
+            // The URL of a cached response is stored in clear.
             if job.spec.request.urlForm == .withoutQuery {
                 configuration = configuration ?? session.configuration
                 configuration?.urlCache = nil
@@ -267,7 +267,7 @@ extension RetryPolicy {
 extension ClaimedJob {
     /// When the job is given up, if this is its first attempt and all together may take so long.
     ///
-    /// Later ones find that in what they were claimed with.
+    /// Later attempts were claimed with their deadline.
     fileprivate func deadline(from start: Timestamp, _ interval: Duration?) -> Timestamp? {
         guard tries == 0, let interval else { return expiresAt }
         let end = start.advanced(by: interval)

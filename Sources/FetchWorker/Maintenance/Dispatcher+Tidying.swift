@@ -23,7 +23,7 @@ extension Dispatcher {
         }
     }
 
-    /// Each alone: what fails is tried again with the next round, and keeps nothing else from being done.
+    /// Each alone: a failed step is tried again with the next round, and keeps nothing else from being done.
     private func prune(_ body: () async throws(StoreError) -> Void) async {
         do throws(StoreError) { try await body() } catch { report([UpkeepFailure(.pruning, error)]) }
     }

@@ -55,7 +55,7 @@ extension Dispatcher {
     }
 }
 
-/// How often what went wrong that a node does beside running jobs.
+/// How often each step of a node's upkeep failed.
 struct UpkeepMetrics: Sendable {
     private let failed: [Upkeep: Counter]
 

@@ -74,7 +74,7 @@ package struct Pruner: Service {
         }
     }
 
-    /// Each alone: what fails is tried again with the next round, and keeps nothing else from being done.
+    /// Each alone: a failed step is tried again with the next round, and keeps nothing else from being done.
     private func prune(_ what: String, _ body: () async throws(StoreError) -> Void) async {
         do throws(StoreError) {
             try await body()

@@ -3,7 +3,8 @@ import FetchJobs
 import FetchRuntime
 import HTTPTypes
 
-/// Loads what a registered protocol takes: by a signed POST, whose reply is streamed as the response (PRT-1, PRT-7).
+/// Loads the requests of a registered protocol: by a signed POST, whose reply is streamed as the response (PRT-1,
+/// PRT-7).
 struct RemoteProtocolHandler: ProtocolHandler {
     /// How often one load may ask who is there.
     private static let maximumChallenges = 8

@@ -35,10 +35,10 @@ package struct RemoteProtocols: Sendable {
         RemoteProtocolHandler(protocols: self, tenant: tenant, names: names)
     }
 
-    /// Gives the request of a job what a protocol needs beside it.
+    /// Gives the request of a job the properties that a protocol needs beside it.
     ///
-    /// A node that has not heard of the protocol of its URL yet reads what there is: the job was stored by another node,
-    /// moments ago.
+    /// A node that has not heard of the protocol of its URL yet reads the protocols: the job was stored by another
+    /// node, moments ago.
     nonisolated(nonsending) func prepare(_ request: inout Request, of job: ClaimedJob) async throws(StoreError) {
         let url = request.url
         if !url.isHTTP, !OptionalSchemes.names.contains(url.scheme), known.protocol(for: url, of: job.tenant) == nil {

@@ -2,14 +2,14 @@ import FetchEngine
 import FetchJobs
 import HTTPTypes
 
-/// One question on its way to its endpoint, and what the endpoint makes of it.
+/// One question on its way to its endpoint, and the verdict on the endpoint's reply.
 struct QuestionMessage: Sendable {
     /// The meaning of a reply.
     enum Verdict: Sendable {
         case reply(Reply)
         /// The answer comes by the API.
         case later
-        /// To be asked again, after so long at least, with what was wrong.
+        /// To be asked again, after so long at least, with the fault of the reply.
         case again(after: Duration?, fault: String)
         /// Not to be asked again: the answer may come by the API.
         case refused(fault: String)

@@ -5,7 +5,7 @@ package import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Asks the delegates of jobs what no rule decides, and has each load go on by the answer.
+/// Asks the delegates of jobs the questions that no rule decides, and lets each load go on with the answer.
 ///
 /// A load is held at first: it waits where it is, with its connection and without its slot. Where another node can go on
 /// with it, its position is stored with the question: the load outlives its node, and is parked after a while.
@@ -247,7 +247,7 @@ package final class RemoteDelegates: Service {
             logger.info("load parked", metadata: ["question.id": "\(asked.id)", "job.id": "\(asked.job)"])
             asker.stop.stop(.parked)
         } catch {
-            // Nobody knows whether it is parked: what is stored says so.
+            // Nobody knows whether it is parked: the stored row decides.
             logger.warning("a load was not parked", metadata: ["job.id": "\(asked.job)", "error": "\(error)"])
             asker.stop.stop(.leaseLost)
             intake.noteUncertainCommit()

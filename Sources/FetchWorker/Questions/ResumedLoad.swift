@@ -1,6 +1,6 @@
 import FetchJobs
 
-/// A load that was parked, and how its question has ended: what the next attempt of its job goes on with.
+/// A load that was parked, and how its question has ended: the next attempt of its job goes on with it.
 package struct ResumedLoad: Sendable {
     let load: ParkedLoad
     let question: AskedQuestion

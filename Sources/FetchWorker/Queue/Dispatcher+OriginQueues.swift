@@ -49,7 +49,8 @@ extension Dispatcher {
             }
             intake.admit([surplus.limiter])
         } catch {
-            // Nobody can tell whether they were: the next heartbeat gives back what this node has without running it.
+            // Nobody can tell whether they were: the next heartbeat gives back the jobs that this node has without
+            // running them.
             logger.warning("jobs may not have been given back", metadata: ["error": "\(error)"])
             intake.noteUncertainCommit()
             for waiter in surplus.waiters { waiter.continuation.resume(returning: false) }

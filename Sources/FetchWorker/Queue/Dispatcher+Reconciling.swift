@@ -3,7 +3,7 @@ import FetchRuntime
 import Logging
 import Synchronization
 
-// Statements whose answer was lost: what they did is done, and this node does not know it.
+// Statements whose answer was lost: they have taken effect, and this node does not know it.
 
 extension Dispatcher {
     /// Gives jobs back to the queue that this node has and does not run.

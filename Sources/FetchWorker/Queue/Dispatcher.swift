@@ -148,7 +148,7 @@ package final class Dispatcher: Service {
         }
     }
 
-    /// Ends what is left when the drain time is over; the jobs go back to the queue.
+    /// Ends the remaining jobs when the drain time is over; they go back to the queue.
     private func limitDrain() async {
         try? await gracefulShutdown()
         await releaseWaiting()

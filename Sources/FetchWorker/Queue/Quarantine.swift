@@ -4,8 +4,8 @@ import Synchronization
 
 /// The suspects that this node tries.
 ///
-/// After a while others come in all the same: what has run for so long is hardly the cause, and long jobs that were
-/// lost with two nodes by bad luck would otherwise hold up all others for ever.
+/// After a while others come in all the same: a job that has run for so long is hardly the cause, and long jobs that
+/// were lost with two nodes by bad luck would otherwise hold up all others for ever.
 final class Quarantine: Sendable {
     private struct State {
         var jobs: Set<Job.ID> = []

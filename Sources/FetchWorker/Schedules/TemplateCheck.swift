@@ -1,6 +1,6 @@
 package import FetchJobs
 
-/// Whether what the job of a schedule names is still there when it is made.
+/// Checks that the objects that the job of a schedule names still exist when the job is made.
 package struct TemplateCheck: Sendable {
     private let sessions: any SessionStore
     private let endpoints: any DeliveryQueue

@@ -2,7 +2,7 @@ package import FetchEngine
 package import FetchJobs
 import Synchronization
 
-/// A session of the engine, and what its tenant set for it.
+/// A session of the engine, with its tenant's configuration.
 struct EngineSession: Sendable {
     let engine: Session
     let configuration: FetchJobs.Configuration
@@ -109,7 +109,7 @@ final class EngineSessions: Sendable {
 }
 
 extension EngineSessions.Entries {
-    /// Lets go what is idle; tasks hold their session, so it ends when its last load does.
+    /// Lets go of idle sessions; tasks hold their session, so it ends when its last load does.
     fileprivate mutating func makeRoom() {
         let now = ContinuousClock.now
         if now - sweptAt >= EngineSessions.timeBetweenSweeps {
@@ -132,7 +132,7 @@ extension SessionConfiguration {
         protocolHandlers = protocols.map { [$0.handler(of: tenant, among: spec.protocols)] } ?? []
     }
 
-    /// These defaults for a session of a kind, with what it sets itself.
+    /// These defaults for a session of a kind, with its own settings.
     func configured(by spec: SessionSpec) -> SessionConfiguration {
         defaults(for: spec.kind).overridden(by: spec.configuration)
     }

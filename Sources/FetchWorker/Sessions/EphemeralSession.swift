@@ -80,7 +80,7 @@ struct EphemeralSession {
         return .accepted(new.id)
     }
 
-    /// Keeps what a job came to.
+    /// Keeps the outcome of a job.
     mutating func finish(_ id: Job.ID, _ outcome: JobOutcome) {
         guard var entry = jobs[id], !entry.job.state.isFinal else { return }
         running -= 1

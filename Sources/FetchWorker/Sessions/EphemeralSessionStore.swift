@@ -160,7 +160,7 @@ package struct EphemeralJobStore: JobStore {
         return others.isEmpty ? Set(removed) : try await stored.remove(Array(others), of: tenant).union(removed)
     }
 
-    /// Jobs of ephemeral sessions are not redriven: what they were is as short-lived as their session.
+    /// Jobs of ephemeral sessions are not redriven: their specs are as short-lived as their session.
     package func redrive(_ jobs: [NewJob]) async throws(StoreError) -> Set<Job.ID> {
         try await stored.redrive(jobs.filter { ephemeral.entry($0.id, of: $0.tenant) == nil })
     }
@@ -203,7 +203,7 @@ private struct ResponseType {
     let field: String
 
     init?(response: RawJSON) {
-        // It was written by this process: what cannot be read is not there.
+        // It was written by this process: JSON that cannot be read counts as absent.
         guard case .object(let members)? = try? JSONParser.parse(response.bytes) else { return nil }
         func text(_ name: String) -> String? {
             guard case .string(let text)? = members.first(where: { $0.name == name })?.value else { return nil }

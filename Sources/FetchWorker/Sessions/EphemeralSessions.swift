@@ -58,7 +58,7 @@ package final class EphemeralSessions: Service {
             }
         } onGracefulShutdown: {
             self.starts.finish()
-            // Nobody can ask for what they would bring.
+            // Nobody can ask for their results any more.
             for entry in self.running() { entry.stop.stop(.drained) }
         }
     }
@@ -159,7 +159,7 @@ package final class EphemeralSessions: Service {
         endSessions()
     }
 
-    /// Ends those that take no job and have none: what their engine's sessions know is forgotten.
+    /// Ends those that take no job and have none: the state of their engine's sessions is forgotten.
     private func endSessions() {
         let ended = state.withLock { state -> [Session] in
             let addresses = state.sessions.filter { $0.value.isOver }.map(\.key)

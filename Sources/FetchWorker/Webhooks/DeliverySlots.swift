@@ -30,7 +30,7 @@ struct DeliverySlots {
 
     /// The deliveries for which there is room; nil when there is none.
     ///
-    /// A quarter is kept for endpoints that take what they are sent: however many others there are, each of which holds
+    /// A quarter is kept for endpoints that accept their messages: however many others there are, each of which holds
     /// its slot until it has timed out, there is one free for those.
     mutating func room(_ now: ContinuousClock.Instant) -> DeliveryRoom? {
         late = late.filter { now - $0.value < Self.memory }

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Stores the events of a job during one attempt, for the endpoint that wants them.
 ///
-/// It looks twice a second, so that what comes together is stored together; what the last look finds is stored before
-/// the attempt's outcome is.
+/// It looks twice a second, so that events that come together are stored together; the events of the last look are
+/// stored before the attempt's outcome is.
 final class EventRecorder: Sendable {
     private struct State {
         var last: JobEvent.Position?
@@ -69,7 +69,7 @@ final class EventRecorder: Sendable {
         if isDue { live.noteProgress() }
     }
 
-    /// Stores what is new; returns whether nothing is left to be stored.
+    /// Stores new events; returns whether none is left to be stored.
     private func store() async -> Bool {
         let events = live.events(after: state.withLock { $0.last })
         let waiting = state.withLock { state in

@@ -79,7 +79,7 @@ package final class WebhookCourier: Service, Notifiable {
         }
     }
 
-    /// Wakes the courier for what is due when it starts, and for every retry.
+    /// Wakes the courier for deliveries that are due when it starts, and for every retry.
     private func wakeWhenDue() async {
         while !Task.isCancelled {
             var wait = Duration.seconds(5)
@@ -98,7 +98,7 @@ package final class WebhookCourier: Service, Notifiable {
         }
     }
 
-    /// Takes what is due and what there is room for, for one caller.
+    /// Takes due deliveries for which there is room, for one caller.
     private func claim() async -> [WebhookDelivery] {
         guard let room = slots.withLock({ $0.room(clock.now) }) else { return [] }
         do throws(StoreError) {

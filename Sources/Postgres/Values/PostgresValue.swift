@@ -39,7 +39,7 @@ package struct PostgresType: Sendable {
     package typealias ID = UInt32
 
     let id: ID
-    /// The type of an array of it; 0 for what arrays cannot hold.
+    /// The type of an array of it; 0 where there is no such array.
     let arrayID: ID
     let name: StaticString
 

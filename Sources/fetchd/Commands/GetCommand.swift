@@ -95,7 +95,7 @@ struct GetCommand: AsyncParsableCommand {
         }
     }
 
-    /// Finds what is wrong with the request while the usage of this command can still be shown beside it.
+    /// Finds errors of the request while the usage of this command can still be shown beside them.
     private func validateRequest() throws {
         do {
             guard try URLRecord(url).isHTTP else { throw ValidationError("The URL is neither http nor https.") }

@@ -35,16 +35,16 @@ struct SettingsOptions: ParsableArguments {
         }
     }
 
-    /// The settings that these flags, further ones and the environment make.
+    /// The settings from these flags, further ones and the environment.
     ///
-    /// - Throws: A configuration error that says what is wrong with which.
+    /// - Throws: A configuration error that names the setting and its fault.
     func settings(_ more: [String: String] = [:]) throws -> Settings {
         let sources = try sources(more)
         do { return try Settings(sources) } catch { throw ExitError(.configuration, error.description) }
     }
 }
 
-/// The flags of what serves, or shows how it would.
+/// The flags of commands that serve, or show how they would.
 struct ServeOptions: ParsableArguments {
     @Option(name: Setting.name(of: "server.host"), help: Setting.help(for: "server.host", "address"))
     var host: String?
@@ -70,7 +70,7 @@ struct ServeOptions: ParsableArguments {
     func settings() throws -> Settings { try options.settings(flags) }
 }
 
-/// Ends the program with a message and a code that says of what kind it is (sysexits.h).
+/// Ends the program with a message and an exit code of sysexits.h.
 struct ExitError: Error, CustomStringConvertible {
     enum Kind: Int32 {
         /// Something that the program needs is not there: the database, mostly.
@@ -87,12 +87,12 @@ struct ExitError: Error, CustomStringConvertible {
         self.description = description
     }
 
-    /// Runs what a command does, and tells its failure on standard error.
+    /// Runs a command, and prints its failure on standard error.
     static func reporting(_ body: () async throws -> Void) async throws {
         do { try await body() } catch let error as ExitError { throw error.told() }
     }
 
-    /// The same for what does not wait.
+    /// The same for a command that does not wait.
     static func reportingNow(_ body: () throws -> Void) throws {
         do { try body() } catch let error as ExitError { throw error.told() }
     }

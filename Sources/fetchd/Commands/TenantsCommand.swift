@@ -87,7 +87,7 @@ struct TenantsCommand: AsyncParsableCommand {
 }
 
 extension TenantShare {
-    /// The tenant's name, and what it may have.
+    /// The tenant's name, and its limits.
     fileprivate var line: String {
         var parts = [tenant.name, "weight \(weight)"]
         if let maximumWaitingJobs { parts.append("at most \(maximumWaitingJobs) jobs waiting") }

@@ -1,4 +1,4 @@
-/// One thing that an operator can set: its name, the rule for its values, what it does, and where it goes.
+/// One setting for operators: its name, the rule for its values, its effect, and its place in ``Settings``.
 ///
 /// ``Settings/table`` has them all. Settings are read, described and checked by that table alone.
 struct Setting: Sendable {
@@ -23,7 +23,7 @@ struct Setting: Sendable {
     private let write: @Sendable (Settings) -> String?
 
     /// - Parameters:
-    ///   - path: Where the value goes; what is there before is the default.
+    ///   - path: Where the value goes; the value there before is the default.
     ///   - standard: The default in words, where it is no value or depends on the machine.
     init<Value>(
         _ key: String, flag: String? = nil, _ path: any WritableKeyPath<Settings, Value> & Sendable,

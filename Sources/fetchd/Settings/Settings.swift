@@ -7,11 +7,11 @@ import Glibc
 import HTTPTypes
 import Logging
 
-/// Everything an operator can set, as the rest of the program uses it; ``table`` says what there is.
+/// All settings for operators, as the rest of the program uses them; ``table`` lists them.
 struct Settings: Sendable, CustomStringConvertible {
     /// An external PostgreSQL; nil for the service's own.
     var databaseURL: String?
-    /// The same PostgreSQL without the pooler between it and us, for what a pooler cannot carry.
+    /// The same PostgreSQL without the pooler between it and us, for commands that a pooler cannot carry.
     var directDatabaseURL: String?
     /// Whether statements are kept prepared; not behind a pooler that lends connections for a transaction each.
     var preparesStatements = true
@@ -81,7 +81,7 @@ struct Settings: Sendable, CustomStringConvertible {
         dispatcher.concurrency = Self.slots(descriptors)
         // The platform's week is for a person's device; a service's default is an hour (SES-9).
         session.timeoutIntervalForResource = .seconds(3600)
-        // Those of a session are put in where it is made; what loads without one, such as a webhook, has none.
+        // The storages of a session are set where it is made; loads without a session, such as webhooks, have none.
         session.httpCookieStorage = nil
         // Only requests with one rare policy could use such a response, so it is not worth a row.
         session.caching.storesUnconfirmableAnswers = false

@@ -61,7 +61,7 @@ struct Database: Sendable {
         }
     }
 
-    /// Applies what is missing of the schema; the names of the steps that were.
+    /// Applies missing migrations, and returns their names.
     func migrate() async throws -> [String] {
         do {
             return try await withOwner { connection in

@@ -5,7 +5,7 @@ import Foundation
 enum MasterKeys {
     private static let fileName = "master.keys"
 
-    /// - Throws: A configuration error that says what to do.
+    /// - Throws: A configuration error that names the next step.
     static func fire(_ settings: Settings) throws -> KeyRing {
         do {
             return try KeyRing(try text(settings))

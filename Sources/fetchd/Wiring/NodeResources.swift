@@ -48,7 +48,7 @@ final class NodeResources: Sendable {
         let group = text(of: "/proc/self/cgroup")?.split(separator: "\n").first { $0.hasPrefix("0::/") }
         let limits = [
             group.flatMap { text(of: "/sys/fs/cgroup\($0.dropFirst(3))/memory.max") },
-            // In a container the group is the root of what can be seen.
+            // In a container the group is the root of the visible tree.
             text(of: "/sys/fs/cgroup/memory.max"), text(of: "/sys/fs/cgroup/memory/memory.limit_in_bytes"),
         ]
         let machine = Double(sysconf(Int32(_SC_PHYS_PAGES))) * Double(getpagesize())

@@ -74,7 +74,7 @@ package struct S3BlobStore: BlobStore {
 
     package func delete(_ id: Blob.ID) async throws(StoreError) {
         do throws(StoreError) { _ = try await client.send(.delete, "\(id)") } catch {
-            // One that is gone is what was wanted.
+            // A blob that is gone already counts as deleted.
             guard error.code == .blobGone else { throw error }
         }
     }
@@ -207,7 +207,7 @@ private actor S3BlobWriter: BlobWriter {
 
     func abandon() async {
         guard let uploadID else { return }
-        // Nobody refers to the parts: what stays behind costs room only.
+        // Nobody refers to the parts: leftovers cost room only.
         _ = try? await client.send(.delete, "\(id)", [(name: "uploadId", value: uploadID)])
     }
 }
