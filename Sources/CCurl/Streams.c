@@ -3,9 +3,8 @@
 //
 // libcurl 7.88 takes a body without a length for a whole one when its connection ends by a fault of the protocol, and
 // has no option that tells whether the stream was ended. It also waits on for streams of a connection that its library
-// for HTTP/2 has given up. That library is told by libcurl whom to call: these functions have the names of the
-// library's, so the dynamic linker takes them for libcurl's calls, and put us before libcurl
-// (docs/adr/0007-ends-of-streams.md).
+// for HTTP/2 has given up. libcurl gives that library its callbacks: these functions have the names of the library's,
+// so the dynamic linker takes them for libcurl's calls, and put us before libcurl (docs/adr/0007-ends-of-streams.md).
 
 #include "CCurl.h"
 #include <dlfcn.h>

@@ -30,9 +30,9 @@ package final class KnownProtocols: Sendable {
         state.withLock { $0.protocols = protocols }
     }
 
-    /// Those that load for a tenant, in the order in which they are asked.
+    /// The protocols that load for a tenant, in the order in which they are asked.
     ///
-    /// - Parameter names: Those that its session has, in the order that it has given; nil for all.
+    /// - Parameter names: The protocols of its session, in the order of its configuration; nil for all.
     package func protocols(of tenant: Tenant.ID, among names: [String]? = nil) -> [RegisteredProtocol] {
         let own = state.withLock { $0.protocols }.filter { $0.serves(tenant) }
         guard let names else { return own }

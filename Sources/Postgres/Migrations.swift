@@ -63,7 +63,7 @@ package struct Migrations: Sendable {
     /// - Returns: the names applied now.
     @discardableResult
     package func apply(on connection: Connection) async throws -> [String] {
-        // A migration takes its time, and waits for who is before it.
+        // A migration takes its time, and waits for the holders of locks before it.
         for timeout in Self.timeouts { try await connection.execute(script: "SET \(timeout) = 0") }
         try await connection.query("SELECT pg_advisory_lock(\(Self.lock))")
         do {

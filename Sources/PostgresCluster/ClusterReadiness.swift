@@ -3,7 +3,7 @@ import Synchronization
 /// Whether a private cluster's server can be used.
 package enum ClusterState: Sendable {
     case starting
-    /// It answers. Who is no owner uses the server of another process.
+    /// It answers. A process that is no owner uses the server of another one.
     case ready(isOwner: Bool)
     /// It failed again and again; it is still being tried, but not ready.
     case failing(PrivateClusterError)
@@ -38,7 +38,7 @@ final class ClusterReadiness: Sendable {
         ready.forEach { $0.resume() }
     }
 
-    /// Nothing more will come; who waits is told why.
+    /// Nothing more will come; waiting callers get the reason.
     func end() {
         let waiters = storage.withLock { storage -> [CheckedContinuation<Void, any Error>] in
             storage.hasEnded = true

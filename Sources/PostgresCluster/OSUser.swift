@@ -44,7 +44,7 @@ struct OSUser: Hashable, Sendable {
         return Array(groups.prefix(Int(count)))
     }
 
-    // MARK: Who runs PostgreSQL
+    // MARK: The user of PostgreSQL
 
     /// The user to run PostgreSQL as: this one, unless it is root, which PostgreSQL refuses.
     ///

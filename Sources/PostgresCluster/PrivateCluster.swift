@@ -244,7 +244,7 @@ package struct PrivateCluster: Service {
 
     private func makeDatabase(on connection: Connection) async throws {
         try await ClusterRoles.make(on: connection)
-        // Whoever fails here lets go of it: it closes then.
+        // A failure here releases the connection, which closes it.
         let inside = try await Connection.open(probe(ClusterRoles.database), on: loop)
         try await ClusterRoles.restrict(on: inside)
         await inside.close()

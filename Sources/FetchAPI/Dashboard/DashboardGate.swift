@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import Synchronization
 
-/// Lets in who has signed in, and only forms that our own pages sent.
+/// Lets in users who have signed in, and only forms that our own pages sent.
 final class DashboardGate: Sendable {
     private struct LiveKeys {
         var ids: Set<APIKey.ID> = []
@@ -103,7 +103,7 @@ final class DashboardGate: Sendable {
 
     /// The fields of a form that a page of ours sent (SEC-71).
     ///
-    /// - Parameter session: Whose page it was; nil for the sign-in form.
+    /// - Parameter session: The session of the page; nil for the sign-in form.
     func form(of call: Call, in session: DashboardSession?) async throws -> Query {
         try requireOwnOrigin(call)
         try call.requireContent("application/x-www-form-urlencoded")

@@ -2,9 +2,9 @@ import FetchJobs
 import NIOCore
 import Synchronization
 
-/// A client's connection, as those see it who wait on its behalf and those who count it.
+/// A client's connection, for the code that waits on its behalf and the code that counts it.
 final class Connection: Sendable {
-    /// That of the request being answered; nil where there is no network.
+    /// The connection of the request being answered; nil where there is no network.
     @TaskLocal static var current: Connection?
 
     private struct State {
@@ -17,7 +17,7 @@ final class Connection: Sendable {
     }
 
     let channel: any Channel
-    /// Whom it counts against; nil for a proxy, which has everybody behind it.
+    /// The network that it counts against; nil for a proxy, which has everybody behind it.
     let peer: ClientNetwork?
     private let state: Mutex<State>
 
@@ -34,7 +34,7 @@ final class Connection: Sendable {
 
     /// A request was answered.
     ///
-    /// - Returns: For whom it was, when that was known.
+    /// - Returns: The tenant of the request, when that was known.
     func end() -> Tenant.ID? {
         state.withLock { state in
             // A request that is refused before its end was never started.
@@ -48,7 +48,7 @@ final class Connection: Sendable {
     /// Since when the connection is idle; nil while a request is on it.
     var idleSince: NIODeadline? { state.withLock { $0.calls == 0 ? $0.idleSince : nil } }
 
-    /// Notes for whom the request is; false when that is known already.
+    /// Notes the tenant of the request; false when it is known already.
     func belongs(to tenant: Tenant.ID) -> Bool {
         state.withLock { state in
             defer { state.tenant = tenant }

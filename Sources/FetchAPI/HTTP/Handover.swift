@@ -6,7 +6,7 @@ final class Handover<Value>: Sendable {
 
     init(_ value: sending Value) { self.value = Mutex(value) }
 
-    /// The value, for the first who asks.
+    /// The value, for the first caller.
     func take() -> sending Value? {
         value.withLock { value in
             let taken = value

@@ -21,7 +21,7 @@ final class OpenConnections: Sendable {
         /// With the limits that hold for them.
         var regular: [ClientNetwork?: Set<Connection>] = [:]
         var count = 0
-        /// Those that only ask for health.
+        /// The connections that only ask for health.
         var reserved: Set<Connection> = []
         var calls: [Tenant.ID: Int] = [:]
     }

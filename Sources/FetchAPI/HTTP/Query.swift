@@ -81,7 +81,7 @@ struct Query: Sendable {
 
     /// Refuses a request that would mean everything only because it says nothing.
     ///
-    /// - Parameter filters: Those of its parameters that say which things are meant.
+    /// - Parameter filters: Those of its parameters that choose things.
     func requireFilter(_ filters: Set<String>) throws(Problem) {
         guard try bool("all") != true, filters.isDisjoint(with: names) else { return }
         let known = filters.sorted().joined(separator: ", ")

@@ -7,9 +7,9 @@ struct Route: Sendable {
     enum Handler: Sendable {
         /// For everyone.
         case open(@Sendable (Call) async throws -> Response)
-        /// For whom an API key speaks for.
+        /// For clients with an API key, as its tenant.
         case tenant(@Sendable (Call, Tenant.ID) async throws -> Response)
-        /// For whom a key of an operator speaks for.
+        /// For clients with a key of an operator.
         case admin(@Sendable (Call) async throws -> Response)
     }
 
@@ -75,7 +75,7 @@ struct RouteTable: Sendable {
     }
 
     private var fixed: [String: Resource] = [:]
-    /// Those of paths with parameters, and the segments of each; nil stands for a parameter.
+    /// The resources of paths with parameters, and the segments of each; nil stands for a parameter.
     private var templates: [(segments: [Substring?], resource: Resource)] = []
 
     init(_ routes: [Route]) {

@@ -15,7 +15,7 @@ struct Warnings: Sendable {
 
     let readiness: any Readiness
 
-    /// Those that hold for jobs being stored now.
+    /// The warnings for jobs being stored now.
     private var current: [Code] { readiness.hasLiveWorker ? [] : [.noLiveWorker] }
 
     /// Writes the member `warnings`, when there are any.

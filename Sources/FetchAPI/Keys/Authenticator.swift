@@ -3,7 +3,7 @@ import FetchJobs
 import HTTPTypes
 import Synchronization
 
-/// Tells whom a request speaks for.
+/// Finds the tenant of a request.
 ///
 /// A key that is right always passes: limits are for those who fail. The store's answer about a key is believed for
 /// ``lifetime``, so that a revocation counts within that time everywhere (SEC-40). Only digests of tokens are kept.

@@ -87,9 +87,9 @@ public struct TargetGuard: Sendable {
     /// Judges an address that a connection is about to be made to, or was made to.
     ///
     /// - Parameters:
-    ///   - address: Where to.
+    ///   - address: The address of the connection.
     ///   - port: The port there.
-    ///   - scheme: That of the URL which is loaded.
+    ///   - scheme: The scheme of the URL that is loaded.
     public func judge(_ address: IPAddress, port: UInt16, for scheme: String = "http") throws(TargetRefusal) {
         guard policy.isRestricted else { return }
         if policy.endpoints.contains(TargetPolicy.Endpoint(address: address, port: port)) { return }

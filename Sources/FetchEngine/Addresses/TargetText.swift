@@ -7,7 +7,7 @@ struct TargetText {
 
     private static let maximumLength = 16 * 1024
 
-    /// - Parameter schemes: Those that it may have.
+    /// - Parameter schemes: The schemes that it may have.
     init(_ text: String, schemes: Set<String>) throws(TargetRefusal) {
         try Self.checkCharacters(text)
         let bytes = Array(text.utf8)

@@ -77,7 +77,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
     ///
     /// - Parameters:
     ///   - cache: The cache, as `FILE:/run/tickets`; nil is the default cache of the process.
-    ///   - principal: Whose tickets of the cache, as `user@REALM`; empty for its default principal.
+    ///   - principal: The principal whose tickets of the cache are used, as `user@REALM`; empty for its default one.
     ///   - persistence: How long it is kept.
     public init(kerberosTicketsIn cache: String?, principal: String = "", persistence: Persistence = .none) {
         user = principal
@@ -88,7 +88,7 @@ public struct Credential: Sendable, Hashable, CustomStringConvertible, CustomRef
     /// Makes a credential of a file of Kerberos keys; the tickets made with it are shared with no other credential.
     ///
     /// - Parameters:
-    ///   - principal: Whose key of the file, as `user@REALM`.
+    ///   - principal: The principal whose key of the file is used, as `user@REALM`.
     ///   - keytab: The path of the file.
     ///   - persistence: How long it is kept.
     public init(kerberosPrincipal principal: String, keytab: String, persistence: Persistence = .none) {
@@ -129,7 +129,7 @@ extension Credential {
 
     /// Makes a credential of the content of a file of Kerberos keys, of which nothing is written to a disk.
     ///
-    /// - Parameter principal: Whose key of them, as `user@REALM`.
+    /// - Parameter principal: The principal whose key of them is used, as `user@REALM`.
     package init(kerberosPrincipal principal: String, keys: [UInt8], persistence: Persistence = .none) {
         user = principal
         self.persistence = persistence

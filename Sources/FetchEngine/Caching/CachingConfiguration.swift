@@ -1,6 +1,6 @@
 /// The rules by which a session stores responses, and uses them again.
 public struct CachingConfiguration: Sendable, Hashable {
-    /// For whom answers are stored (RFC 9111 §1.2.1).
+    /// The audience for which responses are stored (RFC 9111 §1.2.1).
     public enum Audience: String, Sendable, Hashable, Codable, CaseIterable {
         /// For one user.
         case `private`
@@ -10,14 +10,14 @@ public struct CachingConfiguration: Sendable, Hashable {
 
     /// Which statuses may be stored.
     public enum CacheableStatuses: String, Sendable, Hashable, Codable, CaseIterable {
-        /// Those of RFC 9111: by default 200, 203, 204, 300, 301, 308, 404, 405, 410, 414 and 501, and others when the
-        /// answer says how long it stays fresh.
+        /// The statuses of RFC 9111: by default 200, 203, 204, 300, 301, 308, 404, 405, 410, 414 and 501, and others
+        /// when the response states how long it stays fresh.
         case rfc9111
         /// 200 to 299.
         case success
     }
 
-    /// For whom answers are stored; `private` by default.
+    /// The audience for which responses are stored; `private` by default.
     public var audience = Audience.private
     /// Which statuses may be stored; `rfc9111` by default.
     public var cacheableStatuses = CacheableStatuses.rfc9111

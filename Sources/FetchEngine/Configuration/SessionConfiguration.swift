@@ -124,8 +124,8 @@ public struct SessionConfiguration: Sendable, Hashable {
 
     /// Where cookies are kept; `nil`: nowhere, and none is sent.
     ///
-    /// By default a storage in memory that is made with the configuration: copies of it share the storage. That of an
-    /// ephemeral configuration is emptied when the session is invalidated.
+    /// By default a storage in memory that is made with the configuration: copies of it share the storage. The storage
+    /// of an ephemeral configuration is emptied when the session is invalidated.
     public var httpCookieStorage: (any CookieStorage)? {
         get { cookieStorage.object }
         set { cookieStorage.object = newValue }

@@ -84,7 +84,7 @@ public enum CookieVerdict: Sendable, Hashable {
 public enum CookieAcceptPolicy: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
     /// All of them.
     case always
-    /// Those that come from the site of the request's main document.
+    /// Cookies from the site of the request's main document.
     ///
     /// A request that names no main document is its own.
     case onlyFromMainDocumentDomain

@@ -132,7 +132,7 @@ extension Load {
 
     // MARK: Login
 
-    /// Logs in as whom a credential is stored for: an FTP server that lets anybody in would not ask (RFC 1738 §3.2.1).
+    /// Logs in with a stored credential: an FTP server that lets anybody in would not ask (RFC 1738 §3.2.1).
     func chooseStoredLogin(for url: URLRecord, on loop: isolated TransferLoop) async {
         guard url.isFTP, login(for: url) == nil else { return }
         let stored = await defaultCredential(for: ProtectionSpace(url, .default), on: loop)

@@ -12,7 +12,7 @@ extension Load {
         do throws(LoadError) {
             try begin()
             var (request, atHand) = try await firstHop(on: loop)
-            // Who is asked about the response is asked before its body has come.
+            // A delegate that decides about the response is asked before its body has come.
             let limitOfHead = advised.contains(.response) ? 0 : limit
             while true {
                 let isAtHand = atHand != nil
@@ -114,7 +114,8 @@ extension Load {
 
     private func head(of exchange: any Exchange, limit: Int) throws(LoadError) -> Response {
         try checkCancellation()
-        // Who wants the head alone gets it, and the error behind the bytes that came; who is asked about it may.
+        // A caller of the head alone gets it, and the error after the received bytes; so may a delegate that decides
+        // about it.
         let isWantedAlone = limit == 0 || client?.offersResponses ?? false
         if case .some(.some(let error)) = exchange.outcome, !isWantedAlone || exchange.response == nil {
             if let response = exchange.response { record.withLock { $0.response = response } }

@@ -4,7 +4,7 @@ public import HTTPTypes
 public enum LoadStep: Sendable {
     /// A redirect was followed.
     case redirected(Redirect)
-    /// A server or a proxy asked who is there.
+    /// A server or a proxy sent a challenge.
     case challenged(AnsweredChallenge)
     /// A server sent an informational response (1xx) before its response; 100 is none.
     case informed(InformationalResponse)

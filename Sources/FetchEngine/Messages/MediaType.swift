@@ -71,7 +71,7 @@ extension MediaType {
 
         private var current: UInt8? { position < bytes.endIndex ? bytes[position] : nil }
 
-        /// The next parameter that can be read; those that cannot are skipped.
+        /// The next parameter that can be read; others are skipped.
         mutating func next() -> Parameter? {
             while current != nil {
                 position += 1

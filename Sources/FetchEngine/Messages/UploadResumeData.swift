@@ -3,7 +3,7 @@ public import HTTPTypes
 /// The data from which a stopped upload continues, in this process or in another one.
 ///
 /// Only servers that speak the IETF's resumable uploads (draft-ietf-httpbis-resumable-upload) give it, to tasks whose
-/// configuration has ``SessionConfiguration/resumesUploads``. It does not hold the content: who goes on gives it again.
+/// configuration has ``SessionConfiguration/resumesUploads``. It does not hold the content: the caller gives it again.
 public struct UploadResumeData: Sendable, Hashable {
     /// The URL that the upload was for, without credentials.
     public var url: URLRecord

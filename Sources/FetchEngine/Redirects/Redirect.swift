@@ -2,7 +2,7 @@ public import HTTPTypes
 
 /// One redirect that a task met: its origin, its response and its target.
 public struct Redirect: Sendable {
-    /// Who redirected.
+    /// The cause of a redirect.
     public enum Cause: String, Sendable {
         /// The response of a server.
         case response
@@ -20,7 +20,7 @@ public struct Redirect: Sendable {
     public let target: URLRecord
     /// The method of the request made there.
     public let method: HTTPRequest.Method
-    /// Who redirected.
+    /// The cause of the redirect.
     public let cause: Cause
 
     init(

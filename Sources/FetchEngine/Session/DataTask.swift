@@ -52,8 +52,8 @@ public class DataTask: SessionTask, @unchecked Sendable {
 
     /// Goes on as a download: the body goes to a file, in the same transfer.
     ///
-    /// For who has awaited the response and not got the body with it: because it is larger than the limit, or because
-    /// the delegate has answered the response with `becomeDownload`. Once, and in place of ``body``.
+    /// For a caller that has awaited the response and not got the body with it: because it is larger than the limit, or
+    /// because the delegate has answered the response with `becomeDownload`. Once, and in place of ``body``.
     ///
     /// - Parameter options: Where the file goes and how it is kept.
     public func becomeDownload(options: DownloadOptions = DownloadOptions()) -> DownloadTask {

@@ -8,7 +8,7 @@ extension SessionTask: LoadClient {
     var offersResponses: Bool { reportsResponses && notifiesDelegate }
     var announcesTasks: Bool { session.delegate != nil }
 
-    /// Those who are asked, one after the other.
+    /// The delegates that are asked, one after the other.
     private var delegates: [any TaskDelegate] { [delegate, session.delegate].compactMap { $0 as (any TaskDelegate)? } }
 
     func checkKind() throws(LoadError) {

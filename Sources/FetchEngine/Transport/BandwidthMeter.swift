@@ -9,7 +9,7 @@ struct BandwidthMeter: Sendable {
     private(set) var rate: Double?
     /// All bytes that were asked for.
     private var taken = 0.0
-    /// Those of them that time has paid for.
+    /// The bytes of them that time has paid for.
     private var paid = 0.0
     private var updated: MonotonicTime
 

@@ -21,7 +21,7 @@ package final class DescriptorBudget: Sendable {
         self.onShortage = onShortage
     }
 
-    /// Those that are in use or set apart.
+    /// The descriptors in use or set apart.
     package var used: Int { taken.load(ordering: .relaxed) }
     /// The loads that wait for some.
     package var waiting: Int { waits.load(ordering: .relaxed) }

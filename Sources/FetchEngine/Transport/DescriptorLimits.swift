@@ -7,13 +7,13 @@ package struct DescriptorLimits: Sendable, Equatable {
     /// The descriptors of the process without any work: its database connections, threads' queues, logs and libraries.
     private static let own = 96
 
-    /// As many as the process may have.
+    /// The descriptors that the process may have.
     package let total: Int
 
-    /// - Parameter total: As many as the process may have.
+    /// - Parameter total: The descriptors that the process may have.
     package init(total: Int) { self.total = total }
 
-    /// Those of this process at the moment.
+    /// The limits of this process at the moment.
     package static var ofProcess: DescriptorLimits {
         DescriptorLimits(total: Int(clamping: limit.rlim_cur))
     }

@@ -50,7 +50,7 @@ final class DescriptorLine: @unchecked Sendable {
     /// Whether a transfer may start now; if not, it is started when its turn has come.
     func admits(_ transfer: Transfer) -> Bool {
         loop.assertOnLoop()
-        // Who waits already is asked because it is the first.
+        // A transfer that waits already is asked because it is the first.
         let isFirst = transfer.stage == .waiting
         if count == 0 || isFirst, findsRoom(for: transfer) {
             transfer.reserved = Self.perTransfer + Self.perStart
@@ -92,7 +92,7 @@ final class DescriptorLine: @unchecked Sendable {
         budget.giveBack(transfer.reserved)
         transfer.reserved = 0
         running -= 1
-        // Not at once: who ends may be among those that idle now.
+        // Not at once: the connection of the ended transfer may be among the idle ones then.
         if count > 0 { loop.perform { [weak self] in self?.serve() } }
     }
 

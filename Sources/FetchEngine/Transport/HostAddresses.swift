@@ -27,7 +27,7 @@ struct HostAddresses {
 
     private var entries: [Key: Entry] = [:]
 
-    /// Those that were found a moment ago.
+    /// The addresses that were found a moment ago.
     func known(_ key: Key) -> [IPAddress]? {
         guard let entry = entries[key], entry.expiry > .now else { return nil }
         return entry.addresses

@@ -42,7 +42,7 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
     /// The transfers of one origin.
     private final class Line {
         var running = 0
-        /// Those that wait, and places that were given up since.
+        /// The places of waiting transfers, and places that were given up since.
         var queue = Heap<Place>()
         var waiting = 0
     }
@@ -121,7 +121,7 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
         ccurl_multi_set_timer_function(multi, timerChanged)
         ccurl_multi_set_pointer(multi, CURLMOPT_TIMERDATA, context)
         ccurl_multi_set_long(multi, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
-        // Those of one partition leave room for others'.
+        // The connections of one partition leave room for those of others.
         ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(8, min(1024, descriptors.budget.limit / 4)))
         // The server states how many streams it takes; streams that libcurl would put elsewhere need another handshake.
         ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, 1024)

@@ -1,7 +1,7 @@
 import CCurl
 import HTTPTypes
 
-// Who makes the request. One scheme at a time, and never in the URL.
+// The authorization of a request. One scheme at a time, and never in the URL.
 extension Transfer {
     /// Gives libcurl the field, or the credential with which it plays a handshake.
     func setAuthorization(_ easy: CurlHandle) {

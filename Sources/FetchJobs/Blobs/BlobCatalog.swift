@@ -30,7 +30,7 @@ package protocol BlobCatalog: Sendable {
     /// The data to continue a partial file; nil when the tenant has no such blob, or the blob is a whole file.
     func partial(_ id: Blob.ID, of tenant: Tenant.ID) async throws(StoreError) -> ResumeData?
 
-    /// Those of the jobs that are not in the queue any more.
+    /// The jobs among these that are not in the queue any more.
     func ended(among jobs: [Job.ID]) async throws(StoreError) -> [Job.ID]
 
     /// The blob of this id, or nil when the tenant has none such.
@@ -38,7 +38,7 @@ package protocol BlobCatalog: Sendable {
 
     /// Keeps blobs from being deleted until a job is final that is about to be stored.
     ///
-    /// - Returns: Those that the tenant has.
+    /// - Returns: The blobs that the tenant has.
     func hold(_ ids: Set<Blob.ID>, for job: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Set<Blob.ID>
 
     /// Removes the row of a blob that no job needs any more.
@@ -49,7 +49,7 @@ package protocol BlobCatalog: Sendable {
     /// - Returns: The blobs whose bytes are to go now, up to some number.
     func removeExpired() async throws(StoreError) -> [Blob.ID]
 
-    /// Those of the stored blobs that nothing refers to.
+    /// The stored blobs among these that nothing refers to.
     func orphans(among ids: [Blob.ID]) async throws(StoreError) -> [Blob.ID]
 }
 

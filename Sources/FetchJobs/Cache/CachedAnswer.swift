@@ -1,7 +1,7 @@
 package import FetchEngine
 import HTTPTypes
 
-/// Which cached answers are meant: those that everything that is set holds for.
+/// A set of stored responses: those that match every member that is set.
 package struct CacheFilter: Sendable {
     package var session: TenantSession.ID?
     /// The URL as in ``CacheKey/url``, for every method.

@@ -1,6 +1,6 @@
 import FetchEngine
 
-/// The proxies that are believed when they say for whom they ask.
+/// The proxies that are trusted to name their clients.
 package struct TrustedProxies: Sendable, Equatable, CustomStringConvertible {
     private let blocks: [IPPrefix]
 

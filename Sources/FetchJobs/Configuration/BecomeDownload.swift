@@ -3,9 +3,9 @@ extension Configuration {
     ///
     /// One that names nothing is met by none.
     package struct BecomeDownload: Sendable, Equatable {
-        /// Those of these types.
+        /// Responses of these types.
         package var mimeTypes: [MIMETypePattern] = []
-        /// Those with more bytes.
+        /// Responses with more bytes.
         package var aboveBytes: Int64?
 
         package init() {}

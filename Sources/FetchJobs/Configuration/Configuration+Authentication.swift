@@ -1,7 +1,7 @@
 package import FetchEngine
 
 extension Configuration {
-    /// How a job answers the server of its URL when that asks who is there.
+    /// How a job answers the challenges of the server of its URL.
     package struct Authentication: ConfigurationGroup {
         /// The action when the credentials at hand have failed.
         package enum OnFailure: String, Sendable, CaseIterable {

@@ -3,7 +3,7 @@ package import FetchEngine
 extension Configuration {
     package struct Cookies: ConfigurationGroup {
         package enum Jar: String, Sendable, CaseIterable {
-            /// That of the session.
+            /// The jar of the session.
             case session
             /// Nothing is kept, and nothing sent.
             case none

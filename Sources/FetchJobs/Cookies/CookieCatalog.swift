@@ -8,6 +8,6 @@ package protocol CookieCatalog: Sendable {
     /// Takes cookies in place of those of the same name, domain and path, as a program sets them.
     func set(_ cookies: [Cookie], in session: SessionAddress) async throws(StoreError)
 
-    /// Removes cookies; those that are not there are none the less gone.
+    /// Removes cookies; missing ones are no error.
     func remove(_ cookies: [Cookie], from session: SessionAddress) async throws(StoreError)
 }

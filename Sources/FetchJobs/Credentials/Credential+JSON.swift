@@ -10,7 +10,7 @@ extension Credential {
 
     /// The members that become part of one line of a request.
     private static let lines = ["user", "password", "bearerToken", "secretAccessKey", "sessionToken"]
-    /// Those that commas, slashes and the like would end.
+    /// The members that commas, slashes and the like would end.
     private static let words = ["accessKeyID", "region", "service"]
 
     /// Reads the members of one kind; the check gets a violation for any other.

@@ -68,7 +68,7 @@ package final class KeyReading: Sendable {
         }
     }
 
-    /// Gives the place to who is next.
+    /// Gives the place to the next caller.
     private func leave() {
         let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
             guard let tenant = state.turns.first, var waiting = state.waiting[tenant] else {

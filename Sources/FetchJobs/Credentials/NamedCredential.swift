@@ -1,6 +1,6 @@
 package import FetchEngine
 
-/// A stored credential that a configuration names, and whom it would be sent to.
+/// A stored credential that a configuration names, and the server or proxy that it would be sent to.
 package struct NamedCredential: Sendable {
     package let id: StoredCredential.ID
     /// Where it is named.
@@ -8,9 +8,9 @@ package struct NamedCredential: Sendable {
     /// Nil when that is not known yet: a session's is for those of its jobs that it fits.
     private let party: ProtectionSpace.Party?
 
-    /// Those of a configuration.
+    /// The credentials that a configuration names.
     ///
-    /// - Parameter url: That of the job; nil for a session.
+    /// - Parameter url: The URL of the job; nil for a session.
     package static func all(in configuration: Configuration, for url: URLRecord? = nil) -> [NamedCredential] {
         // The party for a credential that an answer names is known when the question comes.
         let parties: [String: ProtectionSpace.Party?] = [

@@ -130,7 +130,7 @@ extension ProtectionSpace {
         return host
     }
 
-    /// Those that are meant when none is named.
+    /// The default ports of the protocols.
     private static let ports: [String: UInt16] = [
         "http": 80, "https": 443, "ftp": 21, "ftps": 990, "socks4": 1080, "socks4a": 1080, "socks5": 1080,
         "socks5h": 1080,

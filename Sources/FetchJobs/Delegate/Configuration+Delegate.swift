@@ -42,7 +42,7 @@ extension Configuration {
 
         package init() {}
 
-        // How and whom to ask mean something only together with what.
+        // The members for the way to ask have a meaning only together with the questions.
         package static let isWhole = true
 
         package static let members: [ConfigurationMember<Self>] = [

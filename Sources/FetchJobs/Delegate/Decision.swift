@@ -1,4 +1,4 @@
-/// A question that was decided: what, by whom, and when.
+/// A decided question: its answer, its author, and its time.
 package struct Decision: Sendable {
     /// The author of a decision.
     package enum Decider: Sendable, Equatable {
@@ -10,7 +10,7 @@ package struct Decision: Sendable {
         case remembered(Question.ID)
         /// The delegate, by its reply.
         case delegate(WebhookEndpoint.ID)
-        /// Whoever has an API key.
+        /// A client with an API key.
         case key(String)
         /// A person at the dashboard.
         case `operator`

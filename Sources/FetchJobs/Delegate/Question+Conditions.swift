@@ -38,7 +38,7 @@ extension Question {
         case trustError([TrustError])
         /// The key of the server's certificate is one of these (RFC 7469 §2.4).
         case spki([Fingerprint])
-        /// Who asks for a credential or shows a certificate, which may be a proxy.
+        /// The server that sends a challenge or a certificate, which may be a proxy.
         case server(URLPattern)
         /// The whole chain is one of these: ``ServerTrust/chainFingerprint``.
         case chainSHA256([Fingerprint])

@@ -45,7 +45,7 @@ extension Question {
         }
     }
 
-    /// Writes the members of all facts that who is asked is shown.
+    /// Writes all facts that a delegate is shown.
     package func writeFacts(_ writer: inout JSONWriter, _ urls: URLForm = .whole) {
         switch subject {
         case .redirection(let redirection):

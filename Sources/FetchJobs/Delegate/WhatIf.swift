@@ -129,7 +129,7 @@ extension WhatIf {
     /// - Parameters:
     ///   - rules: Those of the job, its session and the service.
     ///   - remembered: The answers that its session remembers.
-    ///   - delegates: Those of the job and its session.
+    ///   - delegates: The delegates of the job and its session.
     ///   - configuration: The configuration of the request.
     package func write(
         _ writer: inout JSONWriter, _ rules: RuleBook, _ remembered: [RememberedAnswer],

@@ -4,7 +4,7 @@ extension Job {
     /// The job as it is stored with the outcome of its only attempt; nil when that cannot be told without a look into
     /// the store.
     ///
-    /// - Parameter body: That of the outcome.
+    /// - Parameter body: The body of the outcome.
     package init?(_ claimed: ClaimedJob, ending outcome: JobOutcome, body: BodySummary?) {
         guard let storedAt = claimed.storedAt else { return nil }
         self.init(
@@ -17,8 +17,8 @@ extension Job {
     /// Brings the job to its final state.
     ///
     /// - Parameters:
-    ///   - body: That of the outcome.
-    ///   - number: Of the attempt that has brought it there.
+    ///   - body: The body of the outcome.
+    ///   - number: The number of the attempt that has ended it.
     package mutating func end(_ outcome: JobOutcome, body: BodySummary?, attempt number: Int) {
         state = outcome.state
         isCancelling = false

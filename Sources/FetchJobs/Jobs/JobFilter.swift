@@ -1,6 +1,6 @@
 import FetchEngine
 
-/// Which jobs are meant: those of which all that is set is true.
+/// A set of jobs: those that match every member that is set.
 package struct JobFilter: Sendable, Equatable {
     package var state: JobState?
     package var kind: JobSpec.Kind?

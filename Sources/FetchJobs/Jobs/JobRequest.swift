@@ -8,7 +8,7 @@ package struct JobRequest: Sendable, Equatable {
     /// what is secret.
     package private(set) var writtenURL: String?
     package var method: HTTPRequest.Method = .get
-    /// In the client's order, repeats kept; those that are sensitive are marked.
+    /// In the client's order, repeats kept; sensitive fields are marked.
     package var headers = HTTPFields()
     package var body: JobBody?
     /// Which stored answers may be used; nil leaves it to the session.

@@ -37,13 +37,13 @@ package protocol JobStore: Sendable {
 
     /// Removes final jobs with their results and attempts.
     ///
-    /// - Returns: Those that were there.
+    /// - Returns: The jobs that were there.
     func remove(_ ids: [Job.ID], of tenant: Tenant.ID) async throws(StoreError) -> Set<Job.ID>
 
     /// Lets failed and cancelled jobs run again, each under its id; their results are forgotten but for the
     /// attempts.
     ///
-    /// - Returns: Those that wait now. The others have succeeded, are not final, or their session takes no jobs.
+    /// - Returns: The jobs that wait now. The others have succeeded, are not final, or their session takes no jobs.
     func redrive(_ jobs: [NewJob]) async throws(StoreError) -> Set<Job.ID>
 
     /// Where the body of a finished job is, or nil when the tenant has no such job or it has no body.

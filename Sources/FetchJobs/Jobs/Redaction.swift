@@ -30,7 +30,7 @@ extension HTTPFields {
     /// The fields of a response as they are stored and shown: without the values of cookies, which are stored only in
     /// their jar, sealed, and without user names and passwords in URLs.
     ///
-    /// - Parameter base: That of the answer, which its URLs are relative to; nil when they have to stand alone.
+    /// - Parameter base: The URL of the response, to which its URLs are relative; nil when they have to stand alone.
     func withoutSecrets(relativeTo base: URLRecord?, _ urls: URLForm) -> HTTPFields {
         guard Self.telling.contains(where: contains) else { return self }
         var fields = HTTPFields()

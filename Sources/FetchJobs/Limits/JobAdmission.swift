@@ -21,7 +21,7 @@ package protocol JobAdmission: Sendable {
     /// Has jobs of a host wait at its gate from now on, and run so many at once on all nodes.
     ///
     /// - Parameter surplus: Claimed jobs that are to wait there too: they were not begun.
-    /// - Returns: Those that do.
+    /// - Returns: The claimed jobs that wait there now.
     func setCrowd(
         _ limit: Int, of host: Limiter.Address, givingBack surplus: [ClaimedJob]
     ) async throws(StoreError) -> Set<Job.ID>

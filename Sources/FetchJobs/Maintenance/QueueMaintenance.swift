@@ -20,7 +20,7 @@ package protocol QueueMaintenance: Sendable {
     /// Takes jobs from this node that it has without knowing: the answer of the statement that gave them was lost.
     ///
     /// - Parameters:
-    ///   - held: Those that it knows of.
+    ///   - held: The jobs that it knows of.
     ///   - unsent: Attempts that have sent nothing, even if they are stored as begun.
     /// - Returns: How many there were.
     func reconcile(except held: Set<Job.ID>, unsent: [ClaimedJob]) async throws(StoreError) -> Int

@@ -23,7 +23,7 @@ package struct AnswerLimits: Sendable, Equatable {
     package var words: [Answer.Word]
     /// Of redirects and changes of a URL's form.
     package var following: Following?
-    /// Of challenges: who asks, for what.
+    /// The protection space, of challenges.
     package var space: ProtectionSpace?
     /// The proposed policy, of responses that may be stored.
     package var storagePolicy: CachedResponse.StoragePolicy?
@@ -34,7 +34,7 @@ package struct AnswerLimits: Sendable, Equatable {
 
     package init(words: [Answer.Word]) { self.words = words }
 
-    /// Those of a question.
+    /// The limits of a question.
     ///
     /// - Parameters:
     ///   - redirects: The limits on redirects of the job.

@@ -45,8 +45,8 @@ extension Question {
 }
 
 extension Question.ChallengeFacts {
-    /// The protection space, and whether a credential was refused before: who is told once that another is to be shown
-    /// is not told so again.
+    /// The protection space, and whether a credential was refused before: a delegate that was told once to give another
+    /// one is not told so again.
     fileprivate var conditionsAlike: [Question.Condition] {
         var server = Question.URLPattern(host: space.host, port: space.port)
         server.scheme = space.scheme

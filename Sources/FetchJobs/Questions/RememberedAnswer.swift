@@ -4,7 +4,7 @@ package struct RememberedAnswer: Sendable, Equatable {
     package let question: Question.ID
     /// When it is given, and what.
     package let rule: Rule
-    /// Who gave it.
+    /// The author of the answer.
     package let by: Decision.Decider
     package let rememberedAt: Timestamp
     /// It is given no more from then on.

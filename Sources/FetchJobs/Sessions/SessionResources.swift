@@ -13,7 +13,7 @@ package protocol SessionResources: Sendable {
 
     /// A stored credential with its secret and where it answers, or nil when the tenant has none such.
     ///
-    /// - Parameter job: Who is given it, which is noted; nil for one of which nothing is stored.
+    /// - Parameter job: The job that gets it, which is noted; nil for a job of which nothing is stored.
     func openCredential(
         _ id: StoredCredential.ID, of tenant: Tenant.ID, for job: Job.ID?
     ) async throws(StoreError) -> (credential: Credential, space: ProtectionSpace)?

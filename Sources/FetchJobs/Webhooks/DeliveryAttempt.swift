@@ -22,7 +22,7 @@ package struct DeliveryAttempt: Sendable, Equatable {
         /// Keeps the beginning of a body, and no secrets of the fields.
         ///
         /// - Parameters:
-        ///   - url: Whose answer it is.
+        ///   - url: The URL that sent the response.
         ///   - isWhole: Whether the body ends with these bytes.
         package init(status: Int, of url: URLRecord? = nil, headers: HTTPFields, body: [UInt8], isWhole: Bool) {
             self.init(

@@ -85,7 +85,7 @@ package protocol DeliveryQueue: Sendable {
 package struct DeliveryRoom: Sendable, Equatable {
     /// In all.
     package let slots: Int
-    /// Those of them that endpoints may have whose last attempt failed, or which are slow.
+    /// The slots of them for endpoints whose last attempt failed, or which are slow.
     package let slotsForFailing: Int
     /// For each endpoint, with those that all nodes have under way; one that is failing or slow may have one.
     package let slotsPerEndpoint: Int

@@ -66,7 +66,7 @@ package final class NodeIntake: Intake {
 
     package var hasUncertainCommits: Bool { uncertainUntil.withLock { $0.map { $0 > clock.now } ?? false } }
 
-    /// Takes no more jobs; those that were taken run.
+    /// Takes no more jobs; the taken ones run on.
     package func close() {
         slots.close()
         starts.finish()

@@ -5,7 +5,7 @@ import Synchronization
 package final class RunningJobs: Sendable {
     fileprivate struct State {
         var switches: [Job.ID: StopSwitch] = [:]
-        /// Those that have run and are not settled yet.
+        /// The jobs that have run and are not settled yet.
         var ending: [ObjectIdentifier: Job.ID] = [:]
         var suspended: Set<Job.ID> = []
         /// When jobs are given up that do not go on for good.
@@ -26,7 +26,7 @@ package final class RunningJobs: Sendable {
 
     package var count: Int { state.withLock { $0.switches.count } }
 
-    /// Those that have run and are being stored.
+    /// The number of jobs that have run and are being stored.
     package var endingCount: Int { state.withLock { $0.ending.count } }
 
     package var suspendedCount: Int { state.withLock { $0.suspended.count } }
@@ -117,7 +117,7 @@ package final class RunningJobs: Sendable {
         state.withLock { state in
             guard state.saidAt <= time else { return nil }
             state.saidAt = time
-            // Who goes on takes a slot before others may have it.
+            // A job that goes on takes a slot before others may have it.
             let resumed = state.suspended.subtracting(ids).compactMap { state.setSuspended($0, false) }
             _ = slots.lend(resumed, false)
             return slots.lend(ids.compactMap { state.setSuspended($0, true) }, true)

@@ -18,7 +18,7 @@ package final class JobFollower: Sendable {
         attempts.withLock { $0.append(live) }
     }
 
-    /// The attempts that may have something new, one after the other; those that are over come for the last time.
+    /// The attempts that may have something new, one after the other; attempts that are over come for the last time.
     package func news() -> [LiveJob] {
         attempts.withLock { attempts in
             defer { attempts.removeAll { $0.bodyState.isOver } }

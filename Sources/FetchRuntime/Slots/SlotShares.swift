@@ -17,7 +17,7 @@ package struct SlotShares: Sendable {
     /// Below zero while jobs that were held have come back.
     package private(set) var free: Int
     private var holdings: [Tenant.ID: Holding] = [:]
-    /// Of those that hold any.
+    /// The sum of the weights of tenants that hold slots.
     private var weights = 0
 
     package init(count: Int) {
@@ -52,7 +52,7 @@ package struct SlotShares: Sendable {
 
     // MARK: Taking
 
-    /// Sets slots aside before it is known for whom.
+    /// Sets slots aside before their tenant is known.
     package mutating func setAside(_ count: Int) { free -= count }
 
     package mutating func putBack(_ count: Int) { free += count }

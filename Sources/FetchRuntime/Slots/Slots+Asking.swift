@@ -63,8 +63,7 @@ extension Slots {
 }
 
 extension Slots.State {
-    /// Those that have a slot now and go on, in their order; of a tenant that has no room those behind others of it
-    /// wait too.
+    /// The jobs that get a slot now and go on, in their order; where a tenant has no room, its later jobs wait too.
     mutating func nextReturning(_ weight: (Tenant.ID) -> Int) -> [Slots.Returning] {
         var (next, full) = ([Slots.Returning](), Set<Tenant.ID>())
         var skipped: [Slots.Returning] = []

@@ -125,7 +125,7 @@ extension Slots.State {
 
     /// Takes a job out of its origin queue.
     ///
-    /// - Returns: Those that go on: whose turn it is now, and the job itself if it waits, to be held where it would
+    /// - Returns: The waiters that go on: the next in turn, and the job itself if it waits, to be held where it would
     ///   load.
     mutating func lend(_ stop: StopSwitch) -> [Slots.Waiter] {
         if !stop.position.withLock(\.isAsking) { shares.leave(stop.tenant) }

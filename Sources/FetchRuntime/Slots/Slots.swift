@@ -23,7 +23,7 @@ package final class Slots: Sendable {
     struct State {
         var shares: SlotShares
         let clock: NodeClock
-        /// Those that have jobs, and some that had and are used for the next.
+        /// The origins that have jobs, and unused entries for the next ones.
         var origins: [Origin] = []
         var indices: [OriginQueue.Key: Int] = [:]
         var unused: [Int] = []
@@ -47,7 +47,7 @@ package final class Slots: Sendable {
         var isWatched = false
     }
 
-    /// An origin of a session, its queue, and who waits in it.
+    /// An origin of a session, its queue, and the jobs that wait in it.
     struct Origin {
         let key: OriginQueue.Key
         var queue: OriginQueue
@@ -75,7 +75,7 @@ package final class Slots: Sendable {
     /// - Parameters:
     ///   - count: How many one tenant alone may have.
     ///   - clock: The clock by which origin queues are judged.
-    ///   - weight: That of a tenant.
+    ///   - weight: The weight of a tenant.
     init(count: Int, clock: NodeClock = .continuous, weight: @escaping @Sendable (Tenant.ID) -> Int) {
         self.clock = clock
         self.weight = weight

@@ -222,7 +222,7 @@ extension CacheEntry.ID {
 }
 
 extension CacheEntry {
-    /// How long ago it was asked for, in one clock: those of the nodes and the database's may differ.
+    /// How long ago it was requested, in one clock: the clocks of the nodes and the database may differ.
     fileprivate var timeSinceRequest: Duration {
         .microseconds(max(0, UnixTime.now.microseconds - requestTime.microseconds))
     }

@@ -24,7 +24,7 @@ struct CacheTurns: Sendable {
         taking = Batcher(maximumItems: 500) { try await Self.take($0, client: client, node: node) }
     }
 
-    /// Waits for the turn; nil when it has not come within the limit, or who waits was cancelled.
+    /// Waits for the turn; nil when it has not come within the limit, or the caller was cancelled.
     func take(_ place: CacheTable.Place, within limit: Duration) async throws -> (any CacheTurn)? {
         let deadline = ContinuousClock.now + limit
         var backoff = Backoff(initial: .milliseconds(20), maximum: .milliseconds(200))

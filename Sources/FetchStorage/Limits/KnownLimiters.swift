@@ -148,7 +148,7 @@ private struct LimiterChange {
     var isLimited = false
     var circuitOpenUntil: Timestamp?
     var crowd: Int?
-    /// Those of tenants that have not the usual one.
+    /// The weights of tenants that have not the usual one.
     let weights: [Tenant.ID: Int]
     /// Of the limiter, of all jobs, and of tenants.
     var bytesPerSecond: Int64?

@@ -14,7 +14,7 @@ extension PostgresWorkQueue {
         }
     }
 
-    /// Whose power of 2 is the longest wait for an origin that names none, in seconds: some four minutes.
+    /// The exponent of 2 of the longest wait for an origin that names none, in seconds: some four minutes.
     private static let longestBackOff: Int16 = 8
 
     /// How often the number of jobs that run at once is doubled before all others are let through.

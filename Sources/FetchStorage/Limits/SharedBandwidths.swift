@@ -4,7 +4,7 @@ import Synchronization
 
 /// This node's part of the bandwidths that are set for all nodes together: each has the same.
 package final class SharedBandwidths: BandwidthSource {
-    /// Whose jobs share one.
+    /// The jobs that share a bandwidth.
     enum Scope: Hashable {
         case all
         case tenant(Tenant.ID)

@@ -148,7 +148,7 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
         """
     }
 
-    /// Those of which word is still owed stay.
+    /// Groups whose event is not sent yet stay.
     private func groups(_ age: Duration) -> Query {
         """
         -- expired.groups

@@ -171,7 +171,7 @@ extension PostgresQuestionStore {
 
     /// Answers and closes questions that are open, and has their jobs wait no more, all in one statement.
     ///
-    /// - Returns: Of each that was its question's end, the question as it is now.
+    /// - Returns: For each end that closed its question, the question as it is now.
     static func end(_ ends: [NewEnd], client: Client) async throws -> [Ended?] {
         let rows = try await client.query(
             """

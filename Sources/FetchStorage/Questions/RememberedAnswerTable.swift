@@ -5,7 +5,7 @@ import Postgres
 struct RememberedAnswerTable: Sendable {
     let client: Client
 
-    /// Those of a session that are not over, the newest first, and the version that this is.
+    /// The answers of a session that are not over, the newest first, and their version.
     func read(_ session: SessionAddress) async throws -> (version: Int64, answers: [RememberedAnswer]) {
         let rows = try await client.query(
             """

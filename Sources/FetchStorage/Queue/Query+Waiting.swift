@@ -96,7 +96,7 @@ struct WaitingTenants {
         """
     }
 
-    /// Those of the tenants that have such jobs.
+    /// The tenants with cursor that have such jobs.
     var known: Query {
         """
         SELECT known.tenant_id

@@ -55,7 +55,7 @@ extension PostgresScheduleStore: ScheduleQueue {
         _ schedule: Schedule, _ jobs: [NewJob], next: Timestamp?, failure: Schedule.Failure?
     ) async throws(StoreError) -> Bool {
         let last = jobs.last
-        // Whoever reads it at the same time knows the same next time: after the first of them it has another one.
+        // Nodes that read it at the same time know the same next time: after the first of them it has another one.
         let change: Query = """
             -- schedules.fire
             UPDATE schedules

@@ -1,7 +1,7 @@
 import Postgres
 import Synchronization
 
-/// Keys in a table, one for each owner, wrapped by the key ring; the first who asks makes one, and all nodes have it.
+/// Keys in a table, one for each owner, wrapped by the key ring; the first caller makes one, and all nodes have it.
 final class SealedKeys<Owner: PostgresValue & Hashable & Sendable, Key: Sendable>: Sendable {
     private let client: Client
     private let ring: KeyRing

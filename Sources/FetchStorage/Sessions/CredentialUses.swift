@@ -63,7 +63,7 @@ package final class CredentialUses: Service {
             try await Self.insert(uses, client)
             return true
         } catch {
-            // Who reads the log learns that the list has a gap, should the node end before.
+            // The log tells readers that the list has a gap, should the node end before.
             logger.warning(
                 "uses of credentials were not noted", metadata: ["count": "\(uses.count)", "error": "\(error)"])
             waiting.withLock { $0.insert(contentsOf: uses, at: 0) }

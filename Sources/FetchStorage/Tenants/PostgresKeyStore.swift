@@ -6,8 +6,8 @@ package import Postgres
 package struct PostgresKeyStore: KeyStore {
     private let client: Client
     private let keys: ServiceKeys
-    /// Whoever sends wrong keys makes us look, however many there are: one statement at a time looks for all that were
-    /// sent by then, so that a right one among them waits for two statements at most.
+    /// Clients with wrong keys cause look-ups, however many there are: one statement at a time looks up all keys that
+    /// were sent by then, so that a right one among them waits for two statements at most.
     private let lookUps: Batcher<APIKeyToken, APIKey?>
 
     package init(client: Client, ring: KeyRing) {

@@ -33,7 +33,7 @@ extension PostgresWebhookStore {
 
     /// Stores verdicts and attempts, and updates their endpoints, in one statement.
     ///
-    /// - Returns: Of each, whether its endpoint was disabled.
+    /// - Returns: For each, whether its endpoint was disabled.
     static func settle(_ settlements: [DeliverySettlement], client: Client) async throws -> [Bool] {
         let rows = try await client.query(
             """

@@ -347,7 +347,7 @@ final class JobDecisions: LoadAdviser {
         return (.performDefaultHandling, nil)
     }
 
-    /// The credential of an answer, if it may be shown to who asks.
+    /// The credential of an answer, if it may be sent to the server or proxy of the challenge.
     private func credential(
         _ named: JobCredential, for question: LoadQuestion
     ) async -> (Credential?, refusal: String?) {

@@ -1,8 +1,8 @@
 package import FetchJobs
 package import FetchRuntime
 
-/// Who is asked the questions of a job's load that no rule decides and no answer is remembered for: the delegate,
-/// and `otherwise` when it does not answer.
+/// Answers the questions of a job's load that neither a rule nor a remembered answer decides: by the delegate, and by
+/// `otherwise` when that does not answer.
 package protocol QuestionAsker: Sendable {
     /// The kinds that it may be asked about; of others it costs nothing.
     var kinds: Set<Question.Kind> { get }

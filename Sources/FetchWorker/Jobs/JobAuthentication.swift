@@ -18,7 +18,7 @@ struct JobChallengeAnswerer: TaskDelegate {
     ///
     /// - Parameters:
     ///   - named: The credential that the job brings or names itself.
-    ///   - configuration: That of the task, if it has one of its own; is given the credentials that the job may use.
+    ///   - configuration: The task's own configuration, if it has one; it gets the credentials that the job may use.
     nonisolated(nonsending) static func forJob(
         _ job: ClaimedJob,
         _ rules: FetchJobs.Configuration.Authentication,
@@ -69,7 +69,7 @@ struct JobChallengeAnswerer: TaskDelegate {
         return await storage.defaultCredential(for: space, taskDescription: task.taskDescription)
     }
 
-    /// Whether the job's own credential is meant for who asks.
+    /// Whether the job's own credential is for the server or proxy of this space.
     private func isShown(to space: ProtectionSpace) -> Bool {
         if let stored = named?.space { return stored.covers(space) }
         return origin == .init(space)
@@ -101,8 +101,8 @@ final class JobCredentialStorage: CredentialStorage {
 
     /// - Parameters:
     ///   - origin: The server that has to do without; nil for none.
-    ///   - methods: Those that are answered; nil for all.
-    ///   - login: Who logs in there, where a protocol knows no methods and may not ask.
+    ///   - methods: The methods that are answered; nil for all.
+    ///   - login: The credential of the login there, where a protocol knows no methods and may not ask.
     init(
         over base: any CredentialStorage,
         except origin: ProtectionSpace.Party?,

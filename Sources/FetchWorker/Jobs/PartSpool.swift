@@ -16,7 +16,7 @@ struct PartSpool {
     private let blobs: (any BlobStore)?
     private let live: LiveJob
     private let progress: PartProgress
-    /// Who decides about each part, and the request that asked for them.
+    /// The decisions about each part, and the request for the parts.
     var deciding: (decisions: JobDecisions, request: Request)?
     private var parser: MultipartParser
     private var writer: BodyWriter

@@ -8,7 +8,7 @@ struct RequestContent: Sendable {
     let catalog: any BlobCatalog
     /// The body that the client streams while the job runs.
     let upload: LiveUpload
-    /// That of a body whose form has none of its own.
+    /// The content type of a body whose form has none of its own.
     var contentType: String?
 
     /// The body of a job, and the content type to send when the client named none.

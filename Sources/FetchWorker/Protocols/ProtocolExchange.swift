@@ -4,7 +4,7 @@ import HTTPTypes
 
 /// One message to a registered protocol, and its reply as it comes.
 ///
-/// Errors name no address: whose load it is does not know where the protocol is.
+/// Errors name no address: the owner of a load does not know where the protocol is.
 final class ProtocolExchange {
     let message: ProtocolLoad
     private let task: DataTask

@@ -6,7 +6,7 @@ import HTTPTypes
 /// Loads the requests of a registered protocol: by a signed POST, whose reply is streamed as the response (PRT-1,
 /// PRT-7).
 struct RemoteProtocolHandler: ProtocolHandler {
-    /// How often one load may ask who is there.
+    /// How many challenges one load may send.
     private static let maximumChallenges = 8
 
     let protocols: RemoteProtocols

@@ -35,7 +35,7 @@ final class EndpointGate: Sendable {
 
         func hasSlot(of slots: Int) -> Bool { inFlight < (isBroken ? 1 : slots) }
 
-        /// Those that have a place now, and those that need not wait for one.
+        /// The waiters that have a place now, and those that need not wait for one.
         mutating func next(of slots: Int) -> [(Waiter, Entry)] {
             var next: [(Waiter, Entry)] = []
             while !waiting.isEmpty, hasSlot(of: slots) {

@@ -78,7 +78,7 @@ package final class OpenQuestions: Sendable {
 
     /// Waits until a question has ended, and forgets it.
     ///
-    /// - Parameter stop: Whoever throws it ends the wait.
+    /// - Parameter stop: The switch that ends the wait.
     nonisolated(nonsending) func end(of id: Question.ID, _ stop: StopSwitch) async -> End {
         stop.whenThrown { [weak self] in self?.finish(id, .stopped) }
         let end = await withCheckedContinuation { continuation in

@@ -106,7 +106,7 @@ package final class RemoteDelegates: Service {
 
     // MARK: Asking
 
-    /// Who is asked for one attempt of a job; nil when neither it nor its session has a delegate.
+    /// The asker for one attempt of a job; nil when neither it nor its session has a delegate.
     ///
     /// - Parameters:
     ///   - settings: What the job goes by.

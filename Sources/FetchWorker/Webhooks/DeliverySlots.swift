@@ -1,9 +1,9 @@
 import FetchJobs
 
-/// The room that a courier has, and who has taken it.
+/// The slots of a courier, and their deliveries.
 ///
-/// A receiver that answers late holds its slot until it does. Those that are known to are treated as failing ones are:
-/// one message at a time.
+/// A receiver that answers late holds its slot until it does. Receivers that are known to be late are treated as
+/// failing ones: one message at a time.
 struct DeliverySlots {
     /// An answer that takes longer comes late.
     static let patience = Duration.seconds(5)

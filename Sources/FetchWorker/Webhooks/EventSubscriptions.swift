@@ -23,7 +23,7 @@ final class EventSubscriptions: Sendable {
     ) async throws(StoreError) -> EventRecorder? {
         guard let webhook = job.spec.webhook ?? session.webhook, let endpoint = webhook.endpoint else { return nil }
         var wanted = try await events(webhook, endpoint, job.tenant).filter(\.isOfRun)
-        // Who is asked hears of a question by the question itself.
+        // The delegate that is asked hears of a question by the question itself.
         let delegate = session.configuration(with: job.spec.configuration).delegate
         if delegate.via == .webhook, delegate.endpoint == endpoint { wanted.remove(.jobQuestion) }
         guard !wanted.isEmpty else { return nil }

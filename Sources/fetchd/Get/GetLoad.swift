@@ -82,7 +82,7 @@ struct GetLoad: Sendable {
 
     private func signalled() async -> End? {
         for await signal in await UnixSignalsSequence(trapping: .sigint, .sigterm) {
-            // Whoever asks twice does not want to wait for a tidy end.
+            // A second signal means that the user does not want to wait for a tidy end.
             Glibc.signal(SIGINT, SIG_DFL)
             Glibc.signal(SIGTERM, SIG_DFL)
             return .signalled(signal == .sigint ? .interrupted : .terminated)

@@ -16,7 +16,7 @@ extension Settings {
         return max(16, min(4096, byMemory, byDescriptors))
     }
 
-    /// That of the machine, or the part that the control group of the process may have.
+    /// The memory of the machine, or the part that the control group of the process may have.
     private static func availableMemory() -> Int64 {
         let machine = Int64(sysconf(Int32(_SC_PHYS_PAGES))) * Int64(sysconf(Int32(_SC_PAGESIZE)))
         let limit = try? String(contentsOfFile: "/sys/fs/cgroup/memory.max", encoding: .utf8)

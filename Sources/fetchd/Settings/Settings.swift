@@ -27,7 +27,7 @@ struct Settings: Sendable, CustomStringConvertible {
     var objectStore = ObjectStore()
     /// Where `initdb` and `postgres` are, when not in a usual place.
     var postgresBinaryDirectory: String?
-    /// Who runs the private PostgreSQL, when the service is started by root.
+    /// The user that runs the private PostgreSQL, when the service is started by root.
     var databaseUser: String?
     /// The keys that seal secrets in the database; nil when they are kept in the data directory.
     var masterKeys: String?

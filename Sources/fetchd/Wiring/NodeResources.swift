@@ -43,7 +43,7 @@ final class NodeResources: Sendable {
         return resident * Double(getpagesize()) / memory
     }
 
-    /// That of the machine, or less when the process lives in a group that is limited.
+    /// The memory of the machine, or less when the process lives in a group that is limited.
     private static func availableMemory() -> Double? {
         let group = text(of: "/proc/self/cgroup")?.split(separator: "\n").first { $0.hasPrefix("0::/") }
         let limits = [

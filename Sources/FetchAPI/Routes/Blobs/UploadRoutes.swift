@@ -38,8 +38,8 @@ struct UploadRoutes: Sendable {
         if let length, length > blobs.maximumBytes { throw Call.tooLarge(Int(blobs.maximumBytes)) }
         let upload = Upload(tenant: tenant, contentType: terms.contentType, expiresAt: terms.expiresAt, length: length)
         try await area.create(upload)
-        // Should the connection break before the answer, the client knows where to go on (§4.1). Whoever does not know
-        // the draft may take an interim response for the final one.
+        // Should the connection break before the answer, the client knows where to go on (§4.1). A client that does not
+        // know the draft may take an interim response for the final one.
         if call.headers.contains(.uploadDraftInteropVersion) {
             let early = HTTPResponse(
                 status: .init(code: 104, reasonPhrase: "Upload Resumption Supported"),

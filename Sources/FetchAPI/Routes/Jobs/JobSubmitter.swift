@@ -14,7 +14,7 @@ struct JobSubmitter: Sendable {
 
     /// - Parameters:
     ///   - seconds: How long to wait for the job to become final; nil not to wait.
-    ///   - client: Who waits; the wait ends when it leaves.
+    ///   - client: The connection that waits; the wait ends when its client leaves.
     func submit(_ job: NewJob, waiting seconds: Int?, for client: Connection? = nil) async throws -> Submission {
         let deadline = seconds.map { ContinuousClock.now + .seconds($0) }
         // Before it is stored, so that an end that comes at once is not missed.

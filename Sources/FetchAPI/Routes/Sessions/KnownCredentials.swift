@@ -24,7 +24,7 @@ final class KnownCredentials: Sendable {
         try await check(NamedCredential.all(in: job.configuration, for: job.request.url), of: tenant)
     }
 
-    /// Refuses a session's configuration that does; who its jobs are for is not known yet.
+    /// Refuses a session's configuration that does; the servers of its jobs are not known yet.
     func check(_ configuration: Configuration, of tenant: Tenant.ID) async throws {
         try await check(NamedCredential.all(in: configuration), of: tenant)
     }

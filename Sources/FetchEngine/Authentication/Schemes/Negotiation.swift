@@ -40,7 +40,7 @@ final class Negotiation: Sendable {
     ///
     /// - Parameters:
     ///   - service: The name of the service at the host, `HTTP` but for odd servers.
-    ///   - realms: Those that may be asked; nil for all that the library knows of.
+    ///   - realms: The realms that may be asked; nil for all that the library knows of.
     init?(with credential: Credential, host: String, service: String, among realms: KerberosRealms?) {
         let principal = KerberosPrincipal(credential.user)
         guard principal != nil || credential.user.isEmpty && realms == nil else { return nil }
