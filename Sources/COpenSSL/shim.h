@@ -46,7 +46,7 @@ static inline SSL *copenssl_connection_of(X509_STORE_CTX *verification) {
 /// The content of a memory BIO.
 static inline long copenssl_memory(BIO *bio, char **bytes) { return BIO_get_mem_data(bio, bytes); }
 
-/// How RFC 4514 writes names, but for characters beyond ASCII, which stay as they are.
+/// The form in which RFC 4514 writes names, except that characters beyond ASCII stay as they are.
 static inline unsigned long copenssl_name_form(void) { return XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB; }
 
 // MARK: The derivation of keys

@@ -1,7 +1,7 @@
 import CEpoll
 import Glibc
 
-/// Is told, on the loop's thread, when a descriptor it watches is ready.
+/// Is called, on the loop's thread, when a descriptor it watches is ready.
 package protocol DescriptorHandler: AnyObject {
     /// The descriptor can be read or written, or has failed.
     func descriptor(_ descriptor: Int32, isReady readiness: Readiness)

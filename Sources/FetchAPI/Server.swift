@@ -14,7 +14,7 @@ package struct Server: Service {
         package var host = "127.0.0.1"
         /// 0 takes one that is free; ``Server/init(configuration:ports:logger:onListening:)`` tells which.
         package var port = 8080
-        /// Beyond it idle connections are closed, and then only the server's health is told.
+        /// Beyond it idle connections are closed, and then only requests for the server's health are answered.
         package var maximumConnections = 10_000
         /// Those from one address, unless it is a trusted proxy's; nil for half of all.
         package var maximumConnectionsPerAddress: Int?

@@ -19,7 +19,7 @@ struct CreationKey {
     ///
     /// - Parameters:
     ///   - table: Where the row is, with the alias that `columns` use.
-    ///   - insertion: The `INSERT` with a `SELECT` of the values to store, but for its condition.
+    ///   - insertion: The `INSERT` with a `SELECT` of the values to store, except its condition.
     ///   - parts: More `WITH` parts, each with a comma before it, for which `table.alias` has the row when it is new.
     func create<Kind>(
         _ id: Identifier<Kind>, of tenant: Tenant.ID, in table: (name: Query, alias: Query), _ columns: Query,
@@ -64,6 +64,6 @@ struct CreationKey {
         """
     }
 
-    /// Whether the object is to be made: there is no key, or it is new.
+    /// Whether the object has to be made: there is no key, or it is new.
     private var isNew: Query { "(\(text)::text IS NULL OR EXISTS (SELECT FROM new_key))" }
 }

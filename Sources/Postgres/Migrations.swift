@@ -56,8 +56,7 @@ package struct Migrations: Sendable {
         precondition(Set(list.map(\.name)).count == list.count, "two migrations have one name")
     }
 
-    /// Applies pending migrations, each in a transaction of its own, under a lock that lets one process at a time do
-    /// so.
+    /// Applies pending migrations, each in a transaction of its own, under a lock that one process holds at a time.
     ///
     /// - Parameter connection: A direct one: the lock belongs to the session.
     /// - Returns: the names applied now.

@@ -84,7 +84,7 @@ extension PostgresError.Code {
     package static let tooManyConnections = Self("too_many_connections")
     package static let cannotConnectNow = Self("cannot_connect_now")
 
-    /// The word for a state: its condition's name in PostgreSQL's manual, or that of its class.
+    /// The code for a state: its condition's name in PostgreSQL's manual, or that of its class.
     init(sqlState: String) {
         self = Self.conditions[sqlState] ?? Self.classes[String(sqlState.prefix(2))] ?? Self("server_error")
     }

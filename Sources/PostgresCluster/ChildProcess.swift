@@ -39,7 +39,7 @@ final class ChildProcess {
         guard id > 1, isAdoptedRunning else { return nil }
     }
 
-    /// Whether its end is told by SIGCHLD.
+    /// Whether SIGCHLD announces its end.
     var isChild: Bool { directory == nil }
 
     /// PostgreSQL works in its data directory.

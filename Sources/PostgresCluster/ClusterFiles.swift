@@ -41,7 +41,7 @@ struct ClusterFiles {
 
     // MARK: Contents
 
-    /// Durability stays as PostgreSQL has it.
+    /// Durability has PostgreSQL's defaults.
     ///
     /// After a crash the file system is synced as a whole instead of file by file, which takes a fifth of the time. The
     /// log has the messages that an operator needs and never quotes statements.

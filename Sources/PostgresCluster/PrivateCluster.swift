@@ -270,7 +270,7 @@ package struct PrivateCluster: Service {
             connection = try await Connection.open(probe("postgres"), on: loop)
             try await makeDatabase(on: connection)
         } catch {
-            // It starts, or goes with its owner.
+            // It starts, or ends with its owner.
             await pause(.milliseconds(100))
             return false
         }

@@ -136,5 +136,5 @@ enum ccurl_stream_event {
 /// Told of a stream: the `CURLOPT_PRIVATE` of its handle, and the code that it was closed with.
 typedef void (*ccurl_stream_function)(void *context, enum ccurl_stream_event event, uint32_t code);
 
-/// Sets the function that is told of a server's events on streams; call it before the first transfer.
+/// Sets the function that gets a server's events on streams; call it before the first transfer.
 void ccurl_watch_streams(ccurl_stream_function function);

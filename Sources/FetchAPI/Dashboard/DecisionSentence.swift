@@ -4,7 +4,7 @@ import FetchJobs
 ///
 /// Texts that an origin may have written are cut, each by itself, so that the answer is always there.
 struct DecisionSentence {
-    /// How many facts are told.
+    /// How many facts are shown.
     private static let maximumFacts = 10
 
     let text: String

@@ -150,7 +150,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
     private func refuse(_ code: ProblemCode, _ context: ChannelHandlerContext) {
         guard refusal == nil else { return }
         refusal = code
-        // The one error that the framework answers rather than closing without a word.
+        // The one error that the framework answers, rather than closing without a response.
         context.fireErrorCaught(HTTPParserError.unknown)
     }
 

@@ -4,7 +4,7 @@ import Foundation
 /// Where a list goes on: after which element, under which filter.
 struct Cursor<Kind: IdentifierKind> {
     let after: Identifier<Kind>
-    /// The list's filter, in a word; empty for none.
+    /// The list's filter, as one word; empty for none.
     let filter: String
 
     init(after: Identifier<Kind>, filter: String) {
@@ -22,7 +22,7 @@ struct Cursor<Kind: IdentifierKind> {
         guard self.text == text else { throw Problem(parameter: "cursor", "is not one that this list gave out") }
     }
 
-    /// A filter in a word, however long it is; empty for none.
+    /// A filter as one word, however long it is; empty for none.
     static func digest(of filter: String) -> String {
         guard !filter.isEmpty else { return "" }
         return SHA256Digest(of: Array(filter.utf8)).hexadecimal(8)

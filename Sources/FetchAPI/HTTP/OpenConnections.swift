@@ -44,9 +44,9 @@ final class OpenConnections: Sendable {
 
     // MARK: Connections
 
-    /// Takes in a new connection; nil when it is to be closed.
+    /// Takes in a new connection; nil when it must be closed.
     ///
-    /// - Returns: Whether anything may be asked on it, and not only for the server's health.
+    /// - Returns: Whether all requests are allowed on it, and not only those for the server's health.
     func open(_ channel: any Channel) -> (connection: Connection, isRegular: Bool)? {
         let address = channel.remoteAddress?.ipAddress
         let isProxy = address.map { proxies.contains($0) } ?? true

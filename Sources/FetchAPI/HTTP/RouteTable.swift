@@ -88,7 +88,7 @@ struct RouteTable: Sendable {
             }
             templates.append((Self.segments(of: path).map { $0.hasPrefix("{") ? nil : $0 }, resource))
         }
-        // Of two that fit, the one with fewer parameters is meant.
+        // Of two that fit, the one with fewer parameters is chosen.
         templates.sort { left, right in left.segments.count { $0 == nil } < right.segments.count { $0 == nil } }
     }
 

@@ -1,7 +1,7 @@
 import FetchJobs
 import Synchronization
 
-/// Counts failed authentications by client, so that who guesses keys is told to stop (SEC-43).
+/// Counts failed authentications by client, so that clients that guess keys are stopped (SEC-43).
 ///
 /// It is asked about failures only: a limit that a right key could meet would let anybody lock everybody out.
 final class FailureLimiter: Sendable {

@@ -46,7 +46,7 @@ struct Problem: Error, Sendable {
         self.init(.malformedJSON, "At byte \(failure.offset): \(failure.message).")
     }
 
-    /// The problem for an error, without a word of its cause (SEC-46).
+    /// The problem for an error, without any text of its cause (SEC-46).
     init(_ error: any Error) {
         switch error {
         case let problem as Problem: self = problem

@@ -43,7 +43,7 @@ public struct HostPattern: Sendable, Hashable, CustomStringConvertible {
         self.init(hosts: hosts, port: port)
     }
 
-    /// Whether a host, as URL records have it, and the port connected to fit.
+    /// Whether the pattern matches a host, in the form of URL records, and the port of the connection.
     public func matches(host: String, port: UInt16?) -> Bool {
         guard self.port == nil || self.port == port else { return false }
         let host = host.utf8.last == UInt8(ascii: ".") ? String(host.dropLast()) : host

@@ -105,7 +105,7 @@ public struct TargetPolicy: Sendable, Hashable {
         return Endpoint(address: address, port: port)
     }
 
-    /// The name in the form that URLs have it in.
+    /// The name in the form that it has in URLs.
     private static func name(_ text: String, rule: String) throws(RuleError) -> String {
         let bytes = Array(text.utf8)
         guard let host = try? HostParser.parse(bytes[...], isSpecial: true) else {

@@ -40,7 +40,7 @@ struct AuthenticationMachine {
         /// Whether it is sent without a challenge.
         var isPreemptive = false
 
-        /// Whether the store is to have it once it has convinced.
+        /// Whether the store must keep it once it is accepted.
         var isToBeKept: Bool { source == .delegate && credential.persistence != .none }
     }
 
@@ -100,7 +100,7 @@ struct AuthenticationMachine {
         if let attempt = attempts.first(where: { $0.space.isProxy == isProxy }) {
             if let again = staleAttempt(attempt, offers) { return again }
             attempts.removeAll { $0.space.isProxy == isProxy }
-            // Beside the space it was meant for, a preemptive credential has proved nothing.
+            // Beside the space it was for, a preemptive credential has proved nothing.
             if !attempt.isPreemptive || offers.contains(where: { $0.space == attempt.space }) { fail(attempt) }
         }
         self.offers = offers.filter { !results.rejected.contains($0.space) }

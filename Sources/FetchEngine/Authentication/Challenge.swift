@@ -31,7 +31,7 @@ public struct ProtectionSpace: Sendable, Hashable {
         public static let httpBearer = Self(rawValue: "httpBearer")
         /// NTLM.
         public static let ntlm = Self(rawValue: "ntlm")
-        /// SPNEGO, Kerberos beneath it.
+        /// SPNEGO, with Kerberos.
         public static let negotiate = Self(rawValue: "negotiate")
         /// AWS Signature Version 4; never asked for by the engine, and signed by who makes the request.
         public static let awsSigV4 = Self(rawValue: "awsSigV4")

@@ -1,6 +1,6 @@
 /// The protection spaces of servers that a session has learned, so that servers need not ask again.
 ///
-/// It holds no credentials: those are in the store, or were meant for one request.
+/// It holds no credentials: those are in the store, or were for one request.
 struct SpaceMemory {
     private struct Entry {
         var space: ProtectionSpace
@@ -20,9 +20,9 @@ struct SpaceMemory {
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// The space that a URL lies in, as far as is known; of several the one whose path is longest.
+    /// The known space of a URL; of several the one whose path is longest.
     ///
-    /// - Parameter isProxy: Whether a proxy is meant, by a URL that has its host and port.
+    /// - Parameter isProxy: Whether the URL stands for a proxy, with its host and port.
     func space(for url: URLRecord, isProxy: Bool = false) -> ProtectionSpace? {
         guard !entries.isEmpty, let entries = entries[url.origin]?.filter({ $0.space.isProxy == isProxy }) else {
             return nil

@@ -14,7 +14,7 @@ struct CacheDirectives: Sendable {
     init(_ fields: HTTPFields) {
         let control = CacheControl(fields)
         noStore = control.contains("no-store")
-        // Pragma is the request's older word for it (§5.4).
+        // Pragma is the request's older name for it (§5.4).
         noCache =
             control.contains("no-cache")
             || control.isEmpty && CacheControl(fields[values: .pragma]).contains("no-cache")

@@ -11,7 +11,7 @@ final class CacheFlights: Sendable {
         case lead(CacheLease)
         /// Wait for the one that fetches it.
         case follow(CacheFlight)
-        /// Fetch it for itself: the last answer could not be stored, so waiting would be in vain.
+        /// Fetch it for itself: the last response could not be stored, so waiting would be of no use.
         case alone
     }
 

@@ -30,11 +30,11 @@ struct CacheMachine {
         }
 
         var action = Action.deliver
-        /// Keys whose entries are to be forgotten.
+        /// Keys whose entries must be removed.
         var invalidated: [CacheKey] = []
         /// An entry to be forgotten.
         var removed: CacheEntry?
-        /// An entry whose fields are to be stored in place of those of the entry with the id.
+        /// An entry whose fields must be stored in place of those of the entry with the id.
         var refreshed: (entry: CacheEntry, replacing: CacheEntry.ID)?
     }
 

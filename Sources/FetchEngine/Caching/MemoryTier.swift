@@ -88,6 +88,6 @@ extension CacheEntry {
 }
 
 extension CacheSelection {
-    /// The names that `Vary` had, but for the one that an authenticated request adds by itself.
+    /// The names in `Vary`, except the one that an authenticated request adds by itself.
     package var variedNames: [String] { names.filter { $0 != "authorization" } }
 }

@@ -22,7 +22,7 @@ public struct NetworkConfiguration: Sendable, Hashable {
 
     /// Addresses that a host is known to have, so that its name is not looked up.
     public struct PinnedAddresses: Sendable, Hashable {
-        /// The host, as URL records have it.
+        /// The host, in the form of URL records.
         public var host: String
         /// The port.
         public var port: UInt16

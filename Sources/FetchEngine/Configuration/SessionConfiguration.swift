@@ -38,7 +38,7 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// Whether a task that finds no connection waits for one instead of failing, as long as the resource may take;
     /// false.
     public var waitsForConnectivity = false
-    /// Whether the request waits for the server's word before its body.
+    /// Whether the request waits for a `100 Continue` before its body.
     public var expectContinue = ExpectContinuePolicy.automatic
     /// Whether upload tasks ask the server to keep the received part of an upload that breaks off; false.
     ///
@@ -185,7 +185,7 @@ public struct SessionConfiguration: Sendable, Hashable {
 /// When a request with a body carries `Expect: 100-continue` (RFC 9110 §10.1.1, UPL-10).
 ///
 /// It then waits up to a second for the server to ask for the body; a server that refuses at once spares the sending.
-/// Only HTTP/1.1 has it. A server that does not know it (417) gets the request again without.
+/// Only HTTP/1.1 has it. A server that does not know it (417) gets the request again without the field.
 public enum ExpectContinuePolicy: String, Sendable, Hashable, Codable, CaseIterable {
     /// With a body of a mebibyte or more, or when the request sets the field itself.
     case automatic

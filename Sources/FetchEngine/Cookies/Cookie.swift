@@ -1,4 +1,4 @@
-/// A piece of state that a server gave, and where it is to be sent back to (RFC 6265bis).
+/// A piece of state from a server, with the URLs that it is sent back to (RFC 6265bis).
 ///
 /// A cookie that exists keeps the rules a cookie can keep by itself. Its value is a secret: it is not in the
 /// description.
@@ -148,7 +148,7 @@ extension Cookie {
         guard isWhole else { throw .malformed }
     }
 
-    /// The host as URL records have it, or `nil` when the text is no host.
+    /// The host in the form of URL records, or `nil` when the text is no host.
     private static func canonicalHost(_ text: String) -> String? {
         guard let bytes = try? HostParser.parse(Array(text.utf8)[...], isSpecial: true), !bytes.isEmpty else {
             return nil

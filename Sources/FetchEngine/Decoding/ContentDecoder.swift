@@ -100,7 +100,7 @@ struct ContentDecoder {
 
     /// Appends decoded bytes until about `count` are there, nothing is left to decode, or it has been long enough.
     ///
-    /// With fewer than `count` bytes there, and not ``isDrained``, it is to be called again after others.
+    /// With fewer than `count` bytes there, and not ``isDrained``, it must be called again after others.
     mutating func read(into output: inout [UInt8], upTo count: Int) throws(LoadError) {
         let before = output.count
         stepsLeft = Self.stepsAtOnce

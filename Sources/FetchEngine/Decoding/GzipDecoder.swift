@@ -3,7 +3,7 @@
 /// Members that follow one another are one file. Each member's CRC and length are checked. Bytes after the last member
 /// are dropped when they do not begin like a member, as GNU gzip does with padding and garbage.
 public struct GzipDecoder: BodyDecoder {
-    /// `application/x-gzip` is the name of old, `application/gzip` the registered one (RFC 6713).
+    /// `application/x-gzip` is the old name, `application/gzip` the registered one (RFC 6713).
     public static let mediaTypes = ["application/x-gzip", "application/gzip"]
     /// `gz` and `tgz`.
     public static let filenameExtensions = ["gz", "tgz"]

@@ -20,10 +20,10 @@ enum HTTPDate {
         return time(year: year, month: month, day: words[1], clock: words[4])
     }
 
-    /// Whether a text has one of the three forms to the letter.
+    /// Whether a text has exactly one of the three forms.
     ///
-    /// An expiry date that has not is to be taken for one that has passed (RFC 9111 §5.3); of other dates nothing hangs
-    /// on a second space.
+    /// An expiry date of another form counts as one that has passed (RFC 9111 §5.3); in other dates a second space does
+    /// not matter.
     static func isExact(_ text: some StringProtocol) -> Bool {
         let shape = text.utf8.drop { isLetter($0) }.map { byte -> UInt8 in
             isLetter(byte) ? UInt8(ascii: "a") : (0x30...0x39).contains(byte) ? UInt8(ascii: "d") : byte

@@ -1,5 +1,5 @@
 extension [UInt8] {
-    /// Appends a byte, as `%XX` when the set has it.
+    /// Appends a byte, as `%XX` when the set contains it.
     mutating func append(_ byte: UInt8, encoding set: ASCIISet) {
         guard byte >= 0x80 || set.contains(byte) else { return append(byte) }
         append(UInt8(ascii: "%"))
@@ -7,7 +7,7 @@ extension [UInt8] {
         append(hexDigit(byte & 15))
     }
 
-    /// Appends bytes, each as `%XX` when the set has it.
+    /// Appends bytes, each as `%XX` when the set contains it.
     mutating func append(_ bytes: ArraySlice<UInt8>, encoding set: ASCIISet) {
         for byte in bytes { append(byte, encoding: set) }
     }

@@ -18,7 +18,8 @@ public enum ResponseDisposition: Sendable {
     case cancel
     /// Go on as a download: the body goes to a file.
     ///
-    /// Who awaits the response gets it without its body, and goes on with ``DataTask/becomeDownload(options:)``.
+    /// The caller that awaits the response gets it without its body, and goes on with
+    /// ``DataTask/becomeDownload(options:)``.
     case becomeDownload
 }
 

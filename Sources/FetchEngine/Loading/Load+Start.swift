@@ -154,7 +154,7 @@ extension Load {
 
     private func source(for request: Request) throws(LoadError) -> UploadSource? {
         if let body = request.body, let source = try source(for: body) { return source }
-        // These methods anticipate content, so its absence is said (RFC 9110 §8.6).
+        // These methods anticipate content, so its absence is stated (RFC 9110 §8.6).
         let anticipatesContent = [.post, .put, .patch].contains(request.method)
         return anticipatesContent ? UploadSource([]) : nil
     }

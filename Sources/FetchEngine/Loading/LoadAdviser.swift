@@ -49,7 +49,7 @@ package enum LoadQuestion: Sendable {
     case redirection(Response, of: Request, proposed: Request, hop: Int)
     /// The URL was put into another form.
     ///
-    /// - isStrict: Its host is to be reached by https alone.
+    /// - isStrict: Its host must be reached by https alone.
     case canonicalization(of: Request, proposed: Request, isStrict: Bool)
     case challenge(Challenge)
     /// The final head has come.

@@ -37,7 +37,7 @@ public struct CacheStatus: Sendable, Hashable {
 }
 
 extension CacheStatus: CustomStringConvertible {
-    /// The value as a `Cache-Status` field has it, such as `FetchEngine;hit;ttl=30`.
+    /// The value of a `Cache-Status` field, such as `FetchEngine;hit;ttl=30`.
     public var description: String {
         var text = "FetchEngine"
         if let forward { text += ";fwd=\(forward.rawValue)" } else { text += ";hit" }

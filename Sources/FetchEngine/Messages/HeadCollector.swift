@@ -37,7 +37,7 @@ struct HeadCollector {
             bytes.reserveCapacity(512)
             lineEnds.reserveCapacity(16)
         }
-        // A line that starts with white space goes on with the one before (RFC 9112 §5.2).
+        // A line that starts with white space continues the one before (RFC 9112 §5.2).
         if lineEnds.count > 1, line[0] == 0x20 || line[0] == 0x09 { lineEnds.removeLast() }
         bytes.append(contentsOf: line[..<count])
         lineEnds.append(bytes.count)

@@ -4,7 +4,7 @@ extension LoadError {
     /// The names and numbers of `NSURLErrorDomain`, and names of our own, in lower camel case, that carry the
     /// number of the nearest one there. The set is open: compare with the constants, keep what you do not know.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// The word, such as `timedOut`.
+        /// The name, such as `timedOut`.
         public let name: String
 
         /// The number in `NSURLErrorDomain`, such as -1001.
@@ -13,7 +13,7 @@ extension LoadError {
         /// Makes a code of the caller's own.
         ///
         /// - Parameters:
-        ///   - name: A word in lower camel case.
+        ///   - name: A name in lower camel case.
         ///   - number: The nearest number of `NSURLErrorDomain`.
         public init(_ name: String, _ number: Int) {
             self.name = name
@@ -153,7 +153,7 @@ extension LoadError.Code {
     /// The session was invalidated before the task started.
     public static let sessionInvalidated = Self("sessionInvalidated", -999)
 
-    /// The code of a load whose target is refused: the word of the rule, and the number of the nearest error.
+    /// The code of a load whose target is refused: the name of the rule, and the number of the nearest error.
     init(_ refusal: TargetRefusal.Code) {
         switch refusal {
         case .addressForbidden: self = .addressForbidden

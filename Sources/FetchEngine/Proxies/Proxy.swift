@@ -21,7 +21,7 @@ public struct Proxy: Sendable, Hashable, CustomStringConvertible {
         /// SOCKS 5: names are resolved by the proxy.
         case socks5h
 
-        /// The port that is meant when none is named.
+        /// The port when none is named.
         public var defaultPort: UInt16 {
             switch self {
             case .http: 80

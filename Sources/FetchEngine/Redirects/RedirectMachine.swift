@@ -190,11 +190,11 @@ extension Request {
 }
 
 extension RedirectConfiguration {
-    /// Whether credentials that are meant for the server of a URL may be shown to another host.
+    /// Whether credentials for the server of a URL may be sent to another host.
     ///
     /// - Parameters:
     ///   - origin: The scheme of that URL.
-    ///   - scheme: That by which the host is spoken to.
+    ///   - scheme: The scheme by which the host is reached.
     package func forwardsCredentials(from origin: String, to host: String, by scheme: String) -> Bool {
         forwardCredentialsToHosts.contains(host) && (scheme == "https" || origin == "http" && scheme == "http")
     }

@@ -97,7 +97,7 @@ public class DataTask: SessionTask, @unchecked Sendable {
                 }
                 for try await chunk in body { await notifiedDelegate?.task(self, didReceive: chunk) }
             } catch {
-                // The delegate has it from `didCompleteWith`.
+                // The delegate gets it from `didCompleteWith`.
             }
         }
     }

@@ -64,7 +64,7 @@ extension Session {
         try await downloadTask(with: request, options: options, delegate: delegate).result()
     }
 
-    /// Goes on with an earlier download.
+    /// Continues an earlier download.
     ///
     /// Cancelling the calling task cancels the load.
     public nonisolated(nonsending) func download(

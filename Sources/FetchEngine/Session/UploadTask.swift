@@ -8,7 +8,7 @@ import Synchronization
 /// ```
 public final class UploadTask: DataTask, @unchecked Sendable {
     private struct State {
-        /// Decides when this goes on with an earlier upload.
+        /// Decides when this continues an earlier upload.
         var machine: UploadMachine?
         var wantsResumeData = false
     }

@@ -8,7 +8,7 @@ public struct ServerTrust: Sendable, Hashable {
         case rejected(LoadError.Code, reason: String)
     }
 
-    /// The host that was meant to be reached.
+    /// The host of the connection.
     public let host: String
     /// Its port.
     public let port: UInt16

@@ -23,11 +23,11 @@ public final class StrictTransportStore: Sendable {
     /// Makes an empty one, which learns from servers.
     public init() { (listed, learns) = ([], true) }
 
-    /// Makes one of a fixed list, for programs whose loads are to be the same wherever and whenever they run: the
+    /// Makes one of a fixed list, for programs whose loads must be the same wherever and whenever they run: the
     /// policies that servers send change nothing.
     public init(listing hosts: [HostPattern]) { (listed, learns) = (hosts, false) }
 
-    /// Whether a host, as URL records have it, is reached by https alone.
+    /// Whether a host, in the form of URL records, is reached by https alone.
     public func includes(_ host: String, at now: UnixTime = .now) -> Bool {
         policies.withLock { policies in
             guard !policies.isEmpty else { return false }
@@ -43,9 +43,9 @@ public final class StrictTransportStore: Sendable {
     /// An address is not added: only names are hosts here.
     ///
     /// - Parameters:
-    ///   - host: The host, as URL records have it.
+    ///   - host: The host, in the form of URL records.
     ///   - duration: For how long; zero removes it.
-    ///   - includesSubdomains: Whether the hosts below it are meant too.
+    ///   - includesSubdomains: Whether the hosts below it are included.
     ///   - now: When that begins.
     public func insert(
         _ host: String, for duration: Duration, includesSubdomains: Bool = false, at now: UnixTime = .now

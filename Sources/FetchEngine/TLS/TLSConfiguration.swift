@@ -55,7 +55,7 @@ public struct TLSConfiguration: Sendable, Hashable {
     public var clientIdentity: ClientIdentity?
     /// The certificates that authorities have taken back; none by default.
     public var revocationLists: RevocationLists?
-    /// Whether a server must staple its authority's word that its certificate is still good (RFC 6961); false.
+    /// Whether a server must staple its authority's statement that its certificate is still good (RFC 6961); false.
     public var requiresStapledStatus = false
     /// Whether delegates are asked about every server, and not only about those that are not trusted; false.
     ///

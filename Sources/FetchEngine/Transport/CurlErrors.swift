@@ -104,7 +104,7 @@ extension LoadError.Code {
     private static let table: [CURLcode.RawValue: Self] = Dictionary(
         uniqueKeysWithValues: rows.flatMap { row in row.results.map { ($0.rawValue, row.code) } })
 
-    /// Every code that libcurl can end a transfer with, but for those that would say that we misused it.
+    /// Every code that libcurl can end a transfer with, except those that would mean that we misused it.
     private static let rows: [(code: Self, results: [CURLcode])] = [
         (.unsupportedURL, [CURLE_UNSUPPORTED_PROTOCOL]),
         (.badURL, [CURLE_URL_MALFORMAT]),

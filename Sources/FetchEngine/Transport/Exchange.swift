@@ -175,7 +175,7 @@ extension Exchange {
 
 // Waiting.
 extension Exchange {
-    /// Suspends until the demand is met, the delegate is to be notified, or the exchange is over.
+    /// Suspends until the demand is met, there is news for the delegate, or the exchange is over.
     ///
     /// One task at a time.
     func arrival(_ demand: Delivery.Demand, isolation: isolated TransferLoop) async {

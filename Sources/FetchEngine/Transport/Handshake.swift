@@ -8,7 +8,7 @@ import COpenSSL
 final class Handshake: @unchecked Sendable {
     /// The terms of the decision, known before the connection is made.
     struct Terms {
-        /// The host the certificate must be for, as URL records have it.
+        /// The host the certificate must be for, in the form of URL records.
         var host: String
         var port: UInt16
         var trust = TrustRules()

@@ -2,7 +2,7 @@ import CCurl
 import HTTPTypes
 import Synchronization
 
-// When a request is sent more than once by libcurl or by us, without a word of the server that asks for it by status.
+// When a request is sent more than once by libcurl or by us, without a status of the server that asks for it.
 
 /// Why a transfer begins again, on another connection.
 enum Restart {
@@ -111,9 +111,9 @@ extension Transfer {
         return true
     }
 
-    /// Begins again where that is the way to go on.
+    /// Begins again where the request can be repeated.
     ///
-    /// - Returns: Whether the request is to be sent on another connection, as if there had not been the first.
+    /// - Returns: Whether the request must be sent on another connection, as if there had not been the first.
     func startAnew(after result: CURLcode) -> Bool {
         let isRefused = result != CURLE_OK && stream.isRefused && !hasLostConnection
         guard let restart = restart ?? (isRefused ? .refused : nil), failure == nil, state.cancellation == nil else {

@@ -75,9 +75,9 @@ final class Transfer: Exchange, @unchecked Sendable {
     /// Undoes the content coding; nil when there is none, or the caller does it.
     var decoder: ContentDecoder?
     var isToDecodeLater = false
-    /// Looks at the body; nil when nothing is said of it.
+    /// Checks the digest of the body; nil when none is stated.
     var contentCheck: ContentCheck?
-    /// Whether the request waits for the server's word before its body.
+    /// Whether the request waits for a `100 Continue` before its body.
     var expectsContinue = false
     /// Whether the server does not know how to give it.
     var neverExpects = false
@@ -194,7 +194,7 @@ final class Transfer: Exchange, @unchecked Sendable {
         state.values.withLock { $0.uploadURL = url.withoutFragment() }
     }
 
-    /// The count that libcurl expects for accepted bytes, or its word for waiting or failing.
+    /// The count that libcurl expects for accepted bytes, or its code for waiting or failing.
     func received(body bytes: UnsafeRawBufferPointer) -> Int {
         state.assertOnLoop()
         lastActivity = partition.now

@@ -33,7 +33,7 @@ package protocol BlobCatalog: Sendable {
     /// The jobs among these that are not in the queue any more.
     func ended(among jobs: [Job.ID]) async throws(StoreError) -> [Job.ID]
 
-    /// The blob of this id, or nil when the tenant has none such.
+    /// The blob of this id, or nil when the tenant has no such blob.
     func blob(_ id: Blob.ID, of tenant: Tenant.ID) async throws(StoreError) -> Blob?
 
     /// Keeps blobs from being deleted until a job is final that is about to be stored.

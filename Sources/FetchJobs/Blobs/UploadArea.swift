@@ -2,7 +2,7 @@
 package protocol UploadArea: Sendable {
     func create(_ upload: Upload) async throws(StoreError)
 
-    /// The upload and how many bytes of it are there; nil when the tenant has none such here.
+    /// The upload and how many bytes of it are there; nil when the tenant has no such upload here.
     func upload(_ id: Upload.ID, of tenant: Tenant.ID) async throws(StoreError) -> (upload: Upload, offset: Int64)?
 
     /// Opens an upload to append to it from an offset on; bytes behind that are cut off.

@@ -5,7 +5,7 @@ package protocol CacheStore: Sendable {
         _ filter: CacheFilter, of tenant: Tenant.ID, after position: CachePosition?, limit: Int
     ) async throws(StoreError) -> [CachedAnswer]
 
-    /// Where the body of an answer is, or nil when the tenant has none such.
+    /// Where the body of a response is, or nil when the tenant has no such response.
     func body(of answer: CachedAnswer, tenant: Tenant.ID) async throws(StoreError) -> StoredBody.Location?
 
     /// Puts an answer into the cache of a session, for all nodes, in place of those that the same requests select.

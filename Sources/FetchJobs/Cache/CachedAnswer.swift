@@ -9,7 +9,7 @@ package struct CacheFilter: Sendable {
     package var host: String?
     /// How the URL begins.
     package var prefix: String?
-    /// A word that the origin marked them with.
+    /// A tag that the origin gave them.
     package var tag: String?
     /// When they came at the earliest.
     package var since: Timestamp?

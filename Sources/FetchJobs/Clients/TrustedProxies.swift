@@ -88,7 +88,7 @@ enum ForwardedField {
         return nodes
     }
 
-    /// `192.0.2.1`, `192.0.2.1:47011`, `[2001:db8::1]:47011`, and `2001:db8::1` as `X-Forwarded-For` has it.
+    /// `192.0.2.1`, `192.0.2.1:47011`, `[2001:db8::1]:47011`, and `2001:db8::1` as in `X-Forwarded-For`.
     static func address(ofNode text: Substring) -> IPAddress? {
         let text = trimmed(text)
         if text.first == "[" {

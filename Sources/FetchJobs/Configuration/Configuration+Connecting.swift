@@ -114,7 +114,7 @@ extension Configuration {
 
         package init() {}
 
-        // A policy is nothing without its anchors or pins, and those of a layer beneath must not be mixed in.
+        // A policy is nothing without its anchors or pins, and those of a lower layer must not be mixed in.
         package static let isWhole = true
 
         package static let members: [ConfigurationMember<Self>] = [

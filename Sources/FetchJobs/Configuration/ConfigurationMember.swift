@@ -67,7 +67,7 @@ package protocol ConfigurationGroup: Sendable, Equatable {
 
     static var members: [ConfigurationMember<Self>] { get }
 
-    /// Whether a group replaces the one beneath as a whole, because its members mean something only together.
+    /// Whether a group replaces that of a lower layer as a whole, because its members have a meaning only together.
     static var isWhole: Bool { get }
 
     /// The members that a client may look for here and that there are not, each with the reason.

@@ -3,7 +3,7 @@ package protocol CredentialCatalog: Sendable {
     /// The credentials that jobs of a session use: its own and those that are kept for all, the oldest first.
     func credentials(of session: SessionAddress) async throws(StoreError) -> [StoredCredential]
 
-    /// The credential of this id, or nil when the tenant has none such.
+    /// The credential of this id, or nil when the tenant has no such credential.
     func credential(_ id: StoredCredential.ID, of tenant: Tenant.ID) async throws(StoreError) -> StoredCredential?
 
     /// Keeps a credential, in place of one of the same user for the same space.
@@ -11,7 +11,7 @@ package protocol CredentialCatalog: Sendable {
         _ submission: CredentialSubmission, to tenant: Tenant.ID
     ) async throws(StoreError) -> StoredCredential
 
-    /// Removes a credential; false when the tenant has none such.
+    /// Removes a credential; false when the tenant has no such credential.
     func remove(_ id: StoredCredential.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool
 
     /// Removes all credentials of a session; how many there were.

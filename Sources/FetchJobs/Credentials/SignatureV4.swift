@@ -29,7 +29,7 @@ package struct SignatureV4: Sendable {
         /// Not encoded.
         var query: [(name: String, value: String)] = []
         var headers: [(name: String, value: String)] = []
-        /// The SHA-256 of the body in hexadecimal digits, or the word that stands for it.
+        /// The SHA-256 of the body in hexadecimal digits, or the constant that stands for it.
         var payload: String
     }
 

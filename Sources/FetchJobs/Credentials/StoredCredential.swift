@@ -119,7 +119,7 @@ extension ProtectionSpace {
         }
     }
 
-    /// The host as URLs have it: in lower-case ASCII, an IPv6 address in brackets.
+    /// The host in the form of URLs: in lower-case ASCII, an IPv6 address in brackets.
     private static func host(_ reader: JSONReader) -> String? {
         guard let text = reader.string(maximumLength: 1024) else { return nil }
         let isBare = !text.contains { "/?#@\\".contains($0) }

@@ -23,7 +23,7 @@ extension Answer {
         var object: JSONObjectReader?
         var wordReader = reader
         if !isWord {
-            // Which members there may be is known when the word is.
+            // The allowed members depend on the word.
             guard case .object(let members) = reader.value else {
                 reader.refuse("must be a word, or an object with the member \"answer\", not \(reader.value.kind)")
                 return nil
@@ -54,7 +54,7 @@ extension Answer {
     private static func answer(
         _ word: Word, _ object: JSONObjectReader?, _ reader: JSONReader, _ place: Place
     ) -> Self? {
-        /// A member that the word means nothing without.
+        /// A member that the word requires.
         func required(_ name: String) -> JSONReader? {
             if let object { return object.required(name) }
             reader.refuse("must be an object with the member \"\(name)\" beside the answer \"\(word.rawValue)\"")

@@ -76,7 +76,7 @@ package enum Answer: Sendable, Equatable {
         }
     }
 
-    /// The credential that is to be shown, if any.
+    /// The credential that the answer gives, if any.
     package var credential: JobCredential? {
         if case .useCredential(let credential) = self { credential } else { nil }
     }

@@ -15,7 +15,7 @@ extension Configuration {
         }
     }
 
-    /// Tells which answers have a word that cannot be meant.
+    /// Refuses answers with a word that is not possible for the job.
     func refuse(_ check: InputCheck, word: Answer.Word, _ message: String) {
         for (answer, pointer) in answers where answer.word == word { check.refuse(pointer, message) }
     }

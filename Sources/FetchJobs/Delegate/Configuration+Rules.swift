@@ -1,5 +1,5 @@
 extension AnyConfigurationGroup {
-    /// Rules are a list: those of an upper layer come before those beneath, and none takes the place of another.
+    /// Rules are a list: those of an upper layer come before those of lower ones, and none takes the place of another.
     static var rules: AnyConfigurationGroup {
         AnyConfigurationGroup(
             name: "rules",

@@ -75,7 +75,7 @@ package struct Decision: Sendable {
 }
 
 extension Decision.Decider {
-    /// The word that says who it was.
+    /// The name of the decider's kind.
     package var word: String {
         switch self {
         case .configuration: "configuration"

@@ -107,7 +107,7 @@ extension Question {
             return true
         }
 
-        /// Whether a server is meant; none has a path.
+        /// Whether the pattern matches a server, which has no path.
         func matches(scheme: String, host name: String?, port number: UInt16?) -> Bool {
             if let port, number != port { return false }
             if let wanted = self.scheme, scheme != wanted { return false }
@@ -240,7 +240,7 @@ extension Question.Condition {
 }
 
 extension Question {
-    /// Whether the server or proxy that asks for a credential or shows a certificate is meant.
+    /// Whether the pattern matches the server or proxy that sends the challenge or the certificate.
     fileprivate func asks(_ pattern: URLPattern) -> Bool {
         switch subject {
         case .challenge(let challenge):

@@ -124,7 +124,7 @@ extension Question {
         package enum Reason: String, Sendable {
             /// The standard form of the same URL.
             case canonical
-            /// The host is to be reached by https alone (RFC 6797).
+            /// The host must be reached by https alone (RFC 6797).
             case strictTransport
         }
 

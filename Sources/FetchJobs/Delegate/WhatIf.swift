@@ -12,7 +12,7 @@ package struct WhatIf: Sendable {
 }
 
 extension WhatIf {
-    /// Reads an event that may befall a request.
+    /// Reads an event of a request.
     ///
     /// Errors are reported to the check of the reader.
     ///

@@ -3,7 +3,7 @@ package import FetchEngine
 /// Whether another job could go on where a download has stopped, or would if it stopped now (DLD-13).
 package enum Resumable: Sendable, Equatable {
     case yes
-    /// Why not, in a word: one of the engine's about the response, `empty` or `discarded`.
+    /// Why not, as one word: one of the engine's about the response, `empty` or `discarded`.
     case no(reason: String)
 
     /// Nothing was received.

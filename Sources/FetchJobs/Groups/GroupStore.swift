@@ -2,7 +2,7 @@
 package protocol GroupStore: Sendable {
     func create(_ group: JobGroup, _ idempotency: Idempotency?) async throws(StoreError) -> Creation<JobGroup>
 
-    /// The group of this id, or nil when the tenant has none such.
+    /// The group of this id, or nil when the tenant has no such group.
     func group(_ id: JobGroup.ID, of tenant: Tenant.ID) async throws(StoreError) -> JobGroup?
 
     /// The newest first.
@@ -15,10 +15,10 @@ package protocol GroupStore: Sendable {
 
     /// Lets a group take no more jobs; it is finished as soon as none of its jobs waits or runs.
     ///
-    /// - Returns: The group as it is then; nil when the tenant has none such.
+    /// - Returns: The group as it is then; nil when the tenant has no such group.
     func close(_ id: JobGroup.ID, of tenant: Tenant.ID) async throws(StoreError) -> JobGroup?
 
-    /// Removes a finished group; its jobs stay. False when the tenant has none such.
+    /// Removes a finished group; its jobs stay. False when the tenant has no such group.
     func remove(_ id: JobGroup.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool
 
     /// Finishes groups that are closed and whose jobs are final, and has that told, once.

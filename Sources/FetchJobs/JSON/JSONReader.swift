@@ -27,7 +27,7 @@ package final class InputCheck {
 
     package init() {}
 
-    /// As much is wrong as is told.
+    /// Whether the most violations are gathered that an error lists.
     var isFull: Bool { violations.count >= InvalidInput.maximumViolations }
 
     package func refuse(_ pointer: String, _ message: String) {
@@ -184,7 +184,7 @@ package struct JSONObjectReader {
         return JSONReader(member.value, pointer: "\(reader.pointer)/\(name)", check: reader.check)
     }
 
-    /// The member of this name; the check is told when it is missing.
+    /// The member of this name; the check gets an error when it is missing.
     package func required(_ name: String) -> JSONReader? {
         let member = self[name]
         if member == nil { reader.check.refuse("\(reader.pointer)/\(name)", "is required") }

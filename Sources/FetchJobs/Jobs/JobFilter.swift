@@ -54,7 +54,7 @@ package struct JobFilter: Sendable, Equatable {
         createdBefore = object["createdBefore"]?.timestamp()
     }
 
-    /// Whether a job is meant, as far as it is known whole.
+    /// Whether a job matches, as far as it is known whole.
     package func matches(_ job: Job) -> Bool {
         guard state == nil || job.state == state, createdAfter.map({ job.createdAt >= $0 }) ?? true,
             createdBefore.map({ job.createdAt < $0 }) ?? true, error == nil || job.attempts.last?.errorName == error,

@@ -3,10 +3,10 @@ package protocol JobStore: Sendable {
     /// Stores jobs durably, all or none, and returns their outcomes one for one, in order.
     func enqueue(_ jobs: [NewJob]) async throws(StoreError) -> [Enqueued]
 
-    /// The job of this id, or nil when the tenant has none such.
+    /// The job of this id, or nil when the tenant has no such job.
     func job(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job?
 
-    /// A page of the tenant's jobs that are meant, the newest first.
+    /// A page of the tenant's jobs that match, the newest first.
     func jobs(
         of tenant: Tenant.ID,
         matching filter: JobFilter,
@@ -15,7 +15,7 @@ package protocol JobStore: Sendable {
 
     /// Asks jobs to stop.
     ///
-    /// Those that wait are cancelled at once. Those that run are told; they end soon, wherever they run.
+    /// Jobs that wait are cancelled at once. Jobs that run are told; they end soon, wherever they run.
     func cancel(_ ids: [Job.ID], of tenant: Tenant.ID, _ manner: Cancellation) async throws(StoreError)
 
     /// Holds jobs that are not final where they are, or lets them go on.
@@ -63,7 +63,7 @@ extension JobStore {
         try await jobs(of: tenant, matching: JobFilter(state: state), page: page)
     }
 
-    /// Asks a job to stop; the job as it is then, or nil when the tenant has none such.
+    /// Asks a job to stop; the job as it is then, or nil when the tenant has no such job.
     package func cancel(
         _ id: Job.ID,
         of tenant: Tenant.ID,

@@ -1,4 +1,4 @@
-/// Which statuses of responses are meant: one, or those of a class (RFC 9110 §15).
+/// A set of statuses of responses: one, or those of a class (RFC 9110 §15).
 package struct StatusFilter: Sendable, Equatable, CustomStringConvertible {
     /// From 100 to 599.
     package let range: ClosedRange<Int>

@@ -56,7 +56,7 @@ extension Limiter.Signal {
 }
 
 extension HTTPFields {
-    /// A longer field is not looked at: some policies are meant, and their parser compares each with all before it.
+    /// A longer field is ignored: a few policies are expected, and their parser compares each with all before it.
     private static let longestRateLimit = 2048
 
     /// How long nothing is left for; nil when something is, or the fields cannot be read.

@@ -2,7 +2,7 @@
 package enum ExpiredRow: String, Sendable, CaseIterable {
     /// Idempotency keys of submissions, after a day.
     case idempotencyKeys
-    /// Cookies that have expired and hide nothing beneath them.
+    /// Cookies that have expired and hide nothing in lower layers.
     case cookies
     /// Cookies and credentials in layers that no session and no snapshot lies on any more.
     case layers

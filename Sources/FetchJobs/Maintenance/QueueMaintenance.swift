@@ -11,7 +11,7 @@ package protocol QueueMaintenance: Sendable {
     /// - Returns: How many, up to the limit.
     func pullForward(limit: Int) async throws(StoreError) -> Int
 
-    /// How long the job has been due that waits for the longest time; nil when none waits, or none is to be started.
+    /// For how long the job that has waited longest has been due; nil when none waits, or none may be started.
     func oldestDueAge() async throws(StoreError) -> Duration?
 
     /// Takes the jobs of nodes whose lease has run out from them, for any node to claim.
@@ -62,7 +62,7 @@ package struct Heartbeat: Sendable {
     package let hasJobsToPromote: Bool
     /// Jobs wait at the gates of limiters.
     package let hasGatedJobs: Bool
-    /// Jobs wait that are to be tried alone, or nearly so.
+    /// Jobs wait that must be tried alone, or nearly so.
     package let hasSuspects: Bool
     /// Webhook deliveries are due.
     package let hasDueDeliveries: Bool
@@ -76,7 +76,7 @@ package struct Heartbeat: Sendable {
     package let paces: [Job.ID: JobPace]
     /// This node's lease had run out before it was extended: its jobs may be another's now.
     package let leaseWasLost: Bool
-    /// There are sessions or groups that end, or whose client is owed word of it.
+    /// There are sessions or groups that end, or whose client has not been told yet.
     package let hasUnsettledEnds: Bool
     /// There are schedules whose time comes before the next look.
     package let hasSchedules: Bool

@@ -11,7 +11,7 @@ package enum Overload: Sendable, Equatable, CaseIterable {
 
     /// - Parameters:
     ///   - diskFree: Which part of the disk is free; nil when that is unknown.
-    ///   - memoryUsed: Which part of the memory that the process may have it has; likewise.
+    ///   - memoryUsed: Which part of the memory that the process may use it uses; likewise.
     package init?(diskFree: Double?, memoryUsed: Double?) {
         switch (diskFree ?? 1, memoryUsed ?? 0) {
         case (_, 0.9...): self = .memoryExhausted

@@ -2,7 +2,7 @@ package import FetchEngine
 import Foundation
 import HTTPTypes
 
-/// A load as a registered protocol is told of it: the message that is sent to its address.
+/// A load as a message to the address of a registered protocol.
 package struct ProtocolLoad: Sendable {
     package enum Kind: IdentifierKind {
         package static let prefix = "lod"

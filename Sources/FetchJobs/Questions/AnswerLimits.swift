@@ -38,7 +38,7 @@ package struct AnswerLimits: Sendable, Equatable {
     ///
     /// - Parameters:
     ///   - redirects: The limits on redirects of the job.
-    ///   - excluded: Words that cannot be meant here, such as `becomeDownload` of a download.
+    ///   - excluded: Words that are not possible here, such as `becomeDownload` of a download.
     package init(
         of question: Question, _ redirects: Configuration.Redirects, without excluded: Set<Answer.Word> = []
     ) {

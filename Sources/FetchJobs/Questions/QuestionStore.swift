@@ -56,7 +56,7 @@ package protocol QuestionStore: Sendable {
 
     func question(_ id: Question.ID, of tenant: Tenant.ID) async throws(StoreError) -> StoredQuestion?
 
-    /// A page of the tenant's questions that are meant, the oldest first.
+    /// A page of the tenant's questions that match, the oldest first.
     func questions(
         of tenant: Tenant.ID, matching filter: QuestionFilter, after: Question.ID?, limit: Int
     ) async throws(StoreError) -> [StoredQuestion]

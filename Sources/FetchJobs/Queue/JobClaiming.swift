@@ -3,11 +3,12 @@ package protocol JobClaiming: Sendable {
     /// Claims jobs that wait for this node, up to `limit`, and of each tenant as many as there is room for.
     func claim(upTo limit: Int, room: ClaimRoom) async throws(StoreError) -> Claim
 
-    /// How many jobs are to be tried together next that nodes were lost with so often that they may be the cause
-    /// (REL-5); nil when none waits.
+    /// How many suspects are tried together next (REL-5); nil when none waits.
+    ///
+    /// Nodes were lost with them so often that they may be the cause.
     func nextTrial() async throws(StoreError) -> Int?
 
-    /// Claims suspects that are to be tried with so many, or fewer.
+    /// Claims suspects that are tried with so many, or fewer.
     func claimSuspects(_ count: Int) async throws(StoreError) -> [ClaimedJob]
 }
 

@@ -21,7 +21,7 @@ package protocol JobLifeCycle: Sendable {
 
     /// Commits that an attempt failed and that another one follows after this time.
     ///
-    /// - Returns: false when there is to be none: the claim was lost, or the job is being cancelled.
+    /// - Returns: false when none follows: the claim was lost, or the job is being cancelled.
     nonisolated(nonsending) func retry(
         _ job: ClaimedJob, _ outcome: JobOutcome, after wait: Duration
     ) async throws(StoreError) -> Bool

@@ -41,7 +41,7 @@ package struct OriginQueue: Sendable {
     package private(set) var loading = 0
     /// All that the node has, those included that are being stored or claimed.
     package private(set) var count = 0
-    /// Whether no more are to be claimed for now.
+    /// Whether no more may be claimed for now.
     package private(set) var isFull = false
     private var ended = 0
     private var endedBefore = 0
@@ -85,7 +85,7 @@ package struct OriginQueue: Sendable {
         return max(drained, endedBefore)
     }
 
-    /// How many jobs are to be under way on all nodes together while others wait at the gate.
+    /// How many jobs should be under way on all nodes together while others wait at the gate.
     package func crowd(drained: Int, nodes: Int) -> Int {
         let base = isMultiplexing ? max(maximum, Self.maximumStreams) : maximum
         // With several nodes, none are added for their queues: no node knows how many jobs another has.

@@ -17,7 +17,7 @@ package struct CronExpression: Sendable, Equatable, CustomStringConvertible {
     let months: Set<Int>
     /// From 0, which is Sunday, to 6.
     let weekdays: Set<Int>
-    /// The days of the month and of the week are both told: a day is meant when either means it.
+    /// The days of the month and of the week are both given: a day matches when either does.
     let meansEitherDay: Bool
     /// It goes on by the hour or the minute, and not at times of the clock on the wall.
     let goesByElapsedTime: Bool

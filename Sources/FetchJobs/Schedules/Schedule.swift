@@ -25,7 +25,7 @@ package struct Schedule: Sendable {
     package var version: Int32 = 1
     /// Since when its client holds it.
     package var pausedAt: Timestamp?
-    /// When the next job is to be made; nil when none is.
+    /// When the next job will be made; nil when none will be.
     package var nextRunAt: Timestamp?
     /// The time that the last job was made for.
     package var lastRunAt: Timestamp?
@@ -84,7 +84,7 @@ package struct Schedule: Sendable {
         return NewJob(tenant: tenant, spec: job)
     }
 
-    /// - Parameter preview: How many of the times to come are told.
+    /// - Parameter preview: How many of the times to come are written.
     package func write(_ writer: inout JSONWriter, preview: Int = 0) {
         writer.member("id", id.description)
         writer.member("state", (pausedAt != nil ? ScheduleState.paused : nextRunAt == nil ? .ended : .active).rawValue)
@@ -111,7 +111,7 @@ package struct Schedule: Sendable {
     }
 }
 
-/// How a schedule is, in a word.
+/// The state of a schedule.
 package enum ScheduleState: String, Sendable, CaseIterable {
     /// Jobs are to come.
     case active

@@ -2,7 +2,7 @@
 package protocol ScheduleStore: Sendable {
     func create(_ schedule: Schedule, _ idempotency: Idempotency?) async throws(StoreError) -> Creation<Schedule>
 
-    /// The schedule of this id, or nil when the tenant has none such.
+    /// The schedule of this id, or nil when the tenant has no such schedule.
     func schedule(_ id: Schedule.ID, of tenant: Tenant.ID) async throws(StoreError) -> Schedule?
 
     /// The newest first.
@@ -17,7 +17,7 @@ package protocol ScheduleStore: Sendable {
     /// - Returns: The schedule as it is now; nil when it was changed since it was read, or removed.
     func update(_ schedule: Schedule) async throws(StoreError) -> Schedule?
 
-    /// Removes a schedule; its jobs stay. False when the tenant has none such.
+    /// Removes a schedule; its jobs stay. False when the tenant has no such schedule.
     func remove(_ id: Schedule.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool
 
     /// Stores a job that a client wants of a schedule besides those of its times.

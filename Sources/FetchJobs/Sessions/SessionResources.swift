@@ -11,7 +11,7 @@ package protocol SessionResources: Sendable {
     /// Whether a server that asks jobs of the session for a certificate may be shown one.
     nonisolated(nonsending) func holdsIdentities(of session: SessionAddress) async -> Bool
 
-    /// A stored credential with its secret and where it answers, or nil when the tenant has none such.
+    /// A stored credential with its secret and its protection space, or nil when the tenant has no such credential.
     ///
     /// - Parameter job: The job that gets it, which is noted; nil for a job of which nothing is stored.
     func openCredential(

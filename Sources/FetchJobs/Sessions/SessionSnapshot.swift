@@ -42,7 +42,7 @@ package protocol SnapshotStore: Sendable {
 
     func snapshot(_ id: SessionSnapshot.ID, of tenant: Tenant.ID) async throws(StoreError) -> SessionSnapshot?
 
-    /// Removes a snapshot, not the sessions made from it; false when the tenant has none such.
+    /// Removes a snapshot, not the sessions made from it; false when the tenant has no such snapshot.
     func remove(snapshot id: SessionSnapshot.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool
 }
 

@@ -2,7 +2,7 @@
 package protocol SessionStore: Sendable {
     func create(_ session: NewSession) async throws(StoreError) -> SessionCreation
 
-    /// The session of this id, or nil when the tenant has none such.
+    /// The session of this id, or nil when the tenant has no such session.
     func session(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> TenantSession?
 
     /// A page of the tenant's sessions, the newest first.
@@ -10,7 +10,7 @@ package protocol SessionStore: Sendable {
         of tenant: Tenant.ID, matching filter: SessionFilter, page: SessionPage
     ) async throws(StoreError) -> [TenantSession]
 
-    /// Lets a session take no more jobs; the session as it is then, or nil when the tenant has none such.
+    /// Lets a session take no more jobs; the session as it is then, or nil when the tenant has no such session.
     ///
     /// A session that finishes can still be cancelled; beyond that, asking again changes nothing.
     func invalidate(

@@ -7,7 +7,7 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
         case failed = "databaseFailed"
         /// The blob store cannot take or give bytes.
         case blob = "blobStoreFailed"
-        /// Another node has it in memory; the message says which.
+        /// Another node has it in memory; the message names that node.
         case elsewhere
         /// There is no such blob in the blob store any more.
         case blobGone

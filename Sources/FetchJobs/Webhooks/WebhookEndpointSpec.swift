@@ -2,7 +2,7 @@ package import FetchEngine
 
 /// The submission of an endpoint.
 ///
-/// Whether the address may be reached at all is the guard's word, asked by the caller (SEC-35).
+/// The caller asks the guard whether the address may be reached at all (SEC-35).
 package struct WebhookEndpointSpec: Sendable {
     package let url: URLRecord
     package let events: [WebhookEvent]

@@ -43,7 +43,7 @@ package final class RunningJobs: Sendable {
     /// All that this node answers for.
     package var ids: Set<Job.ID> { state.withLock { Set($0.switches.keys).union($0.ending.values) } }
 
-    /// The job has run; this node answers for it until it lets go of it.
+    /// The job has run; this node answers for it until it is released.
     package func end(_ id: Job.ID, _ stop: StopSwitch) {
         state.withLock { state in
             state.ending[ObjectIdentifier(stop)] = id

@@ -62,7 +62,7 @@ protocol MetricFamilyText: Sendable {
 
 /// A metric: a number, or several that belong together.
 package protocol Metric: Sendable {
-    /// The word for it in `# TYPE`.
+    /// The name of the type in `# TYPE`.
     static var type: String { get }
 
     /// Writes the samples; `labels` is empty or `a="b",c="d"`.

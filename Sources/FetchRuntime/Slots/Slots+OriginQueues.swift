@@ -10,7 +10,7 @@ extension Slots {
         package let limiter: Limiter.Address
         /// How many are to run at once on all nodes while others wait.
         package let limit: Int
-        /// They are this caller's to let go on or not.
+        /// The caller decides whether they go on.
         package let waiters: [Waiter]
     }
 

@@ -33,7 +33,7 @@ package final class Slots: Sendable {
         var heldBack: Set<Tenant.ID> = []
         /// Jobs wait in the queue, as far as this node knows: new ones must not overtake them.
         var hasBacklog = false
-        /// How often that was said.
+        /// How often a backlog was reported.
         var backlogs = 0
         /// Origin queues whose jobs wait in the queue too.
         var behind: Set<OriginQueue.Key> = []
@@ -58,7 +58,7 @@ package final class Slots: Sendable {
     package struct Waiter {
         package let job: ClaimedJob
         package let stop: StopSwitch
-        /// Goes on with whether the job is to load.
+        /// Continues with whether the job loads.
         package let continuation: CheckedContinuation<Bool, Never>
     }
 
@@ -309,7 +309,7 @@ extension Slots.State {
         backlogs += 1
     }
 
-    /// Whether there is something to claim, be it of tenants that had to wait.
+    /// Whether there is something to claim, also of tenants that had to wait.
     mutating func callHeldBack(_ weight: (Tenant.ID) -> Int) -> Bool {
         let called = heldBack.filter { room(of: $0, weight) > 0 }
         guard !called.isEmpty else { return hasBacklog }

@@ -4,7 +4,7 @@ import SystemPackage
 /// Keeps the place of a download for one attempt.
 ///
 /// A node that was away for longer than its lease may still be writing when another one has the job; over one data
-/// directory both would write one file. The lock goes with the process that has it, however that ends.
+/// directory both would write one file. The lock ends with the process that has it, however that ends.
 final class PlaceLock: Sendable {
     private let descriptor: Int32
 

@@ -24,7 +24,7 @@ extension PostgresJobStore {
         return summaries(of: tenant, source, page)
     }
 
-    /// Ids tell when jobs were stored, but for the difference of clocks.
+    /// Ids tell when jobs were stored, apart from the difference of clocks.
     private static func times(_ filter: JobFilter) -> Query {
         var conditions: Query = ""
         if let time = filter.createdAfter {

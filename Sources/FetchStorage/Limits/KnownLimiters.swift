@@ -30,10 +30,10 @@ package final class KnownLimiters: KnownLimits {
 
     package init(client: Client) { self.client = client }
 
-    /// No job is to be started.
+    /// No job may be started.
     var isPaused: Bool { state.withLock { $0.isPaused } }
 
-    /// No job of these is to be started.
+    /// No job of these tenants may be started.
     var pausedTenants: Set<Tenant.ID> { state.withLock { $0.pausedTenants } }
 
     package func weight(of tenant: Tenant.ID) -> Int { state.withLock { $0.weights[tenant] ?? 1 } }

@@ -57,7 +57,7 @@ extension PostgresWorkQueue {
     /// How long no job may have waited at the gate before the jobs of a host start without it.
     static let calm = Duration.seconds(10)
 
-    /// Starts the jobs of hosts as ever for which none has waited for a while.
+    /// Starts the jobs of hosts as usual again, if none has waited for a while.
     func unsetCrowd(of hosts: [Limiter.Address]) async throws {
         let count = try await client.query(
             """
@@ -90,7 +90,7 @@ extension PostgresWorkQueue {
 }
 
 extension Query {
-    /// Starts the jobs of a host as ever, and forgets it when nothing else is set for it.
+    /// Starts the jobs of a host as usual again, and forgets it when nothing else is set for it.
     static let uncrowding: Query =
         """
         crowd = NULL, crowded_at = NULL,

@@ -28,7 +28,7 @@ extension Query {
         """
     }
 
-    /// Starts the jobs of a host as ever, and forgets it when nothing else is set for it.
+    /// Starts the jobs of a host as usual again, and forgets it when nothing else is set for it.
     static let closingCircuit: Query =
         """
         circuit_open_until = NULL, circuit_reason = NULL, refusals = 0, doublings = 0,

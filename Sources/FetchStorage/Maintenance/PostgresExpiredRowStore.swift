@@ -58,7 +58,7 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
         """
     }
 
-    /// Those in a layer with others beneath it stay, for they may hide a cookie there that must not come back.
+    /// Those in a layer above others stay, for they may hide a cookie there that must not come back.
     private func cookies(_ age: Duration) -> Query {
         """
         -- expired.cookies

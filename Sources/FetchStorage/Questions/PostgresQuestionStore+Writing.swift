@@ -253,7 +253,7 @@ extension PostgresQuestionStore {
 }
 
 extension PostgresQuestionStore {
-    /// Remembers those of the answers `first` that are to be, in the sessions of their jobs.
+    /// Remembers those of the answers `first` that have to be, in the sessions of their jobs.
     fileprivate static var remembering: Query {
         """
         remembered AS MATERIALIZED (

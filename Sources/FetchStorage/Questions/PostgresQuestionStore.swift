@@ -256,7 +256,7 @@ package struct PostgresQuestionStore: QuestionStore {
     private static func conditions(_ filter: QuestionFilter) -> Query {
         var conditions: Query = ""
         switch filter.state {
-        // By its word, which the index of open ones is found by.
+        // By its state, because the index of open ones is found by that.
         case .open?: conditions = " AND a.state = 'open'"
         case let state?: conditions = " AND a.state = \(state)"
         case nil: break

@@ -140,7 +140,7 @@ extension Query {
         """
     }
 
-    /// Claims due jobs, but for those that a limiter has to let through: they go to its gate.
+    /// Claims due jobs, except those that a limiter has to let through: they go to its gate.
     static func claimingUnlessGated(at node: Node.ID) -> Query {
         """
         judged AS MATERIALIZED (

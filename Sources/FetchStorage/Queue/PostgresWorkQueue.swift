@@ -166,7 +166,7 @@ package struct PostgresWorkQueue: WorkQueue {
     }
 }
 
-/// Which claim of a job is meant: a node that was taken for lost may try to go on with one while it has the next.
+/// The claim of a job: a node that was taken for lost may try to go on with one while it has the next.
 struct ClaimKey: Hashable {
     let id: Job.ID
     let claim: Int32

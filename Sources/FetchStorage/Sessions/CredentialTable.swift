@@ -163,7 +163,7 @@ struct CredentialTable: Sendable {
         return try rows.first.map { (try $0.decode(at: 0), try $0.decode(at: 1)) }
     }
 
-    /// - Returns: The version of the tenant's credentials without it; nil when there was none such.
+    /// - Returns: The version of the tenant's credentials without it; nil when there was no such credential.
     func remove(_ id: StoredCredential.ID, of tenant: Tenant.ID) async throws -> Int64? {
         let rows = try await client.query(
             """

@@ -56,7 +56,7 @@ package struct QuotaCounts: Sendable {
         counts[tenant]?.added -= number
     }
 
-    /// The tenants among these whose jobs are to be counted now.
+    /// The tenants among these whose jobs must be counted now.
     package mutating func begin(_ tenants: Set<Tenant.ID>, at now: Instant) -> [Tenant.ID] {
         let stale = tenants.filter { tenant in
             quota(of: tenant) != nil && counts[tenant].map { now >= $0.isGoodUntil } ?? true

@@ -130,7 +130,7 @@ extension PostgresWebhookStore {
                 )
             }
             return try rows.map { row in
-                // The claim has counted the attempt that is to be made.
+                // The claim has counted the attempt that follows.
                 var delivery = try WebhookDelivery(row: row, attemptsUnderWay: 1, endpointIsFailing: row.decode(at: 11))
                 delivery.data = try row.decode(at: 12)
                 return delivery

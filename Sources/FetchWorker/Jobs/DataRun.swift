@@ -109,7 +109,7 @@ struct DataRun: Sendable {
 }
 
 extension Response {
-    /// Whether there is content, be it none of a byte (RFC 9110 §6.4.1).
+    /// Whether there is content, even of no byte (RFC 9110 §6.4.1).
     fileprivate func hasContent(to method: HTTPRequest.Method) -> Bool {
         method != .head && ![204, 205, 304].contains(status.code)
     }

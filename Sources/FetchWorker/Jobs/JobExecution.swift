@@ -107,7 +107,8 @@ struct JobExecution {
 
     /// Stores an attempt that another one follows.
     ///
-    /// - Returns: false when the job is to be settled: it was the last attempt, or somebody else's word came between.
+    /// - Returns: false when the job has to be settled: it was the last attempt, or a change by somebody else came
+    ///   between.
     private nonisolated(nonsending) func retry(_ outcome: JobOutcome) async throws(StoreError) -> Bool {
         guard let wait = outcome.retryAfter, try await queue.retry(job, outcome, after: wait) else { return false }
         dispatcher.intake.wake(after: wait)

@@ -147,7 +147,7 @@ package final class OpenQuestions: Sendable {
 
     // MARK: Deadlines
 
-    /// When something is to be done about those that are open.
+    /// When the next of the open ones needs an action.
     var nextTime: ContinuousClock.Instant? {
         entries.withLock { entries in
             entries.values.lazy.filter { $0.end == nil }

@@ -285,7 +285,7 @@ package final class RemoteDelegates: Service {
         do throws(StoreError) {
             _ = try await store.close(asked.id, of: asked.tenant, isGivenUp ? .superseded : .withdrawn)
         } catch {
-            // It is not answered after its deadline, and goes with its job.
+            // It is not answered after its deadline, and is removed with its job.
             logger.warning("a question was not closed", metadata: ["question.id": "\(asked.id)", "error": "\(error)"])
         }
     }

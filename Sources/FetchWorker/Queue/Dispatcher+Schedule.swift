@@ -37,7 +37,7 @@ extension Dispatcher {
         }
     }
 
-    /// Fires when the next of the jobs that run here is to be given up.
+    /// Fires when the next of the jobs that run here has to be given up.
     func watchDeadlines() {
         if let wait = running.untilDeadline() { intake.wake(after: wait) }
     }

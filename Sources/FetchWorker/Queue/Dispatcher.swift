@@ -45,7 +45,7 @@ package final class Dispatcher: Service {
     let leaseTimer: Timer
     /// Fires when jobs that came late may be looked for.
     private let scanTimer: Timer
-    /// Fires when origin queues are to be looked at.
+    /// Fires when origin queues need a look.
     let originQueueTimer: Timer
     let quarantine: Quarantine
     let trials = Condition()

@@ -19,8 +19,8 @@ final class QueueAge: Sendable {
     /// Goes on growing while the database cannot be read.
     var seconds: Double { state.withLock { $0.dueSince.map { (clock.now - $0) / .seconds(1) } } ?? 0 }
 
-    /// Whether the last look is as old as this: nodes that are told of jobs all the time need not look each time, least
-    /// of all when a look takes long.
+    /// Whether the last look is as old as this: nodes that get notifications of jobs all the time need not look each
+    /// time, least of all when a look takes long.
     func isOlder(than age: Duration) -> Bool {
         let now = clock.now
         return state.withLock { state in

@@ -1,6 +1,6 @@
 /// A type that arrays of PostgreSQL hold.
 ///
-/// Everything is said by the element, so that `[UInt8]` can be `bytea` while `[Int64]` is `bigint[]`.
+/// The element declares everything, so that `[UInt8]` can be `bytea` while `[Int64]` is `bigint[]`.
 package protocol PostgresArrayElement: Sendable {
     static var typeOfArray: PostgresType { get }
     static func canDecodeArray(_ type: PostgresType.ID) -> Bool

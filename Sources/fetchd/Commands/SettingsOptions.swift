@@ -22,7 +22,7 @@ struct SettingsOptions: ParsableArguments {
 
     /// The settings of these flags, of further ones, and of the environment.
     ///
-    /// - Throws: A configuration error that names a variable that is no setting and must have been meant to be one.
+    /// - Throws: A configuration error that names a variable that is no setting and looks like a misspelt one.
     func sources(_ more: [String: String] = [:]) throws -> SettingSources {
         var flags = more
         flags["database.url"] = databaseURL

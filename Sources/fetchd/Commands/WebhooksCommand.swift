@@ -10,7 +10,7 @@ struct WebhooksCommand: AsyncParsableCommand {
     )
 
     struct Verify: AsyncParsableCommand {
-        /// Where the secret is when no file has it.
+        /// The variable with the secret when no file has it.
         static let variable = "FETCHD_WEBHOOK_SECRET"
 
         static let configuration = CommandConfiguration(

@@ -57,8 +57,8 @@ struct VariableName {
 
     init(_ name: String) { self.name = name }
 
-    /// The setting that must have been meant, empty when it cannot be told which; nil when the name is right or
-    /// another's.
+    /// The setting that was misspelt, empty when it cannot be told which; nil when the name is right or another
+    /// program's.
     ///
     /// A name that begins with `FETCHD_` is ours. Other names are taken for ours when they begin as ours do and are
     /// short by some letters of their words, or wrong in few.

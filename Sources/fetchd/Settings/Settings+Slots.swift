@@ -8,8 +8,7 @@ extension Settings {
     /// The memory of a transfer that waits for its origin, rounded up.
     private static let bytesOfTransfer: Int64 = 64 << 10
 
-    /// As many as an eighth of the memory has room for, and as there are descriptors for, but for the reserve; up to 4
-    /// 096.
+    /// The slots for which an eighth of the memory and the descriptors without the reserve have room, up to 4096.
     static func slots(_ descriptors: DescriptorLimits, memory: Int64 = availableMemory()) -> Int {
         let byMemory = Int(memory / 8 / bytesOfTransfer)
         let byDescriptors = descriptors.transfers / 2 * 8 / 9

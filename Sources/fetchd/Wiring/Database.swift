@@ -101,7 +101,7 @@ struct Database: Sendable {
         return try result.get()
     }
 
-    /// Runs a command's work on the database, and lets go of it then.
+    /// Runs a command's work on the database, and closes it then.
     static func with(_ settings: Settings, logger: Logger, _ body: (Database) async throws -> Void) async throws {
         let database = try await Database(settings, logger: logger)
         guard let cluster = database.cluster else { return try await database.run(body) }

@@ -20,7 +20,7 @@ final class NodeResources: Sendable {
     /// - Parameter directory: Where the node keeps its data.
     init(directory: String) { self.directory = directory }
 
-    /// Why no new work is to be taken, as of a second ago at most.
+    /// Why no new work may be taken, as of a second ago at most.
     var overload: Overload? {
         let now = ContinuousClock.now
         return last.withLock { last in

@@ -6,7 +6,7 @@ struct LimiterListPage {
         let name: String
         /// The name as forms send it back: a key may have characters that pages do not show.
         let id: String
-        /// Whether its jobs are started, in a word.
+        /// Whether its jobs are started, as one word.
         let condition: String
         let style: String
         /// The signal of its origin, until when its jobs wait for it, and the time until then.

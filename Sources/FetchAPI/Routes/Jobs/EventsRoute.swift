@@ -13,7 +13,8 @@ import Synchronization
 /// closes the stream.
 struct EventsRoute: Sendable {
     struct Pace: Sendable {
-        /// How often progress is told at most, and the store asked about jobs that run elsewhere.
+        /// The shortest time between two progress events, and between two looks into the store for jobs that run
+        /// elsewhere.
         var tick = Duration.milliseconds(500)
         /// How long nothing is sent at most.
         var heartbeat = Duration.seconds(15)
@@ -113,7 +114,7 @@ struct EventStream {
         for job in follower.news() {
             // Before the events, so that the response is among them of which it counts bytes (RSP-7).
             let current = job.progress
-            // Progress that is noted is for webhooks; here it is told as it is.
+            // Recorded progress is for webhooks; here it is sent as it is.
             let events = job.events(after: last).filter { $0.name != .progress }
             for event in events {
                 text += Self.text(event.name.rawValue, id: event.position.description, event.data.bytes)
@@ -130,7 +131,7 @@ struct EventStream {
 
     private enum State {
         case goesOn
-        /// Some node has it; this one is not known to.
+        /// Some node has it, but not this one, as far as is known.
         case claimed
         case final(Job)
         case removed

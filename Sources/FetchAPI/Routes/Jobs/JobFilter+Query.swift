@@ -43,7 +43,7 @@ extension JobFilter {
         ]
     }
 
-    /// The filter in a word, for cursors.
+    /// The filter as one word, for cursors.
     var word: String {
         guard !isPlain else { return state?.rawValue ?? "" }
         var items = items

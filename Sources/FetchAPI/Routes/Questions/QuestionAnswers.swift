@@ -36,7 +36,7 @@ struct QuestionAnswers: Sendable {
 
     /// The questions that one reply was given to.
     struct Total {
-        /// How many questions the filter meant.
+        /// How many questions matched the filter.
         var matched = 0
         /// How many of them have got the answer, or would get it.
         var changed = 0

@@ -23,7 +23,7 @@ final class KnownSessions: Sendable {
         self.credentials = credentials
     }
 
-    /// The session of this id as it was a few seconds ago at most, or nil when the tenant has none such.
+    /// The session of this id as it was a few seconds ago at most, or nil when the tenant has no such session.
     func session(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws -> TenantSession? {
         let address = SessionAddress(tenant: tenant, session: id)
         let now = ContinuousClock.now

@@ -107,7 +107,7 @@ struct SessionRoutes: Sendable {
 
     // MARK: Its events
 
-    /// Once for each time that the events are finished, so a repeat is told from the first.
+    /// Once for each time that the events are finished, so that a repeat can be recognized.
     private func acknowledge(_ call: Call, _ tenant: Tenant.ID) async throws -> Response {
         _ = try call.query()
         try await call.takeRepeatable(upTo: JobRoutes.maximumBody)
@@ -162,6 +162,6 @@ extension SessionFilter {
         ])
     }
 
-    /// The filter in a word, for cursors.
+    /// The filter as one word, for cursors.
     fileprivate var digest: String { Cursor<TenantSession.Kind>.digest(of: text) }
 }

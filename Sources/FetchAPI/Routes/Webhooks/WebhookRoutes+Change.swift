@@ -45,12 +45,12 @@ extension WebhookRoutes {
         return try SecretRotation(json: JSONParser.parse(body.readableBytesView))
     }
 
-    /// Changes an endpoint as it is now; when the client says which it has seen, only if it still is that (RFC 9110
-    /// §13.1.1).
+    /// Changes an endpoint as it is now; when the client names the version that it has seen, only if it still has that
+    /// one (RFC 9110 §13.1.1).
     ///
     /// - Parameters:
     ///   - rotation: The key by which a repeat of this change is known.
-    ///   - change: The endpoint as it is to be; nil when it stays.
+    ///   - change: Returns the changed endpoint; nil when it stays.
     private func update(
         _ call: Call,
         _ tenant: Tenant.ID,

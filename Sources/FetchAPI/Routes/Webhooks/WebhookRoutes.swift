@@ -99,7 +99,7 @@ struct WebhookRoutes: Sendable {
         return endpoint
     }
 
-    /// An endpoint, with the version that changes may name, and a secret when it is to be shown.
+    /// An endpoint, with the version that changes may name, and with its secret when that is shown.
     static func response(
         status: HTTPResponse.Status = .ok,
         to endpoint: WebhookEndpoint,

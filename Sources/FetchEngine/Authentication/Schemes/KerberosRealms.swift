@@ -55,7 +55,7 @@ package struct KerberosRealms: Sendable, Hashable {
         return centre
     }
 
-    /// Whether a realm is one of these; their names are told apart by case.
+    /// Whether a realm is one of these; their names are case-sensitive.
     func contains(_ realm: String) -> Bool { centres[realm] != nil }
 
     // MARK: In force

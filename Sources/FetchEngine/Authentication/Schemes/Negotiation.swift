@@ -2,7 +2,7 @@ import CGSSAPI
 import Glibc
 import Synchronization
 
-/// One SPNEGO conversation with a server (RFC 4559, RFC 4178), Kerberos beneath it.
+/// One SPNEGO conversation with a server (RFC 4559, RFC 4178), with Kerberos.
 ///
 /// Its steps may ask a key distribution centre, and block until that answers. libcurl would make them on the loop, with
 /// the tickets of the whole process, and would not check the server's proof.

@@ -10,8 +10,8 @@ struct ContentDisposition: Equatable {
     /// Not safe to open a file with: see ``Filename``.
     let filename: String?
 
-    /// Reads a field value, whose bytes outside ASCII are UTF-8 if they can be, as browsers and today's servers have
-    /// it, and else ISO 8859-1.
+    /// Reads a field value, whose bytes outside ASCII are UTF-8 if they can be, as with browsers and today's servers,
+    /// and else ISO 8859-1.
     init(_ value: some Collection<UInt8>) {
         var scanner = ParameterScanner(Array(value))
         type = scanner.word(until: ";")

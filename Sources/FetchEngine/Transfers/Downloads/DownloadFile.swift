@@ -23,7 +23,7 @@ final class DownloadFile {
         count = 0
     }
 
-    /// Goes on with a file that holds at least so many bytes; further bytes are cut off.
+    /// Continues a file that holds at least so many bytes; further bytes are cut off.
     init(continuing path: String, at offset: Int64) throws(LoadError) {
         descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { throw LoadError(.cannotOpenFile, errno: errno) }

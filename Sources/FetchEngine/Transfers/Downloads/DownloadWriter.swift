@@ -44,7 +44,7 @@ actor DownloadWriter {
         try DownloadFile.read(resumed.path, upTo: resumed.byteCount) { digest.append($0) }
     }
 
-    /// Appends bytes, decoded if the file is to be.
+    /// Appends bytes, decoded if the file is decoded.
     ///
     /// - Returns: How many bytes the file has now.
     func append(_ bytes: [UInt8]) async throws(LoadError) -> Int64 {

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The file of a download that is complete.
 ///
-/// A temporary file goes with the last reference to this value, unless it was moved: keep the value, open the file or
-/// move it.
+/// A temporary file is removed with the last reference to this value, unless it was moved: keep the value, open the
+/// file or move it.
 public final class DownloadedFile: Sendable {
     /// The response that the file is the body of.
     public let response: Response
@@ -35,7 +35,7 @@ public final class DownloadedFile: Sendable {
     /// Where the file is.
     public var path: String { place.withLock { $0.path } }
 
-    /// Whether the file goes with this value.
+    /// Whether the file is removed with this value.
     public var isTemporary: Bool { place.withLock { $0.isTemporary } }
 
     /// Moves the file, durably and in one step, so that it stays; blocks on the disk.
