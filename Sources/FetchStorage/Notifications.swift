@@ -4,7 +4,7 @@ package import Postgres
 import ServiceLifecycle
 import Synchronization
 
-/// Tells other nodes that there is something to do, and is told by them.
+/// Tells other nodes that there is something to do, and receives the same from them.
 ///
 /// A notice to all nodes says nothing but "look". One to a node names questions of its loads that have ended at another
 /// node. A notice makes waiting shorter, and nothing depends on it. Notifications are sent on their own, at most one

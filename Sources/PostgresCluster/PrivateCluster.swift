@@ -195,7 +195,7 @@ package struct PrivateCluster: Service {
         var values: [Environment.Key: String] = [
             "PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C", "SWIFT_BACKTRACE": "enable=no",
         ]
-        // Where the libraries of this program are, when they are not where it says itself.
+        // The place of this program's libraries, when it is not the one in the program itself.
         if let path = getenv("LD_LIBRARY_PATH") { values["LD_LIBRARY_PATH"] = String(cString: path) }
         return .custom(values)
     }

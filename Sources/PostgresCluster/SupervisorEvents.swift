@@ -7,7 +7,7 @@ private let signalPipe = Atomic<Int32>(-1)
 /// The events that a supervisor waits for: its owner's end, signals, and its child.
 final class SupervisorEvents {
     enum Event {
-        /// The owner is gone, or says so by a signal.
+        /// The owner is gone, or has sent a signal to stop.
         case stop
         case childChanged
         case timeout

@@ -110,7 +110,7 @@ final class OpenConnections: Sendable {
         var closed: [Connection] = []
         let own = state.regular[connection.peer] ?? []
         if connection.peer != nil, own.count >= perPeer {
-            // Several at once, so that who opens one after the other does not have us search each time.
+            // Several at once, so that a client that opens one after the other does not cause a search each time.
             closed = Self.longestIdle(of: own, max(1, perPeer / 64))
         } else {
             closed = Self.longestIdle(of: state.regular.values.joined(), max(1, limits.total / 64))

@@ -79,7 +79,7 @@ struct Query: Sendable {
         }
     }
 
-    /// Refuses a request that would mean everything only because it says nothing.
+    /// Refuses a request that would match everything only because it has no filter.
     ///
     /// - Parameter filters: Those of its parameters that choose things.
     func requireFilter(_ filters: Set<String>) throws(Problem) {

@@ -87,7 +87,7 @@ public struct Challenge: Sendable {
         case performDefaultHandling
         /// Try the next space or scheme that the server offers.
         case rejectProtectionSpace
-        /// Go on without: the answer at hand is the result.
+        /// Go on without: this response is the result.
         case continueWithoutCredential
         /// End the load with `userCancelledAuthentication`.
         case cancelAuthenticationChallenge

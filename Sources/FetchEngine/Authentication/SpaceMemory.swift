@@ -48,11 +48,11 @@ struct SpaceMemory {
         }
     }
 
-    /// A credential has convinced a server at a URL.
+    /// A server at a URL has accepted a credential.
     ///
     /// With Basic, all paths at or below the directory of the URL belong to the space (RFC 7617 §2.2). With Digest it
     /// is what `domain` names, or the whole server (RFC 7616 §3.3); other servers that it names are not believed.
-    /// A bearer token says nothing of the kind and is treated as Basic. The others are for connections, not paths.
+    /// A bearer token states nothing of the kind and is treated as Basic. The others are for connections, not paths.
     ///
     /// - Parameter isPreemptive: Whether the scheme sends a credential without a challenge.
     mutating func convinced(_ space: ProtectionSpace, at url: URLRecord, isPreemptive: Bool) {

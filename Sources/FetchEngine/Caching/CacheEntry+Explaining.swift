@@ -3,7 +3,7 @@ extension CacheEntry {
     package struct Times: Sendable {
         package let age: Duration
         package let lifetime: Duration
-        /// The answer does not say so itself.
+        /// Whether the lifetime is an estimate: the response states none.
         package let isHeuristic: Bool
         /// It has to be confirmed each time it is used.
         package let requiresValidation: Bool

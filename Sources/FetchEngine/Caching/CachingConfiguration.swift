@@ -21,9 +21,9 @@ public struct CachingConfiguration: Sendable, Hashable {
     public var audience = Audience.private
     /// Which statuses may be stored; `rfc9111` by default.
     public var cacheableStatuses = CacheableStatuses.rfc9111
-    /// The longest an answer counts as fresh that does not say so itself; one day.
+    /// The longest lifetime of a response that states none; one day.
     ///
-    /// Such an answer is fresh for a tenth of the time its content has not changed (RFC 9111 §4.2.2). Zero turns that
+    /// Such a response is fresh for a tenth of the time its content has not changed (RFC 9111 §4.2.2). Zero turns that
     /// off.
     public var maximumHeuristicLifetime: Duration = .seconds(86_400)
     /// Whether a load waits for another one that is fetching the same thing already; true.

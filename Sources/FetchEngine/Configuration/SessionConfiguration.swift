@@ -72,7 +72,7 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var automaticallyDecodesContent = true
     /// Whether such a request asks for the content codings, or for `identity`; true.
     ///
-    /// A representation in no coding can be gone on with where it was cut. One that comes in a coding all the same is
+    /// A representation in no coding can be continued where it was cut. One that comes in a coding nevertheless is
     /// decoded.
     public var offersContentCodings = true
     /// Whether bodies are held against the digests that their server states in `Repr-Digest`, `Content-Digest` or
@@ -137,10 +137,11 @@ public struct SessionConfiguration: Sendable, Hashable {
     public var httpCookieAcceptPolicy = CookieAcceptPolicy.onlyFromMainDocumentDomain
     /// Whether requests carry the cookies of the storage; true.
     ///
-    /// Those of answers are kept all the same.
+    /// Cookies of responses are kept nevertheless.
     public var httpShouldSetCookies = true
 
-    /// The hosts that are reached by https alone, and where those are kept that say so; `nil`, the default: none.
+    /// The hosts that are reached by https alone, and the store of the policies that hosts send; `nil`, the default:
+    /// none.
     ///
     /// An http URL of such a host becomes https, redirects included, and delegates are asked as about any other change of
     /// a URL's form. A certificate of it that is not trusted cannot be accepted by a delegate.

@@ -26,7 +26,7 @@ extension ExpectedDigest {
     /// The strongest digest of a `Content-Digest` or `Repr-Digest` field that we can check; nil for none.
     ///
     /// RFC 9530 §2 and §3: a dictionary of byte sequences, `sha-256=:base64:`. Members of other algorithms, or that
-    /// cannot be read, are skipped: a field that says nothing we understand protects nothing.
+    /// cannot be read, are skipped: a field without a known digest protects nothing.
     package init?(field values: [String]) {
         var best: ExpectedDigest?
         for member in values.joined(separator: ",").split(separator: ",") {

@@ -103,7 +103,7 @@ extension LoadError.Code {
     public static let serverCertificateHasBadDate = Self("serverCertificateHasBadDate", -1201)
     /// The server's certificate does not fit the host, or is revoked.
     public static let serverCertificateUntrusted = Self("serverCertificateUntrusted", -1202)
-    /// The server's certificate has no `subjectAltName`, which alone says who it is for (RFC 9525 §4).
+    /// The server's certificate has no `subjectAltName`, which alone names its hosts (RFC 9525 §4).
     public static let serverCertificateHasNoName = Self("serverCertificateHasNoName", -1202)
     /// The server's certificate was not issued by a known authority.
     public static let serverCertificateHasUnknownRoot = Self("serverCertificateHasUnknownRoot", -1203)

@@ -106,7 +106,7 @@ public struct MultipartForm: Sendable {
 }
 
 extension Request {
-    /// Makes a form with files the content of the request, and says so in `Content-Type`.
+    /// Makes a form with files the content of the request, and sets `Content-Type`.
     ///
     /// The method stays as it is.
     public mutating func setForm(_ form: MultipartForm) {

@@ -101,7 +101,7 @@ public struct Request: Sendable {
 
     /// Whether cookies of the storage are sent with the request and those of its answers kept.
     ///
-    /// True by default; it says nothing about a `Cookie` field of its own.
+    /// True by default; it does not concern a `Cookie` field of its own.
     public var httpShouldHandleCookies: Bool {
         get { values.value.httpShouldHandleCookies }
         set { values.value.httpShouldHandleCookies = newValue }

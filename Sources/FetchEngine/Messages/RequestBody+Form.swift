@@ -8,7 +8,7 @@ extension RequestBody {
 }
 
 extension Request {
-    /// Makes a form the content of the request, and says so in `Content-Type`.
+    /// Makes a form the content of the request, and sets `Content-Type`.
     ///
     /// The method stays as it is.
     public mutating func setForm(_ fields: [QueryItem]) {

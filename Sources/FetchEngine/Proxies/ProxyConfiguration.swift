@@ -1,6 +1,6 @@
 /// Which proxies the loads of a session go through.
 ///
-/// None, unless the program says so: the environment is looked at only by ``environment(_:)``. Automatic
+/// None, unless the program names one: the environment is looked at only by ``environment(_:)``. Automatic
 /// configuration scripts (PAC) are programs, and are not run: state their rules here.
 public struct ProxyConfiguration: Sendable, Hashable {
     /// One way to a target.

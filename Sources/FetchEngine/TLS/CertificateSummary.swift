@@ -6,7 +6,7 @@ package struct CertificateSummary: Sendable {
     /// Its subject and its issuer, as RFC 4514 writes names.
     package let subject: String
     package let issuer: String
-    /// When it begins to hold and when it ends, in seconds since 1970; nil when it does not say so.
+    /// The beginning of its validity, in seconds since 1970; nil when it states none.
     package let notBefore: Int64?
     package let notAfter: Int64?
     /// The hosts and addresses that it is for (RFC 5280 §4.2.1.6), as OpenSSL prints them; nil when it names none.

@@ -13,7 +13,7 @@ enum TLSFailure {
         }
     }
 
-    /// The error for an alert of the server's (RFC 8446 §6.2), or nil when it says nothing of its own.
+    /// The error for an alert of the server (RFC 8446 §6.2), or nil when it has none of its own.
     ///
     /// - Parameters:
     ///   - alert: The number of the fatal alert.

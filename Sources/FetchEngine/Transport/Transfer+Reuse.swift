@@ -30,7 +30,7 @@ extension Transfer {
         return UnsafeBufferPointer(start: name, count: Int(count)).elementsEqual("h2".utf8)
     }
 
-    /// The TLS connection at hand, the server's if there is one with the proxy too.
+    /// The present TLS connection, the server's if there is one with the proxy too.
     var secureConnection: OpaquePointer? {
         guard speaksTLS || terms.proxy?.kind == .https, let easy else { return nil }
         var information: UnsafeMutableRawPointer?

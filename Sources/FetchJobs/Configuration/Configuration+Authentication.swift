@@ -3,7 +3,7 @@ package import FetchEngine
 extension Configuration {
     /// How a job answers the challenges of the server of its URL.
     package struct Authentication: ConfigurationGroup {
-        /// The action when the credentials at hand have failed.
+        /// The action when the present credentials have failed.
         package enum OnFailure: String, Sendable, CaseIterable {
             /// The refusal is the job's response.
             case performDefaultHandling
@@ -17,7 +17,7 @@ extension Configuration {
 
         /// A credential of the job's own, in place of the session's stored one for the server.
         package var credential: JobCredential?
-        /// How long a credential that comes with the job is kept when it does not say itself.
+        /// How long a credential that comes with the job is kept when it has no persistence of its own.
         package var persistence: Credential.Persistence?
         /// The methods that are answered; nil for all.
         package var methods: [ProtectionSpace.Method]?

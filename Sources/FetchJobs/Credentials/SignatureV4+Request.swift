@@ -13,7 +13,7 @@ extension SignatureV4 {
         )
     }
 
-    /// Gives a request the fields that say who makes it; it must not be changed afterwards.
+    /// Signs a request with fields that name its author; it must not be changed afterwards.
     ///
     /// - Throws: `userAuthenticationRequired` when the body is not in memory and the service is not S3, which alone
     ///   takes one that is not signed.

@@ -38,7 +38,7 @@ package protocol IdentifierKind: Sendable {
 
 /// A UUID of version 7: 48 bits of Unix time in milliseconds, 12 bits of their fraction, then random bits.
 ///
-/// Those that one process makes come one after the other, however fast (RFC 9562 §6.2, methods 3 and 1).
+/// Those of one process are in the order in which they are made, however fast (RFC 9562 §6.2, methods 3 and 1).
 package struct UUIDv7: Hashable, Sendable, Comparable {
     package let high: UInt64
     package let low: UInt64

@@ -20,7 +20,7 @@ package struct JobRequest: Sendable, Equatable {
     /// The parts besides sensitive fields that are sealed where the job is stored, and never shown again.
     package var sensitive: Set<SensitivePart> = []
 
-    /// A part of requests that is a secret where its client says so.
+    /// A part of requests that is a secret where its client marks it.
     package enum SensitivePart: String, Sendable, CaseIterable {
         case query
         case body

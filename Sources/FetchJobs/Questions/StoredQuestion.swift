@@ -16,7 +16,7 @@ package struct StoredQuestion: Sendable {
         case expired
         /// Its job ended, or was stopped.
         case withdrawn
-        /// The node whose load asked is gone: the next attempt asks anew.
+        /// The node of the load is gone: the next attempt asks again.
         case superseded
     }
 

@@ -41,7 +41,7 @@ struct SessionRoutes: Sendable {
         }
     }
 
-    /// With the configuration of its snapshot's session, where it says nothing itself.
+    /// With the configuration of its snapshot's session, for members that it leaves out.
     private func inheriting(_ spec: SessionSpec, _ tenant: Tenant.ID) async throws -> SessionSpec {
         guard let id = spec.snapshot else { return spec }
         guard let snapshot = try await snapshots.snapshot(id, of: tenant) else {

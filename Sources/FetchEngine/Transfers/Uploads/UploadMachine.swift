@@ -1,6 +1,6 @@
 import HTTPTypes
 
-/// Decides how an upload goes on that was broken off (draft-ietf-httpbis-resumable-upload, interoperability version 6).
+/// Decides how a broken upload is resumed (draft-ietf-httpbis-resumable-upload, interoperability version 6).
 ///
 /// The server is asked how much it has, and then sent the rest. When it knows nothing of the upload any more, all of it
 /// is sent again.
@@ -83,7 +83,7 @@ extension Request {
     /// The request with the fields that ask the server to keep the received part of the body, should the upload break
     /// off.
     ///
-    /// Not for a body in a content coding: how much of it is there says nothing about how much of the content is.
+    /// Not for a body in a content coding: the number of its received bytes does not tell how much content they hold.
     func withResumability() -> Request {
         guard body != nil, bodyCoding == nil, url.isHTTP,
             headerFields[.uploadComplete] == nil

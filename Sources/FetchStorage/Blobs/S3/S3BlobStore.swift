@@ -199,7 +199,7 @@ private actor S3BlobWriter: BlobWriter {
         let list = "<CompleteMultipartUpload>\(parts.joined())</CompleteMultipartUpload>"
         let answer = try await client.send(
             .post, "\(id)", [(name: "uploadId", value: uploadID ?? "")], body: Array(list.utf8))
-        // S3 may say so after it has begun to answer well.
+        // S3 may report an error after it has begun a successful response.
         guard !answer.text.contains("<Error>") else {
             throw StoreError(.blob, "The blob store cannot complete an upload.")
         }
