@@ -6,8 +6,8 @@ package struct LoopStall: Sendable {
     package let loop: String
     /// From one look at epoll to the next.
     package let elapsed: Duration
-    /// How much of it the thread has worked: not while it slept, nor while the machine had given its processor to
-    /// another.
+    /// The time of it in which the thread worked, without its sleep and without the time when the machine gave its
+    /// processor to another.
     package let worked: Duration
 }
 
@@ -15,7 +15,8 @@ package struct LoopStall: Sendable {
 struct TurnClock {
     /// Shorter turns are not reported.
     private static let threshold: Int64 = 5_000_000
-    /// How old the reading of the thread's own clock may be when a turn begins: that one is a call of the kernel.
+    /// The greatest age of the reading of the thread's own clock when a turn begins: to read it is a call of the
+    /// kernel.
     private static let precision: Int64 = 1_000_000
 
     private var began = MonotonicTime.now

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// Where signal handlers write which signal came; a handler may do little more.
+/// The pipe to which signal handlers write their signal; a handler may do little more.
 private let signalPipe = Atomic<Int32>(-1)
 
 /// The events that a supervisor waits for: its owner's end, signals, and its child.

@@ -82,7 +82,7 @@ final class DashboardGate: Sendable {
     /// Browsers keep `__Host-` cookies for secure origins; plain HTTP on this machine has no such origin everywhere.
     private func cookieName(_ call: Call) -> String { isLocal(call) ? "fetchd" : "__Host-fetchd" }
 
-    /// Whether the browser itself named this machine: a proxy that ends TLS is named as the world knows it.
+    /// Whether the browser itself named this machine: a proxy that ends TLS is named by its public name.
     private func isLocal(_ call: Call) -> Bool {
         let authority = call.request.head.authority ?? ""
         let host = authority.hasPrefix("[") ? authority.prefix { $0 != "]" } + "]" : authority.prefix { $0 != ":" }

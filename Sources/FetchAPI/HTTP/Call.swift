@@ -20,7 +20,7 @@ struct Call: Sendable {
 
     var headers: HTTPFields { request.headers }
 
-    /// Where the call comes from, as far as a proxy in between is believed; nil when its connection has no address.
+    /// The address of the caller, as far as a proxy in between is trusted; nil when its connection has no address.
     func client(through proxies: TrustedProxies) -> ClientNetwork? {
         proxies.client(
             of: channel.remoteAddress?.ipAddress, forwarded: headers[values: .forwarded],

@@ -22,7 +22,7 @@ final class ConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler {
         var body: TimeAmount = .seconds(30)
         /// How long a client may take none of an answer.
         var stall: TimeAmount = .seconds(60)
-        /// How long a client that still sends a body which is not read has to take the response.
+        /// The time for a client to take the response while it still sends a body that is not read.
         var linger: TimeAmount = .seconds(2)
     }
 

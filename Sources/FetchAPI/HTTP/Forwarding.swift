@@ -6,7 +6,7 @@ import ServiceLifecycle
 
 /// Lets the node that has a job answer requests that only it can, with the caller's own key; over one hop, never more.
 struct Forwarding: Sendable {
-    /// How long the owner may be silent while bytes are followed: as long as its job's origin may.
+    /// How long the owner may be silent while it streams bytes: as long as its job's origin may.
     static let patience = Duration.seconds(3600)
     /// The longest wait for an answer that is optional.
     static let shortPatience = Duration.seconds(2)

@@ -6,7 +6,7 @@ import HTTPTypes
 enum HostField {
     private static let name = HTTPField.Name(constant: "Host")
 
-    /// Whether a request has one, and only one, that says a host and may say a port.
+    /// Whether a request has exactly one `Host` field, with a host and optionally a port.
     ///
     /// - Parameter mayLack: HTTP/1.0 has none; probes that only check whether we live may use that version.
     static func isSound(in request: HTTPRequest, mayLack: Bool) -> Bool {

@@ -19,7 +19,7 @@ enum HostName {
         return startsWithLetter ? nil : .nameInvalid
     }
 
-    /// Whether a name means a private network, or a machine of a cloud provider's inside.
+    /// Whether a name belongs to a private network, or to an internal machine of a cloud provider.
     static func isForbidden(_ name: String) -> Bool {
         forbidden.contains(name[...]) || parents(of: name).contains(where: forbidden.contains)
     }

@@ -9,7 +9,7 @@ struct AuthenticationOffer: Equatable {
     var challenge: OfferedChallenge
     /// The parameters of HTTP Digest; nil for other schemes.
     var digest: DigestChallenge?
-    /// How hard the answer is to abuse, and how the program prefers its own schemes.
+    /// The strength of the scheme against abuse, and the program's preference for its own schemes.
     private var strength = 0
 
     /// The offers of a response, strongest first; none when it is an ordinary response.

@@ -39,7 +39,7 @@ struct SpaceMemory {
 
     /// A server has asked for authentication: the nonce of Digest is used from now on.
     ///
-    /// - Parameter isOfProgram: Whether a scheme of the program's own answers, which is given the challenge.
+    /// - Parameter isOfProgram: Whether a scheme of the program's own answers, which gets the challenge.
     mutating func challenged(by offer: AuthenticationOffer, at url: URLRecord, isOfProgram: Bool = false) {
         if let digest = offer.digest {
             change(offer.space, at: url) { $0.digest = DigestSession(digest) }

@@ -79,7 +79,7 @@ public struct CacheEntry: Sendable {
 }
 
 extension CacheEntry {
-    /// When the origin made the answer: of several that a request selects, the latest is used.
+    /// The time when the origin made the response: of several that a request selects, the latest is used.
     var date: UnixTime { freshness.date }
 
     /// The fields that make a request conditional on this answer being out of date; nil when the answer has no

@@ -1,8 +1,8 @@
 import HTTPTypes
 
 extension CacheEntry {
-    /// Whether a 304 speaks of this entry: its entity tag, where it has one, is the one that was asked about
-    /// (RFC 9111 §4.3.4).
+    /// Whether a 304 concerns this entry: its entity tag, where it has one, is the one of the request (RFC 9111
+    /// §4.3.4).
     func isConfirmed(by response: Response) -> Bool {
         guard let tag = response.headerFields[values: .eTag].first else { return true }
         guard let own = self.response.headerFields[values: .eTag].first else { return false }

@@ -26,11 +26,11 @@ public struct CachingConfiguration: Sendable, Hashable {
     /// Such a response is fresh for a tenth of the time its content has not changed (RFC 9111 §4.2.2). Zero turns that
     /// off.
     public var maximumHeuristicLifetime: Duration = .seconds(86_400)
-    /// Whether a load waits for another one that is fetching the same thing already; true.
+    /// Whether a load waits for another one that already fetches the same resource; true.
     ///
     /// The load that has waited takes the response of the other one from the cache.
     public var coalescesRequests = true
-    /// Where answers are kept, unless the delegate says otherwise; `allowed` by default.
+    /// The storage for responses, unless the delegate chooses another; `allowed` by default.
     ///
     /// Responses that are stored already are used nevertheless, as the policies of requests demand.
     public var storagePolicy = CachedResponse.StoragePolicy.allowed
@@ -38,7 +38,7 @@ public struct CachingConfiguration: Sendable, Hashable {
     public var maximumEntryBytes: Int64?
     /// The values that are attached to stored responses; none by default.
     public var userInfo: [String: String] = [:]
-    /// Whether answers are stored that are never fresh and cannot be confirmed either; true.
+    /// Whether responses are stored that are never fresh and cannot be confirmed either; true.
     ///
     /// Only requests that accept a stored response of any age can use such a response. When this is false, it is stored
     /// only when the request that loads it has such a policy itself.

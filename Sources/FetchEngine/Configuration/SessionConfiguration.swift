@@ -75,7 +75,7 @@ public struct SessionConfiguration: Sendable, Hashable {
     /// A representation in no coding can be continued where it was cut. One that comes in a coding nevertheless is
     /// decoded.
     public var offersContentCodings = true
-    /// Whether bodies are held against the digests that their server states in `Repr-Digest`, `Content-Digest` or
+    /// Whether bodies are compared with the digests that their server states in `Repr-Digest`, `Content-Digest` or
     /// `Digest`, or in trailers that it announces; true.
     ///
     /// A body that is something else fails with `contentDigestMismatch` at its end. One whose content coding is undone

@@ -34,7 +34,7 @@ public protocol BodyDecoder: Sendable {
     /// - Throws: `downloadDecodingFailedToComplete` when the file is not whole.
     mutating func finish() throws(LoadError) -> [UInt8]
 
-    /// Whether everything that stands before the content has been read, such as its name.
+    /// Whether everything before the content has been read, such as its name.
     var isHeaderRead: Bool { get }
 
     /// The attributes in the format beside the content, as far as they were read.

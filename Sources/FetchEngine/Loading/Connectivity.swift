@@ -8,7 +8,7 @@ struct Connectivity {
 
     init(_ configuration: SessionConfiguration) { waits = configuration.waitsForConnectivity }
 
-    /// How long to wait before the next attempt; nil when the exchange went otherwise.
+    /// How long to wait before the next attempt; nil when the exchange did not fail for lack of a connection.
     mutating func delay(after exchange: any Exchange) -> Duration? {
         guard waits, exchange.response == nil, case .some(.some(let error)) = exchange.outcome,
             exchange.state.cancellation == nil, Self.codes.contains(error.code)

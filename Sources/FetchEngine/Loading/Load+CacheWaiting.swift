@@ -18,7 +18,7 @@ extension Load {
         return visit.machine.lookedUp(entries, afterWaiting: reason, now: now)
     }
 
-    /// How long another load is waited for: no longer than no byte may move either way.
+    /// How long another load is waited for: at most the time in which no byte may move.
     private var patience: Duration {
         currentRequest.timeoutInterval ?? configuration.timeoutIntervalForRequest
     }

@@ -92,11 +92,11 @@ package struct LoadContext: Sendable {
     package let lastStep: LoadStep?
     /// Whether the body goes to a file already.
     package let isDownload: Bool
-    /// How much of its time the resource has left, which stands still while the load asks; nil for any.
+    /// The time that is left for the resource, which stands still while the load asks; nil for any.
     let timeLeft: Duration?
     let load: Load
 
-    /// Where the load stands at its question; nil where another load cannot go on from there, at this time at least.
+    /// The position of the load at its question; nil where another load cannot go on from there, at this time at least.
     package func position(at question: LoadQuestion) async -> LoadPosition? {
         var position = await load.position(at: question)
         position?.timeLeft = timeLeft.map { max(.milliseconds(1), $0) }

@@ -105,7 +105,7 @@ public final class BodyPipe: Sendable, BodyStreamProvider {
 
     // MARK: The transfer
 
-    /// How many bytes lie in it, those included that were read and not dropped yet.
+    /// How many bytes it holds, including those that were read and not dropped yet.
     var kept: Int { state.withLock { $0.bytes.count } }
 
     /// Moves bytes into the buffer; when there are none yet, `onReadable` is called once there are.

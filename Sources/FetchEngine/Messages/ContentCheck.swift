@@ -79,7 +79,7 @@ extension StatedDigest {
         self.init(algorithm: algorithm, bytes: bytes)
     }
 
-    /// Whether the server says that one will come behind the content (RFC 9110 §6.6.2).
+    /// Whether the server announces one as a trailer (RFC 9110 §6.6.2).
     static func isAnnounced(in fields: HTTPFields) -> Bool {
         fields[values: .trailer].contains { value in
             value.split(separator: ",").contains { names.contains($0.trimmed.lowercased()) }

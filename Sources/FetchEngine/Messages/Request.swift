@@ -99,7 +99,7 @@ public struct Request: Sendable {
         set { values.value.mainDocumentURL = newValue }
     }
 
-    /// Whether cookies of the storage are sent with the request and those of its answers kept.
+    /// Whether cookies of the storage are sent with the request and those of its responses kept.
     ///
     /// True by default; it does not concern a `Cookie` field of its own.
     public var httpShouldHandleCookies: Bool {

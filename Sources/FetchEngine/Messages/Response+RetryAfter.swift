@@ -1,7 +1,7 @@
 import HTTPTypes
 
 extension Response {
-    /// How long the server wants to be left alone (RFC 9110 §10.2.3): seconds, or a date that it names.
+    /// How long the server asks clients to wait (RFC 9110 §10.2.3): seconds, or a date that it names.
     ///
     /// Nil when it does not say, or not in a way that can be read; zero for a time that has passed.
     package func retryAfter(now: UnixTime = .now) -> Duration? {

@@ -1,7 +1,7 @@
 package import HTTPTypes
 
 extension HTTPField {
-    /// Whether its value is a secret of the client's and of the server that it is for.
+    /// Whether its value is a secret between the client and the server that it is for.
     ///
     /// Fields that carry credentials are, and those that are never to be indexed (RFC 7541 §7.1.3), which is how a
     /// client marks others.

@@ -6,12 +6,12 @@ struct ConnectionTerms: Hashable {
     var trust = TrustRules()
     /// The identity for the server, when it asks for one.
     var identity: ClientIdentity?
-    /// Whether a server that asks for an identity is reason to stop and ask for one.
+    /// Whether a server's request for a certificate stops the handshake, to ask for an identity.
     var asksForIdentity = false
     /// The user who logs in; nil without a login.
     var login: Credential?
 
-    /// Whether they are those of most connections: nothing in between, and nothing decided or asked.
+    /// Whether they are those of most connections: no proxy, and nothing decided or asked.
     var isPlain: Bool { route == .direct && identity == nil && login == nil && !asksForIdentity && trust.isPlain }
 
     /// The proxy on the way, where it speaks HTTP.

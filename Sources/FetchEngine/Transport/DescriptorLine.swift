@@ -1,7 +1,7 @@
 import DequeModule
 import EventLoop
 
-/// Where transfers of a loop wait when there is no descriptor for them (REL-11).
+/// The queue of a loop's transfers that wait for a descriptor (REL-11).
 ///
 /// To want one is no reason to fail: idle connections are closed first, then owners take turns, and of one owner's
 /// transfers the first to come is the next.

@@ -133,7 +133,8 @@ final class Handshake: @unchecked Sendable {
             cipherSuite: cipher.map { String(cString: SSL_CIPHER_get_name($0)) } ?? "")
     }
 
-    /// Whether a certificate that is not for the host is for none: its common name does not count (RFC 9525 §4).
+    /// Whether a certificate that is not for the host names no host at all: its common name does not count (RFC 9525
+    /// §4).
     private static func lacksName(_ verification: OpaquePointer, _ error: Int32) -> Bool {
         guard [X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH].contains(error) else { return false }
         return X509_get_ext_by_NID(X509_STORE_CTX_get0_cert(verification), NID_subject_alt_name, -1) < 0

@@ -14,7 +14,7 @@ extension Transfer {
         }
     }
 
-    /// Whether so much of the response's body may be taken now; libcurl is to keep it otherwise.
+    /// Whether so much of the response's body may be taken now; otherwise libcurl has to keep it.
     func mayReceive(_ count: Int) -> Bool {
         let bandwidths = bandwidths
         guard !bandwidths.isEmpty else { return true }
@@ -48,6 +48,6 @@ extension Transfer {
         return ownBandwidth.map { shared + [$0] } ?? shared
     }
 
-    /// How much is asked for at a time: others that share the bandwidth come in between.
+    /// How much is asked for at a time, so that others that share the bandwidth come in between.
     private static var throttledPiece: Int { 16 * 1024 }
 }

@@ -6,7 +6,7 @@ import Synchronization
 // Undoes the content coding of a response (RFC 9110 §8.4). libcurl could, but it takes a truncated body for a whole one
 // and has no limit on the output (SEC-25).
 extension Transfer {
-    /// Whether the request offers codings in the caller's place, and so takes them off again.
+    /// Whether the request offers codings for the caller, and so removes them again.
     ///
     /// A caller who names codings, or asks for a range, gets the bytes as they come.
     var offersCodings: Bool {

@@ -41,7 +41,7 @@ extension Transfer {
         return OpaquePointer(connection)
     }
 
-    /// Whether it failed for want of a descriptor, before a byte of the request was sent.
+    /// Whether it failed for lack of a descriptor, before a byte of the request was sent.
     func hasToWaitForDescriptors(_ result: CURLcode) -> Bool {
         guard result != CURLE_OK, failure == nil, state.cancellation == nil, requestCount == 0 else { return false }
         // Looking up a name and reading the authorities take some, too.

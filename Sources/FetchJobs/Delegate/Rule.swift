@@ -55,7 +55,7 @@ extension Rule {
 }
 
 extension UnicodeScalar {
-    /// Whether it controls how text is shown rather than standing for something (SEC-47).
+    /// Whether it controls the display of text rather than being text (SEC-47).
     var isControlOrBidirectional: Bool {
         switch properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: true
@@ -108,7 +108,7 @@ package struct RuleBook: Sendable {
         rules[.didReceiveServerTrust]?.contains { $0.rule.conditions.askAboutTrustedServers } ?? false
     }
 
-    /// Whether a rule may be for servers that want a certificate, which is asked about in connections of their own.
+    /// Whether a rule may concern servers that want a certificate; their connections ask about it separately.
     package var mayConcernClientCertificates: Bool {
         rules[.didReceiveChallenge]?.contains { $0.rule.conditions.mayConcernClientCertificates } ?? false
     }
@@ -142,12 +142,12 @@ extension Question.Kind {
 }
 
 extension Question.Conditions {
-    /// Whether they name chains that verification finds good: only then are those asked about.
+    /// Whether they name chains that verification finds good: only then are such chains asked about.
     package var askAboutTrustedServers: Bool {
         all.contains { if case .trustError(let errors) = $0 { errors.contains(.none) } else { false } }
     }
 
-    /// Whether a challenge for a client certificate may meet them: it has no realm, and comes without a response.
+    /// Whether a challenge for a client certificate may match them: it has no realm, and comes without a response.
     fileprivate var mayConcernClientCertificates: Bool {
         all.allSatisfy { condition in
             switch condition {

@@ -1,6 +1,6 @@
 package import FetchEngine
 
-/// Where downloads grow until they are complete: on this node's disk, a directory for each job.
+/// The place of downloads until they are complete: on this node's disk, a directory for each job.
 ///
 /// Partial files outlive the process, so an attempt continues where a crash has ended the one before.
 package protocol DownloadArea: Sendable {

@@ -15,6 +15,6 @@ extension String {
         return true
     }
 
-    /// Whether the text is a short one that is known, by bytes first: a longer one is never brought into a normal form.
+    /// Whether the text equals a short known one, by bytes first: a longer one is never brought into a normal form.
     package func isSame(as known: String) -> Bool { utf8.count == known.utf8.count && self == known }
 }

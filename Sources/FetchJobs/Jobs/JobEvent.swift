@@ -16,7 +16,7 @@ package struct JobEvent: Sendable {
         case progress = "job.progress"
     }
 
-    /// Where an event stands among all of its job: attempts one after the other, and the events of each.
+    /// The place of an event among all of its job: attempts one after the other, and the events of each.
     package struct Position: Sendable, Comparable, CustomStringConvertible {
         package let attempt: Int
         package let number: Int

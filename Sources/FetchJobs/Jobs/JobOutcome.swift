@@ -26,7 +26,7 @@ package struct JobOutcome: Sendable {
 
     /// How long to wait before another attempt; nil when this was the last one.
     package var retryAfter: Duration?
-    /// When the job is given up if another attempt follows; nil when that is as before.
+    /// When the job is given up if another attempt follows; nil when that does not change.
     package var deadline: Timestamp?
 
     /// The bytes of a response: beside their row, or in the blob store.

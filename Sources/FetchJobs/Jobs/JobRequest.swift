@@ -36,7 +36,7 @@ package struct JobRequest: Sendable, Equatable {
         Self.isIdempotent(method) || Self.keyField.map { headers[$0] != nil } ?? false
     }
 
-    /// Whether a method is one that does no more when it is sent twice, as far as we know.
+    /// Whether a request with this method has the same effect when it is sent twice, as far as we know.
     package static func isIdempotent(_ method: HTTPRequest.Method) -> Bool {
         switch method {
         case .get, .head, .put, .delete, .options: true

@@ -238,7 +238,7 @@ extension JobSpec.Label {
 }
 
 extension JobSpec.Webhook {
-    /// - Parameter choosesEvents: Whether it may say which events; otherwise its endpoint does.
+    /// - Parameter choosesEvents: Whether it may choose the events; otherwise its endpoint does.
     init?(reader: JSONReader, choosesEvents: Bool = false) {
         guard let object = reader.object(of: choosesEvents ? ["endpoint", "url", "events"] : ["endpoint", "url"]) else {
             return nil

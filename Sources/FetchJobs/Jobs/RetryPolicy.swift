@@ -64,7 +64,7 @@ package struct RetryPolicy: Sendable, Equatable {
     /// The names of the errors that another attempt may help against; nil for those that are transient.
     package var errors: Set<String>?
     package var honorRetryAfter = true
-    /// Whether a request that must not be repeated is, although it may have been received.
+    /// Whether a request that must not be repeated is sent again, although it may have been received.
     package var replayUnsafe = false
 
     package init() {}

@@ -59,7 +59,7 @@ extension HTTPFields {
     /// A longer field is ignored: a few policies are expected, and their parser compares each with all before it.
     private static let longestRateLimit = 2048
 
-    /// How long nothing is left for; nil when something is, or the fields cannot be read.
+    /// How long no request is left; nil when some are, or the fields cannot be read.
     fileprivate func waitOfRateLimit(now: Timestamp) -> Duration? {
         let field = self[values: .rateLimit].joined(separator: ", ")
         guard field.utf8.count <= Self.longestRateLimit else { return nil }

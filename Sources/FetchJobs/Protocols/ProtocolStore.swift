@@ -1,4 +1,4 @@
-/// Where the protocols are that operators have registered; a change is known to all nodes within moments.
+/// The store of the protocols that operators have registered; all nodes know a change within moments.
 package protocol ProtocolStore: Sendable {
     /// All of them, in the order in which they are asked.
     func protocols() async throws(StoreError) -> [RegisteredProtocol]

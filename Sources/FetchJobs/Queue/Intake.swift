@@ -1,4 +1,4 @@
-/// Where the worker of this process takes jobs in while they are being stored, which saves claiming them.
+/// Takes jobs into the worker of this process while they are being stored, which saves claiming them.
 package protocol Intake: Sendable {
     /// Sets slots aside for jobs about to be stored; not where jobs wait that go first.
     ///

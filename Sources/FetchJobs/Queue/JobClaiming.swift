@@ -17,7 +17,7 @@ package struct Claim: Sendable {
     package let jobs: [ClaimedJob]
     /// Nothing else waits that the node could have had.
     package let isLast: Bool
-    /// Where jobs wait now that could have been had but for the limits of a limiter.
+    /// The limiters whose limits keep waiting jobs from being claimed now.
     package let gated: Set<Limiter.Address>
     /// After how long to look again for jobs that came late; nil when all was looked at.
     package let nextScan: Duration?
@@ -64,9 +64,9 @@ package final class ClaimedJob: Sendable {
     package let expiresAt: Timestamp?
     /// The versions of the session's stores that the job must see at least: those at its submission.
     package let stores: StoresVersion
-    /// When it was stored, if it was claimed by that; nil of a job that has waited.
+    /// When it was stored, if the same statement claimed it; nil for a job that has waited.
     package let storedAt: Timestamp?
-    /// Whether the gate of its host has let it through, and counts it on all nodes.
+    /// Whether the gate of its host has let it through, so that it counts on all nodes.
     package let isCounted: Bool
     /// For how long it had been due when it was claimed; nil when it was claimed as it was stored, or had to pass a
     /// gate.

@@ -28,7 +28,7 @@ package struct OriginQueue: Sendable {
     package static let capacity = 512
     /// How long a node looks at an origin queue before it judges it.
     package static let window = Duration.milliseconds(500)
-    /// How many more than there are connections are under way to an origin that answers many a second.
+    /// The number of jobs under way beyond the connections, for an origin that answers many requests a second.
     private static let ahead = 6
     /// HTTP/2 streams to one origin at a time, on any number of connections.
     private static let maximumStreams = 100
@@ -76,7 +76,7 @@ package struct OriginQueue: Sendable {
     /// One that loads is held: another may.
     package mutating func yield() { loading -= 1 }
 
-    /// How many ended within a window, of the last two the better; nil before one is over.
+    /// How many ended within a window, the better of the last two; nil before one is over.
     package mutating func drain(at now: ContinuousClock.Instant) -> Int? {
         let time = since.duration(to: now)
         guard time >= Self.window * 0.9 else { return nil }

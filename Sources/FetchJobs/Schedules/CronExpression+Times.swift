@@ -95,7 +95,7 @@ extension TimeZone {
         Int64(secondsFromGMT(for: Date(timeIntervalSince1970: Double(time))))
     }
 
-    /// When its clock shows this for the first time, or that of the change by which it never does.
+    /// The first moment when its clock shows this, or the moment of the change that leaves it out.
     fileprivate func moment(showing wall: Int64) -> Int64 {
         // No clock is changed twice within two days.
         let (before, after) = (offset(at: wall - 86_400), offset(at: wall + 86_400))
@@ -103,7 +103,7 @@ extension TimeZone {
         return change(from: before, after: wall - after - 1, by: wall - before)
     }
 
-    /// When the clock left an offset that it had at one time and has no more at a later one.
+    /// The moment when the clock left an offset that it had at one time and has no more at a later one.
     fileprivate func change(from offset: Int64, after earlier: Int64, by later: Int64) -> Int64 {
         var (earlier, later) = (earlier, later)
         while later - earlier > 1 {

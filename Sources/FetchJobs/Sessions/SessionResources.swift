@@ -8,7 +8,7 @@ package protocol SessionResources: Sendable {
     /// The credentials of a session and of its tenant; callers share one object while any of them has it.
     func credentialStorage(of session: SessionAddress) -> any CredentialStorage
 
-    /// Whether a server that asks jobs of the session for a certificate may be shown one.
+    /// Whether a server may get a certificate that it asks jobs of the session for.
     nonisolated(nonsending) func holdsIdentities(of session: SessionAddress) async -> Bool
 
     /// A stored credential with its secret and its protection space, or nil when the tenant has no such credential.

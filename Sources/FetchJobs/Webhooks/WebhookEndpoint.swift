@@ -1,6 +1,6 @@
 package import FetchEngine
 
-/// Where a tenant wants events sent, which ones, and the secret they are signed with.
+/// A target for a tenant's events: its URL, its events, and the secret that signs them.
 package struct WebhookEndpoint: Sendable, MessageReceiver {
     package enum Kind: IdentifierKind {
         package static let prefix = "whe"

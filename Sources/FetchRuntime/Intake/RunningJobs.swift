@@ -81,7 +81,7 @@ package final class RunningJobs: Sendable {
 
     // MARK: Deadlines
 
-    /// How long it is until the first deadline that has not passed; nil when there is none.
+    /// The time until the first deadline that has not passed; nil when there is none.
     package func untilDeadline() -> Duration? {
         let now = clock.date
         return state.withLock { $0.deadlines.values.filter { $0 > now }.min() }

@@ -40,7 +40,7 @@ package final class StopSwitch: Sendable {
         var isAsking = false
         /// The job is over here: an answer that comes late takes no slot for it.
         var hasLeft = false
-        /// Where its origin queue is; nil until that was looked up, and while it is not in it.
+        /// The index of its origin queue; nil until that was looked up, and while it is not in it.
         var index: Int?
     }
 

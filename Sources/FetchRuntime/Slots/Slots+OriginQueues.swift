@@ -85,7 +85,7 @@ extension Slots {
 
     /// Takes the jobs out of their origin queues that are more than their hosts answer.
     ///
-    /// - Parameter crowds: How many run at once of a limiter whose jobs wait at a gate.
+    /// - Parameter crowds: How many jobs run at once of a limiter whose jobs wait at a gate.
     /// - Returns: Those, and whether to look again.
     package func judge(crowds: (Limiter.Address) -> Int?) -> (surplus: [Surplus], looksAgain: Bool) {
         let now = clock.now

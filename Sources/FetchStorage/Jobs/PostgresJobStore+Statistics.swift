@@ -21,7 +21,7 @@ extension PostgresJobStore: StatisticsStore {
         }
     }
 
-    /// How many jobs of a tenant are in each state that is not final, and since when the first of them waits.
+    /// The number of a tenant's jobs in each state that is not final, and since when the first of them waits.
     static func waiting(of tenant: Tenant.ID) -> Query {
         """
         -- jobs.overview

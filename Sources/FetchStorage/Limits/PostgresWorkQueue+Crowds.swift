@@ -54,7 +54,7 @@ extension PostgresWorkQueue {
         }
     }
 
-    /// How long no job may have waited at the gate before the jobs of a host start without it.
+    /// The time without a waiting job at the gate after which the jobs of a host start without it.
     static let calm = Duration.seconds(10)
 
     /// Starts the jobs of hosts as usual again, if none has waited for a while.

@@ -26,7 +26,7 @@ extension PostgresWorkQueue {
 }
 
 extension Query {
-    /// Whether a row of the queue waits for a quiet time: not for its own yet to come, or that of its next attempt.
+    /// Whether a row of the queue waits for a quiet time, and not for its own start or its next attempt.
     static var isPatient: Query {
         "discretionary AND scheduled AND NOT suspended AND tries = 0 AND run_at <= now() + \(JobSpec.patience)"
     }

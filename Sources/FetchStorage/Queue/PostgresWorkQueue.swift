@@ -41,7 +41,7 @@ package struct PostgresWorkQueue: WorkQueue {
     ///   - keys: The keys that seal the credentials of jobs.
     ///   - presence: This process, and how others reach it.
     ///   - lease: How long a node keeps its jobs without a sign of life (REL-2).
-    ///   - maximumCrashes: How many nodes a job may take down that could not have been another's fault (REL-5).
+    ///   - maximumCrashes: How many nodes a job may take down when no other job can be the cause (REL-5).
     ///   - limiters: The limiters as this node knows them.
     ///   - quotas: Are told when they may have been changed.
     ///   - protocols: Are told the same.

@@ -10,7 +10,7 @@ package struct KeyRotation {
     package struct Report: Sendable, Equatable {
         /// How many wrapped keys and secrets were wrapped again.
         package var rewrapped = 0
-        /// How many each key of the ring, or a missing one, still wraps, by its number.
+        /// The number of values that each key of the ring, or a missing one, still wraps, by the key's number.
         package var uses: [Int: Int64] = [:]
 
         package init() {}

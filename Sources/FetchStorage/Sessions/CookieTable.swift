@@ -39,7 +39,7 @@ struct CookieTable: Sendable {
         }
     }
 
-    /// How long a write waits for a database that is away: a transfer that is done goes on to its end meanwhile.
+    /// How long a write waits for a database that is away; the transfer goes on meanwhile.
     private static let patience = Duration.seconds(60)
 
     func write(_ changes: [CookieChange], to session: SessionAddress) async throws {

@@ -6,7 +6,7 @@ package struct QuotaCounts: Sendable {
 
     /// How old a count may become while jobs are stored: other nodes add to it too.
     package static let interval = Duration.seconds(5)
-    /// How many times as long as a count took it is good for: a quota of a million is not counted for each refusal.
+    /// The validity of a count, as a multiple of its duration: a quota of a million is not counted for each refusal.
     private static let restFactor = 10
 
     private struct Count {

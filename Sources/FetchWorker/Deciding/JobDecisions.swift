@@ -14,7 +14,7 @@ final class JobDecisions: LoadAdviser {
     private struct State {
         var count = 0
         var kept: [Decision] = []
-        /// Whether the response was decided about by an answer, so that the configuration has no say in it.
+        /// Whether an answer decided about the response, so that the configuration does not.
         var hasDecidedResponse = false
         /// The parked load that goes on, until its question has come up again.
         var resumed: ResumedLoad?

@@ -67,7 +67,7 @@ struct DataRun: Sendable {
         }
     }
 
-    /// Whether the body goes to a file: by an answer, or as the configuration says where there was none.
+    /// Whether the body goes to a file: by an answer, or by the configuration where there was none.
     private func isFile(
         _ task: DataTask, _ response: Response, _ rule: FetchJobs.Configuration.BecomeDownload?
     ) -> Bool {

@@ -11,7 +11,7 @@ struct JobChallengeAnswerer: TaskDelegate {
     private let origin: ProtectionSpace.Party
     private let redirects: RedirectConfiguration
     private let rules: FetchJobs.Configuration.Authentication
-    /// Where client certificates and FTP logins are looked for when the job brings none.
+    /// The storage of client certificates and FTP logins for jobs that bring none.
     private let storage: any CredentialStorage
 
     /// The delegate that a job needs; nil when it has no answers.

@@ -5,7 +5,7 @@ import Glibc
 
 /// Runs one job through the engine and returns its outcome.
 package struct JobRunner: Sendable {
-    /// Where the transfers run, and the steps between their callbacks too, so that nothing has to hop.
+    /// The loop of the transfers and of the steps between their callbacks, so that nothing has to hop.
     package let loop: TransferLoop
     private let sessions: EngineSessions
     private let stores: any SessionResources
@@ -265,7 +265,7 @@ extension RetryPolicy {
 }
 
 extension ClaimedJob {
-    /// When the job is given up, if this is its first attempt and all together may take so long.
+    /// When the job is given up, if this is its first attempt and all attempts together may take so long.
     ///
     /// Later attempts were claimed with their deadline.
     fileprivate func deadline(from start: Timestamp, _ interval: Duration?) -> Timestamp? {

@@ -1,7 +1,7 @@
 package import FetchRuntime
 
 extension MetricsRegistry {
-    /// How many questions were decided that no rule has decided, by their kind and who answered.
+    /// The number of questions that were decided without a rule, by their kind and their decider.
     package var questions: MetricFamily<Counter> {
         counter(
             "fetchd_questions_total", "Questions of loads that no rule decided, by who answered.", labels: "kind", "by")

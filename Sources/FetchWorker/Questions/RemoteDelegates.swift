@@ -62,7 +62,7 @@ package final class RemoteDelegates: Service {
     private let parked: Counter
 
     /// - Parameters:
-    ///   - store: Where questions are written down; tells `open` of those that end in it.
+    ///   - store: The store of questions; tells `open` of those that end in it.
     ///   - deliveries: Where endpoints are.
     ///   - session: Loads messages alone; its guard is that of jobs.
     ///   - intake: Hears of slots that jobs leave while they wait.

@@ -2,7 +2,7 @@ import FetchJobs
 import FetchRuntime
 import Synchronization
 
-/// How long the job has been due that waits for the longest time, as this node last saw it.
+/// For how long the job that has waited longest has been due, as this node last saw it.
 final class QueueAge: Sendable {
     private struct State {
         /// When it became due; nil when none waits.

@@ -2,7 +2,7 @@ import FetchEngine
 
 /// How `fetchd get` ended.
 ///
-/// Where the curl command line has a number for the same thing, it is that number.
+/// If the curl command line has a number for the same error, it is that number.
 enum GetExitCode: Int32, Error, CaseIterable {
     case success = 0
     case failure = 1

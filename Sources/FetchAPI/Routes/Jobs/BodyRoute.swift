@@ -10,7 +10,7 @@ struct BodyRoute: Sendable {
     /// How long a body that is sent waits for its job to want it.
     static let patience = Duration.seconds(30)
     static let pollInterval = Duration.milliseconds(50)
-    /// How often it is asked whether another node has the job: less often, since that is the database's to say.
+    /// The interval of the question whether another node has the job: longer, since the database has to answer it.
     static let pollsPerLookElsewhere = 10
 
     let jobs: any JobStore

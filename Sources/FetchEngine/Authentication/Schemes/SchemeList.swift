@@ -33,7 +33,8 @@ struct SchemeList: Sendable, Hashable {
         self[method]?.accepts(credential) ?? credential.fits(method)
     }
 
-    /// How the program prefers a scheme of its own: above every built-in one, the first highest; nil for the others.
+    /// The program's preference for a scheme of its own: above every built-in one, the first highest; nil for the
+    /// others.
     func preference(of method: ProtectionSpace.Method) -> Int? {
         own.firstIndex { $0.method == method }.map { 1000 + own.count - $0 }
     }
