@@ -54,7 +54,7 @@ import Testing
             let before = try service.residentBytes
             let results = try await submit(String(repeating: line, count: 1500), to: service)
             #expect(results.count == 1500 && results.allSatisfy { $0["id"] is String })
-            // Of 90 MB; what one statement carries is there some times over.
+            // Of 90 MB; there is room for several statements.
             #expect(try service.residentBytes - before < 48 << 20)
         }
     }

@@ -142,7 +142,7 @@ import Testing
                 try connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
             }
         }
-        // Heartbeats find what may have taken nodes down.
+        // Heartbeats find the jobs that may have taken nodes down.
         let settings = ["WORKER_LEASE_SECONDS": "3"]
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { place in
             let key = try await place.key()

@@ -5,7 +5,7 @@ import Testing
 
 /// The dashboard in a real browser.
 @Suite struct DashboardTests {
-    /// Set `SCREENSHOTS` to a directory to look at what the browser shows.
+    /// Set `SCREENSHOTS` to a directory to look at the pages of the browser.
     private func keep(_ browser: Browser, as name: String) async throws {
         let screenshot = try await browser.screenshot
         #expect(screenshot.starts(with: [0x89, 0x50, 0x4E, 0x47]))
@@ -54,7 +54,7 @@ import Testing
     // R11, R35
     @Test(.timeLimit(.minutes(2)))
     func `an operator sees which hosts and flows wait for what, and pauses and resumes them`() async throws {
-        // It asks for patience once: what waited is answered, and the circuit is not opened again.
+        // It sends `Retry-After` once: the waiting jobs are answered, and the circuit is not opened again.
         let origin = try WireOrigin { connection in
             while let head = try connection.receiveHead() {
                 let status = head.contains("/busy") ? "503 Service Unavailable\r\nRetry-After: 3600" : "200 OK"

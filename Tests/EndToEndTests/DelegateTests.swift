@@ -201,7 +201,7 @@ private func redirecting() async throws -> LoopbackServer {
                 #", "otherwise": {}}, "timeouts": {"timeoutIntervalForRequest": 1"#
             let id = try await service.submit(origin.url("/go"), asking: Self.redirection, times)
             let question = try await service.question(of: id)
-            // Its interval goes by.
+            // Its interval passes.
             try await Task.sleep(for: .seconds(1.5))
             #expect(try await service.answer(question, #""follow""#).status == 200)
             let job = try await service.end(of: id)

@@ -32,7 +32,7 @@ import Testing
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
             #expect(try await service.request(.get, "/readyz").status == 200)
-            // Fewer than it has: what is open stays so.
+            // Fewer than it has: open ones stay open.
             try await service.limitDescriptors(to: 10)
             let job = try await service.request(.post, "/v1/jobs", body: #"{"request": "\#(origin.url())"}"#).json
             try await until {

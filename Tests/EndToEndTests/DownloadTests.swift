@@ -153,7 +153,7 @@ import Testing
             #expect(try await service.request(.delete, "/v1/blobs/\(blob)").status == 204)
             #expect(files().count == 2)
             #expect(try await service.stop() == 0)
-            // Each start looks at once for what has expired.
+            // Each start looks at once for expired rows.
             try await until { Timestamp.now > end }
             let restarted = try await ServiceProcess.start(place, key: key)
             try await until { files().count == 1 }
@@ -254,7 +254,7 @@ import Testing
         }
     }
 
-    // REL-2: a node goes on with what it can reach, and starts over with what it cannot.
+    // REL-2: a node continues with a partial file that it can reach, and starts over without.
     // Proves: DLD-14.
     @Test(arguments: [true, false])
     func `a download whose node is gone for good ends on another`(sharesDirectory: Bool) async throws {
@@ -299,7 +299,7 @@ import Testing
         }
     }
 
-    // Cancelling keeps what is there, and another job goes on with it.
+    // Cancelling keeps the partial file, and another job continues it.
     // Proves: DLD-11, DLD-12, DLD-14, TSK-10, LIF-2.
     @Test func `a cancelled download leaves resume data for a new job`() async throws {
         let gate = Gate()

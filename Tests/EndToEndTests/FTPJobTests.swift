@@ -44,7 +44,7 @@ import Testing
             let got = try await service.fetch(url(server, "/new.txt"))
             #expect(try await body(of: got, service) == Array("mine".utf8))
             #expect(!"\(own)\(put)\(got)\(service.logged)".contains("secret"))
-            // Who has a credential does not try without it first: where anybody may log in, nobody would ask for it.
+            // A job with a credential does not try without it first: where anybody may log in, nobody would ask for it.
             if kind == .pyftpdlib {
                 let logins = server.directory.text(of: "log").components(separatedBy: "<- USER ").dropFirst()
                 #expect(logins.count { $0.hasPrefix("anonymous") } == 1 && logins.count > 1)
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    // With TLS from the first byte on, too, and what is not there has its own error.
+    // With TLS from the first byte on, too; a missing file has its own error.
     // Proves: NET-2.
     @Test(arguments: kinds, [true, false])
     func `folders are listed, and what is missing is told, with TLS as well`(_ kind: FTPServerKind, _ isSecure: Bool)

@@ -37,7 +37,7 @@ import Testing
         deinit { close(descriptor) }
     }
 
-    /// - Parameter count: Counts what was asked.
+    /// - Parameter count: Counts the requests.
     private static func answering(after wait: Duration = .zero, _ count: TestSupport.Progress = TestSupport.Progress())
         throws -> WireOrigin
     {

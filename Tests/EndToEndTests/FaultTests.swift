@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// Waits until all jobs are final, and tells whether each came to what it may come to.
+    /// Waits until all jobs are final, and tells whether each has a result that it may have.
     private func judge(_ count: Int64, _ requests: Requests, _ connection: Connection) async throws {
         try await until { try await self.count("queue", connection) == 0 }
         #expect(try await self.count("jobs", connection) == count)
@@ -79,7 +79,7 @@ import Testing
         try await connection.query("SELECT count(*) FROM \(table)").first?.decode(at: 0)
     }
 
-    // R3, R6, REL-1, REL-6: what was under way on a connection may be done or not; either way no job is lost.
+    // R3, R6, REL-1, REL-6: statements under way on a connection may be done or not; either way no job is lost.
     @Test func `connections that end in the middle of batches lose no job`() async throws {
         let requests = Requests()
         let origin = try origin(requests)
@@ -143,7 +143,7 @@ import Testing
         return try await Connection.open(Connection.Configuration(connectionString: string), on: TestDatabase.loop)
     }
 
-    /// To its clients what a restart is: those who are in are put out, and nobody is let in.
+    /// Does to its clients the same as a restart: they are put out, and nobody is let in.
     private func close(_ database: TestDatabase, _ administrator: Connection) async throws {
         try await administrator.query("ALTER DATABASE \(.identifier(database.name)) ALLOW_CONNECTIONS false")
         try await administrator.query(

@@ -111,8 +111,8 @@ import Testing
         return ["succeeded", "failed", "cancelled"].contains(member(job, "state", as: String.self) ?? "")
     }
 
-    /// The loops that worked for longer than they may without a look at the others, and how often; what else the
-    /// machine did meanwhile is not in it.
+    /// The loops that worked for longer than they may without a look at the others, and how often; other work of the
+    /// machine is not in it.
     private static func stalls(in metrics: String) -> [String: Int] {
         let sample =
             #/

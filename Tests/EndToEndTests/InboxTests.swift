@@ -5,7 +5,7 @@ import Testing
 
 /// The inbox of the dashboard, in a real browser.
 @Suite struct InboxTests {
-    /// Set `SCREENSHOTS` to a directory to look at what the browser shows.
+    /// Set `SCREENSHOTS` to a directory to look at the pages of the browser.
     private func keep(_ browser: Browser, as name: String) async throws {
         let screenshot = try await browser.screenshot
         #expect(screenshot.starts(with: [0x89, 0x50, 0x4E, 0x47]))

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension LimiterTests {
-    /// Whose jobs are bounded.
+    /// The scope of the bandwidth.
     enum Bounded: CaseIterable {
         case host, flow, tenant, all
 
@@ -38,7 +38,7 @@ extension LimiterTests {
             let key = try await place.key()
             let service = try await ServiceProcess.start(place, key: key)
             try await bounded.set("1024", origin, place, service)
-            // The node is told of what an operator sets.
+            // The node is told of the operator's setting.
             var slow = ""
             try await until {
                 slow = try await Self.submit(origin.url(), more: #", "flow": {"key": "films"}"#, to: service)

@@ -6,7 +6,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// Jobs that are followed while they run: the bytes of their bodies, both ways, and what happens to them.
+/// Jobs that are followed while they run: the bytes of their bodies, both ways, and their events.
 @Suite(.timeLimit(.minutes(2))) struct LiveJobTests {
     /// Answers with the first part of a body, and with the rest once its gate is open.
     private func origin(_ content: [UInt8], holdingAt held: Int, _ gate: Gate) throws -> WireOrigin {

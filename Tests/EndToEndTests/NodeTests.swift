@@ -6,7 +6,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// Two nodes over one database: what belongs to the one that runs a job is to be had from the other.
+/// Two nodes over one database: each forwards requests to the one that runs the job.
 @Suite(.timeLimit(.minutes(2))) struct NodeTests {
     private struct Nodes {
         let owner: ServiceProcess
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// A job that the owner runs: it has room, so it takes what it is sent itself.
+    /// A job that the owner runs: it has room, so it takes submitted jobs itself.
     private func submit(_ job: String, to nodes: Nodes) async throws -> String {
         let answer = try await nodes.owner.request(.post, "/v1/jobs", body: job)
         return try #require(member(answer.json, "id", as: String.self), "\(answer.text)")
@@ -117,7 +117,7 @@ import Testing
                 }
                 pipe.finish()
             }()
-            // The origin has read nothing: what was taken lies in buffers, and those are bounded.
+            // The origin has read nothing: the sent bytes lie in buffers, and those are bounded.
             try await until { written.value > 0 }
             let progress = try await nodes.other.job(id) { member($0, "progress", "bytesSent") ?? 0 > 0 }
             #expect(member(progress, "state") == "running")
@@ -174,7 +174,8 @@ import Testing
         }
     }
 
-    /// REL-2: until the lease of a dead node runs out nobody knows more; who follows the job stays and sees its end.
+    /// REL-2: until the lease of a dead node runs out nobody knows more; a client that follows the job stays and sees
+    /// its end.
     @Test func `what only a dead node knows is refused, and its job goes on elsewhere`() async throws {
         let (content, gate) = (pattern(500_000), Gate())
         let origin = try origin(content, holdingAt: 300_000, gate)

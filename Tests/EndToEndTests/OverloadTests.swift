@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    // R43: whatever is asked of it, and while no transfer ends.
+    // R43: for all requests, and while no transfer ends.
     @Test func `the API answers while transfers have every place`() async throws {
         let (places, isOver) = (100, Progress())
         let origin = try WireOrigin { connection in

@@ -10,7 +10,7 @@ import Testing
 @Suite struct ParkingTests {
     private static let atOnce = ["WORKER_HOLD_SECONDS": "0"]
 
-    /// Redirects what is sent to `/go`, and asks for a password at `/secret`.
+    /// Redirects requests for `/go`, and asks for a password at `/secret`.
     private static func origin() throws -> WireOrigin {
         try WireOrigin { connection in
             while let head = try connection.receiveHead() {

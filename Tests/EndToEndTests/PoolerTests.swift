@@ -61,7 +61,7 @@ import Testing
 }
 
 extension ServiceProcess.Place {
-    /// The same database through a pooler; what a pooler cannot carry goes past it, or is done without.
+    /// The same database through a pooler; commands that a pooler cannot carry go past it, or are left out.
     fileprivate func through(_ pooler: LoopbackServer, listens: Bool) -> Self {
         var environment = environment
         environment["DATABASE_DIRECT_URL"] = listens ? database.connectionString : nil

@@ -4,7 +4,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// Jobs that go through a proxy which wants to know by whom.
+/// Jobs that go through a proxy with authentication.
 @Suite(.timeLimit(.minutes(2))) struct ProxyTests {
     private func proxy(_ port: UInt16, _ kind: String, credential: String) -> String {
         #", "configuration": {"proxy": {"url": "\#(kind)://127.0.0.1:\#(port)"\#(credential)}}"#
@@ -12,7 +12,7 @@ import Testing
 
     private static let given = #", "credential": {"user": "cave", "password": "sesame12"}"#
 
-    // SEC-22, R26: with the job, or stored; never in what is shown or logged.
+    // SEC-22, R26: with the job, or stored; never shown or logged.
     // Proves: AUT-30, SES-11.
     @Test func `a proxy is shown the credential of the job, and nobody else is`() async throws {
         let tinyproxy = try await LoopbackServer.tinyproxy(user: ("cave", "sesame12"))

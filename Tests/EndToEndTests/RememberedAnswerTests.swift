@@ -24,7 +24,7 @@ extension ServiceProcess {
         return id
     }
 
-    /// Who made the decisions of a job's only attempt, and by the answer to which question.
+    /// The deciders of a job's only attempt, and the questions whose answers they used.
     fileprivate func deciders(of job: String) async throws -> [String] {
         let answer = try await request(.get, "/v1/jobs/\(job)/explain")
         let decisions = member(answer.json, "attempts", "0", "decisions", as: [[String: Any]].self) ?? []

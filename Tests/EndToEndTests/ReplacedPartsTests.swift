@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    // Parts that do not replace one another are one body, whatever was asked of those that do.
+    // Parts that do not replace one another are one body, whatever the rule for those that do.
     // Proves: MPR-5.
     @Test(arguments: ["mixed", "byteranges", "related"])
     func `a body of another multipart type is left as it is`(_ kind: String) async throws {

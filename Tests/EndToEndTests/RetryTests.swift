@@ -168,7 +168,7 @@ import Testing
     // Proves: BEY-3.
     @Test func `a job starts at its time, and not at all when that is too late`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
-        // A heartbeat finds what is over before it begins.
+        // A heartbeat finds jobs that are over before they begin.
         let settings = ["WORKER_LEASE_SECONDS": "1"]
         try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"], settings: settings) { service in
             let time = { (seconds: Double) in

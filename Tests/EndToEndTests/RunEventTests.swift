@@ -94,7 +94,7 @@ import Testing
             }
             let cancelled = try Told(try await receiver.next())
             #expect(cancelled.type == "job.finished" && member(cancelled.data, "job", "state") == "cancelled")
-            // Without a choice of its own, a job goes by its endpoint: that of an address is told of ends.
+            // Without a choice of its own, a job has the events of its endpoint: that of an address gets ends.
             let last = try await service.fetch(origin.url("/3"), more: webhook(""))
             let finished = try Told(try await receiver.next())
             #expect(finished.type == "job.finished")

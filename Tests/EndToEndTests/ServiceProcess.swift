@@ -138,7 +138,7 @@ final class ServiceProcess: Sendable {
         log = Mutex("")
     }
 
-    /// The same service as another client sees it, who has a key of its own; the test stops it by the first.
+    /// The same service as seen by another client, which has a key of its own; the test stops it by the first.
     func speaking(with key: String) -> ServiceProcess { ServiceProcess(self, key: key) }
 
     private init(_ place: Place, key: String, _ process: Program) throws {
@@ -266,7 +266,7 @@ final class ServiceProcess: Sendable {
 
     /// Submits a job for a URL and waits until it is final.
     ///
-    /// - Parameter key: That of another tenant.
+    /// - Parameter key: The key of another tenant.
     func fetch(
         _ url: String, request: String = "", more: String = "", key: String? = nil
     ) async throws -> [String: Any] {
@@ -292,7 +292,7 @@ extension HTTPField.Name {
     static let idempotencyKey = Self("Idempotency-Key")!
 }
 
-/// How a program ended, and what it said.
+/// The exit status and the output of a program.
 struct ProgramEnd: Sendable {
     let status: Int32
     let output: String
@@ -323,7 +323,7 @@ func member<Value>(_ json: [String: Any], _ path: String..., as type: Value.Type
     return value as? Value
 }
 
-/// The status of the last transfer of a job: what the origin said, whatever the file's answer is.
+/// The status of the last transfer of a job: the origin's, whatever that of the file is.
 func lastTransfer(of job: [String: Any]) -> Int? {
     let transfers = member(job, "attempts", as: [[String: Any]].self)?.last?["metrics"] as? [[String: Any]]
     return transfers?.last?["status"] as? Int

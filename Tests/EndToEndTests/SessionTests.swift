@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    // The configuration is that of the session, for what the job does not say.
+    // The configuration is that of the session, for members that the job leaves out.
     // Proves: SES-1, SES-16, SES-18.
     @Test func `a job goes by its session where it says nothing itself`() async throws {
         let origin = try await LoopbackServer.httpbin()

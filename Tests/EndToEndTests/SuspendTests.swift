@@ -4,9 +4,9 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// Suspending, resuming and cancelling from any node what runs on another.
+/// Suspending, resuming and cancelling from any node the jobs that run on another.
 @Suite struct SuspendTests {
-    /// Two services over one database; the first runs what is submitted to it.
+    /// Two services over one database; the first runs the jobs that are submitted to it.
     private func withTwo(
         _ origin: WireOrigin,
         _ body: (ServiceProcess, ServiceProcess) async throws -> Void
@@ -16,7 +16,7 @@ import Testing
             let key = try await place.key()
             let first = try await ServiceProcess.start(place, key: key)
             let second = try await ServiceProcess.start(place, key: key)
-            // From its next heartbeat on the first knows that there is another, and tells it of what it does.
+            // From its next heartbeat on the first knows that there is another, and notifies it of changes.
             do { try await body(first, second) } catch {
                 try await first.stop()
                 try await second.stop()
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    // REL-1, R11: what is held stays held, whatever dies.
+    // REL-1, R11: a held job stays held, whatever dies.
     // Proves: TSK-7.
     @Test(.timeLimit(.minutes(2)))
     func `a job stays held when its node is killed, and another one runs it in the end`() async throws {

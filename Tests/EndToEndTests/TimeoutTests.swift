@@ -5,7 +5,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// How long jobs wait for what, and what they tell of it.
+/// How long jobs wait for each phase, and how they report it.
 @Suite(.timeLimit(.minutes(2))) struct TimeoutTests {
     /// A place where a load comes to a halt.
     struct Halt: Sendable, CustomTestStringConvertible {

@@ -169,7 +169,7 @@ import Testing
     }
 }
 
-/// A receiver of webhooks, and what it receives.
+/// A receiver of webhooks, and its messages.
 final class WebhookReceiver: Sendable {
     struct Message: Sendable {
         let head: String

@@ -112,7 +112,7 @@ struct TestServer {
 
     /// Runs a test against a listening server, and stops it.
     ///
-    /// The test is given the port and what stops the server before the test is over.
+    /// The test is given the port and a function that stops the server before the test is over.
     func listen<Value: Sendable>(
         connection: ConnectionGuard.Limits = ConnectionGuard.Limits(),
         configure: (inout Server.Configuration) -> Void = { _ in },

@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// How jobs answer servers that ask who is there: Apache httpd, nginx, httpbin, and one that speaks NTLM.
+/// How jobs answer the challenges of servers: Apache httpd, nginx, httpbin, and one that speaks NTLM.
 @Suite(
     .enabled(if: LoopbackServer.hasApache(modules: "auth_digest", "dav")),
     .sharedService {
@@ -49,7 +49,7 @@ struct AuthenticationTests {
         #expect(status(of: hidden) == 404 && transfers(hidden) == 1)
     }
 
-    // One attempt, and then what the job says.
+    // One attempt, and then the rule of the job.
     // Proves: AUT-17, AUT-19, CRD-9, LIF-1, AUT-4, AUT-15.
     @Test func `a wrong password is tried once, and the job says what then`() async throws {
         let rig = try SharedService.current
@@ -65,7 +65,7 @@ struct AuthenticationTests {
         #expect(transfers(thrice) == 2, "the same is not tried again")
     }
 
-    // R24: a server that asks for ever is given up, and one that never says what it asks for has the load's own limits.
+    // R24: a server that asks for ever is given up, and one that never names a scheme has the load's own limits.
     @Test func `a challenge comes to an end`() async throws {
         let rig = try SharedService.current
         let endless = rig.stage.serve { number, connection in
@@ -122,7 +122,7 @@ struct AuthenticationTests {
         #expect(tried.prefix(2) == ["", expected])
     }
 
-    // A stored one is used by whom it is for, without another question in its space.
+    // A stored credential is used for its own server, without another question in its space.
     // Proves: AUT-2, AUT-7, CRD-4, SES-7, AUT-22, CRD-6.
     @Test func `a credential is kept for its space, and sent ahead there`() async throws {
         let rig = try SharedService.current

@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    // Whoever asks, and on whichever node: one of ten is the first.
+    // For any client and node: one of ten is the first.
     // Proves: BKG-10, BKG-11.
     @Test func `the end of the events is acknowledged once, and new jobs bring a new one`() async throws {
         let stage = try Stage()

@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    // Whoever is away is told when they are back, under the same id.
+    // A client that was away gets the event when it is back, under the same id.
     // Proves: BKG-8, DLG-9, LIF-13.
     @Test func `a client that is away hears of it later`() async throws {
         let (heads, head) = AsyncStream.makeStream(of: String.self)
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    // Who waits for a job says so, and only in a background session it matters.
+    // `initiated` states whether a client waits for the job, which matters only in a background session.
     // Proves: SES-5, BKG-6.
     @Test func `what is started in the background may wait`() async throws {
         let (gate, origin) = (Gate(), try Stage())

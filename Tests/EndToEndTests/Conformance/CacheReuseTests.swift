@@ -39,7 +39,7 @@ import Testing
         #expect(try await rig.text(of: other) == "new" && play.requests.count == 2)
     }
 
-    // RFC 9111 §5.2.1: what the fields say is said to caches on the way too.
+    // RFC 9111 §5.2.1: the fields are for caches on the way too.
     // Proves: CCH-5, BEY-5.
     @Test func `the two further policies go past all caches, or have the origin confirm`() async throws {
         let rig = try SharedService.current

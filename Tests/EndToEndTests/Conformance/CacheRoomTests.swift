@@ -24,7 +24,7 @@ import Testing
         try #require(try await place.database.client.query(query).first).decode(at: 0)
     }
 
-    // Of two services: the memory of the second is empty, so that what it uses it takes from the database.
+    // Of two services: the memory of the second is empty, so that it takes its responses from the database.
     // Proves: CCH-16.
     @Test func `rows and blobs of a tenant stay below its room, and what was used last stays`() async throws {
         let (room, size) = (4_000_000, 150_000)

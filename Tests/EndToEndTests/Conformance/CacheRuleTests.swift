@@ -34,7 +34,7 @@ import Testing
         #expect(seen.isHit == isStored && seen.requests == (isStored ? 1 : 2))
     }
 
-    // Method, URL and what the answer varies by.
+    // Method, URL and the fields by which the response varies.
     // Proves: CCH-8, CCH-9.
     @Test func `what is asked tells answers apart`() async throws {
         let rig = try SharedService.current

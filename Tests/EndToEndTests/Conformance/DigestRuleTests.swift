@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    // RFC 7231 B: nobody knows what it is of.
+    // RFC 7231 B: nobody knows which content it covers.
     @Test func `a Content-MD5 that differs fails nothing`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(answer("200 OK", "Content-MD5: yYMZBIPfFn0qOEFGPCqTQQ==", body: "hello"))
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    // R15: nothing of what was wrong is in what is right.
+    // R15: no byte of the wrong body is in the right one.
     @Test(arguments: ["data", "download"]) func `another attempt begins anew`(_ kind: String) async throws {
         let rig = try SharedService.current
         let fields = ["ETag: \"a\"", "Accept-Ranges: bytes", Self.field("Repr-Digest", of: "hello")]

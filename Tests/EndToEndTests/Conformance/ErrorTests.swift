@@ -105,7 +105,7 @@ import Testing
         #expect(member(job, "error", "message", as: String.self)?.isEmpty == false)
         #expect(member(job, "attempts", "0", "error") == fault.name)
         let id = try #require(member(job, "id", as: String.self))
-        // One that failed for its status has the response, with what there was of a body.
+        // A job that failed for its status has the response, with the received part of the body.
         let status = fault.name == "badServerResponse" ? 200 : 404
         #expect(try await rig.service.request(.get, "/v1/jobs/\(id)/body").status == status)
         let found = try await rig.service.request(.get, "/v1/jobs?error=\(fault.name)&limit=100").json

@@ -46,13 +46,13 @@ import Testing
         let counts = list.filter { $0.name == "job.progress" }.compactMap { $0.data["bytesReceived"] as? Int }
         #expect(counts == counts.sorted() && !counts.isEmpty)
         #expect(list.compactMap(\.number) == Array(1...list.compactMap(\.number).count))
-        // Whoever comes later is told of the end, and of nothing after it.
+        // A client that comes later is told of the end, and of nothing after it.
         let later = try await rig.events(of: id)
         #expect(later.map(\.name) == ["job.finished"])
         #expect(member(later[0].data, "state") == "succeeded")
     }
 
-    // Whoever was there from the beginning misses nothing.
+    // A client that was there from the beginning misses nothing.
     // Proves: LIF-18, RSP-7.
     @Test func `a job that is over in no time is told of whole`() async throws {
         let rig = try SharedService.current
@@ -62,7 +62,7 @@ import Testing
         #expect(list[1].text.contains("X-Short"))
     }
 
-    // Each step on the way stands before what came of it.
+    // Each step on the way comes before its results.
     // Proves: LIF-4, LIF-18, AUT-3, AUT-15, AUT-21.
     @Test func `what a load meets is told in its order`() async throws {
         let rig = try SharedService.current
@@ -140,7 +140,7 @@ import Testing
         #expect(statuses == Array(repeating: 201, count: 100))
     }
 
-    // R34: who waits gets the job as it is, when its time is over.
+    // R34: a client that waits gets the job as it is, when its time is over.
     // Proves: CON-2.
     @Test func `a wait has an end, and the job goes on`() async throws {
         let rig = try SharedService.current
@@ -233,7 +233,7 @@ import Testing
         }
     }
 
-    // R16: what is not there yet is waited for.
+    // R16: a missing origin is waited for.
     // Proves: BEY-2.
     @Test func `a job can wait for its origin`() async throws {
         let origin = try WireOrigin(isOpen: false) { connection in

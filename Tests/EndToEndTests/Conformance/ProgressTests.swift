@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    // Of what is sent again the first bytes are counted anew.
+    // The first bytes that are sent again are counted anew.
     @Test func `what is sent is counted from zero for each sending`() async throws {
         let rig = try SharedService.current
         let size = 24 << 20
@@ -190,7 +190,7 @@ import Testing
     @Test(arguments: ["last", "all"])
     func `progress starts anew with each part of a body`(_ keeping: String) async throws {
         let rig = try SharedService.current
-        // The first one is more than a job waits for before it looks what comes.
+        // The first one is more than a job waits for before it looks at its content.
         let sizes = [200_000, 50, 70_000]
         let gates = sizes.map { _ in Gate() }
         let play = rig.stage.serve { _, connection in
@@ -233,7 +233,7 @@ import Testing
         #expect(member(list.last?.data ?? [:], "state") == "succeeded")
     }
 
-    /// The events of a download that breaks off, and what the origin answers then.
+    /// The events of a download that breaks off, and of the origin's response then.
     private func resumed(_ rest: String) async throws -> ([ToldEvent], Stage.Play) {
         let rig = try SharedService.current
         let head = "HTTP/1.1 200 OK\r\nETag: \"a\"\r\nAccept-Ranges: bytes\r\nContent-Length: 8\r\n\r\n"

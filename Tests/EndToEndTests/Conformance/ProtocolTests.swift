@@ -6,7 +6,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// A protocol of a test: whoever plays it, and the secret that it was given.
+/// A protocol of a test: its server, and the secret that it was given.
 private struct Registered {
     let name: String
     let play: Stage.Play
@@ -110,7 +110,7 @@ private func envelope(_ json: String, body: String = "") -> String {
         #expect(refused.status == 422 && member(refused.json, "errors", "0", "pointer") == "/request/url")
     }
 
-    // MARK: Who is asked
+    // MARK: Choice of the protocol
 
     // Proves: PRT-2.
     @Test func `the protocol registered last is asked first, and before http is loaded by the service`() async throws {
@@ -204,7 +204,7 @@ private func envelope(_ json: String, body: String = "") -> String {
         #expect(requests.map { $0["body"] != nil } == [true, false, false])
         let keys = requests.map { "\($0["headers"] ?? "")".contains("X-Api-Key") }
         #expect(keys == [true, true, false], "what is meant for one origin went to another")
-        // Neither a file nor what the guard forbids can be reached by way of a protocol.
+        // No protocol can lead to a file, or to an address that the guard forbids.
         for target in ["file:///etc/passwd", "data:,x", "http://10.0.0.1/"] {
             let name = "to-\(target.prefix(4))"
             _ = try await rig.register(
@@ -314,7 +314,7 @@ private func envelope(_ json: String, body: String = "") -> String {
         #expect(refused.status == 422 && member(refused.json, "errors", "0", "pointer") == "/request/url")
     }
 
-    // MARK: Protocols that do not do what they should
+    // MARK: Faulty protocols
 
     /// A reply, and the error that it is for the job.
     struct Fault: CustomTestStringConvertible {

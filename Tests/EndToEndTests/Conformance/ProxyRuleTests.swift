@@ -153,7 +153,7 @@ struct ProxyRuleTests {
         for way in ["", squid, dante] { #expect(try await isReused(way) == true) }
     }
 
-    // Asked by each kind of squid's, before a tunnel too; what is in the tunnel the proxy never sees.
+    // Asked by each kind of squid's, before a tunnel too; the proxy never sees the content of the tunnel.
     // Proves: AUT-30.
     @Test(arguments: ["basic", "digest", "ntlm"])
     func `a proxy is answered in its own scheme, before a tunnel too`(_ scheme: String) async throws {
@@ -188,7 +188,7 @@ struct ProxyRuleTests {
         #expect(!origin.received().contains("roxy-") && origin.received().components(separatedBy: "GET ").count == 2)
     }
 
-    // A proxy that wants to know who is there is answered by its own credential, or it is the response.
+    // A proxy's challenge is answered with its own credential, or it is the response.
     // Proves: AUT-30.
     @Test func `a proxy's question is not the origin's`() async throws {
         let rig = try SharedService.current

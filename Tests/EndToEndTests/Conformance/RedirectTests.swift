@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// Where redirects lead jobs, and what they take along.
+/// The redirects of jobs, with the fields and bodies that they carry.
 @Suite(.sharedServiceAndHTTPBin) struct RedirectTests {
     private static func redirect(_ status: Int = 302, to location: String, _ fields: String = "X: y") -> String {
         answer("\(status) Elsewhere", "Location: \(location)", fields, body: "old")

@@ -46,7 +46,7 @@ import Testing
             let refused = try await rig.service.request(
                 .post, "/v1/jobs", body: #"{"request": {"url": "\#(play.url())", "headers": [\#(field)]}}"#)
             let pointer = "/request/headers/0/" + (name == "X-A" ? "value" : "name")
-            // No text of a job has a NUL, so it is refused before anybody looks what it is in.
+            // No text of a job has a NUL, so it is refused before anybody looks at its place.
             let isNUL = characters == "\\u0000"
             #expect(refused.status == (isNUL ? 400 : 422), "\(refused.text)")
             #expect(member(refused.json, "errors", "0", "pointer") == (isNUL ? nil : pointer), "\(refused.text)")

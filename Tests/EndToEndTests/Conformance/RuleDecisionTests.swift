@@ -22,7 +22,7 @@ private func text(_ decision: [String: Any]?, _ path: String...) -> String? {
     return value as? String
 }
 
-/// Rules decide what loads come to, and the record says which did.
+/// Rules decide the choices of loads, and the record says which did.
 @Suite(.sharedServiceAndHTTPBin) struct RuleDecisionTests {
     private static func redirect(to location: String) -> String {
         answer("302 Elsewhere", "Location: \(location)", body: "old")
@@ -120,7 +120,7 @@ private func text(_ decision: [String: Any]?, _ path: String...) -> String? {
         #expect(play.requests.last?.values("x-mine") == ["1"])
     }
 
-    // Precedence 1: what nobody may lift.
+    // Precedence 1: limits that nobody may lift.
     @Test func `an answer that breaks a limit is not used`() async throws {
         let rig = try SharedService.current
         for target in ["http://10.0.0.1/", "http://elsewhere.example/"] {
@@ -351,7 +351,7 @@ private func text(_ decision: [String: Any]?, _ path: String...) -> String? {
     }
 }
 
-/// Rules about who is there, at Apache httpd and nginx.
+/// Rules about challenges, at Apache httpd and nginx.
 @Suite(
     .enabled(if: LoopbackServer.hasApache(modules: "auth_digest", "dav")),
     .sharedService { ["apache": try await .apache(), "nginx": try await .nginxCave()] })

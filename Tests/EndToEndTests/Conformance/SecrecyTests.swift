@@ -13,7 +13,7 @@ import Testing
 
         /// The credential as a server gets it (RFC 7617).
         var basic: String { Data("\(user):\(password)".utf8).base64EncodedString() }
-        /// All that must not be found; base64 looks different by what stands before it.
+        /// All texts that must not be found; base64 depends on the bytes before it.
         var secrets: [String] { [user, password, basic, String(basic.dropFirst(4).prefix(24))] }
     }
 
@@ -64,7 +64,7 @@ import Testing
         try await expectNothing(of: marked, rig.place, rig.service)
     }
 
-    // Each convinces, and only what is to be kept is there afterwards, sealed.
+    // Each is accepted, and only the one to keep is there afterwards, sealed.
     // Proves: CRD-2.
     @Test func `a credential for one request never reaches the database, others lie sealed`() async throws {
         let rig = try SharedService.current
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    // Of the job, of its URL, and what the session has in memory.
+    // Credentials of the job, of its URL, and of the session in memory.
     // Proves: SES-3, CRD-7.
     @Test func `credentials of an ephemeral session work, and leave no trace`() async throws {
         let (rig, marked) = (try SharedService.current, Marked())

@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    // Two that are stored for one server: each session shows the one that it names, and says what comes of a refusal.
+    // Two credentials are stored for one server: each session sends the one that it names, and decides about a refusal.
     // Proves: SES-7.
     @Test func `how servers are answered is the session's choice, and the job's before it`() async throws {
         let origin = try WireOrigin { connection in
@@ -161,7 +161,7 @@ import Testing
                 }
                 let count = origin.connections.count
                 let other = try await fetch("ipv6", host)
-                // Where a name has no address of a family, that is what is said of it.
+                // Where a name has no address of a family, the error says so.
                 #expect(["cannotConnectToHost", "cannotFindHost"].contains(errorName(of: other)), "\(host): \(other)")
                 #expect(origin.connections.count == count)
             }

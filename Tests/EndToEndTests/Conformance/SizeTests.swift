@@ -74,7 +74,7 @@ private func nginxWithAGibibyte() async throws -> [String: LoopbackServer] {
         // Kept, the bodies would be 40 MB, and the stored answers as much.
         let after = try await run(200)
         #expect(after - before < 30 << 20)
-        // One that is over keeps what came of its jobs until it is deleted, and nothing else.
+        // A session that is over keeps the results of its jobs until it is deleted, and nothing else.
         #expect(try await run(200, deletes: false) - after < 60 << 20)
     }
 }

@@ -62,7 +62,7 @@ import Testing
         #expect(play.requests.first?.line.hasSuffix("/a/\(escaped)/b HTTP/1.1") == true)
     }
 
-    // The origin splits first and decodes then, and finds what was put in.
+    // The origin splits first and decodes then, and finds the values.
     // Proves: ENC-3.
     @Test func `an escaped separator stays in its value`() async throws {
         let values = ["a": "1&b=2", "b": "%26", "c": "x=y", "d": "1 + 1", "e": ""]

@@ -17,7 +17,7 @@ struct ToldEvent: Sendable {
     /// Its number within the attempt; progress and the end have none.
     var number: Int? { id.split(separator: ".").last.flatMap { Int($0) } }
 
-    /// The events in what has come of a stream.
+    /// The events in the received part of a stream.
     static func all(in text: String) -> [ToldEvent] {
         text.components(separatedBy: "\n\n").filter { $0.contains("event: ") }.map { block in
             let lines = block.split(separator: "\n")

@@ -43,7 +43,7 @@ extension TrustTests {
         }
     }
 
-    // Whom the job names is shown it all the same.
+    // A server that the job names gets it nevertheless.
     // Proves: RED-11.
     @Test func `a client certificate is not shown to where a redirect leads`() async throws {
         let rig = try SharedService.current

@@ -4,7 +4,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// Each server has beside its configuration what jobs need: the authority as `anchor.pem`, and an identity of it.
+/// Each server has beside its configuration the files of jobs: the authority as `anchor.pem`, and an identity of it.
 private func trustedAndOther() async throws -> [String: LoopbackServer] {
     let authority = try await TestAuthority()
     let client = try await authority.issue("client")
@@ -38,7 +38,7 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
     ]
     var servers: [String: LoopbackServer] = [:]
     for (name, leaf) in leaves {
-        // libcurl looks for the issuer of a status among what the server sends.
+        // libcurl looks for the issuer of a status among the certificates of the server.
         let chain = name == "stapling" ? authority.certificate : []
         let server = try await LoopbackServer.nginxTLS(leaf, chain: chain, directives: directives[name] ?? [])
         try server.directory.write(list, to: "list.pem")
@@ -56,7 +56,7 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
     return servers
 }
 
-/// Whom jobs trust, and as whom they come, at nginx with certificates of private authorities.
+/// The servers that jobs trust, and their client certificates, at nginx with certificates of private authorities.
 @Suite(.sharedService { try await trustedAndOther() }) struct TrustTests {
     func text(_ server: LoopbackServer, _ file: String) -> String {
         server.directory.text(of: file).replacing("\n", with: "\\n")

@@ -104,7 +104,7 @@ import Testing
         #expect(member(job, "state") == (count == 2 ? "succeeded" : "failed"))
     }
 
-    // The conditions are the job's own fields, and what the server says of them its response.
+    // The conditions are the job's own fields, and the server's answer to them is its response.
     // Proves: BEY-30.
     @Test func `an upload can be conditional`() async throws {
         let rig = try SharedService.current

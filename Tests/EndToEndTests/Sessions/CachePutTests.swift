@@ -27,7 +27,7 @@ import Testing
         try await service.request(.get, try #require(member(job, "body", "href", as: String.self), "\(job)")).text
     }
 
-    // On another node too, which has asked the origin before; what replaces it is given from then on.
+    // On another node too, which has asked the origin before; its replacement is given from then on.
     // Proves: CCH-18, CCH-19.
     @Test func `an answer that is put there is given to the jobs of its session, and to no others`() async throws {
         let stage = try Stage()

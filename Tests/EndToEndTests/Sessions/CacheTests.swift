@@ -9,7 +9,7 @@ import Testing
 
 /// The response cache of jobs, through running services.
 @Suite struct CacheTests {
-    /// An origin that counts what it is asked.
+    /// An origin that counts its requests.
     private final class CountingOrigin: Sendable {
         private let counter: Counter
         private let origin: WireOrigin
@@ -19,7 +19,7 @@ import Testing
         }
 
         /// - Parameters:
-        ///   - fields: Of each answer; a request with a condition gets 304 when there is an entity tag.
+        ///   - fields: The fields of each response; a request with a condition gets 304 when there is an entity tag.
         ///   - gate: The gate that responses wait for.
         init(_ fields: String = "Cache-Control: max-age=1000\r\nCache-Tag: red", after gate: Gate? = nil) throws {
             let counter = Counter()

@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Stored credentials and whom they are sent to: what goes in and never comes out must not be read by sending it.
+/// The servers that stored credentials are sent to: a secret that never comes out must not be read by sending it.
 @Suite(.timeLimit(.minutes(2))) struct CredentialSpaceTests {
     private static let anybody = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 

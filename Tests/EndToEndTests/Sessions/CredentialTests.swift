@@ -82,7 +82,7 @@ import Testing
         try await ServiceProcess.Place.with(allowing: [origin.rule]) { place async throws in
             let service = try await ServiceProcess.start(place, key: try await place.key())
             let url = "http://u:canary-9e2b@127.0.0.1:\(origin.port)/basic-auth/u/canary-9e2b"
-            // The path would give it away: what counts is the URL's own part.
+            // The path would give it away: only the URL's own part counts.
             let job = try await service.fetch(url)
             #expect(status(of: job) == 200)
             #expect(member(job, "request", "url") == origin.url("/basic-auth/u/canary-9e2b"))

@@ -21,7 +21,7 @@ import Yams
         "/body/json: null is taken",
         "/body/json: no type",
         "/body/stream: false is refused",
-        // These are read with what they belong to, which the bodies of this test lack.
+        // These are read with the members that they belong to, which the bodies of this test lack.
         "/passphrase: more than 65536 bytes are taken, or it is not said",
         "/sessionToken: more than 65536 bytes are taken, or it is not said",
         "/keytab: null is taken",
@@ -121,7 +121,7 @@ import Yams
     }
 }
 
-/// Sends bodies that keep to a schema, and such that break one rule of it, and looks what is refused.
+/// Sends bodies that keep to a schema, and bodies that break one rule of it, and looks which are refused.
 private struct BodyProbe {
     /// Where a value stands in a body.
     struct Place {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FetchAPI
 
-/// Whose silence ends a connection, on a clock that the test moves (SEC-44).
+/// The silences that end a connection, on a clock that the test moves (SEC-44).
 @Suite struct ConnectionGuardTests {
     /// A connection in the middle of a body.
     private func connection() throws -> (EmbeddedChannel, EmbeddedEventLoop) {

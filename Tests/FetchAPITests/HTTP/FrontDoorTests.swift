@@ -8,7 +8,7 @@ import Testing
 
 @testable import FetchAPI
 
-/// Who gets a connection, and for how long, when others want them all.
+/// The clients that get a connection, and for how long, when others want them all.
 @Suite(.timeLimit(.minutes(1))) struct FrontDoorTests {
     /// One end of a connection.
     private struct Client {
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// The whole of what one tenant may have at once.
+    /// All requests that one tenant may have at once.
     private func wait(_ count: Int, of server: TestServer, at port: Int, _ key: APIKeyToken) async throws -> [Client] {
         var clients: [Client] = []
         for _ in 0..<count {

@@ -34,7 +34,7 @@ private struct CurlReading: Equatable {
     }
 }
 
-// SEC-1: one parse; what goes to libcurl is rebuilt from it.
+// SEC-1: one parse; the URL for libcurl is rebuilt from it.
 @Suite struct CurlAgreementTests {
     private static func sent(_ url: URLRecord) -> URLRecord { url.withoutCredentials().withoutFragment() }
 

@@ -13,7 +13,7 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-// SEC-28: hostile text traps nothing, and what is accepted means one thing.
+// SEC-28: hostile text traps nothing, and accepted text has one meaning.
 @Suite struct URLMutationTests {
     static let texts = [
         "http://u:p@example.com:80/a/../b?q#f", "file:///C:/x/..", "web+x:/.//p", "http://[::ffff:1.2.3.4]/",

@@ -366,7 +366,7 @@ import Testing
         #expect(fields == [["Authorization: Basic eDp5"], [Substring(Self.basic.dropLast())]])
     }
 
-    // SEC-42: with one cache and two users, each gets what is meant for him.
+    // SEC-42: with one cache and two users, each gets his own responses.
     @Test func `what one user was given, the cache gives to no other`() async throws {
         let origin = try Self.origin { head in
             guard let field = head.split(separator: "\r\n").first(where: { $0.hasPrefix("Authorization: Basic ") })
@@ -426,7 +426,7 @@ extension String {
     }
 }
 
-/// Gives what it has to tasks of one name.
+/// Gives its credentials to tasks of one name.
 private final class NamedTaskStorage: CredentialStorage {
     let base = MemoryCredentialStorage()
     private let name: String

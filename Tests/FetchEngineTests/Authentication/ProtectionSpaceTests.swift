@@ -6,7 +6,7 @@ import Testing
     private static let kept = ProtectionSpace(
         host: "bank.example", port: 443, scheme: "https", realm: nil, method: .httpDigest)
 
-    /// The space that asks, and whether what is kept for the other one is shown.
+    /// The space that asks, and whether a credential for the other one is sent.
     private static let asking: [(ProtectionSpace, Bool)] = [
         (kept, true), (changed { $0.realm = "vault" }, true), (changed { $0.method = .ntlm }, true),
         (changed { $0.host = "elsewhere.example" }, false), (changed { $0.port = 444 }, false),

@@ -55,7 +55,7 @@ import Testing
         #expect(entries.count == 3 && entries.allSatisfy { $0.selection.names == ["authorization"] })
     }
 
-    /// Says a ticket, whatever the credential.
+    /// Sends a ticket, whatever the credential.
     private struct TicketScheme: AuthenticationScheme {
         let name = "ticket"
         var isPreemptive = true
@@ -67,7 +67,7 @@ import Testing
         ) async -> String? { "Ticket \(ticket)" }
     }
 
-    // Neither may a user with an empty password get what belongs to tickets, nor the other way round.
+    // Neither may a user with an empty password get a response for tickets, nor the other way round.
     @Test func `what a credential was given that is neither password nor token is not stored`() async throws {
         let origin = try CachingOrigin { _, head in
             guard let ticket = head.field("Authorization") else {
@@ -105,7 +105,7 @@ import Testing
         #expect(origin.heads.dropFirst(2).allSatisfy { $0.field("If-None-Match") == "\"a\"" })
     }
 
-    // A stored redirect is followed without a request, and what was made ready for that request is not sent elsewhere.
+    // A stored redirect is followed without a request, and an authorization for that request is not sent elsewhere.
     @Test func `a stored redirect takes no credential along`() async throws {
         let other = try CachingOrigin("X: 1")
         let target = try other.request("/there").url.description

@@ -69,7 +69,7 @@ import Testing
         #expect(origin.count == 2)
     }
 
-    // A server that confirms what nobody asked about.
+    // A server that confirms an entry that nobody asked about.
     // Proves: CCH-7.
     @Test func `a 304 with another entity tag leads to a plain request`() async throws {
         let origin = try CachingOrigin { number, head in
@@ -147,7 +147,7 @@ import Testing
         #expect(try await session.text(try origin.request()).0 == "body 2")
     }
 
-    // Nothing is sent, whatever the scheme.
+    // Nothing is sent, with any scheme.
     // Proves: CCH-4, CCH-6, FN-27.
     @Test func `a miss that may not load fails without a connection`() async throws {
         let origin = try WireOrigin(playing: CachingOrigin.answer(200, []))
@@ -366,7 +366,7 @@ import Testing
         let (body, response) = try await session.text(try origin.request())
         #expect(body == "old")
         #expect(response.cacheStatus.detail == "stale-while-revalidate")
-        // This one does not take what is stale, so it waits for the load in the background.
+        // This one does not take a stale response, so it waits for the load in the background.
         let (next, _) = try await session.text(try origin.request("/", .get, "Cache-Control: min-fresh=1"))
         #expect(next == "new")
         #expect(origin.count == 2)

@@ -76,7 +76,7 @@ import Testing
         #expect(try await session.text(request).1.source == .cache)
     }
 
-    /// Two processes, as far as the engine can tell: whoever has the turn holds the others up.
+    /// Two processes, as far as the engine can tell: the one that has the turn holds the others up.
     private final class Turns: SharedResponseCache {
         final class Turn: CacheTurn {}
 

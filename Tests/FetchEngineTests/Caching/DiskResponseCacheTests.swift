@@ -187,7 +187,7 @@ import Testing
             return
         }
         await cache.removeAllCachedResponses()
-        // Who has opened it reads it to its end.
+        // A reader that has opened it reads it to its end.
         var read: [UInt8] = []
         while let piece = try await reader.next() { read += piece }
         #expect(read == body)

@@ -7,7 +7,7 @@ import Testing
 
 /// The cache and protocols of the program's own.
 @Suite struct HandlerCachingTests {
-    /// Serves `kept:` URLs, counts how often it is asked, and confirms what the cache has when it is told to.
+    /// Serves `kept:` URLs, counts its loads, and confirms the stored response when it is told to.
     private final class Handler: ProtocolHandler {
         let storagePolicy: CachedResponse.StoragePolicy
         let confirms: Bool

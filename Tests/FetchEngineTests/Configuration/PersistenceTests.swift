@@ -54,7 +54,7 @@ import Testing
         #expect(try Self.files(below: path).isEmpty)
     }
 
-    // The same look finds what a session with stores on disk leaves.
+    // The same look finds the files of a session with stores on disk.
     // Proves: SES-3.
     @Test func `a session with stores on disk leaves both`() async throws {
         let directory = try TemporaryDirectory()

@@ -3,7 +3,7 @@ import Foundation
 import HTTPTypes
 import Testing
 
-/// One case of the http-state working group: an answer's fields and what the next request sends.
+/// One case of the http-state working group: a response's fields, and the cookies of the next request.
 struct CookieVector: CustomTestStringConvertible {
     let name: String
     let fields: HTTPFields

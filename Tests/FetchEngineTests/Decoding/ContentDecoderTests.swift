@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    // SEC-25: a count of bytes never stops what gives none.
+    // SEC-25: a count of bytes never stops members that give none.
     @Test func `members of nothing, inside of another coding, are counted, and taken few at a time`() throws {
         let member: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0]
         let members = Array(repeatElement(member, count: 100_000).joined())

@@ -37,7 +37,7 @@ import Testing
         let ends = tally.ends
         #expect(ends.count == 10_000)
         #expect(ends.values.allSatisfy { $0 == 1 })
-        // The origin's side closes when ours has, and it may still accept what was given up meanwhile.
+        // The origin's side closes when ours has, and it may still accept connections that were given up meanwhile.
         try await until { try Self.descriptors() <= before }
     }
 
@@ -49,7 +49,7 @@ import Testing
             for number in 1...3 {
                 try await CancellationStormTests.storm(
                     at: try CancellationStormTests.makeOrigin(), Tally(), Mutex<[WeakTask]>([]))
-                // The first ones make what stays.
+                // The first ones make the permanent objects.
                 guard number > 1 else { continue }
                 if number == 2 {
                     (memory, threads) = (

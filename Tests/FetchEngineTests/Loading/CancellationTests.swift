@@ -6,7 +6,7 @@ import Testing
 
 /// A load ends exactly once, whenever it is ended.
 @Suite(.timeLimit(.minutes(1))) struct CancellationTests {
-    /// Takes the head, sends what it is given, and waits for the client to leave.
+    /// Takes the head, sends the given bytes, and waits for the client to leave.
     private static func origin(sending bytes: String) throws -> WireOrigin {
         try WireOrigin { connection in
             try connection.receiveHead()
@@ -155,7 +155,7 @@ import Testing
     }
 }
 
-/// Writes down what a delegate is told.
+/// Writes down the calls of a delegate.
 final class Log: SessionDelegate {
     private let disposition: ResponseDisposition
     private let state = Mutex((events: [String](), completions: [UInt64: [String]]()))

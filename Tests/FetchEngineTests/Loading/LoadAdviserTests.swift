@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Answers by a closure, at once or later, and remembers what it was asked.
+/// Answers by a closure, at once or later, and remembers its questions.
 private final class Adviser: LoadAdviser {
     let kinds: LoadQuestion.Kinds
     private let isSlow: Bool

@@ -1,6 +1,6 @@
 import EventLoop
 
-/// Does things on a loop, after what it was given before, and while it can do nothing else.
+/// Does things on a loop, after earlier work, and while it can do nothing else.
 actor LoopHolder {
     private let loop: TaskLoop
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import FetchEngine
 
-/// Content and what its server says of it (R15).
+/// Content and the digests that its server states (R15).
 @Suite struct ContentCheckTests {
     static let names = ["Repr-Digest", "Content-Digest", "Digest"]
 
@@ -74,7 +74,7 @@ import Testing
         #expect(try await code("HTTP/1.1 304 N\r\n\(name): \(Self.value(name, of: "x"))\r\n\r\n") == nil)
     }
 
-    // Servers disagree on whether they mean what was coded or what came of it.
+    // Servers disagree on whether they mean the coded or the decoded content.
     @Test func `content whose coding is undone is not looked at`() async throws {
         let coded: [UInt8] = [0x78, 0x9C, 0x4B, 0xCC, 0x04, 0x00, 0x01, 0x2D, 0x00, 0xCB]
         let head =

@@ -4,7 +4,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// Requests and responses against httpbin, a server that says what it has understood.
+/// Requests and responses against httpbin, a server that reports the requests as it has read them.
 @Suite(.enabled(if: LoopbackServer.python("gunicorn") != nil, "httpbin is in the Python environment of `make test`"))
 struct HTTPBinTests {
     /// The request as httpbin's `/anything` and `/post` describe it.

@@ -96,7 +96,7 @@ import Testing
         await expect(code) { try await load(path, in: tree) }
     }
 
-    // A link as a folder is no folder: whatever lies behind it does not exist.
+    // A link as a folder is no folder: files behind it do not exist.
     // Proves: NET-3.
     @Test func `nothing behind a linked folder is reached`() async throws {
         let tree = try Tree()

@@ -6,7 +6,7 @@ import Testing
 
 /// Loads by a handler with a cache.
 @Suite struct HandlerCacheTests {
-    /// Counts its loads, numbers its answers, and confirms what is cached if it is told to.
+    /// Counts its loads, numbers its responses, and confirms the stored one if it is told to.
     final class Counting: ProtocolHandler {
         let count = Progress()
         let policy: CachedResponse.StoragePolicy
@@ -59,7 +59,7 @@ import Testing
         let session = session(handler)
         #expect(try await load(session) == ("answer 1", .network))
         #expect(try await load(session) == ("answer 1", .revalidated))
-        // The standard form is what is looked up.
+        // The standard form is looked up.
         #expect(try await load(session, "counted:A") == ("answer 1", .revalidated))
         #expect(try await load(session, "counted:b") == ("answer 4", .network))
         #expect(handler.count.value == 4)
@@ -142,7 +142,7 @@ import Testing
     }
 }
 
-/// Marks what is kept.
+/// Marks stored responses.
 private struct Marking: TaskDelegate {
     func task(_ task: SessionTask, willCache response: CachedResponse) async -> CachedResponse? {
         var response = response

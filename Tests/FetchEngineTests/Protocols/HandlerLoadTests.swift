@@ -49,7 +49,7 @@ import Testing
         return String(decoding: body, as: UTF8.self)
     }
 
-    // MARK: Who serves
+    // MARK: Choice of the handler
 
     // Proves: FN-3.
     @Test func `what a handler gives can be downloaded`() async throws {

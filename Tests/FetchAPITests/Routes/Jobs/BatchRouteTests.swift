@@ -107,7 +107,7 @@ import Testing
             #expect(results[2]["problem"]?["errors"]?[0]?["pointer"]?.string == "/idempotencyKey")
             #expect(results[3...].map { $0["state"]?.string } == ["queued", "queued"])
 
-            // Where the line stands, and what else is in the request, does not matter.
+            // The place of the line, and the other lines of the request, do not matter.
             let moved = try await call(
                 .post, "/v1/jobs/batch", headers: Self.type, body: Self.line(9) + "\n" + line(#""a""#, 1))
             #expect(try Self.results(moved)[1]["id"]?.string == first)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FetchAPI
 
-/// Registering protocols, and what tenants see and have of them.
+/// Registering protocols, and the protocols that tenants see.
 @Suite struct ProtocolRoutesTests {
     private static let path = "/v1/admin/protocols"
     private static let archive = #"{"scheme": "archive", "url": "https://p.example/load"}"#
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    // The built-in ones come last; what is another tenant's is not there.
+    // The built-in ones come last; those of another tenant are not there.
     @Test func `a tenant sees the protocols that it has in the order of asking`() async throws {
         try await test { call, crawler async throws in
             for (name, more) in [("old", ""), ("new", ""), ("first", #", "order": -1"#)] {

@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    // R61: what would read a secret by sending it somewhere is refused where it is asked for.
+    // R61: a request that would read a secret by sending it somewhere is refused.
     @Test(arguments: [
         ("https://h.example/", "", true), ("https://H.example:443/x?y", "", true), ("http://h.example/", "", false),
         ("https://h.example:444/", "", false), ("https://a.h.example/", "", false),

@@ -13,7 +13,7 @@ struct NTLMTests {
         server.directory.text(of: "log").split(separator: "\n").map(String.init)
     }
 
-    // Who is asked, and what the server sees of it.
+    // The delegate that is asked, and the requests that the server sees.
     // Proves: AUT-1, AUT-9, AUT-21, AUT-24, FN-15.
     @Test func `the handshake is played on one connection, and one response is told`() async throws {
         let server = try await LoopbackServer.ntlm()
@@ -92,7 +92,7 @@ struct NTLMTests {
     }
 }
 
-/// NTLM byte by byte: what no server does that means well.
+/// NTLM byte by byte: replies that no honest server sends.
 @Suite struct NTLMWireTests {
     /// A second message that libcurl accepts: no target, no flags but those it needs.
     private static let secondMessage = "TlRMTVNTUAACAAAAAAAAADAAAAAGggEAESIzRFVmd4gAAAAAAAAAADAAAAAAAAAA"
