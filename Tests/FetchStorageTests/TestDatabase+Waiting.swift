@@ -2,9 +2,9 @@ import Postgres
 import TestSupport
 
 extension TestDatabase {
-    /// Runs a statement while a transaction that has changed what it wants is open, and is committed once it waits.
+    /// Runs a statement while a transaction that has changed its rows is open, and is committed once it waits.
     ///
-    /// So the change always comes between what the statement sees and what it locks.
+    /// So the change always comes between the rows that the statement sees and those that it locks.
     func during<R: Sendable>(
         _ changes: [Query], _ statement: @escaping @Sendable () async throws -> R
     ) async throws -> R {

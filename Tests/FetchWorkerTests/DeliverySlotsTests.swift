@@ -5,7 +5,7 @@ import Testing
 
 @testable import FetchWorker
 
-/// The room of a courier, and who has taken it.
+/// The slots of a courier, and their deliveries.
 @Suite struct DeliverySlotsTests {
     private let start = ContinuousClock.now
 

@@ -7,7 +7,7 @@ import Testing
 
 /// A node that claims jobs, runs them, keeps its lease and stops.
 @Suite struct DispatcherTests {
-    /// An origin that answers when the gate opens, and counts what it was asked.
+    /// An origin that answers when the gate opens, and counts its requests.
     private static func held(by gate: Gate, _ asked: Progress = Progress()) throws -> WireOrigin {
         try WireOrigin { connection in
             while try connection.receiveHead() != nil {

@@ -59,7 +59,7 @@ struct WorkerNode {
 
     func stop() async { await service.triggerGracefulShutdown() }
 
-    /// Lets so much time pass that nothing is uncertain any more of what a node may have left that had its name before.
+    /// Lets so much time pass that nothing is uncertain any more about an earlier node of its name.
     func settleIn() async {
         while intake.hasUncertainCommits { await beat() }
     }

@@ -4,7 +4,7 @@ import HTTPTypes
 
 // Fields with a grammar of their own, and formats that are read piece by piece.
 extension FuzzTarget {
-    /// The name that comes of it is one component that is safe to create.
+    /// The resulting name is one component that is safe to create.
     static func contentDisposition(_ bytes: [UInt8]) {
         _ = ContentRange(String(decoding: bytes, as: UTF8.self))
         guard let name = ContentDisposition(bytes).filename.flatMap(Filename.init(sanitizing:)) else { return }
@@ -81,7 +81,7 @@ extension FuzzTarget {
         return events
     }
 
-    /// Where the chunks break makes no difference to what comes of a file.
+    /// The places where chunks break make no difference to the decoded file.
     static func decode<Decoder: BodyDecoder>(_ bytes: [UInt8], by type: Decoder.Type) {
         for isLabelled in [false, true] {
             _ = Decoder.recognizes(bytes, isComplete: true, isLabelled: isLabelled)

@@ -1,6 +1,6 @@
 import Glibc
 
-// Time as an oracle: what takes long on an event loop is as bad as what traps.
+// Time as an oracle: an input that takes long on an event loop is as bad as one that traps.
 extension FuzzTarget {
     /// An input may cost this much, on a processor of today and with optimization.
     private static let limit = 0.050
@@ -41,7 +41,7 @@ extension FuzzTarget {
     }()
 }
 
-/// The time that a thread has worked; what others do on the machine is not in it.
+/// The time that a thread has worked; the work of others on the machine is not in it.
 enum ThreadTime {
     /// How long something works, in seconds.
     static func seconds(_ body: () -> Void) -> Double {

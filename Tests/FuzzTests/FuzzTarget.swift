@@ -2,7 +2,7 @@ import HTTPTypes
 
 @testable import FetchEngine
 
-/// The readers of what strangers send, each as a function of bytes that must return whatever the bytes are.
+/// The readers of foreign bytes, each as a function that must return whatever the bytes are.
 ///
 /// The fuzzer runs them (scripts/fuzz) and the tests replay its finds. The conditions on a result are checked with
 /// `precondition`, so that breaking one is a find as well.
@@ -71,7 +71,7 @@ enum FuzzTarget: String, CaseIterable {
         }
     }
 
-    /// A parsed URL reads as itself, and so does what is made of it.
+    /// A parsed URL reads as itself, and so do the texts made of it.
     private static func url(_ text: String) {
         guard let url = try? URLRecord(text) else { return }
         precondition((try? URLRecord("\(url)")) == url)
@@ -124,7 +124,7 @@ enum FuzzTarget: String, CaseIterable {
         precondition(file.cookies.count + file.rejectedLines.count <= bytes.count + 1)
     }
 
-    /// The lines of one field, and what is made of them.
+    /// The lines of one field, and the fields made of them.
     private static func challenges(_ bytes: [UInt8]) {
         var parser = AuthenticationFieldParser()
         for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) { parser.read(Array(line)) }

@@ -49,7 +49,7 @@ extension HostileInput {
     private static let emptyMember =
         "\u{1F}\u{8B}\u{8}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}\u{3}\u{3}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}"
 
-    /// For each reader what it would go through again and again, if it were made so.
+    /// For each reader an input that it would read again and again, if it were badly made.
     static let all: [HostileInput] = urls + fields + bodies + credentials + submissions
 
     private static let urls: [HostileInput] = [

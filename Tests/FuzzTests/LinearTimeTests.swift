@@ -69,7 +69,7 @@ import Testing
         let marks = String(repeating: "\u{315}\u{327}", count: 15_000)
         let letters = String(repeating: "x", count: marks.utf8.count)
         let document = try JSONParser.parse(Self.submission.utf8)
-        // As a job is read, or what is in one.
+        // As a job is read, or a member of one.
         for depth in ["", "job", "request", "configuration"] {
             for place in 0..<document.stringCount {
                 func seconds(_ text: String) -> Double {

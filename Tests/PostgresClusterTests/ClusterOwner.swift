@@ -12,7 +12,7 @@ final class ClusterOwner {
     static let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
         .deletingLastPathComponent().appending(path: "fetchd").path
 
-    /// - Parameter user: Who runs it, when not ourselves; only root may say so.
+    /// - Parameter user: The user who runs it, when not this one; only root may name one.
     init(_ place: ClusterDirectory, as user: String? = nil, binaries: String? = nil) throws {
         var command = [Self.program, "db", "serve", "--database-directory", place.cluster]
         command += ["--runtime-directory", place.runtime]
@@ -60,7 +60,7 @@ final class ClusterDirectory {
     let cluster: String
     let runtime: String
 
-    /// - Parameter owner: Whom the place belongs to, when not ourselves.
+    /// - Parameter owner: The owner of the place, when not this user.
     init(nesting: Int = 0, owner: String? = nil) throws {
         root = "/tmp/fetchd-cluster-\(UUID().uuidString.prefix(8))"
         runtime = root
@@ -96,7 +96,7 @@ final class ClusterDirectory {
         try #require(descriptor >= 0 && flock(descriptor, LOCK_EX) == 0)
     }
 
-    /// Stops whatever a failed test left running, so that nothing outlives the tests.
+    /// Stops everything that a failed test left running, so that nothing outlives the tests.
     func sweep() {
         if let postmaster = try? postmaster { kill(postmaster, SIGINT) }
     }

@@ -2,7 +2,7 @@ package import FetchEngine
 package import HTTPTypes
 import Synchronization
 
-/// A delegate that writes down what it is told and asked, and answers as it was made to.
+/// A delegate that writes down its notifications and questions, and gives the answers that it was made with.
 package final class DelegateLog: SessionDelegate {
     /// The answers that it gives; each takes the log's place in a question.
     package struct Answers: Sendable {

@@ -3,7 +3,7 @@ package import FetchJobs
 import HTTPTypes
 import Synchronization
 
-/// The cached answers of a test, in memory: the second form of ``CacheStore``, which also holds what the test puts in.
+/// The cached responses of a test, in memory: the second form of ``CacheStore``, with the responses that the test adds.
 package final class MemoryCacheStore: CacheStore {
     private struct Stored {
         let tenant: Tenant.ID

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The limiters of a test, in memory: the second form of ``LimiterStore``.
 ///
-/// Nothing goes by them: a ``MemoryWorkQueue`` has every job in none.
+/// Nothing obeys them: a ``MemoryWorkQueue`` has every job in none.
 package final class MemoryLimiterStore: LimiterStore {
     private struct State {
         var limiters: [Limiter.Address: Limiter] = [:]

@@ -14,7 +14,7 @@ package final class MemoryScheduleStore: ScheduleStore {
 
     /// - Parameters:
     ///   - jobs: Where jobs are stored.
-    ///   - now: The time that schedules go by.
+    ///   - now: The clock of the schedules.
     package init(jobs: any JobStore, now: @escaping @Sendable () -> Timestamp = { .now }) {
         self.jobs = jobs
         self.now = now

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The webhook endpoints and deliveries of a test, in memory: the second form of ``WebhookStore``.
 ///
-/// A test may say what was on its way, too.
+/// A test may add deliveries, too.
 package final class MemoryWebhookStore: WebhookStore {
     struct State {
         var endpoints: [WebhookEndpoint] = []
@@ -11,7 +11,7 @@ package final class MemoryWebhookStore: WebhookStore {
         /// Until when claims of deliveries last.
         var claims: [WebhookDelivery.ID: Timestamp] = [:]
 
-        /// Gives up what is on its way to an endpoint.
+        /// Gives up the deliveries to an endpoint.
         mutating func abandonDeliveries(to endpoint: WebhookEndpoint.ID) {
             for (index, stored) in deliveries.enumerated()
             where stored.delivery.endpoint == endpoint && stored.state == .pending {
@@ -89,7 +89,7 @@ package final class MemoryWebhookStore: WebhookStore {
         return Array(found.prefix(page.limit))
     }
 
-    /// Of a session itself; what is about its jobs does not say so here.
+    /// The events of a session itself; events of its jobs do not name it here.
     package func events(
         of session: TenantSession.ID,
         _ tenant: Tenant.ID,

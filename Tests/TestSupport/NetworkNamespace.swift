@@ -2,9 +2,10 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A network of its own, with loopback alone: what a program in it sends, a ``PacketSniffer`` sees, and nobody else.
+/// A network of its own, with loopback alone: a ``PacketSniffer`` sees all packets of the programs in it, and nobody
+/// else.
 ///
-/// Its loopback has the addresses of the machine's name servers and of whoever a test wants to see dialled.
+/// Its loopback has the addresses of the machine's name servers and any others that a test wants to see dialled.
 package final class NetworkNamespace: Sendable {
     package let name: String
     private static let ip = "/usr/sbin/ip"
@@ -35,7 +36,8 @@ package final class NetworkNamespace: Sendable {
 
     deinit { _ = try? Self.runIP(["netns", "del", name]) }
 
-    /// Runs what blocks on a thread that is in this network; sockets, threads and programs that it makes are there too.
+    /// Runs blocking work on a thread that is in this network; sockets, threads and programs that it makes are there
+    /// too.
     ///
     /// That thread wakes no task: one of the pool that is made for it would be in the network as well.
     package func inside<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {

@@ -15,7 +15,7 @@ package final class Program: Sendable {
         package let description: String
     }
 
-    /// Runs a program to its end, and throws what it said when that is not a good one.
+    /// Runs a program to its end, and throws its output when the status is not 0.
     package static func run(_ command: [String], environment: [String: String]? = nil) async throws {
         let program = try Program(command, environment: environment, readsErrors: true)
         let (errors, status) = try await onThread { (program.errors(), program.waitForEnd()) }
@@ -164,7 +164,7 @@ package final class Program: Sendable {
     }
 }
 
-/// Runs what blocks on a thread of its own: the tests' tasks share a few.
+/// Runs blocking work on a thread of its own: the tests' tasks share a few.
 package func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         startThread { continuation.resume(with: Result { try body() }) }

@@ -1,7 +1,7 @@
 import COpenSSL
 import Glibc
 
-/// TLS on a connection of a `WireOrigin`, from the server's side: what is sent at once is one record.
+/// TLS on a connection of a `WireOrigin`, from the server's side: bytes that are sent at once are one record.
 package final class TLSWire {
     package enum Version { case tls12, tls13 }
 

@@ -36,7 +36,7 @@ actor TestCluster {
         administrator = Client(configuration, loop: TestDatabase.loop, logger: TestDatabase.logger)
     }
 
-    /// Runs until its input ends, then stops the server and removes what it made.
+    /// Runs until its input ends, then stops the server and removes its own files.
     ///
     /// PostgreSQL refuses to run as root, so root hands the server to the user that its package made.
     private static let script = #"""

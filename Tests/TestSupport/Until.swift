@@ -3,8 +3,8 @@ package struct NeverHappened: Error {}
 
 /// Waits until a condition holds: a minute at most, and no longer than the test may take.
 ///
-/// For what no event tells; a loop without a bound would hold up all tests when it fails. The pauses between its looks
-/// become longer, up to 20 ms, so that the processor belongs to what is waited for.
+/// For conditions that no event announces; a loop without a bound would hold up all tests when it fails. The pauses
+/// between its looks become longer, up to 20 ms, so that the processor is free for the work that is waited for.
 package func until(_ condition: () async throws -> Bool) async throws {
     let deadline = ContinuousClock.now.advanced(by: .seconds(60))
     var pause = Duration.milliseconds(1)

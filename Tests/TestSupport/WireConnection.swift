@@ -75,7 +75,7 @@ package final class WireConnection: Sendable {
         }
     }
 
-    /// Takes what comes until the peer closes its side.
+    /// Receives bytes until the peer closes its side.
     package func receiveToEnd() throws { while try receiveMore() {} }
 
     /// Sends text as UTF-8.

@@ -9,7 +9,7 @@ import Yams
 
 private typealias Configuration = FetchJobs.Configuration
 
-/// The defaults of the configuration in `openapi.yaml` are those that a service goes by whose operator has set nothing.
+/// The defaults of the configuration in `openapi.yaml` are those of a service whose operator has set nothing.
 @Suite struct ConfigurationDefaultTests {
     /// Members whose default the document tells in words: it depends on the job, or has the version of the service.
     private static let inWords: Set<String> = ["/cookies/jar", "/request/headers"]
@@ -90,7 +90,7 @@ extension JSONValue {
     /// There is no value, or none of several.
     fileprivate var isNothing: Bool { [.null, .array([]), .object([])].contains(self) }
 
-    /// Whether it says the same, numbers in whatever form.
+    /// Whether it has the same value, numbers in whatever form.
     fileprivate func isSame(as other: JSONValue) -> Bool {
         if case .number(let one) = self, case .number(let other) = other { return one.double == other.double }
         return self == other || isNothing && other.isNothing

@@ -91,7 +91,7 @@ import Testing
 
     // Proves: PRT-1, PRT-2, PRT-3.
     @Test func `registered handlers serve every session, after the session's own`() async throws {
-        /// A type of its own, for that is what is unregistered.
+        /// A type of its own, because a type is unregistered.
         struct Registered: ProtocolHandler {
             let text: String
 
@@ -490,7 +490,7 @@ private struct Challenged: TaskDelegate {
     }
 }
 
-/// Writes down what a task's delegate is told.
+/// Writes down the calls of a task's delegate.
 private final class EventLog: TaskDelegate {
     private let events = Mutex<[String]>([])
 

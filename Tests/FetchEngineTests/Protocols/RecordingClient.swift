@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import FetchEngine
 
-/// Stands in for the engine where a handler is tested alone: writes down what it is told.
+/// Stands in for the engine where a handler is tested alone: writes down its calls.
 final class RecordingClient: ProtocolClient {
     struct Record: Sendable {
         var events: [String] = []

@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    // An HTTP proxy speaks FTP for us, and what it answers is HTTP.
+    // An HTTP proxy speaks FTP for us, and its response is HTTP.
     // Proves: NET-2, NET-7.
     @Test func `an ftp URL is asked of an HTTP proxy as it is, without its password`() async throws {
         let relay = try WireOrigin(playing: Self.ok)

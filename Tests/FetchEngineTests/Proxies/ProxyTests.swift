@@ -3,7 +3,7 @@ import Testing
 @testable import FetchEngine
 
 @Suite struct ProxyTests {
-    /// A text, and what it names: kind, host and port.
+    /// A text, and the proxy that it names: kind, host and port.
     static let texts: [(String, String)] = [
         ("proxy.example:3128", "http://proxy.example:3128"), ("proxy.example", "http://proxy.example:80"),
         ("http://proxy.example:80", "http://proxy.example:80"), ("https://proxy.example", "https://proxy.example:443"),

@@ -146,7 +146,7 @@ import Testing
         #expect(Self.failure(Self.answer(302, location, to: request)) == code)
     }
 
-    // SEC-30: what a server names passes the guard as text does.
+    // SEC-30: a server's target passes the guard as text does.
     @Test(
         arguments: [
             ("/b?c", nil), ("b", nil), ("//b.example/", nil), ("https://b.example:8443/", nil),
@@ -207,7 +207,7 @@ import Testing
         #expect(Self.failure(Self.answer(302, "/", to: request) { $0.policy = .fail }) == .redirectRefused)
     }
 
-    // Who is asked may answer otherwise; a target that nobody may choose leaves it at the policy.
+    // An adviser that is asked may answer otherwise; a target that nobody may choose leaves it at the policy.
     @Test(arguments: [false, true])
     func `where somebody is asked, the policy holds for a target that is never followed`(_ isHandlers: Bool) throws {
         let request = Request(url: try URLRecord("https://a.example/"))

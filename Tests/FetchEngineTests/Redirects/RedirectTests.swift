@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct RedirectTests {
-    /// Answers each path with what the table has for it, on kept connections, reading bodies by their length.
+    /// Answers each path with the table's entry for it, on kept connections, reading bodies by their length.
     private static func origin(_ answers: [String: String]) throws -> WireOrigin {
         try WireOrigin { connection in
             while let head = try connection.receiveHead() {

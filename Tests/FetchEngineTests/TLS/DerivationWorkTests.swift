@@ -47,8 +47,8 @@ import Testing
         #expect(identity == .clientIdentityTooCostly)
     }
 
-    // The checksum, the certificates and the key are each derived for, and the key's count lies in what is decrypted by
-    // another.
+    // The checksum, the certificates and the key each need a derivation, and the key's count lies in bytes that another
+    // one decrypts.
     @Test(arguments: [("666666", false), ("666667", true)])
     func `all derivations of a PKCS 12 file are added up`(rounds: String, isRefused: Bool) async throws {
         let authority = try await TestAuthority()

@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// Who is trusted, against nginx with a private authority.
+/// The trust in servers, against nginx with a private authority.
 @Suite struct ServerTrustTests {
     private static func request(_ server: LoopbackServer, host: String = "localhost") throws -> Request {
         Request(url: try URLRecord("https://\(host):\(server.port)/"))
@@ -238,7 +238,7 @@ import Testing
         let authority = try await TestAuthority()
         let leaf = try await authority.issue("good")
         let status = try await authority.stapledStatus(of: leaf)
-        // libcurl looks for the issuer among what the server sends.
+        // libcurl looks for the issuer among the certificates of the server.
         let stapling = try await LoopbackServer.nginxTLS(
             leaf, chain: authority.certificate, directives: ["ssl_stapling on", "ssl_stapling_file \(status)"])
         let silent = try await LoopbackServer.nginxTLS(leaf)

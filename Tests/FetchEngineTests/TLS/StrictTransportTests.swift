@@ -93,7 +93,7 @@ import Testing
             #expect(task.redirects.map(\.cause) == (scheme == "https" ? [] : [.strictTransport]))
         }
         #expect(log.events.contains { $0.hasPrefix("canonical") || $0.hasPrefix("redirect") })
-        // It takes back what it said.
+        // The policy is withdrawn.
         session.configuration.strictTransport?.insert("localhost", for: .zero)
         let task = session.dataTask(with: Request(url: try URLRecord("http://localhost:\(server.port)/")))
         #expect(try await task.response().status.code == 400)

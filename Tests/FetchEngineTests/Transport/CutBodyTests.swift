@@ -75,7 +75,7 @@ import Testing
         let origin = try Self.origin(ending: frames, staying: true)
         let start = ContinuousClock.now
         await #expect(throws: LoadError.self, "\(name)") { try await load(origin) }
-        // A load that nothing comes of is idle for a minute.
+        // A load that gets no bytes is idle for a minute.
         #expect(ContinuousClock.now - start < .seconds(50), "\(name)")
     }
 

@@ -5,7 +5,7 @@ import Testing
 
 /// Failures on the wire, and their codes.
 @Suite struct FailureTests {
-    /// Bytes a server sends after the request head before it closes, and the code that must come of it.
+    /// Bytes a server sends after the request head before it closes, and the code of the error.
     static let answers: [(String, LoadError.Code)] = [
         ("", .networkConnectionLost),
         ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc", .networkConnectionLost),

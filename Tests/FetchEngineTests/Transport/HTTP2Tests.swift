@@ -50,7 +50,7 @@ import Testing
         _ = try await session.data(for: Request(url: try URLRecord(base + "/")))
         let connections = try await withThrowingTaskGroup(of: String.self) { group in
             for number in 0..<40 {
-                // Not only what may be repeated in any case.
+                // Not only methods that may be repeated in any case.
                 let method: HTTPRequest.Method = number.isMultiple(of: 2) ? .get : .post
                 let request = Request(url: try URLRecord("\(base)/n/\(number)"), method: method)
                 group.addTask { String(decoding: try await session.data(for: request).0, as: UTF8.self) }

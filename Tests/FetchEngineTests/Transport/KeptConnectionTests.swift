@@ -143,7 +143,7 @@ struct TalkativeOrigin {
     var connections: Int { origin.connections.count }
     func url(_ path: String) -> String { "\(script.way.isSecure ? "https" : "http")://localhost:\(origin.port)\(path)" }
 
-    /// Lets it say what nobody asked for, and waits until that has come as far as the client's side.
+    /// Lets it send bytes that nobody asked for, and waits until they have come as far as the client's side.
     func speak() async throws {
         let before = unreadBytes
         script.maySpeak.open()

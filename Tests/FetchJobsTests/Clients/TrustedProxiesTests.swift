@@ -1,7 +1,7 @@
 import FetchJobs
 import Testing
 
-/// Who asks, when proxies are in between.
+/// The client of a request, when proxies are in between.
 @Suite struct TrustedProxiesTests {
     private let proxies: TrustedProxies
 

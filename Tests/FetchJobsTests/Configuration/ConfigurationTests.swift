@@ -64,7 +64,7 @@ import Testing
         #expect(text(Configuration()) == "{}")
     }
 
-    // The service names what the engine has.
+    // The service has the engine's names.
     @Test func `every member reaches the engine, and is what the engine is then said to go by`() throws {
         let read = try configuration(Self.everything)
         let engine = SessionConfiguration.default.overridden(by: read)

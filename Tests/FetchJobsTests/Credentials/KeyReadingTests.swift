@@ -35,7 +35,7 @@ import Testing
     }
 }
 
-/// Who reads at the moment, and who has.
+/// The tenants that read at the moment, and those that have read.
 private final class Readers: Sendable {
     struct State {
         var now = 0

@@ -2,7 +2,7 @@ import FetchEngine
 import FetchJobs
 import HTTPTypes
 
-/// Questions as loads ask them, with what a test does not say left at something harmless.
+/// Questions as loads ask them, with harmless values for everything that a test leaves out.
 enum Questions {
     static func redirection(
         from: String = "https://a.example/x", to: String = "https://b.example/y", status: Int = 302, hop: Int = 1,

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FetchEngine
 
-/// R35: what answers say to those who would ask next.
+/// R35: the signals in responses for those who would ask next.
 @Suite struct LimiterSignalTests {
     private static let now = Timestamp(microseconds: 1_700_000_000_000_000)
 

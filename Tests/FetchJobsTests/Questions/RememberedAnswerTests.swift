@@ -56,7 +56,7 @@ import Testing
         ] {
             #expect(!met.areMet(by: other))
         }
-        // A proxy may show a chain for whatever is loaded through it.
+        // A proxy may show a chain for any URL that is loaded through it.
         let facts = ServerTrust(
             host: "proxy.example", port: 443, certificates: [[1], [2]],
             verdict: .rejected(.serverCertificateHasUnknownRoot, reason: "r"))

@@ -2,7 +2,7 @@ import FetchJobs
 import FetchRuntime
 import Testing
 
-/// Who may take the slots of a node.
+/// The shares of tenants in the slots of a node.
 @Suite struct SlotSharesTests {
     private func tenant(_ number: Int64) -> Tenant.ID { Tenant.ID(rawValue: number) }
 

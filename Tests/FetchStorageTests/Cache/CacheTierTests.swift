@@ -4,7 +4,7 @@ import Testing
 
 @testable import FetchStorage
 
-/// When a node uses what it has in memory, and when it asks the database.
+/// When a node uses the entries in memory, and when it asks the database.
 @Suite struct CacheTierTests {
     private let url = "http://origin.example/a"
 

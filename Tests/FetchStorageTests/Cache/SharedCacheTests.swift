@@ -240,7 +240,7 @@ import Testing
         }
     }
 
-    // Memory is shared by the caches of a node, and what does not fit is read from the database.
+    // Memory is shared by the caches of a node, and entries that do not fit are read from the database.
     @Test func `a small memory loses nothing`() async throws {
         var configuration = CacheEvictor.Configuration()
         configuration.memoryCapacity = 100_000

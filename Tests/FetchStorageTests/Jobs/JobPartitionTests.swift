@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Jobs are parted by time, and go by parts (R40).
+/// Jobs are stored in partitions by time, and are dropped with them (R40).
 @Suite struct JobPartitionTests {
     private static let retention = Duration.seconds(30 * 86_400)
 
@@ -120,7 +120,8 @@ import Testing
         }
     }
 
-    // R10: what keeps a range from going as a whole goes by itself; what is in one that is not over waits for it.
+    // R10: rows of a range that cannot be dropped whole are removed by themselves; rows of a range that is not over
+    // wait for it.
     @Test func `rows go by themselves where no range does`() async throws {
         try await StoreFixture.with { fixture in
             #expect(try await addRange(from: 45, to: 40, fixture) == true)

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Lists of jobs by what they are.
+/// Lists of jobs by their members.
 @Suite struct JobSearchTests {
     /// A job whose path ends with a digit: those with greater ones are newer.
     private func job(_ url: String, _ more: String = "", tenant: Int64 = 1) throws -> NewJob {

@@ -83,7 +83,7 @@ import Testing
             try await fixture.database.client.query(
                 "UPDATE queue SET node_id = NULL, claimed_at = NULL WHERE job_id = \(late.id)")
             let current = try #require(try await queue.claim(limit: 1).first)
-            // While the first statement waits, what is said of the others comes into the next.
+            // While the first statement waits, the writes about the others go into the next.
             let obeyed = try await Self.during(.priority, fixture) {
                 try await withThrowingTaskGroup(of: ClaimedJob?.self) { group in
                     for job in [other, late, current] {
@@ -249,7 +249,7 @@ import Testing
             _ = try await fixture.store().enqueue(jobs)
             let queue = fixture.queue()
             #expect(try await queue.claim(limit: 10).isEmpty)
-            // Nil: it is gone, as a client cancels what waits.
+            // Nil: the row is gone, as when a client cancels a waiting job.
             let statement = change?.rawValue ?? "DELETE FROM queue"
             _ = try await fixture.database.during(["\(Query(verbatim: statement)) WHERE job_id = \(jobs[0].id)"]) {
                 try await queue.admit([Self.flow])

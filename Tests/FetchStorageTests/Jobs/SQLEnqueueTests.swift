@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    // SEC-50: what nobody can seal is not stored.
+    // SEC-50: secrets that nobody can seal are not stored.
     @Test func `fields that carry credentials are refused`() async throws {
         try await StoreFixture.with { fixture in
             for name in HTTPField.Name.ofCredentials {

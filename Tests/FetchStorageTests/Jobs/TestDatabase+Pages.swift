@@ -3,7 +3,8 @@ import Postgres
 import TestSupport
 
 extension TestDatabase {
-    /// One whose clients have one connection each, so that what it has read is told before it is asked.
+    /// One whose clients have one connection each, so that its counts of read pages are reported before they are asked
+    /// for.
     static func withCountedPages(_ body: (TestDatabase) async throws -> Void) async throws {
         try await with(Schema.migrations, configure: { $0.maximumConnections = 1 }) { try await body($0) }
     }

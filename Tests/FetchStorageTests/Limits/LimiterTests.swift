@@ -17,7 +17,7 @@ import Testing
         PostgresLimiterStore(client: fixture.database.client, known: fixture.limiters[node], intake: nil, announce: {})
     }
 
-    /// Lets through what may pass, and claims it.
+    /// Lets through the jobs that may pass, and claims them.
     private static func next(_ fixture: StoreFixture, _ node: Int = 0, limit: Int = 100) async throws -> [ClaimedJob] {
         _ = try await fixture.queue(node).admit(nil)
         return try await fixture.queue(node).claim(limit: limit)
@@ -39,7 +39,7 @@ import Testing
             let early = try await fixture.queue(1).claim(limit: 1)
             #expect(early.count == 1)
             try await Self.store(fixture).set(try Self.limits(#"{"parallelism": 3}"#), of: Self.host)
-            // Another node has yet to be told of it: what it stores is found by the next claim.
+            // Another node has not heard of it yet: the next claim finds the jobs that it stores.
             _ = try await Self.enqueue(6, fixture, 1)
             #expect(try await fixture.queue(0).claim(limit: 100).isEmpty)
             let first = try await Self.next(fixture)
@@ -177,7 +177,7 @@ import Testing
             #expect(
                 limiter?.circuit == .open && limiter?.waiting == 3 && limiter?.openCircuit?.reason == "429, Retry-After"
             )
-            // An answer to what was asked before says nothing of the time after.
+            // A response to an earlier request says nothing of the time after.
             #expect(try await queue.heed(.proceed, of: Self.host, askedAt: until.advanced(by: .seconds(-1))) == false)
 
             try await Self.closeCircuit(fixture)

@@ -10,7 +10,7 @@ import Testing
         let database: TestDatabase
         let tenant: Tenant.ID
         let store: PostgresExpiredRowStore
-        /// Of which all that is a minute old is over.
+        /// A retention by which everything that is a minute old has expired.
         var retention: Retention {
             var retention = Retention()
             retention.idempotencyKeys = .seconds(60)

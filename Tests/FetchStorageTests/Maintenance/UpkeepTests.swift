@@ -170,7 +170,7 @@ import Testing
             try await fixture.database.client.query("DELETE FROM webhook_deliveries")
             let untold = ["the end of a job is told to the endpoint that asked for it"]
             #expect(try await invariants.violations().map(\.invariant) == untold)
-            // However long ago, but for what the pruner may have removed.
+            // However long ago, except for rows that the pruner may have removed.
             try await fixture.database.client.query("UPDATE results SET finished_at = now() - interval '20 days'")
             try await fixture.database.client.query(
                 "UPDATE webhook_endpoints SET events_changed_at = now() - interval '21 days'")

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// R41: what an old snapshot keeps in the queue is stepped over.
+/// R41: rows that an old snapshot keeps in the queue are stepped over.
 @Suite struct ClaimCursorTests {
     private static func end(_ tenant: Int64, _ rank: Int16, at microseconds: Int64) -> ClaimCursor.End {
         let time = Timestamp(microseconds: microseconds)
@@ -40,7 +40,7 @@ import Testing
             let later = try [0.9, 0.7, 1, 0].map(make)
             _ = try await store.enqueue(later)
             #expect(try await queue.claim(upTo: 3).jobs.map(\.id) == [later[2], later[0], later[1]].map(\.id))
-            // These came late: they go in front of what is left.
+            // These came late: they go in front of the remaining ones.
             try await queue.release(Array(taken.prefix(2)))
             let rest = try await queue.claim(limit: 9).map(\.id)
             #expect(Set(rest) == Set([jobs[1], jobs[4], jobs[2], jobs[5], later[3]].map(\.id)))

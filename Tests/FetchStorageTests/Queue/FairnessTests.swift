@@ -22,7 +22,7 @@ import Testing
         _ = try await fixture.store().enqueue(jobs)
     }
 
-    /// Whose jobs are claimed, one place at a time.
+    /// The tenants whose jobs are claimed, one place at a time.
     private static func order(_ count: Int, _ queue: PostgresWorkQueue) async throws -> [Int64] {
         var tenants: [Int64] = []
         for _ in 0..<count { tenants += try await queue.claim(limit: 1).map(\.tenant.rawValue) }

@@ -106,7 +106,7 @@ import Testing
             let store = stores[Int.random(in: 0...1, using: &random)]
             switch Int.random(in: 0..<10, using: &random) {
             case 0:
-                // It counts from before: the answer comes after what it does.
+                // It counts from before: the answer comes after the change.
                 await model.cancel(id)
                 try await store.cancel([id], of: fixture.tenant, .plainly)
             case 1: try await store.setSuspended([id], of: fixture.tenant, true)
@@ -152,7 +152,7 @@ import Testing
             _ = try await queues[node].heartbeat()
         }
 
-        /// Has nobody change anything any more, and nodes do what is left.
+        /// Lets nobody change anything any more, and lets nodes finish the remaining work.
         func finish() async throws {
             for node in 0...1 { try await lose(node) }
             try await stores[0].setSuspended(await model.ids, of: fixture.tenant, false)

@@ -2,7 +2,7 @@ import FetchJobs
 import FetchStorage
 import Testing
 
-/// R38: Who is next.
+/// R38: the order of tenants.
 @Suite struct WeightedRoundRobinTests {
     private static func tenants(_ ids: Int64...) -> [Tenant.ID] { ids.map { Tenant.ID(rawValue: $0) } }
 

@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    // Whoever looks, and however often.
+    // For any node, and any number of looks.
     @Test func `the end of a session is told once`() async throws {
         try await StoreFixture.with { fixture in
             let session = try await make(fixture, try await background(fixture, "b"))

@@ -2,7 +2,7 @@ import FetchJobs
 import FetchStorage
 import Testing
 
-/// When a tenant's waiting jobs are counted, and what is known between two counts (R3).
+/// When a tenant's waiting jobs are counted, and the estimate between two counts (R3).
 @Suite struct QuotaCountsTests {
     private let tenant = Tenant.ID(rawValue: 1)
     private let start = ContinuousClock.now

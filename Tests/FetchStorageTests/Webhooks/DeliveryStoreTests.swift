@@ -34,7 +34,7 @@ import Testing
                 }
             }
             try await store.add(events)
-            // Word of it may be lost: what is stored is stored once.
+            // The reply may be lost: a stored event is stored once.
             try await store.add(events)
             for round in 0..<3 {
                 let due = try await store.claimDeliveries(.init(slots: 32))
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    // R58: whoever has none finds a place, however many others hold theirs.
+    // R58: an endpoint without a place finds one, however many others hold theirs.
     @Test func `places that are held are left to no tenant and no endpoint alone`() async throws {
         try await StoreFixture.with { fixture in
             let store = try fixture.webhooks()

@@ -39,7 +39,7 @@ package enum DeliveryQueueContract {
                 return RunEvent(event, of: job ?? Job.ID(), in: nil, tenant: tenant, to: endpoint.id)
             }
             try await queue.add(events)
-            // Word of it may be lost: what is stored is stored once.
+            // The reply may be lost: a stored event is stored once.
             try await queue.add(events)
             return events.map(\.id)
         }

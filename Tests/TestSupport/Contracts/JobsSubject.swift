@@ -1,12 +1,12 @@
 package import FetchJobs
 
-/// A fresh store of jobs, and the queues of two nodes over it: what contracts about jobs are proven of.
+/// A fresh store of jobs, and the queues of two nodes over it, for contracts about jobs.
 package struct JobsSubject: Sendable {
     package let store: any JobStore
     package let queues: [any WorkQueue]
     /// Lets the lease of a node run out.
     package let lose: @Sendable (Int) async throws -> Void
-    /// Moves into the past what jobs have waited for, and since when.
+    /// Moves the times of jobs into the past.
     package let letPass: @Sendable (Duration) async throws -> Void
     package let tenant = Tenant.ID(rawValue: 1)
     /// One that has nothing.
@@ -47,7 +47,7 @@ package struct JobsSubject: Sendable {
         }
     }
 
-    /// Claims so many, and stores what came of each.
+    /// Claims so many jobs, and stores an outcome of each.
     func run(_ outcomes: JobOutcome...) async throws {
         for (job, outcome) in zip(try await claim(limit: outcomes.count), outcomes) {
             _ = try await queues[0].settle(job, outcome)

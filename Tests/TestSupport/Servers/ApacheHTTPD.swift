@@ -4,7 +4,7 @@ extension LoopbackServer {
 
     /// Apache httpd, serving the directory's `root`, in one process: others would outlive the one that is killed.
     ///
-    /// - Parameter configuration: Lines beside what every httpd needs.
+    /// - Parameter configuration: Lines beside those that every httpd needs.
     package static func httpd(
         in directory: TemporaryDirectory, modules: [String] = [], _ configuration: String = ""
     ) async throws -> LoopbackServer {

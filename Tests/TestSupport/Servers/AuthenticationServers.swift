@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// Who may enter the places that the servers here keep.
+/// The user who may enter the places that the servers here protect.
 package enum Cave {
     package static let user = "aladdin"
     package static let password = "open sesame"
@@ -32,7 +32,7 @@ extension LoopbackServer {
             try directory.makeDirectory("www/\(area)", mode: 0o777)
         }
         try directory.makeDirectory("run", mode: 0o777)
-        // {SHA} and the MD5 of HTTP Digest: what httpd reads without a further program.
+        // {SHA} and the MD5 of HTTP Digest, which httpd reads without a further program.
         try directory.write("\(Cave.user):{SHA}W8r/fyL/UzygmbNAjq2HbA67qac=\n", to: "basic.users")
         try directory.write("\(Cave.user):\(Cave.realm):28ae686f92601fee521eb925b17ebadc\n", to: "digest.users")
         if let realm { try directory.write(realm.serviceKeys, to: "http.keytab") }

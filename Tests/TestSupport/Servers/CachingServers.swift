@@ -43,7 +43,7 @@ extension LoopbackServer {
         directory.text(of: "access.log").split(separator: "\n").map(String.init)
     }
 
-    /// Varnish in front of another origin; a request with `no-cache` goes past what it has stored.
+    /// Varnish in front of another origin; a request with `no-cache` goes past its stored responses.
     package static func varnish(inFrontOf port: UInt16) async throws -> LoopbackServer {
         let directory = try TemporaryDirectory()
         let own = try freePort()

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// A name server that says of every name what a test likes: addresses, and where its services are.
+/// A name server that answers for every name as a test likes: addresses, and the places of its services.
 package final class NameServer: Sendable {
     private let descriptor: Int32
     private let addresses: Mutex<[[UInt8]]>

@@ -3,7 +3,7 @@ import Glibc
 extension LoopbackServer {
     /// Squid, an HTTP proxy.
     ///
-    /// It refuses what goes to port 9. Its access log is `access.log`: the last words of a line are the user and the
+    /// It refuses requests to port 9. Its access log is `access.log`: the last words of a line are the user and the
     /// way it went.
     ///
     /// - Parameters:
@@ -70,7 +70,7 @@ extension LoopbackServer {
 
     /// Dante, a SOCKS 4 and 5 proxy without passwords.
     ///
-    /// It refuses what goes to port 9. Its log, `dante.log`, has a line for each request.
+    /// It refuses requests to port 9. Its log, `dante.log`, has a line for each request.
     package static func dante() async throws -> LoopbackServer {
         let (directory, port) = (try TemporaryDirectory(), try freePort())
         chmod(directory.path, 0o777)

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// Servers that all tests of the process share, as what they keep for one is apart from what they keep for others.
+/// Servers that all tests of the process share, as they keep the data of one test apart from those of others.
 ///
 /// Each is started when it is first asked for, which takes a second, and goes with the process.
 private actor SharedServers {

@@ -93,7 +93,7 @@ package final class TestAuthority: Sendable {
         return try await revocationList()
     }
 
-    /// The list of what was revoked so far, as PEM.
+    /// The list of the certificates revoked so far, as PEM.
     package func revocationList() async throws -> [UInt8] {
         try await Self.openssl([
             "ca", "-config", directory.file("ca.cnf"), "-gencrl", "-crldays", "30", "-out", directory.file("crl.pem"),
@@ -124,7 +124,7 @@ package final class TestAuthority: Sendable {
 
     /// The key of a certificate, encrypted as PKCS #8.
     ///
-    /// - Parameter options: More options of `openssl pkcs8`: by what it is encrypted, and with which work.
+    /// - Parameter options: More options of `openssl pkcs8`: the cipher, and the work.
     package func encryptedKey(_ leaf: Leaf, passphrase: String, pkcs8 options: [String]) async throws -> [UInt8] {
         try await Self.openssl(
             [

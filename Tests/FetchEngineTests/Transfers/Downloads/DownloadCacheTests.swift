@@ -7,7 +7,7 @@ import Testing
 
 /// Downloads beside a cache.
 @Suite struct DownloadCacheTests {
-    /// Counts how often it is asked what to keep.
+    /// Counts how often it is asked about storing.
     private final class Asked: TaskDelegate {
         let count = TestSupport.Progress()
 

@@ -2,7 +2,7 @@ import FetchEngine
 import HTTPTypes
 import Synchronization
 
-/// A delegate of downloads that writes down what it is told and asked.
+/// A delegate of downloads that writes down its notifications and questions.
 final class DownloadLog: DownloadDelegate {
     struct Answers: Sendable {
         var response: ResponseDisposition = .allow

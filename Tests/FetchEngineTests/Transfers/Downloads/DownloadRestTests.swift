@@ -78,7 +78,7 @@ import Testing
         #expect(origin.received(on: 1).contains("\r\nIf-Range: \"a\"\r\n"))
     }
 
-    /// Stops a download in its middle, stores what it can go on with, and dies of it.
+    /// Stops a download in its middle, stores its resume data, and ends the process.
     fileprivate static func downloadAndDie(_ url: String, _ path: String) async throws {
         var options = DownloadOptions()
         options.temporaryDirectory = path

@@ -157,7 +157,7 @@ import Testing
         #expect(origin.received().components(separatedBy: "GET ").count == 2)
     }
 
-    // Who awaits a task may turn it into a download too, with or without a delegate's answer.
+    // A caller that awaits a task may turn it into a download too, with or without a delegate's answer.
     // Proves: LIF-7.
     @Test(arguments: [ResponseDisposition.becomeDownload, .allow])
     func `an awaited data task becomes a download in the same transfer`(answer: ResponseDisposition) async throws {

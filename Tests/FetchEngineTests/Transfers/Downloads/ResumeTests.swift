@@ -37,7 +37,7 @@ import Testing
         try String(contentsOfFile: file.path, encoding: .utf8)
     }
 
-    // RFC 9110 §15.3.7.3: whatever the rest says of itself, the file is the body of one answer.
+    // RFC 9110 §15.3.7.3: whatever fields the rest has, the file is the body of one response.
     @Test func `the answer of a file that came in parts is the whole's`() async throws {
         let first =
             "HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Type: text/csv\r\nX: 1\r\n"
@@ -71,7 +71,7 @@ import Testing
         ExpectedDigest(.sha256, ContentDigest.sha256.digest(of: text.utf8))
     }
 
-    // Whose digest: the caller's, or the server's.
+    // The digest of the caller, or of the server.
     @Test(arguments: [true, false])
     func `nobody is asked for the rest of a file of unknown length that has its digest`(_ isCallers: Bool) async throws
     {

@@ -8,7 +8,7 @@ import Testing
 /// Conditional and compressed uploads.
 @Suite(.timeLimit(.minutes(1))) struct BodyCodingTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
-    // httpd takes what shrinks to less than a two-hundredth for an attack.
+    // httpd takes a body that shrinks to less than a two-hundredth for an attack.
     private static let text = Array((0..<20_000).map { "All work and no play, \($0). " }.joined().utf8)
 
     private static func decoded(_ bytes: [UInt8], _ coding: BodyCoding) throws -> [UInt8] {

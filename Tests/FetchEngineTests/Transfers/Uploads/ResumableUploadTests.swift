@@ -163,7 +163,7 @@ import Testing
         #expect(await second.cancelProducingResumeData() == data)
     }
 
-    // SEC-31: whoever may add to an upload is not told to everybody.
+    // SEC-31: the URL by which clients may add to an upload is not sent to everybody.
     // Proves: RED-12.
     @Test(arguments: ["ftp://h.example/", "http://u:p@127.0.0.1/x", "http://[::1"])
     func `a place that is none is not believed`(_ location: String) async throws {

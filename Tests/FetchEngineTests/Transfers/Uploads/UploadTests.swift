@@ -108,7 +108,7 @@ import Testing
         #expect(task.countOfBytesSent == 300_000)
     }
 
-    /// Writes down what is told of the bytes sent, and opens a gate at the first of each sending.
+    /// Writes down the reported counts of sent bytes, and opens a gate at the first of each sending.
     private final class Counts: SessionDelegate {
         struct Told: Equatable {
             let last: Int64

@@ -37,7 +37,7 @@ import Testing
     }
 }
 
-/// A file's size and date in the words of HTTP.
+/// A file's size and date as fields of HTTP.
 @Suite struct FTPHeadTests {
     @Test(arguments: [
         (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
