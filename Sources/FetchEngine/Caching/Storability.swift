@@ -62,8 +62,8 @@ enum Storability {
 }
 
 extension Response {
-    /// Whether only the end of a connection without TLS marks the end of the body: it may have been lost as well (RFC
-    /// 9111 §3.3, RFC 9112 §8).
+    /// Whether only the end of a connection without TLS marks the end of the body, which may have been lost as well
+    /// (RFC 9111 §3.3, RFC 9112 §8).
     fileprivate var mayBeCut: Bool {
         guard httpVersion.hasPrefix("http/1"), url.scheme == "http", status.code != 204 else { return false }
         return expectedContentLength == nil && !headerFields.contains(.contentLength)

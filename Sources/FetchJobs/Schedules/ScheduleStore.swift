@@ -56,7 +56,7 @@ package struct DueSchedules: Sendable {
     }
 
     package let items: [Item]
-    /// By the clock that they go by.
+    /// The present time, by the clock of the schedules.
     package let now: Timestamp
     /// Until the next time of one that is not among them; nil when there is none.
     package let wait: Duration?
