@@ -1,6 +1,6 @@
 package import FetchJobs
 
-/// What every form of ``KnownLimits`` says while nobody has set a limit.
+/// The contract of every form of ``KnownLimits``, while nobody has set a limit.
 package enum KnownLimitsContract {
     package static let clauses: [Clause<any KnownLimits>] = [
         Clause("tenants without a weight of their own weigh the same") { limits in

@@ -1,7 +1,7 @@
 package import FetchJobs
 import HTTPTypes
 
-/// What every form of ``NodeClient`` does.
+/// The contract of every form of ``NodeClient``.
 package enum NodeClientContract {
     package struct Subject: Sendable {
         package let client: any NodeClient

@@ -1,6 +1,6 @@
 package import FetchJobs
 
-/// What every form of ``NodeDirectory`` does, asked by one of several nodes that have jobs of a tenant.
+/// The contract of every form of ``NodeDirectory``, asked by one of several nodes that have jobs of a tenant.
 package enum NodeDirectoryContract {
     package struct Subject: Sendable {
         package let directory: any NodeDirectory

@@ -1,7 +1,7 @@
 import FetchEngine
 package import FetchJobs
 
-/// What every form of ``SessionResources`` does for a tenant that has stored nothing.
+/// The contract of every form of ``SessionResources``, for a tenant that has stored nothing.
 package enum SessionResourcesContract {
     private static let tenant = Tenant.ID.first
     private static let one = SessionAddress(tenant: tenant, session: TenantSession.ID())
