@@ -187,6 +187,8 @@ package final class RemoteDelegates: Service {
         let time = Duration.microseconds(question.deadline.microseconds - question.askedAt.microseconds)
         open.setDeadline(intake.clock.now + time, of: question.id)
         timer.set(after: time)
+        // Before it can be parked, which keeps who is to be asked.
+        if question.asked.endpoint != nil { open.setBeingAsked(true, question.id) }
         if hasPosition {
             let wait = open.count < Self.maximumHeld ? hold : .zero
             open.setParking(after: intake.clock.now + wait, of: question.id) { [weak self] in
@@ -196,7 +198,6 @@ package final class RemoteDelegates: Service {
         }
         asker.live.note(.question, at: question.asked.position, question.write)
         if let endpoint = question.asked.endpoint {
-            open.setBeingAsked(true, question.id)
             sending.yield(
                 Message(
                     question: question, endpoint: endpoint,
