@@ -212,7 +212,8 @@ package struct EphemeralQuestionStore: QuestionStore {
         return try await stored.close(id, of: tenant, reason)
     }
 
-    package func park(_ question: AskedQuestion, isBeingAsked: Bool, at node: Node.ID) async throws(StoreError) -> Bool {
+    package func park(_ question: AskedQuestion, isBeingAsked: Bool, at node: Node.ID) async throws(StoreError) -> Bool
+    {
         if ephemeral.has(question.job) { return false }
         return try await stored.park(question, isBeingAsked: isBeingAsked, at: node)
     }
