@@ -211,8 +211,8 @@ import Testing
 
     // MARK: Endpoints
 
-    /// Waits until the deadline, the next look at other nodes and the next message are waited for.
-    private func untilNextMessageWaits() async { await clock.untilAsleep(3) }
+    /// Waits until all sleep: the deadline, the looks for ends and for questions to ask, and the next message.
+    private func untilNextMessageWaits() async { await clock.untilAsleep(4) }
 
     @Test func `an endpoint that fails is asked again after a wait that doubles up to a minute`() async throws {
         let receiver = try receiver(Self.broken)
