@@ -53,8 +53,7 @@ struct JobExecution {
             case .drained, .cancelled, .expired, nil: return outcome
             }
         } catch {
-            logger.warning("job given up", metadata: ["job.id": "\(job.id)", "error": "\(error)"])
-            dispatcher.intake.noteUncertainCommit()
+            giveUp(because: error)
             return nil
         }
     }
@@ -75,11 +74,16 @@ struct JobExecution {
         do throws(StoreError) {
             if try await begin() { return true }
         } catch {
-            logger.warning("job given up", metadata: ["job.id": "\(job.id)", "error": "\(error)"])
-            dispatcher.intake.noteUncertainCommit()
+            giveUp(because: error)
         }
         stop.stop(.leaseLost)
         return false
+    }
+
+    /// Leaves the job to whichever node finds it: nobody knows what of it was committed.
+    private func giveUp(because error: StoreError) {
+        logger.warning("job given up", metadata: ["job.id": "\(job.id)", "error": "\(error)"])
+        dispatcher.intake.noteUncertainCommit()
     }
 
     // MARK: Storing
