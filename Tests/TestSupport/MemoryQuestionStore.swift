@@ -116,17 +116,19 @@ package final class MemoryQuestionStore: QuestionStore {
     }
 
     package func questionsToAsk(limit: Int) async throws(StoreError) -> [StoredQuestion] {
-        state.withLock { state in
-            let due = state.stored.values.filter { stored in
-                stored.question.state == .open && stored.askAt.map { $0 <= .now } ?? false
-            }.prefix(limit)
-            for stored in due { state.stored[stored.question.id]?.askAt = .now.advanced(by: .seconds(30)) }
-            return due.map(\.question)
+        let now = now()
+        return state.withLock { state in
+            let open = state.stored.values.filter { $0.question.state == .open && $0.question.deadline > now }
+            let due = open.compactMap { stored in stored.askAt.map { (at: $0, question: stored.question) } }
+                .filter { $0.at <= now }.sorted { $0.at < $1.at }.prefix(limit).map(\.question)
+            for question in due { state.stored[question.id]?.askAt = now.advanced(by: .seconds(30)) }
+            return due
         }
     }
 
     package func ask(_ question: QuestionKey, after wait: Duration?) async throws(StoreError) {
-        state.withLock { $0.stored[question.id]?.askAt = wait.map { Timestamp.now.advanced(by: $0) } }
+        let now = now()
+        state.withLock { $0.stored[question.id]?.askAt = wait.map { now.advanced(by: $0) } }
     }
 
     package func park(
@@ -137,7 +139,7 @@ package final class MemoryQuestionStore: QuestionStore {
                 stored.question.deadline > now(), state.held.map({ $0[question.job] == question.claim }) ?? true
             else { return false }
             state.held?[question.job] = nil
-            if isBeingAsked { state.stored[question.id]?.askAt = .now }
+            if isBeingAsked { state.stored[question.id]?.askAt = now() }
             return true
         }
     }

@@ -35,6 +35,13 @@ final class EndpointGate: Sendable {
 
         func hasSlot(of slots: Int) -> Bool { inFlight < (isBroken ? 1 : slots) }
 
+        /// Takes a slot for which no other question waits.
+        mutating func take(of slots: Int) -> Bool {
+            guard waiting.isEmpty, hasSlot(of: slots) else { return false }
+            inFlight += 1
+            return true
+        }
+
         /// The waiters that have a place now, and those that need not wait for one.
         mutating func next(of slots: Int) -> [(Waiter, Entry)] {
             var next: [(Waiter, Entry)] = []
@@ -63,16 +70,18 @@ final class EndpointGate: Sendable {
             let entry = endpoints.withLock { endpoints -> Entry? in
                 var endpoint = endpoints[key] ?? Endpoint()
                 defer { endpoints[key] = endpoint }
-                if endpoint.waiting.isEmpty, endpoint.hasSlot(of: slots) {
-                    endpoint.inFlight += 1
-                    return .place
-                }
+                if endpoint.take(of: slots) { return .place }
                 if endpoint.isBroken, !waits { return .unreachable }
                 endpoint.waiting.append(Waiter(waits: waits, continuation: continuation))
                 return nil
             }
             if let entry { continuation.resume(returning: entry) }
         }
+    }
+
+    /// Takes a place, unless the endpoint has none now.
+    func enterIfFree(_ key: Key) -> Bool {
+        endpoints.withLock { $0[key, default: Endpoint()].take(of: slots) }
     }
 
     /// Gives a place back.

@@ -16,6 +16,8 @@ package final class RemoteDelegates: Service {
     private static let maximumHeld = 10_000
     /// How many questions one endpoint is asked at once.
     private static let slotsPerEndpoint = 64
+    /// How many questions of parked loads are asked at once; further ones wait in the store.
+    private static let maximumAskingParked = 1024
 
     /// A question on its way to its endpoint.
     private struct Message: Sendable {
@@ -60,6 +62,7 @@ package final class RemoteDelegates: Service {
     private let counts: MetricFamily<Counter>
     private let waits: Histogram
     private let parked: Counter
+    private let askingParked = Atomic<Int>(0)
 
     /// - Parameters:
     ///   - store: The store of questions; tells `open` of those that end in it.
@@ -387,49 +390,58 @@ package final class RemoteDelegates: Service {
 
     /// Asks the endpoints of parked loads, for whichever node had them.
     private func keepAsking() async {
-        while !Task.isCancelled {
-            try? await intake.clock.sleep(for: .seconds(5))
-            var count = 0
-            repeat {
+        await withDiscardingTaskGroup { group in
+            while !Task.isCancelled {
+                try? await intake.clock.sleep(for: .seconds(5))
                 do throws(StoreError) {
-                    let due = try await store.questionsToAsk(limit: Self.slotsPerEndpoint)
-                    count = due.count
-                    await withDiscardingTaskGroup { group in
-                        for question in due { group.addTask { await self.askOnce(question) } }
+                    var isFull = true
+                    while isFull, askingParked.load(ordering: .relaxed) < Self.maximumAskingParked, !Task.isCancelled {
+                        let due = try await store.questionsToAsk(limit: Self.slotsPerEndpoint)
+                        isFull = due.count == Self.slotsPerEndpoint
+                        // None waits for another one: an endpoint may take its time.
+                        for question in due { addAsking(question, to: &group) }
                     }
                 } catch {
-                    count = 0
                     logger.warning("questions to ask are not known", metadata: ["error": "\(error)"])
                 }
-            } while count == Self.slotsPerEndpoint && !Task.isCancelled
+            }
         }
     }
 
-    /// Asks the endpoint of a parked load once, and stores when it is asked again.
-    private func askOnce(_ question: StoredQuestion) async {
+    /// Asks the endpoint of a parked load, unless that is busy with others: then the question is due again later.
+    private func addAsking(_ question: StoredQuestion, to group: inout DiscardingTaskGroup) {
         guard let endpoint = question.asked.endpoint else { return }
         let message = Message(
             question: question, endpoint: endpoint, waitsWhileUnreachable: true, otherwise: .performDefaultHandling,
             isParked: true)
+        guard gate.enterIfFree(message.key) else { return }
+        askingParked.add(1, ordering: .relaxed)
+        group.addTask {
+            await self.askOnce(message)
+            self.askingParked.subtract(1, ordering: .relaxed)
+        }
+    }
+
+    /// Asks the endpoint of a parked load once, and stores when it is asked again.
+    private func askOnce(_ message: Message) async {
+        let question = message.question
         // As long again as it has been open, as it is while the load is held.
-        let age = Duration.microseconds(Timestamp.now.microseconds - question.askedAt.microseconds)
+        let age = Duration.microseconds(intake.clock.date.microseconds - question.askedAt.microseconds)
         var wait: Duration? = min(max(age, Self.backoff.initial), Self.backoff.maximum)
-        if await gate.enter(message.key, waits: false) == .place {
-            let attempt = await send(message)
-            gate.leave(message.key, hasAnswered: attempt.hasAnswered)
-            switch attempt {
-            case .over, .gone, .replied(.later): wait = nil
-            case .replied(.reply(let reply)):
-                wait = nil
-                await take(reply, of: message)
-            case .replied(.refused(let fault)):
-                wait = nil
-                await note(fault, of: message)
-            case .replied(.again(let after, let fault)):
-                if fault != question.fault { await note(fault, of: message) }
-                wait = wait.map { max($0, min(after ?? .zero, Self.backoff.maximum)) }
-            case .unknown: break
-            }
+        let attempt = await send(message)
+        gate.leave(message.key, hasAnswered: attempt.hasAnswered)
+        switch attempt {
+        case .over, .gone, .replied(.later): wait = nil
+        case .replied(.reply(let reply)):
+            wait = nil
+            await take(reply, of: message)
+        case .replied(.refused(let fault)):
+            wait = nil
+            await note(fault, of: message)
+        case .replied(.again(let after, let fault)):
+            if fault != question.fault { await note(fault, of: message) }
+            wait = wait.map { max($0, min(after ?? .zero, Self.backoff.maximum)) }
+        case .unknown: break
         }
         do throws(StoreError) {
             try await store.ask(QuestionKey(tenant: question.asked.tenant, id: question.id), after: wait)

@@ -125,8 +125,9 @@ import Testing
     }
 
     private func question(of asking: Asking) async throws -> StoredQuestion? {
-        try await store.questions(of: .first, matching: QuestionFilter(), after: nil, limit: 99)
-            .first { $0.asked.job == asking.job.id }
+        var filter = QuestionFilter()
+        filter.job = asking.job.id
+        return try await store.questions(of: .first, matching: filter, after: nil, limit: 1).first
     }
 
     private func load() throws -> ParkedLoad {
@@ -268,6 +269,38 @@ import Testing
             _ = try await store.answer(question.id, of: .first, Reply(.allow), by: .operator)
         }
         #expect(receiver.count(of: "POST /hook") == 6)
+    }
+
+    /// Stores a question of another job, whose load is parked while its endpoint is asked.
+    private func park(askedAt endpoint: WebhookEndpoint.ID) async throws {
+        let kind = Question.Kind.didReceiveResponse
+        let question = AskedQuestion(
+            tenant: .first, job: Job.ID(), claim: 1, sequence: 1, kind: kind, host: nil, group: nil, labels: [],
+            content: RawJSON(Array("{}".utf8)), limits: AnswerLimits(words: kind.words), endpoint: endpoint)
+        _ = try await store.ask(question, of: load(), timeout: .seconds(300), at: Node.ID())
+        #expect(try await store.park(question, isBeingAsked: true, at: Node.ID()))
+    }
+
+    @Test func `an endpoint that hangs delays no question of a parked load to another one`() async throws {
+        let gate = Gate()
+        let hanging = try WireOrigin { connection in
+            _ = try connection.receiveHead()
+            try gate.wait()
+        }
+        let replying = try receiver(Self.reply(#""allow""#))
+        let hangingID = try await endpoint(hanging)
+        for _ in 0..<200 { try await park(askedAt: hangingID) }
+        clock.advance(by: .milliseconds(1))
+        try await park(askedAt: endpoint(replying))
+        _ = try await decide(asking(delegate(timeout: .seconds(300)))) { question in
+            await clock.untilAsleep(for: .seconds(5))
+            clock.advance(by: .seconds(5))
+            try await until { replying.count(of: "POST /hook") == 1 }
+            // Nobody has had to wait for their end, and no more of them are asked than there are slots.
+            #expect(hanging.connections.allSatisfy { !$0.isOver } && hanging.connections.count <= 64)
+            gate.open()
+            _ = try await store.answer(question.id, of: .first, Reply(.allow), by: .operator)
+        }
     }
 
     @Test func `a question to an endpoint that is disabled waits for the API`() async throws {
