@@ -1,25 +1,25 @@
 """Measures what it costs to decide, to ask, and to wait for an answer, and writes bench-delegate.json.
 
-    scripts/bench-delegate [--quick] [--rounds N] [--only rules,webhook,held] [--output FILE]
+    scripts/bench-delegate [--quick] [--rounds N] [--only rules,webhook,held,parked] [--output FILE]
 
-One service over a durable PostgreSQL, one nginx and one endpoint, all on loopback. Rules: jobs of a session without
-rules, with one and with 64 of which the last one fits, turn by turn; and what one match takes by itself. Webhook: jobs
-that are waited for, at a fixed rate, and the same when each asks an endpoint that answers at once. Held: loads that
-have asked and wait in the API, what each holds of memory, what the API answers meanwhile, and how long one answer to
-all of them takes.
+One service over a durable PostgreSQL and one nginx, all on loopback. Rules: jobs that nothing is decided about, beside
+jobs of a session with one rule and with 64 of which the last one fits, turn by turn; and what one match takes by
+itself. Webhook: jobs that are waited for, at a fixed rate, turn by turn with the same that ask an endpoint which
+answers at once. Held: loads that have asked and wait in the API, what each holds of memory, what the API answers
+meanwhile, and how long one answer to all of them takes. Parked: jobs that wait in the database alone, what they cost
+the service, whether all are there after kill -9 and a start, and how long it takes to answer all, and until all are
+done.
 """
 import argparse
 import json
 import re
+import statistics
 import time
 
 from binaries import LOAD, build, engine_bench
 from figures import measure
 from job_bench import JobBench, report, run_parts
-from processes import ROOT, Failed, free_ports, run_as
-from threaded_origin import ThreadedOrigin
-
-ENDPOINT_PORT = free_ports(1)[0]
+from processes import ROOT, Failed, run_as, wait_until
 
 
 class Plan:
@@ -27,40 +27,46 @@ class Plan:
         self.patience = 2 if quick else 20
         self.rule_jobs = 2_000 if quick else 20_000
         self.matches = 100_000 if quick else 2_000_000
+        self.turns = 2 if quick else 4
         self.rate = 100 if quick else 1_000
         self.asked_jobs = 1_000 if quick else 20_000
         self.held_jobs = 200 if quick else 10_000
-
-
-class Endpoint(ThreadedOrigin):
-    """Answers every question with `allow`, at once."""
-
-    async def serve(self, reader, writer):
-        while True:
-            head = await reader.readuntil(b"\r\n\r\n")
-            await reader.readexactly(int(re.search(rb"(?i)content-length: (\d+)", head)[1]))
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 7\r\n\r\n\"allow\"")
+        self.parked_jobs = 2_000 if quick else 100_000
+        self.claimed_jobs = 5_000 if quick else 30_000
 
 
 class Bench(JobBench):
     """The parts."""
 
-    allowed = (f"127.0.0.1:{ENDPOINT_PORT}",)
+    # A node holds 10 000 loads by itself; a tenant has so many open questions only if the operator says so.
+    settings = {"held": {"TENANTS_MAXIMUM_OPEN_QUESTIONS": "100000"},
+                "parked": {"TENANTS_MAXIMUM_OPEN_QUESTIONS": "1000000", "WORKER_HOLD_SECONDS": "0",
+                           "WORKER_CONCURRENCY": "128", "WORKER_MAXIMUM_CONNECTIONS_PER_HOST": "64"}}
     engine = None
 
     def rules(self):
         """What deciding a response costs a job, and one match."""
-        url = f"{self.origin.url}/1k"
+        request = {"url": f"{self.origin.url}/1k"}
 
-        def spec(count):
-            rules = [{"on": "didReceiveResponse", "when": {"url": {"host": f"host{number}.example"}},
-                      "answer": "cancel"} for number in range(1, count)]
-            rules += [{"on": "didReceiveResponse", "when": {"status": "2xx"}, "answer": "allow"}] if count else []
-            session = self.call("POST", "/v1/sessions", {"configuration": {"rules": rules}})["id"]
-            return {"session": session, "request": {"url": url}}
+        def session(rules, **more):
+            made = self.call("POST", "/v1/sessions", {"configuration": {"rules": rules, **more}})
+            return {"session": made["id"], "request": request}
 
+        def rules(count, on, answer, last):
+            others = [{"on": on, "when": {"url": {"host": f"host{number}.example"}}, "answer": "cancel"}
+                      for number in range(1, count)]
+            return [*others, {"on": on, "when": last, "answer": answer}]
+
+        delegate = {"via": "api", "questions": ["didReceiveChallenge"]}
+        specs = {
+            "plain": {"request": request},
+            "none": session([]),
+            # For what does not come up in these jobs.
+            "idle": session(rules(64, "willPerformHTTPRedirection", "follow", {"hop": {"min": 1}}), delegate=delegate),
+            "one": session(rules(1, "didReceiveResponse", "allow", {"status": "2xx"})),
+            "many": session(rules(64, "didReceiveResponse", "allow", {"status": "2xx"})),
+        }
         self.warm()
-        specs = {"none": spec(0), "one": spec(1), "many": spec(64)}
         for each in specs.values():
             self.job(each)
         self.compare("rules", specs, self.plan.rule_jobs)
@@ -71,46 +77,63 @@ class Bench(JobBench):
 
     def webhook(self):
         """What a question by webhook adds to a job that is waited for."""
-        endpoint = Endpoint(ENDPOINT_PORT)
-        try:
-            made = self.call("POST", "/v1/webhooks/endpoints", {"url": f"{endpoint.url}/ask"})["id"]
-            delegate = {"via": "webhook", "endpoint": made, "questions": ["didReceiveResponse"], "timeout": 60}
-            plain = {"request": {"url": f"{self.origin.url}/1k"}}
-            asking = {**plain, "configuration": {"delegate": delegate}}
-            self.warm()
-            for spec in (plain, asking):
-                self.job(spec)
-            for name, spec in (("plain", plain), ("asking", asking)):
-                self.settle()
-                before = self.waits()
-                run = self.wait_for(spec)
-                self.figures.add(**{f"webhook_{name}P50Ms": run["p50_ms"], f"webhook_{name}P99Ms": run["p99_ms"],
-                                    f"webhook_{name}Rate": run["rate"]})
-            total, count = (after - past for after, past in zip(self.waits(), before, strict=True))
-            if count != self.plan.asked_jobs:
-                raise Failed(f"{count} questions were asked, and {self.plan.asked_jobs} were to be")
-            self.figures.add(webhook_meanWaitMs=total / count * 1e3,
-                             webhook_moreP50Ms=self.more("P50Ms"), webhook_moreP99Ms=self.more("P99Ms"))
-        finally:
-            endpoint.stop()
+        made = self.call("POST", "/v1/webhooks/endpoints", {"url": f"{self.origin.url}/ask"})["id"]
+        delegate = {"via": "webhook", "endpoint": made, "questions": ["didReceiveResponse"], "timeout": 60}
+        plain = {"request": {"url": f"{self.origin.url}/1k"}}
+        specs = {"plain": plain, "asking": {**plain, "configuration": {"delegate": delegate}}}
+        self.warm()
+        for spec in specs.values():
+            self.job(spec)
+        self.settle()
+        asked = self.waits()
+        # Beside little else, then at the rate that is asked for.
+        for prefix, rate, jobs in (("quiet", 20, 100), ("", self.plan.rate, self.plan.asked_jobs // self.plan.turns)):
+            self.take_turns(prefix, specs, rate, jobs)
+            total, count = (after - past for after, past in zip(self.waits(), asked, strict=True))
+            if count != jobs * self.plan.turns:
+                raise Failed(f"{count} questions were asked, and {jobs * self.plan.turns} were to be")
+            self.figures.add(**{f"webhook_{self.name(prefix, 'meanWaitMs')}": total / count * 1e3})
+            asked = self.waits()
 
-    def more(self, figure):
-        samples = self.figures.samples
-        return samples[f"webhook.asking{figure}"][-1] - samples[f"webhook.plain{figure}"][-1]
+    def take_turns(self, prefix, specs, rate, jobs):
+        """Jobs of each kind at a rate, turn by turn; the medians of the turns."""
+        runs = {name: [] for name in specs}
+        for _ in range(self.plan.turns):
+            for name, spec in specs.items():
+                used, postgres = self.cpu(), self.database.cpu()
+                run = self.wait_for(spec, rate, jobs)
+                run["cpu_us"] = (self.cpu() - used) / jobs * 1e6
+                run["postgres_us"] = (self.database.cpu() - postgres) / jobs * 1e6
+                runs[name].append(run)
+        shown = {"P50Ms": "p50_ms", "P99Ms": "p99_ms", "Rate": "rate", "CpuUs": "cpu_us",
+                 "PostgresCpuUs": "postgres_us"}
+        for figure, word in shown.items():
+            medians = {name: statistics.median(run[word] for run in runs[name]) for name in specs}
+            for name, value in medians.items():
+                self.figures.add(**{f"webhook_{self.name(prefix, name + figure)}": value})
+            if figure != "Rate":
+                more = medians["asking"] - medians["plain"]
+                self.figures.add(**{f"webhook_{self.name(prefix, 'more' + figure)}": more})
 
-    def wait_for(self, spec):
-        """Submits jobs at the plan's rate, each waited for."""
+    @staticmethod
+    def name(prefix, word):
+        return prefix + word[0].upper() + word[1:] if prefix else word
+
+    def wait_for(self, spec, rate, jobs):
+        """Submits jobs at a rate, each waited for."""
         body = self.scratch / "job.json"
         body.write_text(json.dumps(spec))
-        return measure([LOAD, "-n", self.plan.asked_jobs, "-c", 64, "-r", self.plan.rate, "-t", 120, "-m", "POST",
-                        "-b", body, "-H", f"Authorization: Bearer {self.key}", "-H", "Content-Type: application/json",
+        return measure([LOAD, "-n", jobs, "-c", 64, "-r", rate, "-t", 120, "-m", "POST", "-b", body,
+                        "-H", f"Authorization: Bearer {self.key}", "-H", "Content-Type: application/json",
                         "-H", "Prefer: wait=60", f"{self.service.url}/v1/jobs"])
+
+    def metric(self, name):
+        text = self.service.call("GET", "/metrics", self.key)[2].decode()
+        return float(re.search(rf"(?m)^{name} (\S+)", text)[1])
 
     def waits(self):
         """For how many seconds loads have waited for answers, and how many did."""
-        text = self.service.call("GET", "/metrics", self.key)[2].decode()
-        return [float(re.search(rf"(?m)^fetchd_question_wait_seconds_{word} (\S+)", text)[1])
-                for word in ("sum", "count")]
+        return [self.metric(f"fetchd_question_wait_seconds_{word}") for word in ("sum", "count")]
 
     def held(self):
         """Loads that wait at a response whose body goes on: such a one is held, and never stored."""
@@ -131,26 +154,116 @@ class Bench(JobBench):
         self.figures.add(held_p99Ms=self.ask(job))
         self.answer_all(count)
 
-    def answer_all(self, count):
-        order = {"filter": {"kind": "didReceiveResponse"}, "answer": "cancel"}
+    def answer_all(self, count, part="held", kind="didReceiveResponse", answer="cancel"):
+        """One answer to all of a kind, in as many requests as it takes."""
+        order = {"filter": {"kind": kind}, "answer": answer}
         dry = self.call("POST", "/v1/questions/actions", {**order, "dryRun": True})
-        begin = time.monotonic()
-        done = self.call("POST", "/v1/questions/actions", {**order, "askedBefore": dry["askedBefore"]})
-        if done["changed"] != count:
-            raise Failed(f"{done['changed']} of {count} questions were answered")
-        self.figures.add(held_answerAllSeconds=time.monotonic() - begin)
-        self.wait_until_fewer(1)
+        order["askedBefore"] = dry["askedBefore"]
+        begin, changed = time.monotonic(), 0
+        while True:
+            done = self.call("POST", "/v1/questions/actions", order, timeout=300)
+            changed += done["changed"]
+            if not done.get("nextCursor"):
+                break
+            order["cursor"] = done["nextCursor"]
+        self.figures.add(**{f"{part}_answerAllSeconds": time.monotonic() - begin})
+        if changed != count:
+            raise Failed(f"{changed} of {count} questions were answered")
+        self.wait_until_fewer(1, 600)
+
+    # MARK: Parked
+
+    def parked(self):
+        """Jobs that wait for an answer, in the database alone."""
+        self.warm()
+        self.claim_times()
+        job = self.call("GET", "/v1/jobs?limit=1")["data"][0]["id"]
+        self.settle()
+        self.figures.add(parked_idleP99Ms=self.ask(job), parked_claimIdleP99Ms=self.claim_times())
+        before, count = self.status("VmRSS"), self.plan.parked_jobs
+        self.park(count)
+        self.figures.add(parked_count=count, parked_growthMB=self.status("VmRSS") - before,
+                         parked_peakGrowthMB=self.status("VmHWM") - before)
+        self.settle()
+        self.figures.add(parked_p99Ms=self.ask(job), parked_claimP99Ms=self.claim_times())
+        self.restart(count)
+        self.figures.add(parked_claimRestartedP99Ms=self.claim_times())
+        before, begin = self.status("VmRSS"), time.monotonic()
+        self.answer_all(count, "parked", "willPerformHTTPRedirection", "follow")
+        self.figures.add(parked_allDoneSeconds=time.monotonic() - begin,
+                         parked_answerGrowthMB=self.status("VmRSS") - before)
+        followed = "SELECT count(*) FROM results WHERE status = 200 AND job_id IN (SELECT job_id FROM questions)"
+        if (done := int(self.database.psql("fetchd", "-c", followed))) != count:
+            raise Failed(f"{done} of {count} parked jobs have gone on to their end")
+
+    def park(self, count):
+        """Has jobs ask at their redirects, and waits until none is held."""
+        delegate = {"via": "api", "questions": ["willPerformHTTPRedirection"], "timeout": 86_400}
+        spec = {"request": {"url": f"{self.origin.url}/go"}, "configuration": {"delegate": delegate}}
+        begin, used, postgres = time.monotonic(), self.cpu(), self.database.cpu()
+        for start in range(0, count, 500):
+            self.submit([spec] * min(500, count - start))
+            # Few at a time, as in an ordinary life: what a node holds of jobs that run is measured elsewhere.
+            self.wait_until_parked(start - 2_000)
+        self.wait_until_parked(count)
+        self.figures.add(parked_rate=count / (time.monotonic() - begin),
+                         parked_cpuUs=(self.cpu() - used) / count * 1e6,
+                         parked_postgresCpuUs=(self.database.cpu() - postgres) / count * 1e6)
+
+    def wait_until_parked(self, count):
+        wait_until(lambda: self.metric("fetchd_loads_parked_total") >= count, 60, f"{count} loads are not parked")
+
+    def restart(self, count):
+        """Kills the service and starts it again; nothing is lost, and no table is read through."""
+        self.database.psql("fetchd", "-c", "ANALYZE queue", "-c", "ANALYZE questions")
+        read = """
+            SELECT coalesce(sum(seq_tup_read), 0) FROM pg_stat_user_tables
+            WHERE relname IN ('queue', 'questions', 'jobs', 'results', 'attempts')"""
+        self.service.process.kill()
+        self.service.process.wait()
+        time.sleep(1)
+        before, begin = int(self.database.psql("fetchd", "-c", read)), time.monotonic()
+        self.service.start()
+        self.figures.add(parked_readySeconds=time.monotonic() - begin)
+        self.job({"request": {"url": f"{self.origin.url}/1k"}})
+        self.figures.add(parked_firstDoneSeconds=time.monotonic() - begin, parked_restartedMB=self.status("VmRSS"))
+        # Through the lease of the node that is lost, and what is done then.
+        time.sleep(20)
+        self.figures.add(parked_rowsScanned=int(self.database.psql("fetchd", "-c", read)) - before,
+                         parked_restartedLaterMB=self.status("VmRSS"))
+        waiting = "SELECT count(*) FROM queue WHERE question_id = resumes_at AND node_id IS NULL"
+        if (left := int(self.database.psql("fetchd", "-c", waiting))) != count:
+            raise Failed(f"{left} of {count} jobs are parked after kill -9")
+
+    def claim_times(self):
+        """The 99th percentile of what a claim takes, by the database's log."""
+        done = "coalesce((SELECT sum(jobs) FROM job_counts), 0)"
+        before = int(self.database.psql("fetchd", "-c", f"SELECT {done}"))
+        with self.database.logged("queue.claim") as times:
+            # More than the node has room for: what has room is the node's as soon as it is stored.
+            for _ in range(self.plan.claimed_jobs // 500):
+                self.submit([{"request": {"url": f"{self.origin.url}/1k"}}] * 500)
+            # By their counts: to look for those that are left is to read all that wait.
+            ended = f"{done} >= {before + self.plan.claimed_jobs}"
+            self.database.wait_until("fetchd", ended, 120, "jobs do not end")
+        if len(times) < 20:
+            raise Failed(f"only {len(times)} claims are in the database's log")
+        return sorted(times)[len(times) * 99 // 100]
 
 
 RATIOS = [
+    ("rules.noneRatio", "rules.noneCpuUs", "rules.plainCpuUs"),
+    ("rules.idleRatio", "rules.idleCpuUs", "rules.plainCpuUs"),
     ("held.p99Ratio", "held.p99Ms", "held.idleP99Ms"),
+    ("parked.p99Ratio", "parked.p99Ms", "parked.idleP99Ms"),
+    ("parked.claimRatio", "parked.claimP99Ms", "parked.claimIdleP99Ms"),
 ]
 
 
 def main():
     parser = argparse.ArgumentParser(prog="bench-delegate", description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one short round")
-    parser.add_argument("--only", default="rules,webhook,held", help="parts, comma separated")
+    parser.add_argument("--only", default="rules,webhook,held,parked", help="parts, comma separated")
     parser.add_argument("--rounds", type=int, help="default 3, quick 1")
     parser.add_argument("--output", default=ROOT / "bench-delegate.json")
     options = parser.parse_args()

@@ -1,11 +1,13 @@
 """A PostgreSQL of the benchmarks' own, durable and tuned, reached over a Unix socket only."""
+import contextlib
 import glob
 import os
 import pathlib
+import re
 import signal
 import subprocess
 
-from processes import Failed, run, stop, wait_until
+from processes import Failed, cpu_seconds, run, stop, wait_until
 
 SETTINGS = {
     "listen_addresses": "", "fsync": "on", "synchronous_commit": "on", "full_page_writes": "on",
@@ -52,6 +54,26 @@ class Database:
             END $$"""
         if self.psql(name, "-c", ask, "-c", f"SELECT {condition}").strip() != "t":
             raise Failed(f"{what}: not within {seconds} s")
+
+    @contextlib.contextmanager
+    def logged(self, name):
+        """Milliseconds that each of the statements of a name takes meanwhile, by the server's log."""
+        times, log = [], pathlib.Path(f"{self.directory}.log")
+        start = log.stat().st_size
+        self.psql("postgres", "-c", "ALTER SYSTEM SET log_min_duration_statement = 0", "-c", "SELECT pg_reload_conf()")
+        try:
+            yield times
+        finally:
+            self.psql("postgres", "-c", "ALTER SYSTEM RESET log_min_duration_statement", "-c",
+                      "SELECT pg_reload_conf()")
+        with open(log, encoding="utf-8", errors="replace") as file:
+            file.seek(start)
+            found = re.findall(rf"duration: ([\d.]+) ms  execute [^:]*: -- {re.escape(name)}$", file.read(), re.M)
+        times += [float(time) for time in found]
+
+    def cpu(self):
+        """Processor seconds of the server so far."""
+        return cpu_seconds(self.process.pid)
 
     def __enter__(self):
         self.directory.mkdir(mode=0o700, exist_ok=True)

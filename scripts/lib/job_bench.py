@@ -21,8 +21,8 @@ FINAL = ("succeeded", "failed", "cancelled")
 class JobBench:
     """The running parts, and the figures."""
 
-    # What else the service may reach, beside the origin.
-    allowed = ()
+    # Settings of the service that a part needs, by its name.
+    settings = {}
 
     def __init__(self, plan, figures, origin, database, service, scratch):
         self.plan, self.figures, self.origin, self.database = plan, figures, origin, database
@@ -83,9 +83,10 @@ class JobBench:
         self.wait_until_fewer(1)
         return (self.cpu() - used) / count * 1e6
 
-    def wait_until_fewer(self, jobs):
-        fewer = f"(SELECT count(*) FROM queue) < {jobs}"
-        self.database.wait_until("fetchd", fewer, 120, "jobs do not end")
+    def wait_until_fewer(self, jobs, seconds=120):
+        # No more are counted than it takes to know.
+        fewer = f"(SELECT count(*) FROM (SELECT FROM queue LIMIT {jobs}) AS job) < {jobs}"
+        self.database.wait_until("fetchd", fewer, seconds, "jobs do not end")
 
     def submit(self, specs):
         status, _, answer = self.service.submit_lines(self.key, specs)
@@ -129,15 +130,16 @@ def _rounds(options, bench, plan, figures, fetchd, concurrency, big_bytes, scrat
                 "WORKER_MAXIMUM_CONNECTIONS_PER_HOST": str(concurrency),
                 "FETCHD_MASTER_KEYS": "1:" + base64.b64encode(os.urandom(32)).decode()}
     with Origin(scratch / "origin", big_bytes) as origin, Database(scratch / "pg") as database:
-        allowed = [f"127.0.0.1:{origin.port}", f"127.0.0.1:{origin.slow_port}", *bench.allowed]
+        allowed = [f"127.0.0.1:{origin.port}", f"127.0.0.1:{origin.slow_port}"]
         database.psql("postgres", "-c", "CREATE DATABASE fetchd")
         with open(scratch / "fetchd.log", "w", encoding="utf-8") as log:
-            service = Service(fetchd, scratch / "data", allowed, database.url("fetchd"), log=log, settings=settings)
             for number in range(options.rounds):
                 say(f"Round {number + 1} of {options.rounds} …")
                 for part in options.only.split(","):
+                    say(f"{part} …")
                     # A fresh process each, so that what one part leaves in memory is not another's.
-                    with service:
+                    with Service(fetchd, scratch / "data", allowed, database.url("fetchd"), log=log,
+                                 settings={**settings, **bench.settings.get(part, {})}) as service:
                         getattr(bench(plan, figures, origin, database, service, scratch), part)()
                     database.psql("fetchd", "-c", "DELETE FROM queue")
 

@@ -8,7 +8,7 @@ from processes import ROOT, free_ports, is_listening, program, run, stop, wait_u
 
 
 class Origin:
-    """Serves /1k, /cached/1k, /private/1k (to the user bench), /big.bin, /json and /slow (1 KB/s).
+    """Serves /1k, /cached/1k, /private/1k (to the user bench), /big.bin, /json, /go (to /1k), /ask and /slow (1 KB/s).
 
     All but that over TLS too.
     """
