@@ -85,7 +85,7 @@ package enum Asking: Sendable, Equatable {
     /// The job is not, or not any more, this node's under this claim, or it is being cancelled.
     case jobIsOver
 
-    /// How many open questions one tenant may have.
+    /// How many open questions one tenant may have, unless the operator sets another number.
     package static let maximumOpen = 10_000
 }
 

@@ -84,6 +84,9 @@ extension Settings {
         Setting(
             "tenants.maximumWaitingJobs", \.maximumWaitingJobs, .integer(), default: "no limit",
             "Jobs a tenant may have waiting, unless \"fetchd tenants set\" says otherwise; more get 429."),
+        Setting(
+            "tenants.maximumOpenQuestions", \.maximumOpenQuestions, .integer(),
+            "Open questions a tenant may have; loads that would ask another go on by \"otherwise\"."),
     ]
 
     private static let worker: [Setting] = [

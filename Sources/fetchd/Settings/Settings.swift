@@ -47,6 +47,8 @@ struct Settings: Sendable, CustomStringConvertible {
     var retention = Retention()
     /// How many jobs a tenant may have waiting that has no quota of its own; nil for as many as it likes.
     var maximumWaitingJobs: Int?
+    /// How many open questions a tenant may have.
+    var maximumOpenQuestions = Asking.maximumOpen
     var logLevel = Logger.Level.notice
 
     /// Settings hold secrets: they never print themselves.

@@ -110,10 +110,12 @@ private struct RunningNode {
             session: Session(configuration: settings.session, transferLoop: loop),
             logger: logger
         )
-        let ephemeralQuestions = EphemeralQuestions(onAsk: askedQuestions.note, onEnd: open.finish)
+        let ephemeralQuestions = EphemeralQuestions(
+            maximumOpen: settings.maximumOpenQuestions, onAsk: askedQuestions.note, onEnd: open.finish)
         let questions = EphemeralQuestionStore(
             stored: PostgresQuestionStore(
-                client: database.client, keys: keys, onAsk: askedQuestions.note, onEnd: open.finish,
+                client: database.client, keys: keys, maximumOpen: settings.maximumOpenQuestions,
+                onAsk: askedQuestions.note, onEnd: open.finish,
                 onRemember: { session, version in stores.require(StoresVersion(answers: version), of: session) },
                 onDue: {
                     intake.wake()
