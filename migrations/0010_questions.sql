@@ -80,11 +80,14 @@ COMMENT ON COLUMN questions.position IS
 CREATE INDEX questions_ask_at ON questions (ask_at) WHERE ask_at IS NOT NULL AND state = 'open';
 COMMENT ON INDEX questions_ask_at IS 'questions.due; for all tenants, since any node may ask';
 
+CREATE INDEX questions_deadline ON questions (tenant_id, deadline) WHERE state = 'open';
+COMMENT ON INDEX questions_deadline IS 'expired.openQuestions';
+
 CREATE INDEX questions_job ON questions (tenant_id, job_id, id);
 COMMENT ON INDEX questions_job IS 'questions.list of a job; queue.rescue; jobs.remove';
 
 CREATE INDEX questions_open ON questions (tenant_id, id) WHERE state = 'open';
-COMMENT ON INDEX questions_open IS 'questions.list of open ones; questions.ask: how many a tenant has';
+COMMENT ON INDEX questions_open IS 'questions.list of open ones; questions.countOpen';
 
 CREATE INDEX questions_over ON questions (tenant_id, ended_at) WHERE state <> 'open';
 COMMENT ON INDEX questions_over IS 'questions.lastEnded; expired.questions';

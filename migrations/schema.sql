@@ -2096,6 +2096,9 @@ COMMENT ON INDEX public.limiters_version IS 'limiters.read: what nodes have not 
 CREATE INDEX questions_ask_at ON public.questions USING btree (ask_at) WHERE ((ask_at IS NOT NULL) AND (state = 'open'::text));
 
 COMMENT ON INDEX public.questions_ask_at IS 'questions.due; for all tenants, since any node may ask';
+CREATE INDEX questions_deadline ON public.questions USING btree (tenant_id, deadline) WHERE (state = 'open'::text);
+
+COMMENT ON INDEX public.questions_deadline IS 'expired.openQuestions';
 
 CREATE INDEX questions_job ON public.questions USING btree (tenant_id, job_id, id);
 
@@ -2103,7 +2106,7 @@ COMMENT ON INDEX public.questions_job IS 'questions.list of a job; queue.rescue;
 
 CREATE INDEX questions_open ON public.questions USING btree (tenant_id, id) WHERE (state = 'open'::text);
 
-COMMENT ON INDEX public.questions_open IS 'questions.list of open ones; questions.ask: how many a tenant has';
+COMMENT ON INDEX public.questions_open IS 'questions.list of open ones; questions.countOpen';
 
 CREATE INDEX questions_over ON public.questions USING btree (tenant_id, ended_at) WHERE (state <> 'open'::text);
 

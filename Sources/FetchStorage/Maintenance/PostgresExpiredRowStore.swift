@@ -191,7 +191,8 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
                         WHERE q.tenant_id = a.tenant_id AND q.job_id = a.job_id AND q.question_id = a.id
                             AND q.node_id IS NULL
                     )
-                ORDER BY a.id
+                -- By the index of deadlines: those that are not over are not read.
+                ORDER BY a.deadline
                 LIMIT \(limit)
             ) AS o
         ), waiting AS MATERIALIZED (
@@ -212,9 +213,8 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
         ), going AS (
             UPDATE queue q
             SET question_id = NULL
-            FROM waiting w
-            JOIN closed c ON c.tenant_id = w.tenant_id AND c.id = w.id
-            WHERE q.tenant_id = w.tenant_id AND q.job_id = w.job_id AND q.question_id = w.id
+            FROM closed c
+            WHERE q.tenant_id = c.tenant_id AND q.job_id = c.job_id AND q.question_id = c.id
         )
         SELECT FROM closed
         """

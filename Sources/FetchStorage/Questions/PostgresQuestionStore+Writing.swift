@@ -42,8 +42,27 @@ extension PostgresQuestionStore {
         let holder: Node.ID?
     }
 
+    /// Writes down the questions that their tenants have room for.
+    static func ask(
+        _ questions: [NewQuestion], client: Client, within quota: OpenQuestionQuota
+    ) async throws -> [Asking] {
+        var room = try await quota.take(Dictionary(questions.map { ($0.asked.tenant, 1) }, uniquingKeysWith: +))
+        let placed = questions.filter { question in
+            guard let left = room[question.asked.tenant], left > 0 else { return false }
+            room[question.asked.tenant] = left - 1
+            return true
+        }
+        guard !placed.isEmpty else { return questions.map { _ in .tooMany } }
+        let asked = try await ask(placed, client: client)
+        for question in placed where asked[question.asked.id] == nil { quota.giveBack(1, of: question.asked.tenant) }
+        let isPlaced = Set(placed.map(\.asked.id))
+        return questions.map { isPlaced.contains($0.asked.id) ? asked[$0.asked.id] ?? .jobIsOver : .tooMany }
+    }
+
     /// Writes questions down whose jobs are held under their claims, and that these wait, all in one statement.
-    static func ask(_ questions: [NewQuestion], client: Client, maximumOpen: Int) async throws -> [Asking] {
+    ///
+    /// - Returns: Those that are open now.
+    private static func ask(_ questions: [NewQuestion], client: Client) async throws -> [Question.ID: Asking] {
         let rows = try await client.query(
             """
             -- questions.ask
@@ -78,19 +97,6 @@ extension PostgresQuestionStore {
                 -- In one order, so that no two statements wait for each other.
                 ORDER BY q.tenant_id, q.job_id
                 FOR UPDATE OF q
-            ), open AS MATERIALIZED (
-                SELECT t.tenant_id, (
-                    SELECT count(*)
-                    FROM questions a
-                    WHERE a.tenant_id = t.tenant_id AND a.state = 'open' AND a.deadline > now()
-                ) AS questions
-                FROM (SELECT DISTINCT tenant_id FROM held) AS t
-            ), placed AS (
-                SELECT h.*,
-                    open.questions + row_number() OVER (PARTITION BY h.tenant_id ORDER BY h.id) <= \(Int64(maximumOpen))
-                        AS has_place
-                FROM held h
-                JOIN open ON open.tenant_id = h.tenant_id
             ), asked AS (
                 INSERT INTO questions (
                     tenant_id, id, job_id, claim, sequence, kind, host, group_id, labels, facts, limits, deadline,
@@ -99,8 +105,7 @@ extension PostgresQuestionStore {
                 SELECT tenant_id, id, job_id, claim, sequence, kind, host, group_id,
                     (SELECT array_agg(label) FROM json_array_elements_text(labels) AS label), facts, limits,
                     now() + timeout, endpoint_id, session_id, "position"
-                FROM placed
-                WHERE has_place
+                FROM held
                 RETURNING tenant_id, id, job_id, asked_at, deadline, "position" IS NOT NULL AS has_position
             ), waiting AS (
                 UPDATE queue q
@@ -111,18 +116,14 @@ extension PostgresQuestionStore {
                 FROM asked a
                 WHERE q.tenant_id = a.tenant_id AND q.job_id = a.job_id
             )
-            SELECT p.id, a.asked_at, a.deadline
-            FROM placed p
-            LEFT JOIN asked a ON a.tenant_id = p.tenant_id AND a.id = p.id
+            SELECT id, asked_at, deadline FROM asked
             """
         )
         var asked: [Question.ID: Asking] = [:]
         for row in rows {
-            let askedAt = try row.decode(Timestamp?.self, at: 1)
-            asked[try row.decode(at: 0)] =
-                try askedAt.map { .open(askedAt: $0, deadline: try row.decode(at: 2)) } ?? .tooMany
+            asked[try row.decode(at: 0)] = .open(askedAt: try row.decode(at: 1), deadline: try row.decode(at: 2))
         }
-        return questions.map { asked[$0.asked.id] ?? .jobIsOver }
+        return asked
     }
 
     /// Takes jobs from their node whose questions are open and have positions, all in one statement.
@@ -193,7 +194,7 @@ extension PostgresQuestionStore {
                     tenant_id, id, reason, answer, sealed_answer, answered_by, note, remember, conditions, duration, number
                 )
             ), waiting AS MATERIALIZED (
-                SELECT q.tenant_id, q.job_id, a.id, q.node_id IS NULL AS is_parked
+                SELECT q.job_id
                 FROM questions a
                 JOIN queue q ON q.tenant_id = a.tenant_id AND q.job_id = a.job_id AND q.question_id = a.id
                 WHERE (a.tenant_id, a.id) IN (SELECT tenant_id, id FROM input) AND a.state = 'open'
@@ -229,15 +230,19 @@ extension PostgresQuestionStore {
             ), going AS (
                 UPDATE queue q
                 SET \(Query.going)
-                FROM waiting w
-                JOIN first f ON f.tenant_id = w.tenant_id AND f.id = w.id
-                WHERE q.tenant_id = w.tenant_id AND q.job_id = w.job_id AND q.question_id = w.id
-                RETURNING w.tenant_id, w.id, w.is_parked, q.node_id
+                FROM first f
+                WHERE q.tenant_id = f.tenant_id AND q.job_id = f.job_id AND q.question_id = f.id
+                RETURNING f.number, q.node_id
+            ), holders AS (
+                -- Not joined: the planner takes both for one row, and would compare each with each.
+                SELECT array_agg(number) AS numbers, array_agg(node_id) AS nodes FROM going
             ), \(remembering)
-            SELECT \(StoredRow.columns), a.number, s.answers_version, coalesce(g.is_parked, false), g.node_id
+            SELECT \(StoredRow.columns), a.number, s.answers_version, g.place IS NOT NULL AND h.nodes[g.place] IS NULL,
+                h.nodes[g.place]
             FROM ended a
+            CROSS JOIN holders h
+            CROSS JOIN LATERAL (SELECT array_position(h.numbers, a.number) AS place) AS g
             LEFT JOIN stores s ON s.tenant_id = a.tenant_id AND s.session_id = a.session_id
-            LEFT JOIN going g ON g.tenant_id = a.tenant_id AND g.id = a.id
             """
         )
         var ended: [Ended?] = ends.map { _ in nil }

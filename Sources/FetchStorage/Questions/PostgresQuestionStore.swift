@@ -43,10 +43,12 @@ package struct PostgresQuestionStore: QuestionStore {
         self.onRemember = onRemember
         self.onDue = onDue
         self.onEndOfHeld = onEndOfHeld
+        let quota = OpenQuestionQuota(client: client, maximum: maximumOpen)
         // Each may bring a position of 128 KiB.
-        asking = Batcher(maximumItems: 200) { try await Self.ask($0, client: client, maximumOpen: maximumOpen) }
+        asking = Batcher(maximumItems: 200) { try await Self.ask($0, client: client, within: quota) }
         ending = Batcher(maximumItems: 500) {
             let ended = try await Self.end($0, client: client)
+            for case let end? in ended { quota.giveBack(1, of: end.question.asked.tenant) }
             if ended.contains(where: { $0?.wasParked == true }) { onDue() }
             let held = ended.compactMap(\.self).compactMap { ended in ended.holder.map { (ended.question.id, $0) } }
             if !held.isEmpty { onEndOfHeld(Dictionary(uniqueKeysWithValues: held)) }

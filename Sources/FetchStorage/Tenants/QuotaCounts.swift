@@ -1,6 +1,8 @@
 package import FetchJobs
 
-/// How many jobs of tenants wait, and how many more may: the last count of each, and the jobs stored since.
+/// How many jobs of tenants wait, and how many more may: the last count of each, and what was stored since.
+///
+/// Open questions are counted by it too (``OpenQuestionQuota``).
 package struct QuotaCounts: Sendable {
     package typealias Instant = ContinuousClock.Instant
 

@@ -306,6 +306,18 @@ import Testing
         }
     }
 
+    @Test func `questions of jobs that are over take no room`() async throws {
+        try await StoreFixture.with { fixture in
+            let (store, job) = (questions(fixture), try await claim(1, fixture)[0])
+            for _ in 0..<3 {
+                let late = question(of: ClaimedJob(id: job.id, tenant: job.tenant, spec: job.spec, claim: 2))
+                #expect(try await store.ask(late, timeout: .seconds(60), at: fixture.nodes[0]) == .jobIsOver)
+            }
+            let asking = try await store.ask(question(of: job), timeout: .seconds(60), at: fixture.nodes[0])
+            #expect({ if case .open = asking { true } else { false } }())
+        }
+    }
+
     @Test func `an open question that nobody closed is closed, and takes no room meanwhile`() async throws {
         try await StoreFixture.with { fixture in
             let jobs = try await claim(4, fixture)
@@ -317,8 +329,11 @@ import Testing
             let full = try await store.ask(asked[3], of: nil, timeout: .seconds(60), at: fixture.nodes[0])
             #expect({ if case .tooMany = full { true } else { false } }())
             try await fixture.database.client.query("UPDATE questions SET deadline = now() - interval '2 minutes'")
-            let next = try await store.ask(asked[3], of: nil, timeout: .seconds(60), at: fixture.nodes[0])
-            #expect({ if case .open = next { true } else { false } }())
+            // A count is good for a while.
+            try await until {
+                let next = try await store.ask(asked[3], of: nil, timeout: .seconds(60), at: fixture.nodes[0])
+                return if case .open = next { true } else { false }
+            }
             let expired = PostgresExpiredRowStore(client: fixture.database.client)
             #expect(try await expired.remove(.questions, keeping: Retention()) == 3)
             #expect(try await store.question(asked[0].id, of: fixture.tenant)?.reason == .expired)
