@@ -81,7 +81,9 @@ extension Configuration {
 
         /// Whether a question is one for the delegate.
         package func isAsked(_ question: Question) -> Bool {
-            questions?.contains { $0.on == question.kind && $0.conditions.areMet(by: question) } ?? false
+            guard let questions else { return false }
+            var facts = Question.Facts(question)
+            return questions.contains { $0.on == question.kind && $0.conditions.areMet(by: &facts) }
         }
 
         /// Who is asked: of questions of session level the session's, and the job's where that has none for the kind

@@ -11,7 +11,57 @@ extension Question {
             all = conditions.sorted { $0.name.order < $1.name.order }
         }
 
-        package func areMet(by question: Question) -> Bool { all.allSatisfy { $0.isMet(by: question) } }
+        package func areMet(by question: Question) -> Bool {
+            var facts = Facts(question)
+            return areMet(by: &facts)
+        }
+
+        /// The same for many rules of one question, whose facts are found once.
+        func areMet(by facts: inout Facts) -> Bool {
+            // A span, for to iterate over the array is to copy each condition.
+            let conditions = all.span
+            for index in conditions.indices {
+                guard conditions[index].isMet(by: &facts) else { return false }
+            }
+            return true
+        }
+    }
+
+    /// What conditions look at, found when the first one does.
+    struct Facts {
+        let question: Question
+        lazy var status = question.response?.status.code
+        lazy var url = Place(question.request.url)
+        lazy var from = question.from.map { Place($0) }
+        lazy var to = question.to.map { Place($0) }
+        lazy var server = question.server
+        lazy var mimeType = question.mimeType
+        lazy var suggestedFilename = question.suggestedFilename
+        lazy var publicKeyFingerprint = question.serverTrust?.publicKeyFingerprint
+        lazy var chainFingerprint = question.serverTrust?.chainFingerprint
+
+        init(_ question: Question) { self.question = question }
+    }
+
+    /// The parts of a URL, or of a server, that patterns look at.
+    final class Place {
+        let scheme: String
+        /// Without the dot at its end.
+        let host: String?
+        let port: UInt16?
+        /// Empty for a server.
+        let path: String
+
+        convenience init(_ url: URLRecord) {
+            self.init(scheme: url.scheme, host: url.host, port: url.effectivePort, path: url.path)
+        }
+
+        init(scheme: String, host: String?, port: UInt16?, path: String = "") {
+            self.scheme = scheme
+            self.host = host.map { $0.utf8.last == UInt8(ascii: ".") ? String($0.dropLast()) : $0 }
+            self.port = port
+            self.path = path
+        }
     }
 
     /// One condition; a fact that is not there meets none.
@@ -85,8 +135,7 @@ extension Question {
             }
 
             func matches(_ host: String) -> Bool {
-                let host = host.utf8.last == UInt8(ascii: ".") ? String(host.dropLast()) : host
-                return host == name || includesSubdomains && host.hasSuffix(suffix)
+                host == name || includesSubdomains && host.hasSuffix(suffix)
             }
         }
 
@@ -100,19 +149,15 @@ extension Question {
 
         package init() {}
 
-        func matches(_ url: URLRecord) -> Bool {
-            guard matches(scheme: url.scheme, host: url.host, port: url.effectivePort) else { return false }
-            if let exactPath, !url.path.utf8.elementsEqual(exactPath.utf8) { return false }
-            if let path { return url.path.utf8.starts(with: path.utf8) }
+        func matches(_ place: Place) -> Bool {
+            if let port, place.port != port { return false }
+            if let scheme, place.scheme != scheme { return false }
+            if let host {
+                guard let name = place.host, host.matches(name) else { return false }
+            }
+            if let exactPath, !place.path.utf8.elementsEqual(exactPath.utf8) { return false }
+            if let path { return place.path.utf8.starts(with: path.utf8) }
             return true
-        }
-
-        /// Whether the pattern matches a server, which has no path.
-        func matches(scheme: String, host name: String?, port number: UInt16?) -> Bool {
-            if let port, number != port { return false }
-            if let wanted = self.scheme, scheme != wanted { return false }
-            guard let host else { return true }
-            return name.map(host.matches) ?? false
         }
     }
 
@@ -202,52 +247,52 @@ extension Question.Condition {
         }
     }
 
-    func isMet(by question: Question) -> Bool {
+    func isMet(by facts: inout Question.Facts) -> Bool {
         switch self {
-        case .url(let pattern): pattern.matches(question.request.url)
-        case .from(let pattern): question.from.map(pattern.matches) ?? false
-        case .to(let pattern): question.to.map(pattern.matches) ?? false
-        case .crossOrigin(let wanted): question.isCrossOrigin == wanted
-        case .downgrade(let wanted): question.isDowngrade == wanted
-        case .method(let methods): methods.contains(question.request.method.rawValue)
+        case .url(let pattern): pattern.matches(facts.url)
+        case .from(let pattern): if let from = facts.from { pattern.matches(from) } else { false }
+        case .to(let pattern): if let to = facts.to { pattern.matches(to) } else { false }
+        case .crossOrigin(let wanted): facts.question.isCrossOrigin == wanted
+        case .downgrade(let wanted): facts.question.isDowngrade == wanted
+        case .method(let methods): methods.contains(facts.question.request.method.rawValue)
         case .status(let patterns):
-            question.response.map { response in
-                patterns.contains { $0.matches(response.status.code) }
-            } ?? false
-        case .hop(let bounds): question.hop.map { bounds.contain(Int64($0)) } ?? false
+            if let status = facts.status { patterns.contains { $0.matches(status) } } else { false }
+        case .hop(let bounds): facts.question.hop.map { bounds.contain(Int64($0)) } ?? false
         case .header(let patterns):
-            question.response.map { response in
+            facts.question.response.map { response in
                 patterns.allSatisfy { $0.matches(response.headerFields) }
             } ?? false
         case .contentType(let patterns):
-            question.mimeType.map { type in patterns.contains { $0.matches(type) } } ?? false
-        case .contentLength(let bounds): question.contentLength.map(bounds.contain) ?? false
-        case .authenticationMethod(let methods): question.challenge.map { methods.contains($0.space.method) } ?? false
-        case .realm(let realms): question.challenge?.space.realm.map(realms.contains) ?? false
-        case .isProxy(let wanted): question.challenge?.space.isProxy == wanted
+            if let type = facts.mimeType { patterns.contains { $0.matches(type) } } else { false }
+        case .contentLength(let bounds): facts.question.contentLength.map(bounds.contain) ?? false
+        case .authenticationMethod(let methods):
+            facts.question.challenge.map { methods.contains($0.space.method) } ?? false
+        case .realm(let realms): facts.question.challenge?.space.realm.map(realms.contains) ?? false
+        case .isProxy(let wanted): facts.question.challenge?.space.isProxy == wanted
         case .previousFailureCount(let bounds):
-            question.challenge.map { bounds.contain(Int64($0.previousFailureCount)) } ?? false
-        case .hasProposedCredential(let wanted): question.challenge.map { ($0.proposedUser != nil) == wanted } ?? false
-        case .trustError(let errors): question.serverTrust.map { errors.contains(.init($0.verdict)) } ?? false
-        case .spki(let pins): question.serverTrust?.publicKeyFingerprint.map(pins.contains) ?? false
-        case .server(let pattern): question.asks(pattern)
-        case .chainSHA256(let chains): question.serverTrust.map { chains.contains($0.chainFingerprint) } ?? false
-        case .suggestedFilename(let glob): question.suggestedFilename.map(glob.matches) ?? false
-        case .labels(let labels): labels.allSatisfy(question.asker.labels.contains)
-        case .attempt(let bounds): bounds.contain(Int64(question.asker.attempt))
+            facts.question.challenge.map { bounds.contain(Int64($0.previousFailureCount)) } ?? false
+        case .hasProposedCredential(let wanted):
+            facts.question.challenge.map { ($0.proposedUser != nil) == wanted } ?? false
+        case .trustError(let errors):
+            facts.question.serverTrust.map { errors.contains(.init($0.verdict)) } ?? false
+        case .spki(let pins): facts.publicKeyFingerprint.map(pins.contains) ?? false
+        case .server(let pattern): if let server = facts.server { pattern.matches(server) } else { false }
+        case .chainSHA256(let chains): facts.chainFingerprint.map(chains.contains) ?? false
+        case .suggestedFilename(let glob): if let name = facts.suggestedFilename { glob.matches(name) } else { false }
+        case .labels(let labels): labels.allSatisfy(facts.question.asker.labels.contains)
+        case .attempt(let bounds): bounds.contain(Int64(facts.question.asker.attempt))
         }
     }
 }
 
 extension Question {
-    /// Whether the pattern matches the server or proxy that sends the challenge or the certificate.
-    fileprivate func asks(_ pattern: URLPattern) -> Bool {
+    /// The server or proxy that asks for a credential or shows a certificate.
+    fileprivate var server: Place? {
         switch subject {
         case .challenge(let challenge):
-            pattern.matches(
-                scheme: challenge.space.scheme, host: challenge.space.host, port: challenge.space.port)
-        case .serverTrust(let trust): pattern.matches(scheme: "https", host: trust.host, port: trust.port)
-        default: false
+            Place(scheme: challenge.space.scheme, host: challenge.space.host, port: challenge.space.port)
+        case .serverTrust(let trust): Place(scheme: "https", host: trust.host, port: trust.port)
+        default: nil
         }
     }
 

@@ -89,6 +89,16 @@ package struct RuleBook: Sendable {
     private let rules: [Question.Kind: [Match]]
     /// The same with the session's first, for questions of session level (AUT-9).
     private let sessionFirst: [Question.Kind: [Match]]
+    /// The kinds that some rule is for.
+    package let kinds: Set<Question.Kind>
+    /// Whether a rule may look at chains that verification finds good.
+    package let asksAboutTrustedServers: Bool
+    /// Whether a rule may be for servers that want a certificate, which is asked about in connections of their own.
+    package let mayConcernClientCertificates: Bool
+    /// Whether a rule may make a file of a response's body.
+    package let mayBecomeDownload: Bool
+    /// The methods that answers put in place of those proposed.
+    package let methods: [HTTPRequest.Method]
 
     /// - Parameters:
     ///   - service: Those of the service that apply to the job.
@@ -98,29 +108,13 @@ package struct RuleBook: Sendable {
         rules = Dictionary(grouping: ofJob + ofSession + service, by: \.rule.on)
         sessionFirst = Dictionary(
             grouping: (ofSession + ofJob + service).filter { $0.rule.on.mayBeSessionLevel }, by: \.rule.on)
-    }
-
-    /// The kinds that some rule is for.
-    package var kinds: Set<Question.Kind> { Set(rules.keys) }
-
-    /// Whether a rule may look at chains that verification finds good.
-    package var asksAboutTrustedServers: Bool {
-        rules[.didReceiveServerTrust]?.contains { $0.rule.conditions.askAboutTrustedServers } ?? false
-    }
-
-    /// Whether a rule may concern servers that want a certificate; their connections ask about it separately.
-    package var mayConcernClientCertificates: Bool {
-        rules[.didReceiveChallenge]?.contains { $0.rule.conditions.mayConcernClientCertificates } ?? false
-    }
-
-    /// Whether a rule may make a file of a response's body.
-    package var mayBecomeDownload: Bool {
-        rules[.didReceiveResponse]?.contains { $0.rule.answer == .becomeDownload } ?? false
-    }
-
-    /// The methods that answers put in place of those proposed.
-    package var methods: [HTTPRequest.Method] {
-        rules.values.joined().compactMap { match in
+        kinds = Set(rules.keys)
+        asksAboutTrustedServers =
+            rules[.didReceiveServerTrust]?.contains { $0.rule.conditions.askAboutTrustedServers } ?? false
+        mayConcernClientCertificates =
+            rules[.didReceiveChallenge]?.contains { $0.rule.conditions.mayConcernClientCertificates } ?? false
+        mayBecomeDownload = rules[.didReceiveResponse]?.contains { $0.rule.answer == .becomeDownload } ?? false
+        methods = rules.values.joined().compactMap { match in
             switch match.rule.answer {
             case .follow(let change?), .useRequest(let change): change.method
             default: nil
@@ -132,7 +126,8 @@ package struct RuleBook: Sendable {
     package func match(_ question: Question) -> Match? {
         let candidates = question.isSessionLevel ? sessionFirst[question.kind] : rules[question.kind]
         guard let candidates else { return nil }
-        return candidates.first { $0.rule.conditions.areMet(by: question) }
+        var facts = Question.Facts(question)
+        return candidates.indices.first { candidates[$0].rule.conditions.areMet(by: &facts) }.map { candidates[$0] }
     }
 }
 

@@ -41,9 +41,15 @@ package struct RememberedAnswer: Sendable, Equatable {
 extension [RememberedAnswer] {
     /// The first answer that has not ended and whose conditions a question meets.
     package func match(_ question: Question, at now: Timestamp = .now) -> RememberedAnswer? {
-        first { answer in
-            answer.rule.on == question.kind && answer.expiresAt > now && answer.rule.conditions.areMet(by: question)
+        var facts = Question.Facts(question)
+        let answers = span
+        for index in answers.indices
+        where answers[index].rule.on == question.kind && answers[index].expiresAt > now
+            && answers[index].rule.conditions.areMet(by: &facts)
+        {
+            return self[index]
         }
+        return nil
     }
 }
 

@@ -27,9 +27,12 @@ struct JobTerms {
         maximumConnections =
             job.spec.configuration.connections.maximumPerHost
             ?? session.engine.configuration.httpMaximumConnectionsPerHost
-        rules = RuleBook(
-            job: job.spec.configuration.rules, session: session.configuration.rules,
-            service: service.matches(in: session.kind))
+        let own = job.spec.configuration.rules
+        rules =
+            own.isEmpty && service.rules.isEmpty
+            ? session.rules
+            : RuleBook(
+                job: own, session: session.configuration.rules, service: service.matches(in: session.kind))
         // What a rule makes of it may be sent in its place.
         mayRepeat =
             retry.mayRepeat(job.spec.request)

@@ -6,11 +6,25 @@ import Synchronization
 struct EngineSession: Sendable {
     let engine: Session
     let configuration: FetchJobs.Configuration
-    var kind = SessionSpec.Kind.default
+    let kind: SessionSpec.Kind
+    /// The rules of its jobs that have none of their own: sorted by kind once, and not for each job.
+    let rules: RuleBook
     /// Where the events of its jobs go that name no endpoint.
     var webhook: JobSpec.Webhook?
     /// The answers that it remembers; nil of the default session and of those that keep nothing.
     var memory: AnswerMemory?
+
+    init(
+        engine: Session, configuration: FetchJobs.Configuration, kind: SessionSpec.Kind = .default,
+        webhook: JobSpec.Webhook? = nil, memory: AnswerMemory? = nil
+    ) {
+        self.engine = engine
+        self.configuration = configuration
+        self.kind = kind
+        self.webhook = webhook
+        self.memory = memory
+        rules = RuleBook(job: [], session: configuration.rules)
+    }
 
     /// The configuration of a job with this configuration of its own.
     func configuration(with own: FetchJobs.Configuration) -> FetchJobs.Configuration {
