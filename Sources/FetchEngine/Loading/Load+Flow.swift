@@ -154,6 +154,7 @@ extension Load {
 
     /// Asks the adviser about the response, else the delegate.
     private func offer(_ response: Response, on loop: isolated TransferLoop) async throws(LoadError) {
+        defer { state.leavesBody = false }
         var disposition = ResponseDisposition.allow
         if case .response(let answer) = try await advice(on: .response, on: loop, { .response(response) }) {
             disposition = answer

@@ -20,6 +20,7 @@ extension Load {
         guard isFirst else { throw LoadError(.unknown, "The task was started before.") }
         try client?.checkKind()
         state.notifiesDelegate = client?.notifiesDelegate ?? false
+        state.leavesBody = advised.contains(.response)
         let left = record.withLock { $0.position?.timeLeft }
         let times = [left, configuration.timeoutIntervalForResource].compactMap { $0 }
         deadline = times.min().map(now.advanced)

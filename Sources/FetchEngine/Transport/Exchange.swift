@@ -82,6 +82,9 @@ enum ExchangeLimits {
     ///
     /// libcurl fills its buffer up to eleven times before it returns: less would pause every fast body on the way.
     static let highWater = 11 * Partition.receiveBufferSize
+    /// The same while the load's adviser decides about the response, which may take days: a small body is there at once
+    /// when it has.
+    static let highWaterWhileUndecided = 16 * 1024
     /// The body of a redirect or a challenge up to this size is read to its end, to keep the connection.
     static let redirectBody = 64 * 1024
     /// So many informational responses are kept until the load notes them.
@@ -231,7 +234,10 @@ extension Exchange {
 
     /// How much body may be held: enough for a task that waits for a whole one.
     var capacity: Int {
-        if case .head(let limit) = delivery.demand {
+        if state.leavesBody, let response, !ExchangeLimits.mayBeRepeated(response.status.code) {
+            return ExchangeLimits.highWaterWhileUndecided
+        }
+        return if case .head(let limit) = delivery.demand {
             max(ExchangeLimits.highWater, limit &+ 1)
         } else {
             ExchangeLimits.highWater

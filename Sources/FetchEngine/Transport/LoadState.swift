@@ -33,6 +33,8 @@ final class LoadState: @unchecked Sendable {
     var cancellation: LoadError?
     var deadline: MonotonicTime?
     var isSuspended = false
+    /// Whether the adviser is still to decide about the response: until then its body is left with the origin.
+    var leavesBody = false
 
     init(loop: EventLoop, priority: Float) {
         self.loop = loop

@@ -36,6 +36,19 @@ private final class Adviser: LoadAdviser {
     }
 }
 
+/// Allows every response, after something else.
+private struct PatientAdviser: LoadAdviser {
+    let kinds: LoadQuestion.Kinds = .response
+    let wait: @Sendable () async -> Void
+
+    func answer(to question: LoadQuestion, in context: LoadContext) -> LoadAnswer? { nil }
+
+    func decide(_ question: LoadQuestion, in context: LoadContext) async -> LoadAnswer {
+        await wait()
+        return .response(.allow)
+    }
+}
+
 @Suite struct LoadAdviserTests {
     private static func origin() throws -> WireOrigin {
         try WireOrigin { connection in
@@ -60,6 +73,28 @@ private final class Adviser: LoadAdviser {
         let task = Session(configuration: configuration).dataTask(with: Request(url: try URLRecord(url)))
         task.adviser = adviser
         return task
+    }
+
+    @Test func `a large body stays with its origin while the response is decided about, and comes then`() async throws {
+        let size = 1 << 20
+        let origin = try WireOrigin { connection in
+            while try connection.receiveHead() != nil {
+                let body = String(repeating: "x", count: size)
+                try connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n\(body)")
+            }
+        }
+        let session = Session(configuration: SessionConfiguration())
+        let request = Request(url: try URLRecord(origin.url("/")))
+        let task = session.dataTask(with: request)
+        let received = Mutex<Int64>(0)
+        task.adviser = PatientAdviser { [weak task] in
+            // By the time that another body has come whole, this one would have too.
+            _ = try? await session.dataTask(with: request).response(bufferingUpTo: 2 * size)
+            received.withLock { $0 = task?.countOfBytesReceived ?? 0 }
+        }
+        _ = try await task.response(bufferingUpTo: 2 * size)
+        #expect((1...128 * 1024).contains(received.withLock { $0 }))
+        #expect(task.completeBody?.count == size)
     }
 
     @Test func `of kinds that it does not name nothing is asked`() async throws {
