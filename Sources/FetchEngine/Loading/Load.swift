@@ -197,11 +197,13 @@ final class Load: @unchecked Sendable {
     /// Asks a delegate, and gives up when the load is cancelled before the answer.
     ///
     /// The question's task is cancelled then, but not waited for: a delegate that never answers delays nothing.
+    ///
+    /// - Parameter isApart: Whether it is asked on another thread, so that it may take its time.
     func answer<Answer: Sendable>(
-        on loop: isolated TransferLoop, to question: @escaping @Sendable () async -> Answer
+        on loop: isolated TransferLoop, apart isApart: Bool = true, to question: @escaping @Sendable () async -> Answer
     ) async throws(LoadError) -> Answer {
         let box = AnswerBox<Answer>()
-        let asking = startApart { [self] in
+        let ask: @Sendable () async -> Void = { [self] in
             guard !Task.isCancelled else { return }
             let answer = await question()
             state.loop.perform { [self] in
@@ -209,6 +211,7 @@ final class Load: @unchecked Sendable {
                 endPause()
             }
         }
+        let asking = isApart ? startApart(ask) : loop.start { _ in await ask() }
         await pause(on: loop) { box.answer == nil }
         if let cancellation {
             asking.cancel()

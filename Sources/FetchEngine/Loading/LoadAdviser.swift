@@ -17,6 +17,8 @@ package protocol LoadAdviser: Sendable {
     func answer(to question: LoadQuestion, in context: LoadContext) -> LoadAnswer?
 
     /// The answer, whenever it is known; not waited for any more once the load is cancelled.
+    ///
+    /// Runs on the loop but for what it waits for.
     func decide(_ question: LoadQuestion, in context: LoadContext) async -> LoadAnswer
 }
 
@@ -128,7 +130,7 @@ extension Load {
             deadline = end?.advanced(by: .nanoseconds(MonotonicTime.now.nanoseconds(since: asked)))
             exchange?.deadlineChanged()
         }
-        return try await answer(on: loop) { await adviser.decide(question, in: context) }
+        return try await answer(on: loop, apart: false) { await adviser.decide(question, in: context) }
     }
 }
 
