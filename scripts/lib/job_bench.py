@@ -127,7 +127,7 @@ def run_parts(options, bench, plan, fetchd, concurrency, big_bytes):
 
 def _rounds(options, bench, plan, figures, fetchd, concurrency, big_bytes, scratch):
     settings = {"WORKER_CONCURRENCY": str(concurrency), "WORKER_DRAIN_SECONDS": "1",
-                "WORKER_MAXIMUM_CONNECTIONS_PER_HOST": str(concurrency),
+                "WORKER_MAXIMUM_CONNECTIONS_PER_HOST": str(min(concurrency, 10_000)),
                 "FETCHD_MASTER_KEYS": "1:" + base64.b64encode(os.urandom(32)).decode()}
     with Origin(scratch / "origin", big_bytes) as origin, Database(scratch / "pg") as database:
         allowed = [f"127.0.0.1:{origin.port}", f"127.0.0.1:{origin.slow_port}"]
