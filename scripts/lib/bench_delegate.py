@@ -246,8 +246,7 @@ class Bench(JobBench):
 
 
 RATIOS = [
-    ("rules.noneRatio", "rules.noneCpuUs", "rules.plainCpuUs"),
-    ("rules.idleRatio", "rules.idleCpuUs", "rules.plainCpuUs"),
+    ("rules.idleRatio", "rules.idleCpuUs", "rules.noneCpuUs"),
     ("held.p99Ratio", "held.p99Ms", "held.idleP99Ms"),
     ("parked.p99Ratio", "parked.p99Ms", "parked.idleP99Ms"),
     ("parked.claimRatio", "parked.claimP99Ms", "parked.claimIdleP99Ms"),
