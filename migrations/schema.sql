@@ -2096,6 +2096,7 @@ COMMENT ON INDEX public.limiters_version IS 'limiters.read: what nodes have not 
 CREATE INDEX questions_ask_at ON public.questions USING btree (ask_at) WHERE ((ask_at IS NOT NULL) AND (state = 'open'::text));
 
 COMMENT ON INDEX public.questions_ask_at IS 'questions.due; for all tenants, since any node may ask';
+
 CREATE INDEX questions_deadline ON public.questions USING btree (tenant_id, deadline) WHERE (state = 'open'::text);
 
 COMMENT ON INDEX public.questions_deadline IS 'expired.openQuestions';

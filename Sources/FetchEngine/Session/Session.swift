@@ -34,7 +34,8 @@ public final class Session: Sendable {
     let shared: SharedConfiguration
     /// The program's name for the session, for its own use.
     public let sessionDescription: String?
-    let transferLoop: TransferLoop
+    /// The loop its transfers run on.
+    public let transferLoop: TransferLoop
     /// The state that its loads share.
     let state: SessionState
     private let background: BackgroundIdentifier?

@@ -209,7 +209,7 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
             CROSS JOIN (SELECT count(*) FROM waiting) AS locked
             WHERE a.tenant_id = o.tenant_id AND a.id = o.id AND a.state = 'open'
                 AND NOT EXISTS (SELECT FROM waiting w WHERE w.id = o.id AND w.is_parked)
-            RETURNING a.tenant_id, a.id
+            RETURNING a.tenant_id, a.id, a.job_id
         ), going AS (
             UPDATE queue q
             SET question_id = NULL

@@ -50,7 +50,6 @@ package final class RemoteDelegates: Service {
     private let judge: AnswerJudge
     private let endpoints: KnownEndpoint
     private let session: Session
-    private let loop: TransferLoop
     private let intake: NodeIntake
     private let live: LiveJobs
     private let node: Node.ID
@@ -69,7 +68,6 @@ package final class RemoteDelegates: Service {
     ///   - store: The store of questions; tells `open` of those that end in it.
     ///   - deliveries: Where endpoints are.
     ///   - session: Loads messages alone; its guard is that of jobs.
-    ///   - loop: The loop of `session`: endpoints are asked there, without a turn between threads.
     ///   - intake: Hears of slots that jobs leave while they wait.
     ///   - live: Where those who follow jobs hear of questions.
     ///   - hold: How long loads are held before they are parked.
@@ -79,7 +77,6 @@ package final class RemoteDelegates: Service {
         judge: AnswerJudge,
         deliveries: any DeliveryQueue,
         session: Session,
-        loop: TransferLoop,
         intake: NodeIntake,
         live: LiveJobs,
         node: Node.ID,
@@ -91,7 +88,6 @@ package final class RemoteDelegates: Service {
         self.open = open
         self.judge = judge
         self.session = session
-        self.loop = loop
         self.intake = intake
         self.live = live
         self.node = node
@@ -307,7 +303,8 @@ package final class RemoteDelegates: Service {
                 group.addTask { await self.keepLooking() }
                 group.addTask { await self.keepAsking() }
                 group.addTask { for await keys in self.open.told { await self.look(at: keys) } }
-                await withTaskExecutorPreference(self.loop.eventLoop) {
+                // Where the messages are sent: without a turn between threads.
+                await withTaskExecutorPreference(self.session.transferLoop.eventLoop) {
                     for await message in self.messages {
                         group.addTask { await self.ask(message) }
                     }

@@ -127,8 +127,8 @@ private struct RunningNode {
             credentials: stores, blobs: catalog, refusal: TargetJudge(policy: settings.targetPolicy).refusal)
         let delegates = RemoteDelegates(
             store: questions, open: open, judge: judge, deliveries: webhooks,
-            session: Session(configuration: settings.session, transferLoop: loop), loop: loop, intake: intake,
-            live: live, node: id, hold: settings.hold, metrics: metrics, logger: logger)
+            session: Session(configuration: settings.session, transferLoop: loop), intake: intake, live: live, node: id,
+            hold: settings.hold, metrics: metrics, logger: logger)
         let completionNotifier = CompletionNotifier(
             sessions: sessions, groups: groups, courier: courier, logger: logger)
         let scheduleTimer = Timer()

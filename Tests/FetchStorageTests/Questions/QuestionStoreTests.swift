@@ -311,9 +311,9 @@ import Testing
             let (store, job) = (questions(fixture), try await claim(1, fixture)[0])
             for _ in 0..<3 {
                 let late = question(of: ClaimedJob(id: job.id, tenant: job.tenant, spec: job.spec, claim: 2))
-                #expect(try await store.ask(late, timeout: .seconds(60), at: fixture.nodes[0]) == .jobIsOver)
+                #expect(try await store.ask(late, of: nil, timeout: .seconds(60), at: fixture.nodes[0]) == .jobIsOver)
             }
-            let asking = try await store.ask(question(of: job), timeout: .seconds(60), at: fixture.nodes[0])
+            let asking = try await store.ask(question(of: job), of: nil, timeout: .seconds(60), at: fixture.nodes[0])
             #expect({ if case .open = asking { true } else { false } }())
         }
     }
