@@ -51,8 +51,8 @@ import Testing
         }
     }
 
-    // SEC-31, R28
-    // Proves: RED-11.
+    // R28
+    // Proves: RED-11, SEC-31.
     @Test(arguments: [
         (#""headers": [{"name": "Authorization", "value": "Bearer own"}]"#, "{}"),
         (#""method": "GET""#, #"{"credential": {"user": "u", "password": "p"}}"#),

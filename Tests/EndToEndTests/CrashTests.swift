@@ -40,8 +40,8 @@ import Testing
         return states
     }
 
-    // REL-1, REL-6: GETs are repeated, POSTs that may have left are not; every job ends in one final state.
-    // Proves: LIF-13.
+    // GETs are repeated, POSTs that may have left are not; every job ends in one final state.
+    // Proves: LIF-13, REL-1, REL-6.
     @Test(.timeLimit(.minutes(2)))
     func `every acknowledged job ends once, and no POST is sent twice`() async throws {
         let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
@@ -82,8 +82,8 @@ import Testing
         }
     }
 
-    // R3, REL-4, REL-5
-    // Proves: ERR-7.
+    // R3
+    // Proves: ERR-7, REL-4, REL-5.
     @Test(.timeLimit(.minutes(3)))
     func `a job that kills every node it runs on fails in the end, and the jobs beside it do not`() async throws {
         let running = Mutex<ServiceProcess?>(nil)
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    /// REL-13.
+    // Proves: REL-13.
     @Test func `a service that is asked to stop finishes what it runs`() async throws {
         let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
         let gate = Gate()

@@ -13,7 +13,7 @@ import Testing
         try screenshot.write(to: URL(filePath: directory).appending(path: "\(name).png"))
     }
 
-    /// SEC-70, SEC-72.
+    // Proves: SEC-70, SEC-72.
     @Test(.timeLimit(.minutes(2)))
     func `an operator signs in, finds a job and reads its story`() async throws {
         let origin = try await LoopbackServer.httpbin()

@@ -6,6 +6,7 @@ import Testing
 
 /// A node that may have few files and sockets open.
 @Suite(.timeLimit(.minutes(3))) struct DescriptorTests {
+    // Proves: REL-11.
     @Test func `at a limit of 512 descriptors, jobs of 400 sessions all succeed, and so does another tenant's`()
         async throws
     {
@@ -28,6 +29,7 @@ import Testing
         }
     }
 
+    // Proves: REL-11.
     @Test func `a job for which the system has no descriptor waits until it has one`() async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in

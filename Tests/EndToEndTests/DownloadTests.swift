@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    // Proves: BEY-26.
+    // Proves: BEY-26, REL-7.
     @Test func `a checksum that does not match fails the job`() async throws {
         let origin = try await LoopbackServer.nginx(files: ["a.txt": Data("hello".utf8)])
         try await ServiceProcess.with(allowing: [origin.rule]) { service in
@@ -231,7 +231,7 @@ import Testing
     }
 
     // Bytes that were stored when the node was killed are not loaded again.
-    // Proves: DLD-14, DLD-16, TSK-10.
+    // Proves: DLD-14, DLD-16, TSK-10, REL-7.
     @Test(arguments: [5000, 70_001, 1_999_999])
     func `a killed download goes on from the bytes that are there`(held: Int) async throws {
         let gate = Gate()
@@ -254,7 +254,7 @@ import Testing
         }
     }
 
-    // REL-2: a node continues with a partial file that it can reach, and starts over without.
+    // A node continues with a partial file that it can reach, and starts over without.
     // Proves: DLD-14.
     @Test(arguments: [true, false])
     func `a download whose node is gone for good ends on another`(sharesDirectory: Bool) async throws {
@@ -279,7 +279,7 @@ import Testing
     }
 
     // Bytes of two states of a resource never meet in one file.
-    // Proves: DLD-14.
+    // Proves: DLD-14, REL-7.
     @Test func `a download whose resource has changed starts over`() async throws {
         let gate = Gate()
         let slow = try SlowOrigin(pattern(300_000), holdingAt: 100_000, gate, tags: ["\"v1\"", "\"v2\""])

@@ -116,7 +116,8 @@ import Testing
         #expect(server.directory.text(of: "log").contains("REST "))
     }
 
-    // SEC-8, SEC-10, SEC-11: the same addresses as by http, and no way there by a redirect.
+    // The same addresses as by http, and no way there by a redirect.
+    // Proves: SEC-8, SEC-10, SEC-11.
     @Test func `the guard judges ftp as it does http`() async throws {
         let origin = try WireOrigin(
             playing: "HTTP/1.1 302 F\r\nLocation: ftp://a.example/\r\nContent-Length: 0\r\n\r\n")

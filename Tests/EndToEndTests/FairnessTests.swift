@@ -100,7 +100,7 @@ import Testing
         try #require(member(try await service.request(.get, "/v1/queue").json, "running"))
     }
 
-    // REL-14
+    // Proves: REL-14.
     @Test func `jobs for a host that never answers delay nobody, and no more of them run than have connections`()
         async throws
     {
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    // REL-14
+    // Proves: REL-14.
     @Test func `jobs for two hundred hosts that never answer delay nobody`() async throws {
         let hanging = try HangingOrigin()
         try await Self.with(Self.hosts.map { "\($0):\(hanging.port)" }) { service, expectPromptness in
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    // REL-14
+    // Proves: REL-14.
     @Test func `ten thousand quick jobs for one host do not delay those for others`() async throws {
         let asked = Progress()
         let quick = try Self.answering(after: .milliseconds(10), asked)
@@ -147,7 +147,7 @@ import Testing
         return member(try await service.request(.post, "/v1/jobs/actions", body: order).json, "changed")
     }
 
-    // REL-14
+    // Proves: REL-14.
     @Test func `jobs that are held take nothing from others, and take back what they had`() async throws {
         let hanging = try HangingOrigin()
         let host = "\(Self.hosts[0]):\(hanging.port)"
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    // REL-14
+    // Proves: REL-14.
     @Test func `jobs that are held leave connections to their host that they do not have`() async throws {
         let arrived = Progress()
         let origin = try WireOrigin(anywhere: true) { connection in

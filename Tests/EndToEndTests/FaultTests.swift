@@ -79,7 +79,8 @@ import Testing
         try await connection.query("SELECT count(*) FROM \(table)").first?.decode(at: 0)
     }
 
-    // R3, R6, REL-1, REL-6: statements under way on a connection may be done or not; either way no job is lost.
+    // R3, R6: statements under way on a connection may be done or not; either way no job is lost.
+    // Proves: REL-1, REL-6.
     @Test func `connections that end in the middle of batches lose no job`() async throws {
         let requests = Requests()
         let origin = try origin(requests)
@@ -107,7 +108,8 @@ import Testing
         }
     }
 
-    // R3, REL-2, REL-3, REL-6
+    // R3
+    // Proves: REL-2, REL-3, REL-6.
     @Test(arguments: [1, 2])
     func `a node that stands still for longer than its lease writes nothing that is not its own`(
         nodes: Int
@@ -151,6 +153,7 @@ import Testing
     }
 
     // R6
+    // Proves: REL-8.
     @Test func `a node ends when its database stays away`() async throws {
         let settings = ["DATABASE_GIVE_UP_SECONDS": "1"]
         try await ServiceProcess.Place.with(allowing: [], settings: settings) { place in
@@ -164,6 +167,7 @@ import Testing
     }
 
     // R6
+    // Proves: REL-8.
     @Test func `a database that restarts is found again, and loses no job`() async throws {
         let requests = Requests()
         let origin = try origin(requests)

@@ -38,6 +38,7 @@ struct GuardTests {
 
     private static func error(of job: [String: Any]) -> String? { member(job, "error", "name") }
 
+    // Proves: SEC-10, SEC-12, SEC-83.
     @Test func `a name with one address that is refused opens no connection`() async throws {
         let scene = try await Scene()
         let rule = "127.0.0.1:\(scene.origin.port)"
@@ -59,6 +60,7 @@ struct GuardTests {
         }
     }
 
+    // Proves: SEC-6.
     @Test func `the machine's own public addresses are refused, those that it gets later too`() async throws {
         let scene = try await Scene()
         try await ServiceProcess.with(allowing: [], in: scene.network) { service in
@@ -88,6 +90,7 @@ struct GuardTests {
         }
     }
 
+    // Proves: SEC-30.
     @Test func `what a redirect names is told with the rule, and not as followed`() async throws {
         let scene = try await Scene()
         let origin = try await scene.network.inside {
@@ -102,6 +105,7 @@ struct GuardTests {
         }
     }
 
+    // Proves: SEC-12.
     @Test func `a target that is refused asks no name server for a literal`() async throws {
         let scene = try await Scene()
         try await ServiceProcess.with(allowing: [], in: scene.network) { service in

@@ -74,6 +74,7 @@ import Testing
             body: { Array((String(repeating: "1\r\nx\r\n", count: 200_000) + "0\r\n\r\n").utf8) }, isChunked: true),
     ]
 
+    // Proves: SEC-28, SEC-25.
     @Test(arguments: answers) func `no answer holds up the jobs of another tenant`(_ answer: Answer) async throws {
         let rig = try SharedService.current
         let service = rig.service

@@ -95,7 +95,8 @@ import Testing
         }
     }
 
-    // SEC-32: cookies lie sealed in their jar and nowhere else.
+    // Cookies lie sealed in their jar and nowhere else.
+    // Proves: SEC-50.
     @Test func `values of cookies are not stored beside the job`() async throws {
         let origin = try WireOrigin(
             playing: "HTTP/1.1 200 OK\r\nSet-Cookie: sid=canary; Path=/; HttpOnly\r\nContent-Length: 0\r\n\r\n")

@@ -137,8 +137,7 @@ import Testing
         }
     }
 
-    // SEC-6, SEC-12, SEC-30.
-    // Proves: RED-12.
+    // Proves: RED-12, SEC-6, SEC-12, SEC-30.
     @Test func `an address that is not opened is refused, also behind a redirect`() async throws {
         let inner = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         let outer = try WireOrigin(

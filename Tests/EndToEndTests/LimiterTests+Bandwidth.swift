@@ -25,6 +25,7 @@ extension LimiterTests {
     }
 
     // R17: at 1024 bytes a second it would take five minutes, and the first part of it has come by then.
+    // Proves: SEC-45.
     @Test(arguments: Bounded.allCases)
     func `how fast jobs are together is bounded, and can be changed while they run`(_ bounded: Bounded) async throws {
         let body = pattern(300_000)

@@ -174,8 +174,9 @@ import Testing
         }
     }
 
-    /// REL-2: until the lease of a dead node runs out nobody knows more; a client that follows the job stays and sees
+    /// Until the lease of a dead node runs out nobody knows more; a client that follows the job stays and sees
     /// its end.
+    // Proves: REL-2.
     @Test func `what only a dead node knows is refused, and its job goes on elsewhere`() async throws {
         let (content, gate) = (pattern(500_000), Gate())
         let origin = try origin(content, holdingAt: 300_000, gate)

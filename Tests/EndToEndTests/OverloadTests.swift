@@ -92,7 +92,8 @@ import Testing
         }
     }
 
-    // R3, REL-11
+    // R3
+    // Proves: REL-11.
     @Test func `while nothing can be stored, no more jobs run than there are places for twice`() async throws {
         let origin = try answering()
         try await ServiceProcess.Place.with(
@@ -126,7 +127,8 @@ import Testing
         }
     }
 
-    // R3, SEC-45
+    // R3
+    // Proves: SEC-45.
     @Test func `beyond a tenant's quota jobs are refused until some have started, and all others end well`()
         async throws
     {
@@ -160,6 +162,7 @@ import Testing
         }
     }
 
+    // Proves: REL-9.
     @Test func `a node whose disk is nearly full takes no jobs and is not ready, and is again when there is room`()
         async throws
     {
@@ -184,6 +187,7 @@ import Testing
     }
 
     // R43: for all requests, and while no transfer ends.
+    // Proves: REL-12.
     @Test func `the API answers while transfers have every place`() async throws {
         let (places, isOver) = (100, Progress())
         let origin = try WireOrigin { connection in

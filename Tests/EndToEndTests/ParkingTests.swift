@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    // Proves: DLG-6.
+    // Proves: DLG-6, REL-6.
     @Test(arguments: [("follow", 200, 2), ("returnResponse", 307, 1), ("cancel", 0, 1)])
     func `a redirect of a POST is answered after its node was killed, and nothing is sent twice`(
         _ word: String, _ status: Int, _ requests: Int
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    // REL-6
+    // Proves: REL-6.
     @Test func `what an answer makes of a request is not sent twice where it must not be repeated`() async throws {
         let origin = try Self.silentOrigin()
         try await held(origin, "/go", request: "") { first, second, id, question in

@@ -49,6 +49,7 @@ struct PrivateDatabaseTests {
         #expect(play.requests.count == 1)
     }
 
+    // Proves: SEC-80.
     @Test func `the service works with rows, and is let to do nothing else`() async throws {
         let rig = try SharedService.current
         let job = try await rig.service.fetch(rig.stage.play(answer(body: "x")).url())
@@ -88,6 +89,7 @@ struct PrivateDatabaseTests {
         await connection.close()
     }
 
+    // Proves: SEC-80.
     @Test func `statements, locks and open transactions of the service have an end`() async throws {
         let connection = try await Self.connect(as: "fetchd_service", to: try SharedService.current.place)
         for name in ["statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"] {

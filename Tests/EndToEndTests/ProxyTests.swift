@@ -12,8 +12,8 @@ import Testing
 
     private static let given = #", "credential": {"user": "cave", "password": "sesame12"}"#
 
-    // SEC-22, R26: with the job, or stored; never shown or logged.
-    // Proves: AUT-30, SES-11.
+    // R26: with the job, or stored; never shown or logged.
+    // Proves: AUT-30, SES-11, SEC-32, SEC-34.
     @Test func `a proxy is shown the credential of the job, and nobody else is`() async throws {
         let tinyproxy = try await LoopbackServer.tinyproxy(user: ("cave", "sesame12"))
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")

@@ -109,7 +109,7 @@ extension ServiceProcess {
         }
     }
 
-    // SEC-6
+    // Proves: SEC-6.
     @Test func `a chain that was accepted is not asked about again, and another one of the same server is`()
         async throws
     {

@@ -81,8 +81,7 @@ import Testing
         }
     }
 
-    // REL-6
-    // Proves: UPL-12.
+    // Proves: UPL-12, REL-6.
     @Test func `a POST is not sent twice, unless it is allowed to be`() async throws {
         let origin = try Self.origin(nil)
         try await ServiceProcess.with(allowing: ["127.0.0.1:\(origin.port)"]) { service in
@@ -127,7 +126,8 @@ import Testing
         }
     }
 
-    // REL-1, R7
+    // R7
+    // Proves: REL-1.
     @Test(.timeLimit(.minutes(2)))
     func `the next attempt is made although the node that failed is gone`() async throws {
         let origin = try Self.origin(nil, Self.ok)

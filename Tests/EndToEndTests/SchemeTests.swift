@@ -5,7 +5,7 @@ import Testing
 
 /// Jobs whose URLs are neither http nor https.
 @Suite struct SchemeTests {
-    // Proves: NET-4, NET-3.
+    // Proves: NET-4, NET-3, SEC-8.
     @Test func `a data URL is a job without a transfer`() async throws {
         try await ServiceProcess.with(allowing: []) { service in
             let job = try await service.fetch("data:text/plain;charset=utf-8,hello%20there")
@@ -39,8 +39,7 @@ import Testing
         }
     }
 
-    // SEC-1
-    // Proves: NET-3, RED-12.
+    // Proves: NET-3, RED-12, SEC-8.
     @Test func `a file URL names a file of the tenant's own folder, and nothing else`() async throws {
         let settings = ["SCHEMES_FILE": "true"]
         let origin = try WireOrigin(

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// The secrets of a job reach its origin and nobody else (SEC-60).
+/// The secrets of a job reach its origin and nobody else.
 @Suite(.timeLimit(.minutes(3))) struct SecretTests {
     private static let fields = #"""
         [{"name": "Authorization", "value": "Bearer canary-authorization"}, {"name": "cookie", "value": "a=canary-cookie"},
@@ -63,7 +63,8 @@ import Testing
         try #require(member(answer.json, "id", as: String.self), "\(answer.text)")
     }
 
-    // SEC-60, SEC-32, R53: by retries, a restart, a redrive, a schedule; in no table, view, event, message or log.
+    // R53: by retries, a restart, a redrive, a schedule; in no table, view, event, message or log.
+    // Proves: SEC-60, SEC-32.
     @Test func `what is sensitive reaches the origin and nothing else`() async throws {
         let origin = try origin { head in
             head.contains("/fails")
@@ -158,7 +159,7 @@ import Testing
         }
     }
 
-    // SEC-31
+    // Proves: SEC-31.
     @Test func `sensitive fields do not follow a redirect to another origin`() async throws {
         let other = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
         let first = try origin { _ in "HTTP/1.1 302 F\r\nLocation: \(other.url("/led"))\r\n" }
@@ -171,7 +172,8 @@ import Testing
         #expect(!received(other).contains("canary"))
     }
 
-    // SEC-30, SEC-32: whether the redirect is the answer or refused.
+    // Whether the redirect is the answer or refused.
+    // Proves: SEC-30, SEC-32.
     @Test(arguments: ["return", "follow"])
     func `the password of a Location lies nowhere in clear`(_ policy: String) async throws {
         let origin = try origin { _ in

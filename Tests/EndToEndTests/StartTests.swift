@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    /// SEC-43.
+    // Proves: SEC-43.
     @Test func `without a valid key nothing is told`() async throws {
         try await ServiceProcess.with(allowing: []) { service in
             let session = Session()

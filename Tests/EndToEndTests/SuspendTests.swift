@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    // REL-1: the times of a transfer stand still while it is held, that of its job does not.
+    // The times of a transfer stand still while it is held, that of its job does not.
     // Proves: TSK-7.
     @Test(.timeLimit(.minutes(2)))
     func `a job that is held expires all the same`() async throws {
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    // REL-1, R11: a held job stays held, whatever dies.
+    // R11: a held job stays held, whatever dies.
     // Proves: TSK-7.
     @Test(.timeLimit(.minutes(2)))
     func `a job stays held when its node is killed, and another one runs it in the end`() async throws {

@@ -5,10 +5,10 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// SEC-35, SEC-36: events reach their receiver, signed, at least once.
+/// Events reach their receiver, signed, at least once.
 @Suite struct WebhookTests {
     // R54: to the endpoint that the job names.
-    // Proves: CON-6.
+    // Proves: CON-6, SEC-36.
     @Test func `a finished job is announced with a signature that verifies`() async throws {
         let origin = try await LoopbackServer.nginx(files: ["a": Data("x".utf8)])
         let receiver = try WebhookReceiver()
@@ -91,7 +91,7 @@ import Testing
                     _ = try await receiver.next()
                     delays.append(ContinuousClock.now - end)
                 }
-                // REL-14; the machine may have been busy with something else once.
+                // The machine may have been busy with something else once.
                 #expect(delays.sorted()[2] <= .seconds(1), "\(delays)")
             }
             // None of those that were held had to end first.
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    // Proves: LIF-13, DLG-9.
+    // Proves: LIF-13, DLG-9, SEC-36.
     @Test func `every attempt is kept, and what failed is sent again under its id`() async throws {
         let origin = try await LoopbackServer.nginx(files: ["a": Data("x".utf8)])
         let receiver = try WebhookReceiver(answers: [
@@ -139,7 +139,8 @@ import Testing
         }
     }
 
-    @Test func `a new secret and the one before it both sign, for as long as asked (SEC-36)`() async throws {
+    // Proves: SEC-36.
+    @Test func `a new secret and the one before it both sign, for as long as asked`() async throws {
         let origin = try await LoopbackServer.nginx(files: ["a": Data("x".utf8)])
         let receiver = try WebhookReceiver()
         try await ServiceProcess.with(allowing: [origin.rule, receiver.rule]) { service in
@@ -158,6 +159,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-35.
     @Test func `an endpoint that may not be reached is refused when it is made`() async throws {
         try await ServiceProcess.with(allowing: []) { service in
             for url in ["https://10.0.0.1/hook", "http://receiver.example/hook"] {

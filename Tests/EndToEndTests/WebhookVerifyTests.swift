@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// SEC-36, R48: receivers of webhooks can verify their messages.
+/// R48: receivers of webhooks can verify their messages.
 @Suite struct WebhookVerifyTests {
     private let secret = WebhookSecret(bytes: Array(repeating: 7, count: 32))
 

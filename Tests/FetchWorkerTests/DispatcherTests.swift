@@ -63,6 +63,7 @@ import Testing
 
     // MARK: The lease
 
+    // Proves: REL-2, REL-3.
     @Test func `jobs of a lease that was lost are stopped, and nothing of them is stored`() async throws {
         let gate = Gate()
         let origin = try Self.held(by: gate)
@@ -196,6 +197,7 @@ import Testing
 
     // MARK: Stopping
 
+    // Proves: REL-13.
     @Test func `a node that stops lets its jobs end, and takes no more`() async throws {
         let (gate, asked) = (Gate(), Progress())
         let origin = try Self.held(by: gate, asked)
@@ -215,6 +217,7 @@ import Testing
         }
     }
 
+    // Proves: REL-13.
     @Test func `what does not end in time goes back, unless its request must not be repeated`() async throws {
         let (gate, asked) = (Gate(), Progress())
         let origin = try Self.held(by: gate, asked)

@@ -10,6 +10,7 @@ import Testing
 @Suite struct JobExecutionTests {
     private let unavailable = StoreError(.unavailable, "The database is away.")
 
+    // Proves: REL-8.
     @Test func `what came of a job is stored however long the database is away, once`() async throws {
         let origin = try WireOrigin.answering()
         let fixture = try await WorkerFixture()

@@ -6,7 +6,7 @@ import Testing
     private static let corpora = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../Fuzz").standardizedFileURL
 
-    // Proves: ERR-7.
+    // Proves: ERR-7, SEC-28.
     @Test(arguments: FuzzTarget.allCases)
     func `every input of the corpus is read without a trap`(_ target: FuzzTarget) throws {
         let folder = Self.corpora.appending(path: target.rawValue)
@@ -15,7 +15,7 @@ import Testing
         for file in files { target.runInTime(Array(try Data(contentsOf: file))) }
     }
 
-    // Proves: ERR-7.
+    // Proves: ERR-7, SEC-28.
     @Test(arguments: FuzzTarget.allCases)
     func `every beginning of an input is read without a trap`(_ target: FuzzTarget) throws {
         let folder = Self.corpora.appending(path: target.rawValue)

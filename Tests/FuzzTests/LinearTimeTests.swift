@@ -19,7 +19,7 @@ import Testing
     /// Below this a difference says nothing.
     private static let floor = 0.02
 
-    // Proves: ERR-7.
+    // Proves: ERR-7, SEC-28.
     @Test(arguments: HostileInput.all) func `ten times the input costs about ten times as much`(_ input: HostileInput) {
         let (small, large) = (input.bytes(Self.size), input.bytes(10 * Self.size))
         var ratio = Double.infinity
@@ -32,7 +32,7 @@ import Testing
         #expect(ratio <= Self.margin, "\(input)")
     }
 
-    // Proves: ERR-7.
+    // Proves: ERR-7, SEC-28.
     @Test(arguments: HostileInput.all) func `no input takes long`(_ input: HostileInput) {
         let bytes = input.bytes(3 * Self.size)
         let seconds = ThreadTime.seconds { input.target.run(bytes) }
@@ -64,7 +64,7 @@ import Testing
         """#
 
     // Strings are compared in a normal form, which a run of marks makes quadratic.
-    // Proves: ERR-7.
+    // Proves: ERR-7, SEC-28.
     @Test func `no string of a submission takes long, wherever it stands`() throws {
         let marks = String(repeating: "\u{315}\u{327}", count: 15_000)
         let letters = String(repeating: "x", count: marks.utf8.count)

@@ -39,6 +39,7 @@ struct PrivateClusterTests {
         second.stop()
     }
 
+    // Proves: SEC-81.
     @Test(.enabled(if: geteuid() == 0)) func `root's server does not run as root`() async throws {
         let place = try ClusterDirectory()
         defer { place.sweep() }
@@ -169,6 +170,7 @@ struct PrivateClusterTests {
         second.stop()
     }
 
+    // Proves: SEC-53.
     @Test func `a data directory open to others is refused, and left as it is`() async throws {
         let place = try ClusterDirectory()
         let first = try ClusterOwner(place)

@@ -19,6 +19,7 @@ import Testing
         }
     }
 
+    // Proves: REL-18.
     @Test func `each is applied once, in the order of names`() async throws {
         try await TestDatabase.with { database in
             let connection = try await database.connect()
@@ -63,6 +64,7 @@ import Testing
         }
     }
 
+    // Proves: REL-18.
     @Test func `one that fails leaves nothing of itself, and those before it stay`() async throws {
         let broken = Migration(name: "0002_b.sql", sql: "CREATE TABLE c (n int); SELECT nonsense;")
         try await TestDatabase.with { database in
@@ -80,10 +82,12 @@ import Testing
         }
     }
 
+    // Proves: REL-18.
     @Test func `an edited file is refused`() async throws {
         try await expect(.edited, from: [Migration(name: first.name, sql: first.sql + " ")], after: [first])
     }
 
+    // Proves: REL-18.
     @Test func `a ledger that knows more than the program is refused`() async throws {
         try await expect(.newerSchema, from: [first], after: [first, second])
     }

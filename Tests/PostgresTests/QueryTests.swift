@@ -74,6 +74,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-80.
     @Test func `a value is never text of the statement`() async throws {
         try await TestDatabase.with { database in
             let hostile = "'; DROP TABLE x; -- \" $1 \\"

@@ -50,6 +50,7 @@ import Testing
         #expect(BodyDestination.fileName(suggestion) == expected)
     }
 
+    // Proves: SEC-60.
     @Test func `a message cannot drive the terminal`() {
         #expect(TerminalText.plain("a\u{1B}[2Jb\r\nc\u{9B}d") == "a?[2Jb??c?d")
     }

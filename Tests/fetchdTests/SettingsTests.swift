@@ -115,6 +115,7 @@ import Testing
 
     // MARK: Secrets
 
+    // Proves: SEC-52.
     @Test(arguments: secrets)
     func `the value of a secret is not shown, and not told when it is wrong`(_ variable: String) throws {
         let setting = try setting(variable)

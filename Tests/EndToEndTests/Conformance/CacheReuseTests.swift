@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    // Proves: CCH-19.
+    // Proves: CCH-19, SEC-42.
     @Test func `tenants share no stored answer`() async throws {
         let rig = try SharedService.current
         let play = rig.stage.play(answer("200 OK", "Cache-Control: max-age=99", body: "x"))

@@ -112,7 +112,7 @@ import Testing
         #expect(member(found, "data", as: [[String: Any]].self)?.contains { $0["id"] as? String == id } == true)
     }
 
-    // Proves: ERR-3, CON-11, URL-10.
+    // Proves: ERR-3, CON-11, URL-10, SEC-60.
     @Test func `an error names the URL that failed, without what is secret in it`() async throws {
         let rig = try SharedService.current
         let gone = rig.stage.cut()

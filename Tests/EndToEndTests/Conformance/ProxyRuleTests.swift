@@ -140,7 +140,7 @@ struct ProxyRuleTests {
     }
 
     // A connection is used again by those that go the same way.
-    // Proves: NET-9.
+    // Proves: NET-9, SEC-21.
     @Test func `jobs that go different ways share no connection`() async throws {
         let rig = try SharedService.current
         let (play, session) = (rig.stage.play(answer()), try await rig.makeSession())

@@ -132,7 +132,7 @@ import Testing
     }
 
     // To the same origin they go, to another they do not.
-    // Proves: RED-11.
+    // Proves: RED-11, SEC-31.
     @Test func `what is for one origin is not carried to another`() async throws {
         let rig = try SharedService.current
         let fields = #"""
@@ -149,7 +149,7 @@ import Testing
         #expect(here.requests.last?.values("authorization") == ["Bearer s"])
     }
 
-    // Proves: RED-12.
+    // Proves: RED-12, SEC-30.
     @Test(arguments: [
         "file:///etc/passwd", "data:,x", "ftp://127.0.0.1/x", "http://169.254.169.254/", "http://10.0.0.1/",
     ])

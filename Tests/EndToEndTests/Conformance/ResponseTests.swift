@@ -48,7 +48,7 @@ import Testing
             ])
     }
 
-    // Proves: RSP-3, DLD-4.
+    // Proves: RSP-3, DLD-4, SEC-47.
     @Test(arguments: [
         ("a.txt", "attachment; filename=\"b c.txt\"", "b c.txt"),
         ("a.txt", "attachment; filename=b.txt; filename*=UTF-8''%e2%82%ac.txt", "\u{20AC}.txt"),

@@ -38,7 +38,7 @@ import Testing
     }
 
     // While the job waits, and when it is over.
-    // Proves: URL-10.
+    // Proves: URL-10, SEC-32.
     @Test func `the user name and password of a URL lie sealed, and no view shows them`() async throws {
         let (rig, marked) = (try SharedService.current, Marked())
         let play = guarded(rig.stage)
@@ -65,7 +65,7 @@ import Testing
     }
 
     // Each is accepted, and only the one to keep is there afterwards, sealed.
-    // Proves: CRD-2.
+    // Proves: CRD-2, SEC-50.
     @Test func `a credential for one request never reaches the database, others lie sealed`() async throws {
         let rig = try SharedService.current
         let session = try await rig.makeSession()
@@ -113,7 +113,7 @@ import Testing
     }
 
     // All sessions of the tenant, and no other tenant.
-    // Proves: CRD-6.
+    // Proves: CRD-6, SEC-42.
     @Test func `tenants share no credential`() async throws {
         let rig = try SharedService.current
         let key = try await rig.place.key(tenant: "credentials-other")

@@ -18,7 +18,7 @@ private func nginxWithAGibibyte() async throws -> [String: LoopbackServer] {
 /// Large bodies and many jobs, and the memory that they take.
 @Suite(.timeLimit(.minutes(3)), .sharedService { try await nginxWithAGibibyte() }) struct SizeTests {
     // R18
-    // Proves: SES-25, TSK-3.
+    // Proves: SES-25, TSK-3, REL-11.
     @Test func `a gibibyte is a file, and no part of its job or of the memory`() async throws {
         let rig = try SharedService.current
         _ = try await rig.fetch("data:,x")

@@ -6,7 +6,7 @@ import Testing
 /// Where an identity and a connection go, and where they do not.
 extension TrustTests {
     // As PEM or as a file with a passphrase; of a job, and stored for others.
-    // Proves: AUT-27.
+    // Proves: AUT-27, SEC-50.
     @Test(arguments: ["PEM", "PKCS #12"])
     func `a client certificate lies sealed, and is never shown`(_ form: String) async throws {
         let rig = try SharedService.current
@@ -44,7 +44,7 @@ extension TrustTests {
     }
 
     // A server that the job names gets it nevertheless.
-    // Proves: RED-11.
+    // Proves: RED-11, SEC-31.
     @Test func `a client certificate is not shown to where a redirect leads`() async throws {
         let rig = try SharedService.current
         let (server, other) = (try rig.server("asking"), try rig.server("alsoAsking"))
@@ -86,7 +86,7 @@ extension TrustTests {
     }
 
     // nginx says over which of its connections a request came.
-    // Proves: NET-9.
+    // Proves: NET-9, SEC-21, SEC-42.
     @Test func `jobs that trust others share no connection, and tenants share none`() async throws {
         let rig = try SharedService.current
         let (server, session) = (try rig.server("good"), try await rig.makeSession())

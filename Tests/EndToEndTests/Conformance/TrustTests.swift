@@ -142,7 +142,7 @@ private func trustedAndOther() async throws -> [String: LoopbackServer] {
         #expect(errorName(of: wrong) == "serverCertificateUntrusted", "\(wrong)")
     }
 
-    // Proves: SES-10.
+    // Proves: SES-10, SEC-23.
     @Test func `the versions of TLS have bounds`() async throws {
         let rig = try SharedService.current
         let old = try rig.server("old")

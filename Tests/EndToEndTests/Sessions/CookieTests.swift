@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    // Proves: COK-10, SES-6.
+    // Proves: COK-10, SES-6, SEC-42.
     @Test func `tenants share no cookie`() async throws {
         let origin = try await LoopbackServer.httpbin()
         try await ServiceProcess.Place.with(allowing: [origin.rule]) { place async throws in

@@ -31,7 +31,7 @@ import Testing
         return all
     }
 
-    // Proves: CRD-5.
+    // Proves: CRD-5, SEC-61.
     @Test func `each use of a stored credential says by which job, where and when`() async throws {
         let origin = try await LoopbackServer.httpbin()
         try await ServiceProcess.Place.with(allowing: [origin.rule]) { place in

@@ -61,6 +61,7 @@ import Testing
 
     // The credential of a session is for those of its jobs that it fits; no redirect carries it, whatever the job
     // allows.
+    // Proves: SEC-32.
     @Test(arguments: ["authentication", "signature"])
     func `a stored credential is sent to nobody else, by no session and no redirect`(_ kind: String) async throws {
         let elsewhere = try asking()
@@ -110,7 +111,7 @@ import Testing
         #expect(heads(origin).contains("authorization:") == isShown)
     }
 
-    // SEC-34
+    // Proves: SEC-34.
     @Test func `a proxy is shown a stored credential that is for it, and no other`() async throws {
         let proxy = try WireOrigin(
             playing: "HTTP/1.1 407 No\r\nProxy-Authenticate: Basic realm=\"gate\"\r\nContent-Length: 0\r\n\r\n")

@@ -52,8 +52,7 @@ import Testing
         }
     }
 
-    // SEC-32
-    // Proves: CRD-2, CRD-4.
+    // Proves: CRD-2, CRD-4, SEC-32.
     @Test func `a credential of the job's own convinces, is not shown, and is kept as it says`() async throws {
         let origin = try await LoopbackServer.httpbin()
         try await ServiceProcess.with(allowing: [origin.rule]) { service async throws in
@@ -75,8 +74,7 @@ import Testing
         }
     }
 
-    // SEC-32
-    // Proves: CRD-1, URL-10.
+    // Proves: CRD-1, URL-10, SEC-32.
     @Test func `the user name and password of a URL are a credential of the job's own`() async throws {
         let origin = try await LoopbackServer.httpbin()
         try await ServiceProcess.Place.with(allowing: [origin.rule]) { place async throws in

@@ -7,7 +7,8 @@ import Testing
     private let secret = SessionSecret()
     private let key = APIKey(id: APIKey.ID(), tenant: Tenant.ID(rawValue: 7), name: "k", createdAt: .now)
 
-    @Test func `a session ends after 8 hours, and after 30 minutes without use (SEC-70)`() throws {
+    // Proves: SEC-70.
+    @Test func `a session ends after 8 hours, and after 30 minutes without use`() throws {
         let session = DashboardSession(key: key, now: 1000)
         let token = session.token(secret)
         #expect(DashboardSession(token: token, secret: secret, now: 1000 + 1799) == session)
@@ -23,6 +24,7 @@ import Testing
         #expect(session.renewed(now: 1059) == nil)
     }
 
+    // Proves: SEC-70.
     @Test func `a token of another server, or with a changed part, is none`() {
         let token = DashboardSession(key: key, now: 1000).token(secret)
         #expect(DashboardSession(token: token, secret: SessionSecret(), now: 1000) == nil)
@@ -34,7 +36,8 @@ import Testing
         #expect(DashboardSession(token: "", secret: secret, now: 1000) == nil)
     }
 
-    @Test func `the token of a form is good for its session alone (SEC-71)`() {
+    // Proves: SEC-71.
+    @Test func `the token of a form is good for its session alone`() {
         let session = DashboardSession(key: key, now: 1000)
         let other = DashboardSession(key: key, now: 1000)
         #expect(session.accepts(formToken: session.formToken(secret), secret))

@@ -71,7 +71,8 @@ import Testing
         }
     }
 
-    @Test func `the cookie is out of reach of scripts and other sites (SEC-70)`() async throws {
+    // Proves: SEC-70.
+    @Test func `the cookie is out of reach of scripts and other sites`() async throws {
         try await Self.test(try await TestServer()) { browser, server in
             let answer = try await browser.signIn(server.token.revealed)
             let field = try #require(answer.headers[.setCookie])
@@ -82,7 +83,8 @@ import Testing
         }
     }
 
-    @Test func `every page is a small one that loads nothing from elsewhere (SEC-72)`() async throws {
+    // Proves: SEC-72.
+    @Test func `every page is a small one that loads nothing from elsewhere`() async throws {
         try await Self.test(try await TestServer()) { browser, server in
             for _ in 0..<120 {
                 let spec = try JobSpec(json: JSONParser.parse(#"{"request":{"url":"https://a.example/"}}"#.utf8))
@@ -118,7 +120,8 @@ import Testing
         }
     }
 
-    @Test func `whatever an origin sends is text (SEC-72)`() async throws {
+    // Proves: SEC-72.
+    @Test func `whatever an origin sends is text`() async throws {
         try await Self.test(try await TestServer()) { browser, server in
             // A quote with a combining mark is one character to Swift and a quote to a browser.
             let canary = "\"\u{301}'<b>canary</b>&\u{202E}"
@@ -170,7 +173,8 @@ import Testing
         }
     }
 
-    @Test func `a job is cancelled by its own page and by no other (SEC-71)`() async throws {
+    // Proves: SEC-71.
+    @Test func `a job is cancelled by its own page and by no other`() async throws {
         try await Self.test(try await TestServer()) { browser, server in
             let spec = try JobSpec(json: JSONParser.parse(#"{"request":{"url":"https://a.example/"}}"#.utf8))
             let job = NewJob(tenant: server.key.tenant, spec: spec)
@@ -237,6 +241,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-70.
     @Test func `signing out ends the session, though its cookie is kept`() async throws {
         try await Self.test(try await TestServer()) { browser, _ in
             let token = try Browser.token(in: try await browser.get("/dashboard"))
@@ -246,6 +251,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-41.
     @Test func `another tenant's job is not there`() async throws {
         try await Self.test(try await TestServer()) { browser, server in
             let (other, _) = try await server.keys.create(name: "other", tenant: "other")

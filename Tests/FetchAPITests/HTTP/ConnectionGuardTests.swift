@@ -6,7 +6,7 @@ import Testing
 
 @testable import FetchAPI
 
-/// The silences that end a connection, on a clock that the test moves (SEC-44).
+/// The silences that end a connection, on a clock that the test moves.
 @Suite struct ConnectionGuardTests {
     /// A connection in the middle of a body.
     private func connection() throws -> (EmbeddedChannel, EmbeddedEventLoop) {
@@ -19,6 +19,7 @@ import Testing
         return (channel, loop)
     }
 
+    // Proves: SEC-44.
     @Test func `time in which we ask for nothing does not count against the client`() throws {
         let (channel, loop) = try connection()
         loop.advanceTime(by: .seconds(95))
@@ -28,6 +29,7 @@ import Testing
         try channel.throwIfErrorCaught()
     }
 
+    // Proves: SEC-44.
     @Test func `a client that sends nothing when asked is given up`() throws {
         let (channel, loop) = try connection()
         channel.read()
@@ -35,6 +37,7 @@ import Testing
         #expect(throws: (any Error).self) { try channel.throwIfErrorCaught() }
     }
 
+    // Proves: SEC-44.
     @Test func `asking again gives no more time`() throws {
         let (channel, loop) = try connection()
         channel.read()

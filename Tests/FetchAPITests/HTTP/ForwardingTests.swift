@@ -65,6 +65,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-41.
     @Test func `another tenant's job is not asked for`() async throws {
         let (server, path) = try await Self.serve()
         let (_, token) = try await server.keys.create(name: "other", tenant: "other")

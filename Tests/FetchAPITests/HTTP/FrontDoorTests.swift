@@ -99,6 +99,7 @@ import Testing
         return clients
     }
 
+    // Proves: SEC-45.
     @Test func `calls of one tenant leave places to others`() async throws {
         let server = try await TestServer()
         let (_, other) = try await server.keys.create(name: "other", tenant: "other")
@@ -158,6 +159,7 @@ import Testing
         #expect(answer?.hasPrefix("HTTP/1.1 202 ") == true)
     }
 
+    // Proves: SEC-44.
     @Test func `a later request that does not go on is given up as the first one is`() async throws {
         var limits = ConnectionGuard.Limits()
         limits.head = .milliseconds(200)

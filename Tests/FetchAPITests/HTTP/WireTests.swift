@@ -36,6 +36,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-44.
     @Test(arguments: [
         ("nonsense\r\n\r\n", "400 Bad Request", ProblemCode.malformedRequest),
         ("GET / HTTP/1.1\r\n\r\n", "400 Bad Request", .malformedRequest),
@@ -125,7 +126,8 @@ import Testing
         }
     }
 
-    @Test func `a request that does not go on is given up with 408 (SEC-44)`() async throws {
+    // Proves: SEC-44.
+    @Test func `a request that does not go on is given up with 408`() async throws {
         var limits = ConnectionGuard.Limits()
         limits.head = .milliseconds(50)
         limits.body = .milliseconds(50)

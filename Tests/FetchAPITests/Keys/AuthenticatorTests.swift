@@ -6,7 +6,8 @@ import Testing
 @testable import FetchAPI
 
 @Suite struct AuthenticatorTests {
-    @Test func `whatever is wrong with a key, the answer is the same (SEC-43)`() async throws {
+    // Proves: SEC-43.
+    @Test func `whatever is wrong with a key, the answer is the same`() async throws {
         let server = try await TestServer()
         let stranger = APIKeyToken(id: APIKey.ID()).revealed
         try await server.test { call async throws in
@@ -25,7 +26,8 @@ import Testing
         }
     }
 
-    @Test func `whoever has no key learns nothing, whatever they ask for (SEC-43)`() async throws {
+    // Proves: SEC-43.
+    @Test func `whoever has no key learns nothing, whatever they ask for`() async throws {
         let server = try await TestServer()
         let authenticator = Authenticator(store: server.keys, limiter: FailureLimiter(limit: 1, totalLimit: 1))
         let routes = Server.routes(server.ports, server.configuration, authenticator)
@@ -44,7 +46,8 @@ import Testing
         }
     }
 
-    @Test func `keys are not accepted in URLs (SEC-43)`() async throws {
+    // Proves: SEC-43.
+    @Test func `keys are not accepted in URLs`() async throws {
         let server = try await TestServer()
         let token = server.token.revealed
         try await server.test { call async throws in
@@ -54,7 +57,8 @@ import Testing
     }
 
     // R65.
-    @Test func `an address that guesses is told to stop, and a valid key passes at any time (SEC-43)`() async throws {
+    // Proves: SEC-43.
+    @Test func `an address that guesses is told to stop, and a valid key passes at any time`() async throws {
         let server = try await TestServer()
         let (_, fresh) = try await server.keys.create(name: "fresh", tenant: "test")
         try await server.test { call async throws in
@@ -99,6 +103,7 @@ import Testing
         #expect(server.keys.lookups == 1)
     }
 
+    // Proves: SEC-43.
     @Test func `failures are forgotten after a minute`() {
         let limiter = FailureLimiter(limit: 2, totalLimit: 3)
         let (a, b) = (ClientNetwork(of: "192.0.2.1"), ClientNetwork(of: "192.0.2.2"))

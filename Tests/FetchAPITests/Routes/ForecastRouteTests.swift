@@ -11,6 +11,7 @@ import Testing
         #"{"request": {"url": "https://a.example/"}, "webhook": {"url": "\#(address)"}}"#
     }
 
+    // Proves: SEC-35.
     @Test func `the address of a webhook is checked, and no endpoint is made for it`() async throws {
         let server = try await TestServer()
         try await server.test { call async throws in

@@ -35,12 +35,13 @@ import Testing
         }
     }
 
+    // Proves: SEC-35.
     @Test(arguments: [
         (#"{"url":"http://127.0.0.1/"}"#, "/url"), (#"{"url":"https://u:p@hooks.example/"}"#, "/url"),
         (#"{"events":[]}"#, "/events"), (#"{"enabled":1}"#, "/enabled"), (#"{"secret":"x"}"#, "/secret"),
         ("[]", ""),
     ])
-    func `a change that breaks a rule changes nothing (SEC-35)`(body: String, pointer: String) async throws {
+    func `a change that breaks a rule changes nothing`(body: String, pointer: String) async throws {
         try await TestServer().test { call async throws in
             let (place, _) = try await made(call)
             let before = try await call(.get, place)
@@ -52,7 +53,8 @@ import Testing
         }
     }
 
-    @Test func `a rotation shows its secret, and again to a repeat with its key (SEC-36)`() async throws {
+    // Proves: SEC-36.
+    @Test func `a rotation shows its secret, and again to a repeat with its key`() async throws {
         try await TestServer().test { call async throws in
             let (place, first) = try await made(call)
             let key: HTTPFields = [.idempotencyKey: "r"]

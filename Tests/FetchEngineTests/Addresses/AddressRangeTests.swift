@@ -1,8 +1,9 @@
 import FetchEngine
 import Testing
 
-// SEC-6: the first and the last address of each range, and their peers.
+// The first and the last address of each range, and their peers.
 @Suite struct AddressRangeTests {
+    // Proves: SEC-6.
     @Test(arguments: [
         "0.0.0.0", "0.255.255.255", "10.0.0.0", "10.255.255.255", "100.64.0.0", "100.127.255.255", "127.0.0.0",
         "127.0.0.1", "127.255.255.255", "168.63.129.16", "169.254.0.0", "169.254.169.254", "169.254.255.255",
@@ -19,6 +20,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-6.
     @Test(arguments: [
         "1.0.0.0", "9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0",
         "168.63.129.15", "168.63.129.17", "169.253.255.255", "169.255.0.0", "172.15.255.255", "172.32.0.0",
@@ -35,6 +37,7 @@ import Testing
         #expect(try code(address: "2600::5efe:" + text) == nil)
     }
 
+    // Proves: SEC-6.
     @Test(arguments: [
         "::", "::1", "::2", "64:ff9b::", "64:ff9b::ffff:ffff", "64:ff9b:1::", "64:ff9b:1:ffff:ffff:ffff:ffff:ffff",
         "100::", "100::ffff:ffff:ffff:ffff", "1fff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "2001::",
@@ -49,6 +52,7 @@ import Testing
         #expect(code("http://[\(text)]/") == .addressForbidden)
     }
 
+    // Proves: SEC-6.
     @Test(arguments: [
         "2000::", "2000:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "2001:200::",
         "2001:db7:ffff:ffff:ffff:ffff:ffff:ffff", "2001:db9::", "2001:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "2003::",

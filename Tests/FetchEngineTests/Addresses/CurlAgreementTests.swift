@@ -34,16 +34,18 @@ private struct CurlReading: Equatable {
     }
 }
 
-// SEC-1: one parse; the URL for libcurl is rebuilt from it.
+// One parse; the URL for libcurl is rebuilt from it.
 @Suite struct CurlAgreementTests {
     private static func sent(_ url: URLRecord) -> URLRecord { url.withoutCredentials().withoutFragment() }
 
+    // Proves: SEC-1.
     @Test(arguments: try URLVectorTests.vectors())
     func `libcurl reads an allowed target as the guard does`(vector: URLVector) throws {
         guard let url = try? TargetGuard(policy: .publicOnly).target(vector.input) else { return }
         #expect(CurlReading(Self.sent(url).description) == CurlReading(url))
     }
 
+    // Proves: SEC-1.
     @Test(arguments: URLMutationTests.texts)
     func `libcurl reads a mutated target as the guard does`(text: String) {
         var generator = SeededGenerator(state: 13)

@@ -32,7 +32,7 @@ func code(address: String, port: UInt16 = 80, _ policy: TargetPolicy = .publicOn
         #expect(code(text) == nil)
     }
 
-    // SEC-2
+    // Proves: SEC-2.
     @Test(arguments: [
         "http://example.com/a b", " http://example.com", "http://example.com/\t", "http://exa\nmple.com",
         "http://example.com/\u{7F}", "http://example.com\\@evil.example", "http:\\\\example.com", "http:/example.com",
@@ -45,7 +45,7 @@ func code(address: String, port: UInt16 = 80, _ policy: TargetPolicy = .publicOn
         #expect(code(text) == .urlInvalid)
     }
 
-    // SEC-2
+    // Proves: SEC-2.
     @Test func `a URL longer than 16 KiB is refused`() {
         let prefix = "http://example.com/"
         let longest = prefix + String(repeating: "a", count: 16384 - prefix.utf8.count)
@@ -53,7 +53,7 @@ func code(address: String, port: UInt16 = 80, _ policy: TargetPolicy = .publicOn
         #expect(code(longest + "a") == .urlTooLong)
     }
 
-    // SEC-3
+    // Proves: SEC-3.
     @Test(arguments: [
         ("http://ex%61mple.com/", TargetRefusal.Code.hostPercentEncoded), ("http://example.com./", .hostTrailingDot),
         ("http://example。com。/", .hostTrailingDot), ("http://example.1a/", .urlInvalid),
@@ -65,7 +65,7 @@ func code(address: String, port: UInt16 = 80, _ policy: TargetPolicy = .publicOn
         #expect(code(text) == expected)
     }
 
-    // SEC-4
+    // Proves: SEC-4.
     @Test(arguments: [
         "http://0x7f.0.0.1/", "http://127.1/", "http://2130706433/", "http://0177.0.0.1/", "http://08.8.8.8/",
         "http://134744072/", "http://8.8.8.8./", "http://256.1.1.1/", "http://1.2.3.4.5/", "http://１２７.0.0.1/",
@@ -75,13 +75,13 @@ func code(address: String, port: UInt16 = 80, _ policy: TargetPolicy = .publicOn
         #expect(code(text) == .hostNonCanonicalIP)
     }
 
-    // SEC-4
+    // Proves: SEC-4.
     @Test(arguments: ["http://[fe80::1%25eth0]/", "http://[fe80::1%eth0]/"])
     func `a zone is refused`(text: String) {
         #expect(code(text) == .hostZoneID)
     }
 
-    // SEC-5
+    // Proves: SEC-5.
     @Test(arguments: [
         "localhost", "a.localhost", "LOCALHOST", "printer.local", "x.internal", "metadata.google.internal",
         "metadata.goog", "a.home.arpa", "db.svc", "a.cluster.local", "x.onion", "x.alt", "x.test", "x.invalid",
@@ -91,13 +91,13 @@ func code(address: String, port: UInt16 = 80, _ policy: TargetPolicy = .publicOn
         #expect(code("http://\(host)/") == .hostForbidden)
     }
 
-    // SEC-5
+    // Proves: SEC-5.
     @Test func `a name without a dot is refused`() {
         #expect(code("http://intra/") == .hostSingleLabel)
         #expect(code("http://notlocalhost.example/") == nil)
     }
 
-    // SEC-8
+    // Proves: SEC-8.
     @Test(arguments: [
         "ftp://example.com/", "file:///etc/passwd", "data:,x", "gopher://example.com/", "ws://example.com/",
     ])
@@ -105,14 +105,14 @@ func code(address: String, port: UInt16 = 80, _ policy: TargetPolicy = .publicOn
         #expect(code(text) == .schemeForbidden)
     }
 
-    // SEC-9
+    // Proves: SEC-9.
     @Test(arguments: [0, 1, 22, 25, 445, 2375, 5432, 6379, 6667, 10080, 10250, 27017] as [UInt16])
     func `ports of other protocols are refused`(port: UInt16) throws {
         #expect(code("http://example.com:\(port)/") == .portForbidden)
         #expect(try code(address: "8.8.8.8", port: port) == .portForbidden)
     }
 
-    // SEC-9
+    // Proves: SEC-9.
     @Test(arguments: [2, 80, 443, 3000, 8000, 8080, 8443, 65535] as [UInt16])
     func `other ports are allowed`(port: UInt16) {
         #expect(code("http://example.com:\(port)/") == nil)
@@ -125,7 +125,7 @@ func code(address: String, port: UInt16 = 80, _ policy: TargetPolicy = .publicOn
         #expect(try code(address: "169.254.169.254", .unrestricted) == nil)
     }
 
-    // SEC-30
+    // Proves: SEC-30.
     @Test func `a reference is judged as a target is`() throws {
         let base = try URLRecord("https://example.com/a/b")
         let judge = TargetGuard(policy: .publicOnly)

@@ -3,7 +3,6 @@ import Testing
 
 @testable import FetchEngine
 
-// SEC-7
 @Suite struct TargetPolicyTests {
     private func policy(_ rules: String...) throws -> TargetPolicy {
         var policy = TargetPolicy.publicOnly
@@ -11,6 +10,7 @@ import Testing
         return policy
     }
 
+    // Proves: SEC-7.
     @Test func `an address and port open nothing else`() throws {
         let policy = try policy("127.0.0.1:8081", "[::1]:6379")
         #expect(code("http://127.0.0.1:8081/", policy) == nil)
@@ -24,6 +24,7 @@ import Testing
         #expect(try code(address: "::ffff:127.0.0.1", port: 8081, policy) == .addressForbidden)
     }
 
+    // Proves: SEC-7.
     @Test func `a block opens its addresses on all ports but forbidden ones`() throws {
         let policy = try policy("10.0.0.0/8", "fd00::/8", "192.168.1.7")
         #expect(code("http://10.0.0.0/", policy) == nil)
@@ -37,6 +38,7 @@ import Testing
         #expect(try code(address: "::ffff:10.0.0.1", policy) == .addressForbidden)
     }
 
+    // Proves: SEC-7.
     @Test(arguments: [
         "127.0.0.1", "0.0.0.0", "::1", "::", "169.254.169.254", "168.63.129.16", "100.100.100.200", "fd00:ec2::254",
         "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::a00:1", "2002:a00:1::",
@@ -48,6 +50,7 @@ import Testing
         #expect(try code(address: "169.254.1.1", policy) == nil)
     }
 
+    // Proves: SEC-7.
     @Test func `loopback and metadata have switches of their own`() throws {
         var policy = TargetPolicy.publicOnly
         policy.opensLoopback = true
@@ -59,6 +62,7 @@ import Testing
         #expect(try code(address: "169.254.169.253", policy) == .addressForbidden)
     }
 
+    // Proves: SEC-7.
     @Test func `a name opens no address, and a pattern matches below only`() throws {
         let policy = try policy("localhost", "*.Svc", "bücher.test")
         #expect(code("http://localhost:8081/", policy) == nil)
@@ -70,6 +74,7 @@ import Testing
         #expect(try code(address: "127.0.0.1", port: 8081, policy) == .addressForbidden)
     }
 
+    // Proves: SEC-7.
     @Test func `an allow list refuses what no rule names`() throws {
         var policy = try policy("*.example.com", "8.8.8.8:80", "9.9.9.0/24")
         policy.isAllowList = true
@@ -81,6 +86,7 @@ import Testing
         #expect(code("http://1.1.1.1/", policy) == .hostForbidden)
     }
 
+    // Proves: SEC-7.
     @Test(arguments: [
         ("2001:db8::/32", "2001:db8:c000:221::"), ("2001:db8:100::/40", "2001:db8:1c0:2:21::"),
         ("2001:db8:122::/48", "2001:db8:122:c000:2:2100::"), ("2001:db8:122:300::/56", "2001:db8:122:3c0:0:221::"),
@@ -97,6 +103,7 @@ import Testing
         #expect(try code(address: address, port: 81, policy) == .addressForbidden)
     }
 
+    // Proves: SEC-6, SEC-7.
     @Test func `the node's own public address is refused`() throws {
         var policy = TargetPolicy.publicOnly
         policy.nodeAddresses = [try #require(IPAddress("8.8.4.4"))]
@@ -104,6 +111,7 @@ import Testing
         #expect(try code(address: "8.8.8.8", policy) == nil)
     }
 
+    // Proves: SEC-7.
     @Test(arguments: [
         "", "10.0.0.0/33", "10.0.0.1/8", "10.0.0.0/-1", "http://x", "a b", "*.", "*", "a.*", "127.1", "[::1", "::1/129",
         "127.0.0.1:65536", "x:80", "[::1]", "10.0.0.0/8/8", "1.2.3.4.",
@@ -115,6 +123,7 @@ import Testing
     }
 
     // A rule that opens nothing is a misunderstanding.
+    // Proves: SEC-7.
     @Test(arguments: [
         ("127.0.0.0/8", "127.0.0.1:8080"), ("127.0.0.1", "127.0.0.1:8080"), ("0.0.0.0", "127.0.0.1:8080"),
         ("::1", "127.0.0.1:8080"), ("169.254.169.254", "169.254.169.254:80"), ("fd00:ec2::254", "169.254.169.254:80"),
@@ -127,6 +136,7 @@ import Testing
         #expect(policy == .publicOnly)
     }
 
+    // Proves: SEC-7.
     @Test func `localhost is refused without an address of this machine`() throws {
         for name in ["localhost", "a.localhost"] {
             #expect(throws: TargetPolicy.RuleError.self) { try self.policy(name).check() }
@@ -140,6 +150,7 @@ import Testing
         try policy.check()
     }
 
+    // Proves: SEC-6, SEC-7.
     @Test func `the addresses of this machine's interfaces are its own`() throws {
         var first: UnsafeMutablePointer<ifaddrs>?
         try #require(getifaddrs(&first) == 0)
@@ -172,7 +183,8 @@ import Testing
         }
     }
 
-    // SEC-8: ftp is an opening of its own, and opens nothing else.
+    // Ftp is an opening of its own, and opens nothing else.
+    // Proves: SEC-8.
     @Test func `ftp is judged like http where it is opened`() throws {
         #expect(code("ftp://example.com/f") == .schemeForbidden)
         var policy = try policy("127.0.0.1:2121")
@@ -188,7 +200,8 @@ import Testing
         #expect(code("gopher://example.com/f", policy) == .schemeForbidden)
     }
 
-    // SEC-8, SEC-11: a server may name the port for data, and no other address.
+    // A server may name the port for data, and no other address.
+    // Proves: SEC-8, SEC-11.
     @Test(
         arguments: [
             ("127.0.0.1", UInt16(40_000), UInt16(2121), nil), ("127.0.0.1", 40_000, 2122, .addressForbidden),

@@ -13,7 +13,7 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-// SEC-28: hostile text traps nothing, and accepted text has one meaning.
+// Hostile text traps nothing, and accepted text has one meaning.
 @Suite struct URLMutationTests {
     static let texts = [
         "http://u:p@example.com:80/a/../b?q#f", "file:///C:/x/..", "web+x:/.//p", "http://[::ffff:1.2.3.4]/",
@@ -45,6 +45,7 @@ struct SeededGenerator: RandomNumberGenerator {
         ]
     }
 
+    // Proves: SEC-1, SEC-28.
     @Test(arguments: texts)
     func `an accepted URL reads the same when its text is parsed again`(text: String) throws {
         var generator = SeededGenerator(state: 7)
@@ -60,6 +61,7 @@ struct SeededGenerator: RandomNumberGenerator {
         }
     }
 
+    // Proves: SEC-1, SEC-28.
     @Test(arguments: texts)
     func `an accepted target is an http URL with a host that is public`(text: String) throws {
         var generator = SeededGenerator(state: 11)

@@ -51,6 +51,7 @@ import Testing
         #expect(anonymous.withoutFragment().description == "https://example.com:8443/a/b?c=d")
     }
 
+    // Proves: SEC-60.
     @Test func `only what logs may show is in the redacted form`() throws {
         #expect(try URLRecord(full).redacted == "https://example.com:8443/a/b")
         #expect(try URLRecord("http://u@h").redacted == "http://h/")

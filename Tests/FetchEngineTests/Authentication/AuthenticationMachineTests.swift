@@ -181,8 +181,7 @@ import Testing
         #expect(Self.question(&other, other.challenged(by: try Self.offers(.httpBasic)))?.previousFailureCount == 0)
     }
 
-    // SEC-32
-    // Proves: RED-11, URL-10.
+    // Proves: RED-11, URL-10, SEC-32.
     @Test func `the credential of the URL is for its server alone`() throws {
         for host in ["other", "h"] {
             var machine = try Self.machine("http://me:secret@h/")

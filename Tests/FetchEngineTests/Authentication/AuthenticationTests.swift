@@ -195,8 +195,7 @@ import Testing
         #expect(ofSession.challenges.count == 1)
     }
 
-    // SEC-32
-    // Proves: AUT-7, URL-10, FN-7.
+    // Proves: AUT-7, URL-10, FN-7, SEC-32.
     @Test func `user name and password of the URL are used, and never sent in it`() async throws {
         let origin = try Self.basicOrigin()
         let url = "http://aladdin:open%20sesame@127.0.0.1:\(origin.port)/x"
@@ -314,7 +313,7 @@ import Testing
         }
     }
 
-    // SEC-21
+    // Proves: SEC-21.
     @Test func `requests of different credentials share no connection`() async throws {
         let origin = try Self.origin { head in
             head.contains("Authorization: Basic ") ? Self.ok : Self.refusal("WWW-Authenticate: Basic realm=\"r\"\r\n")
@@ -366,7 +365,8 @@ import Testing
         #expect(fields == [["Authorization: Basic eDp5"], [Substring(Self.basic.dropLast())]])
     }
 
-    // SEC-42: with one cache and two users, each gets his own responses.
+    // With one cache and two users, each gets his own responses.
+    // Proves: SEC-42.
     @Test func `what one user was given, the cache gives to no other`() async throws {
         let origin = try Self.origin { head in
             guard let field = head.split(separator: "\r\n").first(where: { $0.hasPrefix("Authorization: Basic ") })
@@ -405,7 +405,7 @@ import Testing
         task.withLock { $0 = nil }
     }
 
-    // Proves: DLG-7, URL-10.
+    // Proves: DLG-7, URL-10, SEC-60.
     @Test func `errors and descriptions say nothing of the credential`() async throws {
         let origin = try Self.basicOrigin()
         let url = "http://aladdin:secret-word@127.0.0.1:\(origin.port)/x"

@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    // Proves: CRD-1, DLG-7.
+    // Proves: CRD-1, DLG-7, SEC-52.
     @Test func `a credential does not print`() {
         for credential in [Self.credential("name", "secret"), Credential(bearerToken: "secret")] {
             var dumped = ""

@@ -53,8 +53,7 @@ import Testing
         #expect(Self.read("Basic realm=\"a", "Digest realm=\"b\"") == ["basic realm=<a>", "digest realm=<b>"])
     }
 
-    // SEC-28
-    // Proves: AUT-26.
+    // Proves: AUT-26, SEC-28.
     @Test func `no bytes trap or take long`() {
         let alphabet = Array("\"\\=, \tBasic%\u{80}realm0/+~".utf8)
         var random = SystemRandomNumberGenerator()

@@ -21,8 +21,7 @@ import Testing
         #expect(cookies.map(\.value) == ["1, b=2", "3", "Secure"])
     }
 
-    // SEC-33
-    // Proves: COK-4.
+    // Proves: COK-4, SEC-33.
     @Test func `verdicts name what was refused and why, and fifty are taken`() throws {
         var fields = HTTPFields()
         fields.append(HTTPField(name: .setCookie, value: "bad=1; Domain=org"))
@@ -43,7 +42,7 @@ import Testing
         #expect(Cookie.requestHeaderFields(with: []).isEmpty)
     }
 
-    // SEC-33
+    // Proves: SEC-33.
     @Test func `the field has at most 8192 bytes`() throws {
         let value = String(repeating: "x", count: 4000)
         let fields = Cookie.requestHeaderFields(with: try cookies("a=\(value)", "b=\(value)", "c=\(value)", "d=1"))

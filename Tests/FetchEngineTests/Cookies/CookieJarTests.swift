@@ -126,8 +126,7 @@ import Testing
         #expect(reason == (isRefused ? .overwritesSecure : nil))
     }
 
-    // SEC-33
-    // Proves: COK-11.
+    // Proves: COK-11, SEC-33.
     @Test func `of a domain with too many the open and longest unused go first`() throws {
         var jar = CookieJar()
         let url = "https://example.org/"
@@ -155,8 +154,7 @@ import Testing
         #expect(jar.count == CookieJar.maximumPerDomain / 2 + 1)
     }
 
-    // SEC-33
-    // Proves: COK-11.
+    // Proves: COK-11, SEC-33.
     @Test func `a full jar gives up a tenth, the longest unused`() throws {
         var jar = CookieJar()
         for number in 0...CookieJar.maximumCount {

@@ -98,7 +98,7 @@ import Testing
     }
 
     // R28
-    // Proves: RED-11, COK-12, FN-43.
+    // Proves: RED-11, COK-12, FN-43, SEC-31.
     @Test func `nothing of one host's cookies reaches another on a redirect`() async throws {
         let target = try cookieOrigin([
             "/b": "302 Found\r\nLocation: /c\r\nSet-Cookie: theirs=1\r\n", "/c": "200 OK\r\n",

@@ -56,7 +56,7 @@ struct CookieVector: CustomTestStringConvertible {
         "optional-domain0042": "foo=bar",
     ]
 
-    // Proves: COK-2, COK-3, COK-11.
+    // Proves: COK-2, COK-3, COK-11, SEC-33.
     @Test(arguments: try CookieVector.all())
     func `a jar agrees with the http-state vectors`(vector: CookieVector) throws {
         #expect(try vector.sent() == Self.changed[vector.name] ?? vector.expected)

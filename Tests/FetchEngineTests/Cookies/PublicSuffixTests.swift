@@ -25,7 +25,7 @@ struct PublicSuffixVector: CustomTestStringConvertible {
 }
 
 @Suite struct PublicSuffixTests {
-    // Proves: COK-7.
+    // Proves: COK-7, SEC-33.
     @Test(arguments: try PublicSuffixVector.all())
     func `registrable domains are those of the list`(vector: PublicSuffixVector) throws {
         // A name that begins with a dot is none; it has no registrable domain in the list's test either.

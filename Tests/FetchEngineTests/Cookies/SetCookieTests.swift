@@ -83,7 +83,7 @@ import Testing
         #expect(try cookie("a=1; \(text)").isSessionOnly)
     }
 
-    // Proves: COK-4, COK-11, FN-39.
+    // Proves: COK-4, COK-11, FN-39, SEC-33.
     @Test(arguments: [
         ("a=\u{1}", "https://example.org/", CookieRejection.controlCharacter),
         ("a=1; Path=/\u{7F}", "https://example.org/", .controlCharacter),
@@ -117,7 +117,7 @@ import Testing
         #expect(!reason.message.isEmpty)
     }
 
-    // Proves: COK-11.
+    // Proves: COK-11, SEC-33.
     @Test(arguments: [
         ("a=1; Domain=127.0.0.1", "http://127.0.0.1/"), ("a=1; Domain=.127.0.0.1", "http://127.0.0.1/"),
         ("a=1; Domain=[::1]", "http://[::1]/"), ("a=1; Domain=localhost", "http://localhost/"),
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    // SEC-60
+    // Proves: SEC-60.
     @Test func `the value of a cookie is in no description`() throws {
         let cookie = try cookie("id=hidden; Path=/p; Domain=example.org")
         var dumped = ""

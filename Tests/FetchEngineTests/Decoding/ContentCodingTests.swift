@@ -57,8 +57,7 @@ import Testing
         #expect(response.expectedContentLength == Int64(Self.text.count))
     }
 
-    // SEC-25
-    // Proves: ERR-5.
+    // Proves: ERR-5, SEC-25.
     @Test func `a truncated coding fails although its length is right`() async throws {
         let coded = ContentDecoderTests.storedGzip(Self.text)
         for count in [1, 9, 20, coded.count - 1] {
@@ -89,8 +88,7 @@ import Testing
         #expect(body == Self.text && response.expectedContentLength == Int64(Self.text.count))
     }
 
-    // SEC-25
-    // Proves: BEY-31.
+    // Proves: BEY-31, SEC-25.
     @Test func `a bomb ends at its limit`() async throws {
         let bomb = try #require(try GzipVector.file().gzip.first { $0.name == "bomb-1000x" }).bytes
         let origin = try WireOrigin(coding: "gzip", bomb)

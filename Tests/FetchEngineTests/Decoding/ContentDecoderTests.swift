@@ -23,7 +23,8 @@ import Testing
         }
     }
 
-    // SEC-25: a count of bytes never stops members that give none.
+    // A count of bytes never stops members that give none.
+    // Proves: SEC-25.
     @Test func `members of nothing, inside of another coding, are counted, and taken few at a time`() throws {
         let member: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0]
         let members = Array(repeatElement(member, count: 100_000).joined())
@@ -42,8 +43,7 @@ import Testing
         #expect(coded.count < 20_000 && output.isEmpty && turns > 100)
     }
 
-    // SEC-25
-    // Proves: DCD-7, ERR-5.
+    // Proves: DCD-7, ERR-5, SEC-25.
     @Test(arguments: [("br", brotli), ("zstd", zstd)])
     func `every truncation fails`(coding: String, bytes: [UInt8]) {
         for count in 1..<bytes.count {
@@ -51,8 +51,7 @@ import Testing
         }
     }
 
-    // SEC-25
-    // Proves: ERR-5.
+    // Proves: ERR-5, SEC-25.
     @Test(arguments: try GzipVector.file().gzip) func `gzip content is checked to its last byte`(vector: GzipVector) {
         let output = try? decode(vector.bytes, coding: "gzip", by: 16)
         switch vector.expect {
@@ -62,7 +61,7 @@ import Testing
         }
     }
 
-    // SEC-25
+    // Proves: SEC-25.
     @Test func `up to three layers are undone`() throws {
         let twice = try #require(try GzipVector.file().gzip.first { $0.name == "stored-block" })
         #expect(try ContentDecoder(coding: "gzip, br, zstd", limit: .init()) != nil)
@@ -76,8 +75,7 @@ import Testing
         #expect(throws: LoadError.self) { try decode(twice.bytes, coding: "br, gzip", by: 5) }
     }
 
-    // SEC-25
-    // Proves: BEY-31, DCD-6.
+    // Proves: BEY-31, DCD-6, SEC-25.
     @Test func `a bomb ends at its limit, and nothing is decoded faster than it is read`() throws {
         let bomb = try #require(try GzipVector.file().gzip.first { $0.name == "bomb-1000x" }).bytes
         #expect(throws: LoadError.self) {

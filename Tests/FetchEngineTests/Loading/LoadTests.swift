@@ -85,7 +85,7 @@ import Testing
         #expect(origin.connections.count == 1)
     }
 
-    // SEC-21
+    // Proves: SEC-21.
     @Test func `sessions do not share connections`() async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
         for _ in 0..<3 { _ = try await Session().data(for: Request(url: try URLRecord(origin.url()))) }
@@ -117,7 +117,7 @@ import Testing
         #expect(task.state == .completed)
     }
 
-    // SEC-27
+    // Proves: SEC-27.
     @Test(arguments: ["Host", "Content-Length", "Transfer-Encoding", "Connection", "TE", "Expect", "Proxy-Foo"])
     func `fields that frame the message are refused`(_ name: String) async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 204 No Content\r\n\r\n")
@@ -127,6 +127,7 @@ import Testing
         #expect(origin.connections.isEmpty)
     }
 
+    // Proves: SEC-27.
     @Test(arguments: ["CONNECT", "TRACE", "track"])
     func `methods that are no loads are refused`(_ method: String) async throws {
         var request = Request(url: try URLRecord("http://127.0.0.1:1/"))

@@ -3,8 +3,7 @@ import Testing
 @testable import FetchEngine
 
 @Suite struct FilenameTests {
-    // SEC-47
-    // Proves: DLD-4.
+    // Proves: DLD-4, SEC-47.
     @Test(arguments: [
         ("a.txt", "a.txt"), ("a b.txt", "a b.txt"), ("/etc/passwd", "passwd"), ("a\\b\\c", "c"), ("..", nil),
         ("", nil), ("...", nil), (".bashrc", "bashrc"), ("..a", "a"), ("a.", "a"), (" a ", "a"),

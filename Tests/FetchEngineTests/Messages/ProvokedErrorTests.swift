@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    // Proves: ERR-4, URL-3.
+    // Proves: ERR-4, URL-3, SEC-27.
     @Test func `a header field or method that must not be sent has its code`() async throws {
         let url = try URLRecord("http://127.0.0.1:9/")
         var request = Request(url: url)

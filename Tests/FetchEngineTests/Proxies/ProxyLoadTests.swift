@@ -268,7 +268,7 @@ import Testing
         await expect(.proxyRefusedConnection) { try await Self.body(refusing, "https://127.0.0.1:9/") }
     }
 
-    // Proves: NET-9.
+    // Proves: NET-9, SEC-21.
     @Test func `connections with another proxy, or another user of it, are not shared`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         let dante = try await LoopbackServer.dante()
@@ -288,7 +288,7 @@ import Testing
         #expect(origin.connections.count == 4)
     }
 
-    // SEC-34
+    // Proves: SEC-34.
     @Test func `a proxy that the policy does not allow is not dialled`() async throws {
         let relay = try WireOrigin(playing: Self.ok)
         var configuration = SessionConfiguration()

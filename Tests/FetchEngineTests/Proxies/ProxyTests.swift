@@ -98,7 +98,7 @@ import Testing
     }
 
     // A request header Proxy: becomes HTTP_PROXY in a CGI program.
-    // Proves: NET-5.
+    // Proves: NET-5, SEC-22.
     @Test func `HTTP_PROXY in upper case is not trusted`() throws {
         let configuration = try ProxyConfiguration.environment(["HTTP_PROXY": "evil.example:1"])
         #expect(configuration == .none)
@@ -115,7 +115,7 @@ import Testing
     }
 }
 
-/// Proxies under a restricting target policy (SEC-34).
+/// Proxies under a restricting target policy.
 @Suite struct ProxyGuardTests {
     private static func verdict(
         _ proxy: String, _ url: String, allowing rules: [String] = []
@@ -131,6 +131,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-34.
     @Test func `a proxy is judged as a target is`() throws {
         #expect(try Self.verdict("http://127.0.0.1:3128", "http://a.example/") == .proxyForbidden)
         #expect(try Self.verdict("http://127.0.0.1:3128", "http://a.example/", allowing: ["127.0.0.1:3128"]) == nil)
@@ -138,6 +139,7 @@ import Testing
         #expect(try Self.verdict("socks5h://proxy.example", "http://a.example/") == nil)
     }
 
+    // Proves: SEC-34.
     @Test func `a name may not be resolved here and handed on, where no address of it is judged`() throws {
         #expect(try Self.verdict("socks5://proxy.example", "http://a.example/") == .proxyForbidden)
         #expect(try Self.verdict("socks4://proxy.example", "http://a.example/") == .proxyForbidden)

@@ -84,8 +84,8 @@ import Testing
         #expect(Self.proposal(Self.answer(302, location, to: request))?.url.description == target)
     }
 
-    // SEC-31: scheme, host and port make the origin.
-    // Proves: RED-11.
+    // Scheme, host and port make the origin.
+    // Proves: RED-11, SEC-31.
     @Test(arguments: [
         ("https://a.example/", false), ("http://b.example/", false), ("http://a.example:8080/", false),
         ("http://a.example/other", true), ("/other", true),
@@ -101,7 +101,7 @@ import Testing
         #expect(proposed.headerFields[.userAgent] == "test")
     }
 
-    // SEC-31
+    // Proves: SEC-31.
     @Test(arguments: [("http://a.example/y", true), ("https://a.example/", false), ("http://b.example/", false)])
     func `sensitive fields stay with their origin, by name or by mark`(_ location: String, _ keeps: Bool) throws {
         var request = Request(url: try URLRecord("http://a.example/"))
@@ -114,8 +114,8 @@ import Testing
         #expect(proposed.headerFields[values: own] == (keeps ? ["2", "3"] : ["3"]))
     }
 
-    // SEC-31: by name, and never from https to http.
-    // Proves: RED-11.
+    // By name, and never from https to http.
+    // Proves: RED-11, SEC-31.
     @Test(arguments: [
         ("http://a.example/", "http://b.example/", true), ("http://a.example/", "https://b.example/", true),
         ("https://a.example/", "https://b.example:8443/", true), ("https://a.example/", "http://b.example/", false),
@@ -134,8 +134,8 @@ import Testing
         #expect((proposed.headerFields[.cookie] != nil) == keeps)
     }
 
-    // SEC-30, R28: https to http is a change too.
-    // Proves: RED-12.
+    // R28: https to http is a change too.
+    // Proves: RED-12, SEC-30.
     @Test(arguments: [
         ("file:///etc/hostname", LoadError.Code.redirectTargetForbidden), ("ftp://h/x", .redirectTargetForbidden),
         ("data:,x", .redirectTargetForbidden), ("https://u:p@h/", .redirectTargetForbidden),
@@ -146,7 +146,8 @@ import Testing
         #expect(Self.failure(Self.answer(302, location, to: request)) == code)
     }
 
-    // SEC-30: a server's target passes the guard as text does.
+    // A server's target passes the guard as text does.
+    // Proves: SEC-30.
     @Test(
         arguments: [
             ("/b?c", nil), ("b", nil), ("//b.example/", nil), ("https://b.example:8443/", nil),

@@ -43,7 +43,7 @@ import Testing
         #expect(origin.connections.count == 1)
     }
 
-    // Proves: RED-6.
+    // Proves: RED-6, SEC-30.
     @Test func `twenty redirects are followed and the next fails`() async throws {
         let origin = try Self.origin(["/": Self.redirect(302, to: "/")])
         let task = Session().dataTask(with: Request(url: try URLRecord(origin.url())))

@@ -87,7 +87,7 @@ import Testing
         #expect(body == Array("abc".utf8))
     }
 
-    // SEC-24
+    // Proves: SEC-24.
     @Test(arguments: [
         "Content-Length: 11\r\n\r\n01234567890", "Transfer-Encoding: chunked\r\n\r\nb\r\n01234567890\r\n0\r\n\r\n",
     ])
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    // SEC-24
+    // Proves: SEC-24.
     @Test(arguments: [
         ("HTTP/1.1 200 OK\r\n", "X-Filler: 0123456789\r\n"),
         ("", "HTTP/1.1 103 Early Hints\r\n\r\n"),

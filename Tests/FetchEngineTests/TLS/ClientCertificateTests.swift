@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    // Proves: RED-11.
+    // Proves: RED-11, SEC-31.
     @Test func `the identity is not shown to another origin after a redirect`() async throws {
         let rig = try await Rig("on")
         let other = try await Rig.server(rig.authority, "optional")
@@ -176,7 +176,7 @@ import Testing
         #expect(String(decoding: body, as: UTF8.self).hasPrefix("NONE"))
     }
 
-    // Proves: NET-9, AUT-27.
+    // Proves: NET-9, AUT-27, SEC-21.
     @Test func `a connection is not shared between identities`() async throws {
         let rig = try await Rig("optional")
         let second = try Rig.identity(try await rig.authority.issue("second"), rig.authority)

@@ -69,6 +69,7 @@ import Testing
         #expect(!stranger.isIssued(byOneOf: [name]))
     }
 
+    // Proves: SEC-52.
     @Test func `an identity does not print`() async throws {
         let leaf = try await TestAuthority().issue("client")
         let identity = try ClientIdentity(certificateChain: leaf.certificate, privateKey: leaf.key)

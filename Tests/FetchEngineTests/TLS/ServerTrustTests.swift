@@ -28,7 +28,7 @@ import Testing
     }
 
     // Every bad certificate is refused before a byte of the request is sent, and has its name.
-    // Proves: AUT-28, ERR-4.
+    // Proves: AUT-28, ERR-4, SEC-23.
     @Test func `a bad certificate is refused by name, and no request is sent`() async throws {
         let authority = try await TestAuthority()
         let cases: [(TestAuthority.Leaf, LoadError.Code)] = [
@@ -248,7 +248,7 @@ import Testing
         #expect(Self.hits(silent) == 0)
     }
 
-    // Proves: SES-10, FN-16.
+    // Proves: SES-10, FN-16, SEC-23.
     @Test func `the oldest and the newest version are kept to`() async throws {
         let authority = try await TestAuthority()
         let leaf = try await authority.issue("good")

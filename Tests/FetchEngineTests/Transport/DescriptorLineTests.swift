@@ -22,6 +22,7 @@ import Testing
         }
     }
 
+    // Proves: REL-11.
     @Test func `loads of more sessions than there are descriptors wait, and all of them succeed`() async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         let shortages = Progress()

@@ -19,7 +19,7 @@ import Testing
         ("HTTP/1.1 200 OK\r\nX: y", .networkConnectionLost),
     ]
 
-    // Proves: ERR-4, ERR-5.
+    // Proves: ERR-4, ERR-5, SEC-26.
     @Test(arguments: answers)
     func `a broken answer has its code`(_ answer: String, _ code: LoadError.Code) async throws {
         let origin = try WireOrigin { connection in
@@ -29,7 +29,8 @@ import Testing
         await expect(code) { try await Session().data(for: Request(url: try URLRecord(origin.url()))) }
     }
 
-    // SEC-26. Apart from the table: the name of a test must have no NUL in it.
+    // Apart from the table: the name of a test must have no NUL in it.
+    // Proves: SEC-26.
     @Test func `a NUL in a header field is refused`() async throws {
         let origin = try WireOrigin(playing: "HTTP/1.1 200 OK\r\nX: a\0b\r\n\r\n")
         await expect(.badServerResponse) { try await Session().data(for: Request(url: try URLRecord(origin.url()))) }

@@ -71,7 +71,8 @@ import Testing
         #expect(origin.connections.isEmpty)
     }
 
-    // SEC-11: a pinned address is judged like one that is looked up.
+    // A pinned address is judged like one that is looked up.
+    // Proves: SEC-11.
     @Test func `a pinned address is judged by the target policy`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         let task = try Self.task("http://public.example:\(origin.port)/") {

@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// TLS against OpenSSL's server (SEC-23).
+/// TLS against OpenSSL's server.
 @Suite struct TLSTests {
     private static func session(
         trusting origin: TLSOrigin?, _ change: (inout SessionConfiguration) -> Void = { _ in }
@@ -32,6 +32,7 @@ import Testing
         #expect(transaction.connectEnd == transaction.secureConnectionEnd)
     }
 
+    // Proves: SEC-23.
     @Test func `a certificate that nobody known has signed is refused`() async throws {
         let origin = try TLSOrigin()
         await expect(.serverCertificateHasUnknownRoot) {
@@ -39,6 +40,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-23.
     @Test func `a certificate for another name is refused`() async throws {
         let origin = try TLSOrigin()
         await expect(.serverCertificateUntrusted) {
@@ -46,6 +48,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-23.
     @Test func `an older version than the oldest accepted is refused`() async throws {
         let origin = try TLSOrigin(options: ["-tls1_2"])
         await expect(.secureConnectionFailed) {
@@ -56,8 +59,7 @@ import Testing
         #expect(response.status.code == 200)
     }
 
-    // SEC-21
-    // Proves: NET-9.
+    // Proves: NET-9, SEC-21.
     @Test func `other trust makes another connection`() async throws {
         let origin = try TLSOrigin()
         var trusting = SessionConfiguration()

@@ -3,7 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
-/// Where a load meets the target guard (SEC-11, SEC-12, SEC-30, R29).
+/// Where a load meets the target guard (R29).
 @Suite struct TargetBarrierTests {
     private static func session(_ rules: [String]) throws -> Session {
         var configuration = SessionConfiguration()
@@ -14,6 +14,7 @@ import Testing
 
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 
+    // Proves: SEC-12.
     @Test func `an address that is not public is refused before a connection is opened`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         await expect(.addressForbidden) {
@@ -23,7 +24,7 @@ import Testing
     }
 
     // The name is let through, so only the address its look-up gave is left to judge.
-    // Proves: RED-12.
+    // Proves: RED-12, SEC-10, SEC-12.
     @Test func `a name that resolves to a forbidden address opens no connection`() async throws {
         let origin = try WireOrigin(playing: Self.ok)
         await expect(.addressForbidden) {
@@ -33,7 +34,7 @@ import Testing
         #expect(origin.connections.isEmpty)
     }
 
-    // Proves: RED-12.
+    // Proves: RED-12, SEC-30.
     @Test func `a redirect to a forbidden target is not followed`() async throws {
         let target = try WireOrigin(playing: Self.ok)
         let origin = try WireOrigin(
@@ -49,6 +50,7 @@ import Testing
         #expect(target.connections.isEmpty)
     }
 
+    // Proves: SEC-30.
     @Test func `a redirect to a name with a forbidden address is not among those that were followed`() async throws {
         let target = try WireOrigin(playing: Self.ok)
         let origin = try WireOrigin(

@@ -36,7 +36,7 @@ import Testing
         #expect { try JSONParser.parse(text.utf8) } throws: { ($0 as? JSONParser.Failure)?.message == rule }
     }
 
-    /// SEC-44.
+    // Proves: SEC-44.
     @Test func `nesting is bounded`() throws {
         let depth = JSONParser.maximumDepth
         let deepest = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)

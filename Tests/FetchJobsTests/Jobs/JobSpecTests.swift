@@ -68,7 +68,7 @@ import Testing
         #expect(try JobSpec(json: try JSONParser.parse(spec.json)) == spec)
     }
 
-    // SEC-32
+    // Proves: SEC-32.
     @Test func `user name and password of the URL become a credential that is not written`() throws {
         let spec = try spec(#"{"request": {"url": "http://us%C3%A9r:c%3Akanari@a.example/p?q"}}"#)
         #expect(spec.request.url.description == "http://a.example/p?q")

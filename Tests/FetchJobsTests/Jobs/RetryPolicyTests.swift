@@ -23,6 +23,7 @@ import Testing
         return policy.wait(after: failure, of: request ?? get, tries: tries, until: deadline, random: 0)
     }
 
+    // Proves: REL-16.
     @Test func `waits grow up to a limit, and chance makes them shorter`() {
         var backoff = RetryPolicy.Backoff()
         (backoff.initial, backoff.factor, backoff.maximum, backoff.jitter) = (.seconds(1), 3, .seconds(10), 0.5)
@@ -45,7 +46,7 @@ import Testing
         #expect(wait(policy, .cannotDecodeContentData) != nil)
     }
 
-    // REL-6
+    // Proves: REL-6.
     @Test func `what must not be repeated is tried again only when nothing of it was sent`() {
         var post = get
         post.method = .post

@@ -3,6 +3,7 @@ import Testing
 
 /// When a node takes no new work.
 @Suite struct OverloadTests {
+    // Proves: REL-9, REL-12.
     @Test(
         arguments: [
             (0.5, 0.5, nil), (0.05, 0.79, nil), (0.049, 0.5, .storageFull), (0.0, 0.85, .storageFull),

@@ -34,6 +34,7 @@ import Testing
         #expect(error?.violations.map(\.pointer) == [pointer])
     }
 
+    // Proves: SEC-52.
     @Test func `the address and the secret of a protocol are not for tenants, and the secret is never printed`() throws
     {
         let one = RegisteredProtocol(name: "archive", scheme: "archive", url: try URLRecord("https://p.example/load"))

@@ -15,7 +15,7 @@ import Testing
             question, of: try job(), sequence: 1, limits: AnswerLimits(of: question, .init()), endpoint: nil)
     }
 
-    // SEC-47
+    // Proves: SEC-47, SEC-60.
     @Test func `what an origin says is cut and has no character that controls how text is shown`() throws {
         let realm = "\u{202E}staff\u{7}" + String(repeating: "x", count: 5000)
         let text = try asked(try Questions.challenge(realm: realm)).content.text
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    // SEC-42
+    // Proves: SEC-42, SEC-60.
     @Test func `no secret of a request or response is among the facts`() throws {
         var headers: HTTPFields = [:]
         headers[.setCookie] = "sid=hush; Path=/"

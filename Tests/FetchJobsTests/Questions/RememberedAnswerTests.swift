@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    // SEC-6
+    // Proves: SEC-6.
     @Test func `an accepted chain is remembered for itself and its server alone`() throws {
         let question = try Self.trust([[1], [2]])
         let met = try conditions(#"{"answer": "accept", "remember": {"seconds": 60}}"#, to: question)

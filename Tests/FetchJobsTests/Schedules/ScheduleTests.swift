@@ -46,6 +46,7 @@ import Testing
         }
     }
 
+    // Proves: REL-16.
     @Test func `of times that were missed none, the last or all have a job, as the schedule says`() throws {
         #expect(try runs(#""missedRuns": "skip""#, at: "2026-11-22T10:04:45Z").times == [])
         #expect(try runs(#""missedRuns": "skip""#, at: "2026-11-22T10:04:15Z").times == ["10:04:00"])

@@ -1,8 +1,8 @@
 import FetchJobs
 import Testing
 
-/// SEC-40.
 @Suite struct APIKeyTokenTests {
+    // Proves: SEC-40.
     @Test func `a token reads back from its text`() throws {
         let token = APIKeyToken(id: APIKey.ID())
         let read = try #require(APIKeyToken(token.revealed))
@@ -11,6 +11,7 @@ import Testing
         #expect(token.secret.count == 32)
     }
 
+    // Proves: SEC-40.
     @Test func `a wrong character anywhere is noticed`() {
         let text = Array(APIKeyToken(id: APIKey.ID()).revealed.utf8)
         for index in text.indices {
@@ -20,6 +21,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-40, SEC-52.
     @Test func `a token does not print itself`() {
         let token = APIKeyToken(id: APIKey.ID())
         #expect("\(token) \(String(reflecting: token))" == "<redacted> <redacted>")

@@ -2,7 +2,7 @@ import FetchJobs
 import Foundation
 import Testing
 
-/// SEC-36, R48, with the example of the Standard Webhooks specification.
+/// R48, with the example of the Standard Webhooks specification.
 @Suite struct WebhookSignatureTests {
     private struct Example {
         let secret: WebhookSecret
@@ -27,11 +27,13 @@ import Testing
         )
     }
 
+    // Proves: SEC-36.
     @Test func `the published example has the published signature`() throws {
         let example = try example()
         #expect(example.signature.sign(example.body, with: example.secret) == example.expected)
     }
 
+    // Proves: SEC-36.
     @Test func `a right signature among others is enough`() throws {
         let example = try example()
         let several = "v1,AAAA v2,\(example.expected.dropFirst(3)) \(example.expected)"
@@ -58,6 +60,7 @@ import Testing
         #expect(verdict("", example.timestamp) == .notSigned)
     }
 
+    // Proves: SEC-36.
     @Test func `any changed byte of the body is noticed`() throws {
         let example = try example()
         for index in example.body.indices {
@@ -80,6 +83,7 @@ import Testing
         #expect(WebhookSecret(text) == nil)
     }
 
+    // Proves: SEC-52.
     @Test func `a secret shows itself only when asked to`() {
         let secret = WebhookSecret()
         #expect("\(secret) \(String(reflecting: secret))" == "<redacted> <redacted>")
@@ -88,7 +92,8 @@ import Testing
 }
 
 @Suite struct DeliveryVerdictTests {
-    /// SEC-36: at least 8 retries over at least 72 hours.
+    /// At least 8 retries over at least 72 hours.
+    // Proves: SEC-36.
     @Test func `the schedule is long enough`() {
         #expect(DeliveryVerdict.schedule.count >= 8)
         #expect(DeliveryVerdict.schedule.reduce(.zero, +) >= .seconds(72 * 3600))
@@ -99,7 +104,8 @@ import Testing
         #expect(DeliveryVerdict(status: status, failures: 3, jitter: 0) == .delivered)
     }
 
-    /// SEC-35: redirects are not followed.
+    /// Redirects are not followed.
+    // Proves: SEC-35.
     @Test(arguments: [302, 404, 500, nil])
     func `any other answer, or none, is tried again on schedule`(status: Int?) {
         #expect(DeliveryVerdict(status: status, failures: 0, jitter: 0) == .again(after: .seconds(5)))

@@ -15,6 +15,7 @@ import Testing
         }
     }
 
+    // Proves: REL-12.
     @Test func `jobs that all have waited for long for a while are too many`() {
         let delays = QueueDelays()
         claim(delays, 0..<10, 301)

@@ -41,6 +41,7 @@ import Testing
     }
 
     // A store that is gone is told from a blob that is gone.
+    // Proves: REL-9.
     @Test func `a store that cannot be written to says so`() async throws {
         try await with { store, directory in
             try FileManager.default.removeItem(at: directory)

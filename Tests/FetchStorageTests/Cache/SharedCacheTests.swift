@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    // SEC-42
+    // Proves: SEC-42.
     @Test func `tenants, sessions and selections are kept apart`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             let (here, there) = (cache(fixture, 0), cache(fixture, 1))

@@ -35,6 +35,7 @@ import Testing
         }
     }
 
+    // Proves: REL-7.
     @Test func `after a loss of power those count that were synced`() async throws {
         try await with { area, _ in
             let job = Job.ID()

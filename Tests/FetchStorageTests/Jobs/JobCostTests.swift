@@ -54,6 +54,7 @@ import Testing
     }
 
     // R40
+    // Proves: REL-15.
     @Test(arguments: [false, true])
     func `jobs read as many pages beside many as beside few`(thatRun areRunning: Bool) async throws {
         try await Fixture.with { fixture in

@@ -19,6 +19,7 @@ import Testing
         return filter
     }
 
+    // Proves: SEC-41.
     @Test func `each member of a filter finds its jobs, the newest first, and those of no other tenant`() async throws {
         try await StoreFixture.with { fixture in
             let store = fixture.store()

@@ -97,6 +97,7 @@ extension PostgresWorkQueue {
         }
     }
 
+    // Proves: REL-2.
     @Test func `two nodes never claim the same job`() async throws {
         try await StoreFixture.with { fixture in
             let jobs = try (0..<200).map { _ in try NewJob.make() }

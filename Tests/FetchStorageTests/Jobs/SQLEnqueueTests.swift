@@ -55,7 +55,8 @@ import Testing
         }
     }
 
-    // SEC-50: secrets that nobody can seal are not stored.
+    // Secrets that nobody can seal are not stored.
+    // Proves: SEC-50.
     @Test func `fields that carry credentials are refused`() async throws {
         try await StoreFixture.with { fixture in
             for name in HTTPField.Name.ofCredentials {

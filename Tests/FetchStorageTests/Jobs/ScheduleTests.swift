@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    // REL-3
+    // Proves: REL-3.
     @Test func `an attempt that lost its claim cannot ask for another`() async throws {
         try await StoreFixture.with { fixture in
             let job = try await claimed(fixture, on: 1)
@@ -138,6 +138,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-41.
     @Test func `a job is redriven for its own tenant alone`() async throws {
         try await StoreFixture.with { fixture in
             let job = try await claimed(fixture)

@@ -343,6 +343,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-41.
     @Test func `limiters are their tenant's own`() async throws {
         try await StoreFixture.with { fixture in
             let other = Tenant.ID(rawValue: 2)

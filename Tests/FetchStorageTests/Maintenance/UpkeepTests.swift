@@ -66,6 +66,7 @@ import Testing
         }
     }
 
+    // Proves: REL-2.
     @Test func `a node is told when the next lease runs out`() async throws {
         try await StoreFixture.with { fixture in
             #expect(try await fixture.queue().heartbeat().nextLoss == nil)

@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    // REL-2
+    // Proves: REL-2.
     @Test func `the question of a node that is lost is superseded, and its job waits for another`() async throws {
         try await StoreFixture.with { fixture in
             _ = try await fixture.queue().heartbeat()
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    // REL-6
+    // Proves: REL-6.
     @Test func `the question of a job that ends with its node is withdrawn`() async throws {
         try await StoreFixture.with { fixture in
             _ = try await fixture.queue().heartbeat()
@@ -117,7 +117,7 @@ import Testing
         _ = try await fixture.queue(1 - node).rescue()
     }
 
-    // REL-2, REL-6
+    // Proves: REL-2, REL-6.
     @Test func `a job that waits at a position is parked when its node is lost, even if it had begun`() async throws {
         try await StoreFixture.with { fixture in
             _ = try await fixture.queue().heartbeat()
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    // REL-2, REL-6
+    // Proves: REL-2, REL-6.
     @Test func `an answer that the lost node has not used is the next one's, and one that it has used ends the job`()
         async throws
     {
@@ -190,7 +190,6 @@ import Testing
         }
     }
 
-    // SEC-50
     @Test func `a position is removed when no job goes on from there`() async throws {
         try await StoreFixture.with { fixture in
             let jobs = try await claim(2, fixture)
@@ -275,7 +274,7 @@ import Testing
         }
     }
 
-    // REL-2
+    // Proves: REL-2.
     @Test func `a job that is lost after it was parked goes on from there again, and a retry begins anew`() async throws
     {
         try await StoreFixture.with { fixture in
@@ -296,7 +295,7 @@ import Testing
         }
     }
 
-    // SEC-50
+    // Proves: SEC-50.
     @Test func `where a load stands is stored sealed`() async throws {
         try await StoreFixture.with { fixture in
             _ = try await park(try await claim(1, fixture)[0], questions(fixture), fixture)
@@ -354,7 +353,7 @@ import Testing
         }
     }
 
-    // SEC-50
+    // Proves: SEC-50.
     @Test func `an answer with a secret is stored sealed`() async throws {
         try await StoreFixture.with { fixture in
             let job = try await claim(1, fixture)[0]

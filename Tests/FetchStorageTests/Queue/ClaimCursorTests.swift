@@ -47,6 +47,7 @@ import Testing
         }
     }
 
+    // Proves: REL-15.
     @Test func `claims beside an open transaction do not walk over all that was taken since`() async throws {
         try await TestDatabase.withCountedPages { database in
             let fixture = try StoreFixture(database: database)

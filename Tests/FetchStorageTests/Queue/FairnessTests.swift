@@ -29,6 +29,7 @@ import Testing
         return tenants
     }
 
+    // Proves: REL-14.
     @Test func `a flood of a thousand jobs delays a quiet tenant by two places`() async throws {
         try await StoreFixture.with { fixture in
             let queue = fixture.queue()
@@ -90,7 +91,7 @@ import Testing
         }
     }
 
-    // REL-12
+    // Proves: REL-12.
     @Test func `a claimed job tells how long it was due, unless it had to pass a gate`() async throws {
         try await StoreFixture.with { fixture in
             try await Self.enqueue(1, of: 1, fixture)

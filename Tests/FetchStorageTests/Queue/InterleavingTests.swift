@@ -171,6 +171,7 @@ import Testing
         }
     }
 
+    // Proves: REL-16.
     @Test(arguments: [1, 2, 3, 4] as [UInt64])
     func `every job that was taken ends once, as whoever ended it was told`(seed: UInt64) async throws {
         try await StoreFixture.with { fixture in

@@ -12,7 +12,7 @@ extension PostgresWorkQueue {
     }
 }
 
-/// The jobs of a node that is gone, or was away for longer than its lease (REL-2, REL-3, REL-6).
+/// The jobs of a node that is gone, or was away for longer than its lease.
 @Suite struct LeaseTests {
     /// A job that node 1 has claimed, after which node 1's lease ran out.
     private func lostJob(
@@ -35,6 +35,7 @@ extension PostgresWorkQueue {
         return claimed
     }
 
+    // Proves: REL-2.
     @Test func `a lost job is claimed again under the next number`() async throws {
         try await StoreFixture.with { fixture in
             let lost = try await lostJob(fixture)
@@ -67,6 +68,7 @@ extension PostgresWorkQueue {
         }
     }
 
+    // Proves: REL-2.
     @Test func `the node that has a job is told to others, and where it is while it has its lease`() async throws {
         try await StoreFixture.with { fixture in
             let directory = PostgresNodeDirectory(client: fixture.database.client, node: fixture.nodes[0])
@@ -87,6 +89,7 @@ extension PostgresWorkQueue {
         }
     }
 
+    // Proves: REL-3.
     @Test func `a node that comes back after its lease writes nothing`() async throws {
         try await StoreFixture.with { fixture in
             let lost = try await lostJob(fixture)
@@ -102,6 +105,7 @@ extension PostgresWorkQueue {
         }
     }
 
+    // Proves: REL-6.
     @Test func `a request that must not be repeated fails when it may have left`() async throws {
         try await StoreFixture.with { fixture in
             let lost = try await lostJob(fixture, method: "POST", begins: true)
@@ -113,6 +117,7 @@ extension PostgresWorkQueue {
         }
     }
 
+    // Proves: REL-6.
     @Test func `a request that had not begun is repeated whatever its method`() async throws {
         try await StoreFixture.with { fixture in
             let lost = try await lostJob(fixture, method: "POST")
@@ -162,7 +167,8 @@ extension PostgresWorkQueue {
         }
     }
 
-    // R3, REL-6
+    // R3
+    // Proves: REL-6.
     @Test func `a job whose request was held back is repeated whatever its method`() async throws {
         try await StoreFixture.with { fixture in
             _ = try await fixture.store().enqueue([try .make(method: "POST"), try .make(method: "POST")])
@@ -212,7 +218,8 @@ extension PostgresWorkQueue {
         _ = try await fixture.queue(0).heartbeatAndRescue()
     }
 
-    // R3, REL-4, REL-5
+    // R3
+    // Proves: REL-4, REL-5.
     @Test func `a job that is lost alone time after time ends, and those beside it do not`() async throws {
         try await StoreFixture.with { fixture in
             let (poison, innocent) = (try NewJob.make(more: #", "priority": 1"#), try NewJob.make())
@@ -231,7 +238,7 @@ extension PostgresWorkQueue {
         }
     }
 
-    // REL-5
+    // Proves: REL-5, REL-4.
     @Test func `a suspect is blamed only for what happens while it has its node for itself`() async throws {
         try await StoreFixture.with { fixture in
             let job = try NewJob.make()
@@ -248,6 +255,7 @@ extension PostgresWorkQueue {
         }
     }
 
+    // Proves: REL-5.
     @Test func `suspects are tried on all nodes, many at a time, and fewer after each loss`() async throws {
         try await StoreFixture.with { fixture in
             _ = try await fixture.store().enqueue((0..<40).map { _ in try .make() })

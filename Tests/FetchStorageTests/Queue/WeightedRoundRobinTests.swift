@@ -22,6 +22,7 @@ import Testing
         Dictionary(uniqueKeysWithValues: shares.map { ($0.tenant.rawValue, $0.count) })
     }
 
+    // Proves: REL-14.
     @Test func `places are divided by weight, whatever is free at once`() {
         var turns = Self.turns([1: 3, 2: 1])
         #expect(Self.counts(turns.next(40)) == [1: 30, 2: 10])

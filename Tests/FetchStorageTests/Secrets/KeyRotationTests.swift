@@ -6,13 +6,13 @@ import Postgres
 import TestSupport
 import Testing
 
-/// SEC-51.
 @Suite struct KeyRotationTests {
     private let old = "1:" + key(7)
     private let new = "2:" + key(8)
 
     private static func key(_ byte: UInt8) -> String { Data(repeating: byte, count: 32).base64EncodedString() }
 
+    // Proves: SEC-51.
     @Test func `after a rotation everything opens with the new key alone`() async throws {
         try await TestDatabase.with(Schema.migrations) { database async throws in
             let client = database.client

@@ -124,6 +124,7 @@ struct SessionStoresFixture {
         }
     }
 
+    // Proves: SEC-42.
     @Test func `tenants and sessions share nothing`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             try await fixture.database.client.query("INSERT INTO tenants (name) VALUES ('other')")
@@ -183,7 +184,7 @@ struct SessionStoresFixture {
         }
     }
 
-    // SEC-50, SEC-51
+    // Proves: SEC-50, SEC-51.
     @Test func `values are sealed for their place`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             try await set("a=canary-7d1b", in: fixture.cookies(0))

@@ -49,6 +49,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-61.
     @Test func `each job that is given a credential is written down once`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             let node = fixture.nodes[0]
@@ -109,7 +110,7 @@ import Testing
         }
     }
 
-    // SEC-50
+    // Proves: SEC-50.
     @Test func `a dump holds no secret in any form`() async throws {
         try await SessionStoresFixture.with { fixture async throws in
             let storage = fixture.nodes[0].credentialStorage(of: fixture.session)

@@ -4,7 +4,6 @@ import Postgres
 import TestSupport
 import Testing
 
-/// SEC-40.
 @Suite struct KeyStoreTests {
     // R65: so that nobody can starve a right key with wrong ones.
     @Test func `however many keys are asked about at once, few statements find the right ones among them`() async throws
@@ -31,6 +30,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-40.
     @Test func `a token is worth nothing under another master key`() async throws {
         try await StoreFixture.with { fixture in
             let client = fixture.database.client

@@ -12,7 +12,7 @@ import Testing
             name: "archive", scheme: "archive", url: try URLRecord("https://archive.example/"), tenants: tenants)
     }
 
-    // SEC-50
+    // Proves: SEC-50.
     @Test func `the database holds no secret of a protocol in clear`() async throws {
         try await StoreFixture.with { fixture in
             let client = fixture.database.client

@@ -32,6 +32,7 @@ import Testing
         try await store.enqueue(jobs).allSatisfy { $0.isAccepted }
     }
 
+    // Proves: SEC-45.
     @Test func `what goes beyond the quota is refused, what came before is kept, and others are not concerned`()
         async throws
     {

@@ -175,8 +175,9 @@ import Testing
     }
 }
 
-/// SEC-36: an endpoint that takes nothing for five days, or wants nothing more, is disabled and says so.
+/// An endpoint that takes nothing for five days, or wants nothing more, is disabled and says so.
 @Suite struct EndpointHealthTests {
+    // Proves: SEC-36.
     @Test(
         arguments: [(500, 6 * 24, "failing"), (500, 4 * 24, nil), (410, 0, "gone"), (204, 6 * 24, nil)]
             as [(Int, Int, String?)])

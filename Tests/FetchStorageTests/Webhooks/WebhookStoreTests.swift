@@ -19,6 +19,7 @@ import Testing
         return try #require(deliveries.first)
     }
 
+    // Proves: SEC-50.
     @Test func `an endpoint keeps its secret, sealed`() async throws {
         try await StoreFixture.with { fixture in
             let store = try fixture.webhooks()
@@ -43,6 +44,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-36.
     @Test func `a failed try is due again after its wait, under the same id`() async throws {
         try await StoreFixture.with { fixture in
             let store = try fixture.webhooks()
@@ -69,6 +71,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-36.
     @Test func `what an endpoint has become is read as it was written, and not over another's change`() async throws {
         try await StoreFixture.with { fixture in
             let store = try fixture.webhooks()
@@ -83,7 +86,7 @@ import Testing
             #expect(read.version == 2 && now.version == 2)
             #expect(read.url == changed.url && read.events == [.jobFinished])
             #expect(read.rotation == "key 86400.0")
-            // SEC-36
+            // Both sign until the overlap is over.
             #expect(read.secrets(at: .now) == [changed.secret, first.secret])
             let later = Timestamp.now.advanced(by: .seconds(86_401))
             #expect(read.secrets(at: later) == [changed.secret])

@@ -138,6 +138,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-36.
     @Test func `an endpoint that is gone is disabled, and what is on its way to it is given up`() async throws {
         let receiver = try Receiver(410)
         let endpoint = try await endpoint(receiver)
@@ -151,6 +152,7 @@ import Testing
         #expect(receiver.load.all == 1)
     }
 
+    // Proves: SEC-36.
     @Test func `an endpoint that has taken nothing for five days is disabled, and one that takes a message is not`()
         async throws
     {

@@ -1,6 +1,6 @@
 package import FetchJobs
 
-/// The contract of every form of ``KeyStore`` (SEC-40).
+/// The contract of every form of ``KeyStore``.
 package enum KeyStoreContract {
     package static let clauses: [Clause<any KeyStore>] = [
         Clause("a token proves its key until that is revoked, which happens once") { store in

@@ -94,6 +94,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-44.
     @Test func `a body beyond the limit, with a content coding, or kept for no time is refused`() async throws {
         let server = try await TestServer()
         try await server.test { call async throws in

@@ -31,7 +31,8 @@ import Testing
         #expect(server.jobs.count == 2)
     }
 
-    @Test func `ten thousand lines are stored in groups, one more is refused (SEC-44)`() async throws {
+    // Proves: SEC-44.
+    @Test func `ten thousand lines are stored in groups, one more is refused`() async throws {
         let server = try await TestServer()
         try await server.test { call async throws in
             let body = (1...10_001).map { Self.line($0) }.joined(separator: "\n")
@@ -45,6 +46,7 @@ import Testing
     }
 
     // R3
+    // Proves: SEC-45.
     @Test func `lines that go beyond the tenant's quota are refused one by one`() async throws {
         let server = try await TestServer()
         server.jobs.limit(to: 2)

@@ -33,8 +33,9 @@ import Testing
         return (server, "/v1/jobs/\(id)/body")
     }
 
+    // Proves: SEC-47.
     @Test(arguments: [false, true])
-    func `the whole body comes with its type, digest and no way to be rendered (SEC-47)`(inBlob: Bool) async throws {
+    func `the whole body comes with its type, digest and no way to be rendered`(inBlob: Bool) async throws {
         let bytes = (0..<5000).map { UInt8(truncatingIfNeeded: $0) }
         let (server, path) = try await Self.serve(bytes, inBlob: inBlob)
         try await server.test { call async throws in

@@ -83,7 +83,8 @@ import Testing
         }
     }
 
-    // SEC-46, R53
+    // R53
+    // Proves: SEC-46.
     @Test func `nothing secret is in it`() async throws {
         try await archive { _, text in
             #expect(!text.contains("hidden") && !text.contains("pass") && !text.contains("p%61ss"))

@@ -103,6 +103,7 @@ import Testing
         #expect(server.jobs.count == 0)
     }
 
+    // Proves: SEC-44.
     @Test(
         arguments: [
             (#"{"request":{"url":"https://a.example/"},"x":1}"#, ProblemCode.invalidInput, "/x"),
@@ -149,6 +150,7 @@ import Testing
         #expect(server.jobs.count == 0)
     }
 
+    // Proves: SEC-44.
     @Test func `another content type and a body too large are refused`() async throws {
         let server = try await TestServer()
         try await server.test { call async throws in
@@ -227,7 +229,8 @@ import Testing
         }
     }
 
-    @Test func `no tenant sees another's job (SEC-41)`() async throws {
+    // Proves: SEC-41.
+    @Test func `no tenant sees another's job`() async throws {
         let server = try await TestServer()
         let (_, token) = try await server.keys.create(name: "other", tenant: "other")
         let other: HTTPFields = [.authorization: "Bearer \(token.revealed)"]
@@ -241,6 +244,7 @@ import Testing
         }
     }
 
+    // Proves: REL-8.
     @Test func `an unreachable database is 503 with a time to come back`() async throws {
         let server = try await TestServer()
         server.jobs.fail(with: StoreError(.unavailable, "host db.internal did not answer"))

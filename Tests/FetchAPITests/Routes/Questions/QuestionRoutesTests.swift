@@ -70,6 +70,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-41.
     @Test func `a question of another job or tenant is not there`() async throws {
         let server = try await TestServer()
         let (question, other) = (try await server.ask(), try await server.ask())

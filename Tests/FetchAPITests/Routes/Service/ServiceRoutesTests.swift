@@ -20,6 +20,7 @@ import Testing
         }
     }
 
+    // Proves: REL-12.
     @Test(arguments: [
         (Overload.storageFull, 507, ProblemCode.storageFull), (.memoryLow, 429, .overloaded),
         (.memoryExhausted, 503, .notReady), (.queueOld, 429, .overloaded),
@@ -85,7 +86,8 @@ import Testing
         }
     }
 
-    @Test func `an endpoint shows its secret once, and must be one that may be reached (SEC-35, R29)`() async throws {
+    // Proves: SEC-35.
+    @Test func `an endpoint shows its secret once, and must be one that may be reached (R29)`() async throws {
         let server = try await TestServer()
         try await server.test { call async throws in
             let path = "/v1/webhooks/endpoints"

@@ -83,6 +83,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-41.
     @Test func `what a session of somebody else remembers is not there`() async throws {
         let server = try await TestServer()
         let (_, stranger) = try await server.keys.create(name: "x", tenant: "stranger")

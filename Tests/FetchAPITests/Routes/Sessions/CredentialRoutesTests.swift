@@ -8,7 +8,7 @@ import Testing
 @Suite struct CredentialRoutesTests {
     private static let space = #""protectionSpace": {"host": "H.Example", "authenticationMethod": "httpBasic"}"#
 
-    // Proves: CRD-1, CRD-3.
+    // Proves: CRD-1, CRD-3, SEC-52.
     @Test func `a credential is stored, listed and removed, and its secret never shown`() async throws {
         try await TestServer().test { call async throws in
             let body = #"{\#(Self.space), "user": "u", "password": "canary-81f"}"#

@@ -26,6 +26,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-41.
     @Test func `another tenant's session is none`() async throws {
         let server = try await TestServer()
         let other = NewSession(tenant: Tenant.ID(rawValue: 99), spec: SessionSpec())

@@ -156,8 +156,8 @@ import Testing
         #expect(log.challenges.map(\.previousFailureCount) == [0, 0])
     }
 
-    // SEC-20: Digest state of one server is nothing to another.
-    // Proves: AUT-23.
+    // Digest state of one server is nothing to another.
+    // Proves: AUT-23, SEC-20.
     @Test func `another server is told nothing`() async throws {
         let (first, second) = (Origin(), Origin())
         let (origin, other) = (try first.listen(), try second.listen())

@@ -74,8 +74,7 @@ struct NTLMTests {
         #expect(log.challenges.map(\.proposedCredential) == [nil, wrong])
     }
 
-    // SEC-21
-    // Proves: AUT-24.
+    // Proves: AUT-24, SEC-21.
     @Test func `a connection serves one task, whoever comes next`() async throws {
         let server = try await LoopbackServer.ntlm()
         let session = Session()
@@ -127,7 +126,7 @@ struct NTLMTests {
         #expect(received.contains("Content-Length: 0\r\n") && received.hasSuffix("\r\n\r\n\u{1}\u{2}\u{3}"))
     }
 
-    // SEC-28
+    // Proves: SEC-28.
     @Test(arguments: [secondMessage, "AAAA", "====", "TlRMTVNTUAACAAAA", "x"])
     func `a server that never ends the handshake is given up`(_ message: String) async throws {
         let origin = try WireOrigin { connection in

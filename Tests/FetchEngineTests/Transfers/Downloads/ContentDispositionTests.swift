@@ -38,8 +38,7 @@ struct DispositionVector: Decodable, CustomTestStringConvertible {
         #expect(disposition.filename == vector.filename.map { Self.name($0, in: vector) })
     }
 
-    // SEC-47
-    // Proves: DLD-4.
+    // Proves: DLD-4, SEC-47.
     @Test(arguments: try DispositionVector.all())
     func `whatever the field says, the suggested name is harmless`(_ vector: DispositionVector) throws {
         let name = try suggestedFilename(vector.header)

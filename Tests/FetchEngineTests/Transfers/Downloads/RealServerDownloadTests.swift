@@ -241,8 +241,7 @@ import Testing
         #expect(watcher.growth < 64 << 20)
     }
 
-    // REL-9
-    // Proves: DLD-18, FN-2.
+    // Proves: DLD-18, FN-2, REL-9.
     @Test(.enabled(if: geteuid() == 0, "only root may mount a small file system"))
     func `a full disk fails the download cleanly and leaves nothing`() async throws {
         let disk = try SmallDisk(bytes: 64 * 1024)

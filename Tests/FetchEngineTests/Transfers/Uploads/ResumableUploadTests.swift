@@ -163,8 +163,8 @@ import Testing
         #expect(await second.cancelProducingResumeData() == data)
     }
 
-    // SEC-31: the URL by which clients may add to an upload is not sent to everybody.
-    // Proves: RED-12.
+    // The URL by which clients may add to an upload is not sent to everybody.
+    // Proves: RED-12, SEC-31.
     @Test(arguments: ["ftp://h.example/", "http://u:p@127.0.0.1/x", "http://[::1"])
     func `a place that is none is not believed`(_ location: String) async throws {
         #expect(try await Self.brokenOff(location).0 == nil)

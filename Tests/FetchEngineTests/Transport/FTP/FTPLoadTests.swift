@@ -206,6 +206,7 @@ import Testing
         await expect(.userCancelledAuthentication) { try await Session(delegate: cancelling).data(for: request) }
     }
 
+    // Proves: SEC-21.
     @Test(arguments: kinds)
     func `logins do not share connections, equal ones do`(_ kind: FTPServerKind) async throws {
         let server = try await LoopbackServer.ftp(kind, files: Self.files)
