@@ -130,6 +130,85 @@ import Testing
         #expect(!"\(settings)".contains(key))
     }
 
+    /// Writes a file of its own directory, which goes when the test ends.
+    private func withFile<T>(_ bytes: [UInt8], mode: Int = 0o600, _ body: (String) throws -> T) throws -> T {
+        let directory = FileManager.default.temporaryDirectory.appending(path: "settings-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let path = directory.appending(path: "DATABASE_URL").path
+        try Data(bytes).write(to: URL(filePath: path))
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        return try body(path)
+    }
+
+    private static let secret = "postgresql://canary@db.example/x"
+
+    @Test(arguments: ["", "\n", "\r\n"])
+    func `a secret is read from the file that is named, without the line break at its end`(_ end: String) throws {
+        try withFile(Array((Self.secret + end).utf8), mode: 0o440) { path in
+            let named = try SettingSources(flags: [:], environment: ["DATABASE_URL_FILE": path])
+            #expect(try Settings(named).databaseURL == Self.secret)
+            #expect(try named.value(of: setting("DATABASE_URL"))?.origin == "file \(path)")
+            let directory = URL(filePath: path).deletingLastPathComponent().path
+            let credential = try SettingSources(flags: [:], environment: ["CREDENTIALS_DIRECTORY": directory])
+            #expect(try Settings(credential).databaseURL == Self.secret)
+            let flag = ["database.url": "postgresql://other"]
+            #expect(try settings(["DATABASE_URL_FILE": path], flags: flag).databaseURL == "postgresql://other")
+        }
+    }
+
+    // Proves: SEC-53.
+    @Test(
+        arguments: [
+            ([], 0o600, "is empty"), ([10], 0o600, "is empty"),
+            (Array("a\nb".utf8), 0o600, "must hold one line of UTF-8"),
+            ([0xFF], 0o600, "must hold one line of UTF-8"), (Array("a".utf8), 0o604, "may be read or written"),
+            (Array("a".utf8), 0o602, "may be read or written"),
+            ([UInt8](repeating: 97, count: 65_537), 0o600, "has more than 65536 bytes"),
+        ] as [([UInt8], Int, String)])
+    func `a file that cannot be used is refused by name and rule`(_ bytes: [UInt8], _ mode: Int, _ rule: String) throws
+    {
+        try withFile(bytes, mode: mode) { path in
+            let failure = #expect(throws: Settings.Failure.self) { try settings(["DATABASE_URL_FILE": path]) }
+            #expect(failure?.description.hasPrefix("DATABASE_URL_FILE: \(path) \(rule)") == true)
+        }
+    }
+
+    @Test func `what is no file is refused, and not waited for`() throws {
+        try withFile([97]) { path in
+            #expect(mkfifo(path + ".pipe", 0o600) == 0)
+            let directory = URL(filePath: path).deletingLastPathComponent().path
+            let cases = [
+                (path + ".pipe", "is no file"), (directory, "is no file"), (path + ".none", "cannot be opened"),
+                ("secret", "is not an absolute path"), (path + "/x", "cannot be opened"),
+            ]
+            for (place, rule) in cases {
+                let failure = #expect(throws: Settings.Failure.self) { try settings(["DATABASE_URL_FILE": place]) }
+                #expect(failure?.description.hasPrefix("DATABASE_URL_FILE: \(place) \(rule)") == true)
+            }
+        }
+    }
+
+    @Test func `a secret that is given twice is refused, and a file of what is no secret`() throws {
+        try withFile(Array(Self.secret.utf8)) { path in
+            let directory = URL(filePath: path).deletingLastPathComponent().path
+            let twice = [
+                ["DATABASE_URL": "postgresql://canary", "DATABASE_URL_FILE": path],
+                ["DATABASE_URL": "postgresql://canary", "CREDENTIALS_DIRECTORY": directory],
+                ["DATABASE_URL_FILE": path, "CREDENTIALS_DIRECTORY": directory],
+            ]
+            for environment in twice {
+                let failure = #expect(throws: Settings.Failure.self) { try settings(environment) }
+                #expect(failure?.description.contains("DATABASE_URL is given twice") == true)
+                #expect(failure?.description.contains("canary") == false)
+            }
+            #expect(throws: Settings.Failure.self) { try settings(["LOG_LEVEL_FILE": path]) }
+            #expect(throws: Settings.Failure.self) { try settings(["DATABASE_ULR_FILE": path]) }
+            let none = try settings(["DATABASE_URL_FILE": "", "CREDENTIALS_DIRECTORY": "/none"])
+            #expect(none.databaseURL == nil)
+        }
+    }
+
     // MARK: Documentation
 
     @Test func `every setting is in the help of serve and in the table of the manual`() throws {

@@ -20,7 +20,7 @@ struct ConfigShowCommand: ParsableCommand {
             """
     )
 
-    @Flag(help: "Adds where each value comes from: a flag, the environment or the default.")
+    @Flag(help: "Adds where each value comes from: a flag, the environment, a file or the default.")
     var origin = false
 
     @OptionGroup var options: ServeOptions

@@ -21,7 +21,7 @@ extension Setting {
 
     fileprivate var entry: String {
         """
-          \(variable)
+          \(variable)\(isSecret ? ", or \(fileVariable)" : "")
               \(summary)
               Value: \(rule).
               Default: \(standard).
@@ -29,7 +29,7 @@ extension Setting {
     }
 
     fileprivate var row: String {
-        "| `\(variable)`\(flag.map { " `--\($0)`" } ?? "") | \(summary) | \(rule) | \(standard) |"
+        "| `\(variable)`\(isSecret ? " `\(fileVariable)`" : "")\(flag.map { " `--\($0)`" } ?? "") | \(summary) | \(rule) | \(standard) |"
     }
 }
 

@@ -1,6 +1,6 @@
 import Configuration
 
-/// Where values come from: flags, then the environment.
+/// Where values come from: flags, then the environment, which may name the files of secrets.
 struct SettingSources: Sendable {
     /// A value, and who gave it.
     struct Value: Sendable {
@@ -10,11 +10,13 @@ struct SettingSources: Sendable {
 
     private let flags: InMemoryProvider
     private let environment: EnvironmentVariablesProvider
+    /// By the keys of settings.
+    private var files: [String: Value] = [:]
 
     /// - Parameters:
     ///   - flags: By the keys of settings.
     ///   - environment: All variables there are.
-    /// - Throws: A failure that names a variable which is no setting and looks like one.
+    /// - Throws: A failure that names a variable which is no setting and looks like one, or a file that cannot be used.
     init(flags: [String: String], environment: [String: String]) throws(Settings.Failure) {
         for variable in environment.keys.sorted() {
             guard let meant = VariableName(variable).mistaken else { continue }
@@ -25,6 +27,10 @@ struct SettingSources: Sendable {
             values: [AbsoluteConfigKey: ConfigValue](
                 uniqueKeysWithValues: flags.map { (Self.key($0), ConfigValue(.string($1), isSecret: true)) }))
         self.environment = EnvironmentVariablesProvider(environmentVariables: environment)
+        for setting in Settings.table {
+            guard let file = try SecretFile(of: setting, in: environment) else { continue }
+            files[setting.key] = Value(text: try file.value(), origin: "file \(file.path)")
+        }
     }
 
     /// The value of a setting; nil when it is not set.
@@ -39,7 +45,7 @@ struct SettingSources: Sendable {
             }
             if !text.isEmpty || setting.mayBeEmpty { return Value(text: text, origin: origin) }
         }
-        return nil
+        return files[setting.key]
     }
 
     private static func key(_ key: String) -> AbsoluteConfigKey {
@@ -51,7 +57,8 @@ struct SettingSources: Sendable {
 struct VariableName {
     /// The variables that commands read and that are no settings.
     private static let others: Set<String> = [WebhooksCommand.Verify.variable]
-    private static let settings = Set(Settings.table.map(\.variable))
+    /// With the files of all, so that one that is named for what is no secret is refused by that rule.
+    private static let settings = Set(Settings.table.flatMap { [$0.variable, $0.fileVariable] })
 
     private let name: String
 
