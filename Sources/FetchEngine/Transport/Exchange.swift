@@ -82,9 +82,9 @@ enum ExchangeLimits {
     ///
     /// libcurl fills its buffer up to eleven times before it returns: less would pause every fast body on the way.
     static let highWater = 11 * Partition.receiveBufferSize
-    /// The same while the load's adviser decides about the response, which may take days: a small body is there at once
-    /// when it has.
-    static let highWaterWhileUndecided = 16 * 1024
+    /// The same while the load's adviser decides about the response: the first bytes are enough, so that a small body is
+    /// there at once when it has.
+    static let highWaterWhileUndecided = 1
     /// The body of a redirect or a challenge up to this size is read to its end, to keep the connection.
     static let redirectBody = 64 * 1024
     /// So many informational responses are kept until the load notes them.

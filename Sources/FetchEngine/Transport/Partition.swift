@@ -67,6 +67,9 @@ final class Partition: DescriptorHandler, @unchecked Sendable {
     ///
     /// Below 64 KiB, from where on glibc tidies its whole arena at each `free`.
     static let receiveBufferSize = 60 * 1024
+    /// That of a load whose adviser decides about the response, which may take days: libcurl keeps the buffer, and what it
+    /// has read into it and could not deliver.
+    static let receiveBufferSizeWhileUndecided = 8 * 1024
     /// HTTP/2 streams to one origin at a time, on any number of connections.
     private static let maximumStreams = 100
 

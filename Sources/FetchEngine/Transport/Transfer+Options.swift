@@ -40,7 +40,9 @@ extension Transfer {
         ccurl_set_long(easy, CURLOPT_TCP_NODELAY, 1)
         // A look-up that is given up is left to its thread; libcurl would make the whole loop wait for it to end.
         ccurl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
-        ccurl_set_long(easy, CURLOPT_BUFFERSIZE, Partition.receiveBufferSize)
+        ccurl_set_long(
+            easy, CURLOPT_BUFFERSIZE,
+            state.leavesBody ? Partition.receiveBufferSizeWhileUndecided : Partition.receiveBufferSize)
         ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, shared.value.connectTimeout.wholeMilliseconds))
     }
 
