@@ -4,14 +4,14 @@ import EventLoop
 extension Load {
     /// Waits until no other process fetches the response for this load, which may be stored then.
     func turn(
-        _ answer: CacheMachine.Answer, _ lease: CacheLease, _ cache: any ResponseCache, _ visit: inout CacheVisit,
+        _ answer: CacheMachine.Answer, _ lease: CacheLease, _ cache: any ResponseCache, _ visit: CacheVisit,
         on loop: isolated TransferLoop
     ) async throws(LoadError) -> CacheMachine.Answer {
         guard let shared = cache as? any SharedResponseCache, shared.isShared else { return answer }
         let (key, limit, reason) = (visit.machine.key, patience, visit.machine.status.forward)
         let turn = try await self.answer(on: loop) { await shared.turn(for: key, within: limit) }
         lease.hold(turn)
-        let entries = try await entries(in: cache, &visit, on: loop)
+        let entries = try await entries(in: cache, visit, on: loop)
         let now = UnixTime.now
         let later = visit.machine.lookedUp(entries, now: now)
         guard case .serve = later else { return later }

@@ -3,7 +3,9 @@ import HTTPTypes
 import Synchronization
 
 /// The state of one hop for the cache.
-struct CacheVisit {
+///
+/// A class: the frames of loads that wait have a reference and not its copies.
+final class CacheVisit {
     let request: Request
     let cache: (any ResponseCache)?
     var machine: CacheMachine
@@ -11,6 +13,12 @@ struct CacheVisit {
     var added: [HTTPField] = []
     /// Other loads wait for the response that this one stores.
     var lease: CacheLease?
+
+    init(_ request: Request, in cache: (any ResponseCache)?, _ machine: CacheMachine) {
+        self.request = request
+        self.cache = cache
+        self.machine = machine
+    }
 }
 
 // How a hop is answered from the cache, and how its response is stored. `CacheMachine` decides.
@@ -21,23 +29,23 @@ extension Load {
     ) async throws(LoadError) -> any Exchange {
         storing = nil
         let handler = shared.handler(for: request)
-        var visit = CacheVisit(
-            request: request, cache: configuration.urlCache,
-            machine: CacheMachine(
+        let visit = CacheVisit(
+            request, in: configuration.urlCache,
+            CacheMachine(
                 request: handler?.canonicalRequest(for: request) ?? request, policy: cachePolicy(of: request),
                 configuration: configuration.caching,
                 now: .now))
-        if let handler { return try await handled(&visit, by: handler, limit: limit, on: loop) }
+        if let handler { return try await handled(visit, by: handler, limit: limit, on: loop) }
         await sendPreemptively(for: request, on: loop)
         visit.machine.carries(try selecting(request))
-        if let stored = try await lookUp(&visit, limit: limit, on: loop) { return stored }
+        if let stored = try await lookUp(visit, limit: limit, on: loop) { return stored }
         while true {
             var sent = request
             for field in visit.added { sent.headerFields.append(field) }
             // When no caller waits for the head, head and body are awaited together.
             let exchange = try await exchange(for: sent, limit: visit.lease == nil ? limit : 0, on: loop)
             record.withLock { $0.currentRequest = request }
-            guard let exchange = try await judged(exchange, &visit, limit: limit, on: loop) else {
+            guard let exchange = try await judged(exchange, visit, limit: limit, on: loop) else {
                 visit.added = []
                 continue
             }
@@ -49,34 +57,34 @@ extension Load {
     // MARK: Before the request
 
     /// The stored answer, when it may be given; otherwise notes how to ask the origin.
-    private func lookUp(_ visit: inout CacheVisit, limit: Int, on loop: isolated TransferLoop) async throws(LoadError)
+    private func lookUp(_ visit: CacheVisit, limit: Int, on loop: isolated TransferLoop) async throws(LoadError)
         -> (any Exchange)?
     {
         guard let cache = visit.cache, visit.machine.looksUp else {
-            return try await follow(visit.machine.start(), &visit, limit: limit, on: loop)
+            return try await follow(visit.machine.start(), visit, limit: limit, on: loop)
         }
         try await admitStored(visit.request, on: loop)
-        var answer = visit.machine.lookedUp(try await entries(in: cache, &visit, on: loop), now: .now)
+        var answer = visit.machine.lookedUp(try await entries(in: cache, visit, on: loop), now: .now)
         if case .send = answer, visit.machine.mayCoalesce, isData {
             switch CacheFlights.shared.join(cache, visit.machine.key, now: .now) {
             case .alone: break
             case .lead(let lease):
                 visit.lease = lease
-                answer = try await turn(answer, lease, cache, &visit, on: loop)
+                answer = try await turn(answer, lease, cache, visit, on: loop)
             case .follow(let flight):
                 let reason = visit.machine.status.forward
                 await wait(for: flight, on: loop)
                 try checkCancellation()
                 answer = visit.machine.lookedUp(
-                    try await entries(in: cache, &visit, on: loop), afterWaiting: reason, now: .now)
+                    try await entries(in: cache, visit, on: loop), afterWaiting: reason, now: .now)
             }
         }
-        return try await follow(answer, &visit, limit: limit, on: loop)
+        return try await follow(answer, visit, limit: limit, on: loop)
     }
 
     /// The entries for the request; if they vary by cookies, the request gets those that it would be sent with.
     func entries(
-        in cache: any ResponseCache, _ visit: inout CacheVisit, on loop: isolated TransferLoop
+        in cache: any ResponseCache, _ visit: CacheVisit, on loop: isolated TransferLoop
     ) async throws(LoadError) -> [CacheEntry] {
         let entries = await cache.entries(for: visit.machine.key, selectedBy: visit.machine.request)
         guard entries.contains(where: { $0.selection.names.contains("cookie") }) else { return entries }
@@ -86,7 +94,7 @@ extension Load {
     }
 
     func follow(
-        _ answer: CacheMachine.Answer, _ visit: inout CacheVisit, limit: Int, on loop: isolated TransferLoop
+        _ answer: CacheMachine.Answer, _ visit: CacheVisit, limit: Int, on loop: isolated TransferLoop
     ) async throws(LoadError) -> (any Exchange)? {
         switch answer {
         case .fail(let error): throw error
@@ -97,7 +105,7 @@ extension Load {
             return await stored(response, .bytes([]), visit, from: .cache, limit: limit, on: loop)
         case .serve(let entry, let response, let refreshing):
             guard let body = await body(of: entry, visit) else {
-                return try await follow(visit.machine.lostBody(), &visit, limit: limit, on: loop)
+                return try await follow(visit.machine.lostBody(), visit, limit: limit, on: loop)
             }
             if refreshing { refresh(visit) }
             return await stored(response, body, visit, from: .cache, limit: limit, on: loop)
@@ -117,17 +125,17 @@ extension Load {
 
     /// The exchange to go on with after the head has come; nil to ask the origin again, without conditions.
     private func judged(
-        _ exchange: any Exchange, _ visit: inout CacheVisit, limit: Int, on loop: isolated TransferLoop
+        _ exchange: any Exchange, _ visit: CacheVisit, limit: Int, on loop: isolated TransferLoop
     ) async throws(LoadError) -> (any Exchange)? {
         guard cancellation == nil else { return exchange }
-        guard let response = exchange.response else { return await rescued(exchange, &visit, limit: limit, on: loop) }
+        guard let response = exchange.response else { return await rescued(exchange, visit, limit: limit, on: loop) }
         visit.machine.carries(try selecting(exchange.request))
         let reception = visit.machine.received(response, now: .now)
         switch reception.action {
         case .deliver, .deliverAndStore:
             exchange.response?.cacheStatus = visit.machine.status
             if case .deliverAndStore(let entry) = reception.action {
-                store(entry, from: exchange, &visit)
+                store(entry, from: exchange, visit)
             } else {
                 visit.lease?.noteUnstorable(at: .now)
             }
@@ -153,7 +161,7 @@ extension Load {
 
     /// The stored response in place of one that could not be loaded; otherwise the exchange that failed.
     private func rescued(
-        _ exchange: any Exchange, _ visit: inout CacheVisit, limit: Int, on loop: isolated TransferLoop
+        _ exchange: any Exchange, _ visit: CacheVisit, limit: Int, on loop: isolated TransferLoop
     ) async -> any Exchange {
         guard case .some(.some(let error)) = exchange.outcome,
             let (entry, response) = visit.machine.failed(error, now: .now), let body = await body(of: entry, visit)
@@ -169,7 +177,7 @@ extension Load {
     }
 
     /// Begins to store the response; downloads store nothing (DLD-8).
-    func store(_ entry: CacheEntry, from exchange: any Exchange, _ visit: inout CacheVisit) {
+    func store(_ entry: CacheEntry, from exchange: any Exchange, _ visit: CacheVisit) {
         let rules = visit.machine.configuration
         let limit = min(visit.cache?.maximumEntryBytes ?? 0, rules.maximumEntryBytes ?? .max)
         guard let cache = visit.cache, isData, rules.storagePolicy != .notAllowed,

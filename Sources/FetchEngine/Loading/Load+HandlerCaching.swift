@@ -7,17 +7,17 @@ extension Load {
     /// Only the policies that take a stored response of any age keep the handler from being asked. Of the responses
     /// that are stored for the standard form of the request, the one counts that the handler finds equivalent.
     func handled(
-        _ visit: inout CacheVisit, by handler: any ProtocolHandler, limit: Int, on loop: isolated TransferLoop
+        _ visit: CacheVisit, by handler: any ProtocolHandler, limit: Int, on loop: isolated TransferLoop
     ) async throws(LoadError) -> any Exchange {
         switch visit.machine.policy {
         case .returnCacheDataElseLoad, .returnCacheDataDontLoad:
             if let cache = visit.cache {
                 let canonical = visit.machine.request
-                let entries = try await entries(in: cache, &visit, on: loop).filter {
+                let entries = try await entries(in: cache, visit, on: loop).filter {
                     handler.isEquivalent(Request(url: $0.response.url), canonical)
                 }
                 let answer = visit.machine.lookedUp(entries, now: .now)
-                if let stored = try await follow(answer, &visit, limit: limit, on: loop) { return stored }
+                if let stored = try await follow(answer, visit, limit: limit, on: loop) { return stored }
             } else if case .fail(let error) = visit.machine.start() {
                 throw error
             }
@@ -26,18 +26,18 @@ extension Load {
             break
         }
         let exchange = try await exchange(for: visit.request, limit: 0, on: loop)
-        if let handled = exchange as? HandlerExchange { store(from: handled, &visit) }
+        if let handled = exchange as? HandlerExchange { store(from: handled, visit) }
         await awaitHead(of: exchange, bufferingUpTo: limit, on: loop)
         return exchange
     }
 
     /// Stores a response that a handler allows to be kept.
-    private func store(from exchange: HandlerExchange, _ visit: inout CacheVisit) {
+    private func store(from exchange: HandlerExchange, _ visit: CacheVisit) {
         guard exchange.storagePolicy != .notAllowed, exchange.proposedRequest == nil, let response = exchange.response,
             var entry = CacheEntry(for: response, to: exchange.request, sentAt: .now, receivedAt: .now)
         else { return }
         entry.storagePolicy = exchange.storagePolicy
-        store(entry, from: exchange, &visit)
+        store(entry, from: exchange, visit)
     }
 
     /// The entry of the cache for a handler's request, for the handler to confirm.

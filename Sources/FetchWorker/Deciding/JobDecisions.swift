@@ -55,6 +55,7 @@ final class JobDecisions: LoadAdviser {
     /// - Parameters:
     ///   - resumed: What the load goes on with, when it was parked.
     ///   - begin: Is called before a request is sent on an answer that must not be repeated (REL-6).
+    @inline(never)
     init?(
         of job: ClaimedJob, by terms: JobTerms, asking asker: (any QuestionAsker)?, _ credentials: NamedCredentials,
         _ content: RequestContent, mayBecomeDownload: Bool, resuming resumed: ResumedLoad? = nil,
@@ -232,7 +233,9 @@ final class JobDecisions: LoadAdviser {
     /// The request that a delayed job begins with (BEY-3).
     ///
     /// - Throws: `cancelled` when that is the answer.
-    func beginning(_ request: Request, in configuration: SessionConfiguration) async throws(LoadError) -> Request {
+    nonisolated(nonsending) func beginning(
+        _ request: Request, in configuration: AttemptConfiguration
+    ) async throws(LoadError) -> Request {
         let isBehind = state.withLock { $0.resumed.map { $0.question.kind != .willBeginDelayedRequest } ?? false }
         guard asked.contains(.willBeginDelayedRequest), !isBehind else { return request }
         let question = Question(.delayedRequest, about: request, of: job)
@@ -243,7 +246,7 @@ final class JobDecisions: LoadAdviser {
             (content, refusal) = await self.content(of: decided.answer)
             if refusal == nil {
                 let changed = change.applied(to: request, sending: content)
-                refusal = configuration.refusal(of: changed, inPlaceOfRedirectFrom: request.url)?.message
+                refusal = configuration.refusal(of: changed, inPlaceOf: request.url)?.message
                 if refusal == nil {
                     next = changed
                     neverPark()

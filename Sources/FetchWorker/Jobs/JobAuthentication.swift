@@ -18,20 +18,18 @@ struct JobChallengeAnswerer: TaskDelegate {
     ///
     /// - Parameters:
     ///   - named: The credential that the job brings or names itself.
-    ///   - configuration: The task's own configuration, if it has one; it gets the credentials that the job may use.
+    ///   - configuration: Gets the credentials that the job may use.
     nonisolated(nonsending) static func forJob(
         _ job: ClaimedJob,
         _ rules: FetchJobs.Configuration.Authentication,
-        in session: Session,
         stores: any SessionResources,
         credential named: NamedCredentials.Opened?,
-        configuration: inout SessionConfiguration?
+        configuration: AttemptConfiguration
     ) async -> JobChallengeAnswerer? {
         // Most jobs have nothing to answer with, and are spared the rest.
         let saysNothing = rules == .init() && !job.spec.request.url.isFTP
         if saysNothing { guard await stores.holdsIdentities(of: job.session) else { return nil } }
-        var own = configuration ?? session.configuration
-        guard let storage = own.credentialStorage else { return nil }
+        guard let storage = configuration.credentialStorage else { return nil }
         var credential = named?.credential
         if let persistence = rules.persistence, credential?.persistence == Credential.Persistence.none {
             credential = credential?.kept(persistence)
@@ -39,12 +37,12 @@ struct JobChallengeAnswerer: TaskDelegate {
         let origin = ProtectionSpace.Party(server: job.spec.request.url)
         if named != nil || rules.methods != nil {
             let server = named.map { $0.space.map(ProtectionSpace.Party.init) ?? origin }
-            own.credentialStorage = JobCredentialStorage(
+            let own = JobCredentialStorage(
                 over: storage, except: server, methods: rules.methods, login: credential)
-            configuration = own
+            configuration.change { $0.credentialStorage = own }
         }
         return JobChallengeAnswerer(
-            named: named, credential: credential, origin: origin, redirects: own.redirects, rules: rules,
+            named: named, credential: credential, origin: origin, redirects: configuration.redirects, rules: rules,
             storage: storage)
     }
 

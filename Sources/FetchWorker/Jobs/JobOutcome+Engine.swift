@@ -5,6 +5,8 @@ import FetchJobs
 import HTTPTypes
 
 extension JobOutcome {
+    /// Not inlined, so that the frames of loads have no room for its values.
+    @inline(never)
     init(
         _ result: Result<(Response, Body?), LoadError>,
         of task: SessionTask,

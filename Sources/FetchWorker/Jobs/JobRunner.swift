@@ -91,19 +91,10 @@ package struct JobRunner: Sendable {
     nonisolated(nonsending) func run(
         _ job: ClaimedJob, by terms: JobTerms, stop: StopSwitch, beginning begin: @escaping Beginning
     ) async throws(StoreError) -> JobOutcome {
-        let session = terms.session
-        // A job without settings of its own shares the session's, which costs nothing.
-        let own = job.spec.configuration
-        var configuration = own.isEmpty ? nil : session.engine.configuration.overridden(by: own)
-        if let deadline = job.expiresAt {
-            configuration = (configuration ?? session.engine.configuration).ending(by: deadline)
-        }
+        let configuration = AttemptConfiguration(of: job, in: terms.session.engine)
         // A job may ask for cookies that its session does without, by default or by its configuration.
-        if own.cookies.jar == .session { configuration?.httpCookieStorage = stores.cookieStorage(of: job.session) }
-        if job.spec.kind == .download {
-            configuration = configuration ?? session.engine.configuration
-            // A coded body could not be continued in the middle.
-            configuration?.offersContentCodings = false
+        if job.spec.configuration.cookies.jar == .session {
+            configuration.change { $0.httpCookieStorage = stores.cookieStorage(of: job.session) }
         }
         var resumed: ResumedLoad?
         if job.resumesAt != nil {
@@ -120,9 +111,9 @@ package struct JobRunner: Sendable {
         let live = live.add(job)
         defer { self.live.remove(live) }
         if let resumed { live.goOn(after: resumed.load.position.stepCount) }
-        let recorder = try await subscriptions.recorder(of: job, in: session, live)
+        let recorder = try await subscriptions.recorder(of: job, in: terms.session, live)
         let attempt: nonisolated(nonsending) () async -> JobOutcome = {
-            await prepare(
+            await load(
                 job, live, by: terms, configuration, mayBecomeDownload: true, stop, resuming: resumed,
                 beginning: begin
             ) { load in
@@ -145,96 +136,110 @@ package struct JobRunner: Sendable {
     nonisolated(nonsending) func run(
         _ job: ClaimedJob, by terms: JobTerms, upTo limit: Int, stop: StopSwitch
     ) async -> JobOutcome {
-        let session = terms.session.engine
-        var configuration = session.configuration.overridden(by: job.spec.configuration)
-        if let deadline = job.expiresAt { configuration = configuration.ending(by: deadline) }
-        configuration.maximumResponseBytes = min(configuration.maximumResponseBytes ?? .max, Int64(limit))
+        let configuration = AttemptConfiguration(of: job, in: terms.session.engine)
+        configuration.change { $0.maximumResponseBytes = min($0.maximumResponseBytes ?? .max, Int64(limit)) }
         let live = live.add(job)
         defer { self.live.remove(live) }
-        return await prepare(job, live, by: terms, configuration, mayBecomeDownload: false, stop) { load in
+        return await load(job, live, by: terms, configuration, mayBecomeDownload: false, stop) { load in
             await DataRun(load: load, stop: stop).runInMemory(upTo: limit)
         }
     }
 
-    /// Makes the request with its body and its credentials, and runs it.
-    private nonisolated(nonsending) func prepare(
+    /// Prepares the load of a job, and runs it.
+    ///
+    /// Not inlined into its callers, whose frames would have room for it more than once.
+    @inline(never)
+    private nonisolated(nonsending) func load(
         _ job: ClaimedJob,
         _ live: LiveJob,
         by terms: JobTerms,
-        _ configuration: SessionConfiguration?,
+        _ configuration: AttemptConfiguration,
         mayBecomeDownload: Bool,
         _ stop: StopSwitch,
         resuming resumed: ResumedLoad? = nil,
         beginning begin: @escaping Beginning = { true },
         run: nonisolated(nonsending) (PreparedLoad) async -> JobOutcome
     ) async -> JobOutcome {
-        let (session, settings, retry) = (terms.session.engine, terms.settings, terms.retry)
         let start = Timestamp.now
-        let deadline = job.deadline(from: start, (configuration ?? session.configuration).timeoutIntervalForResource)
-        let credentials = NamedCredentials(stores: stores, job: job, session: session)
-        let asker = asking(
-            job, job.spec.configuration.delegate, terms.session.configuration.delegate, terms.settings,
-            terms.session.kind, stop)
+        let deadline = job.deadline(from: start, configuration.timeoutIntervalForResource)
         // What cannot be read is not remembered: then somebody is asked.
         try? await terms.session.memory?.catchUp()
+        let credentials = NamedCredentials(stores: stores, job: job, session: terms.session.engine)
         let content = RequestContent(
-            blobs: blobs, catalog: catalog, upload: live.upload, contentType: settings.upload.contentType)
+            blobs: blobs, catalog: catalog, upload: live.upload, contentType: terms.settings.upload.contentType)
         let decisions = JobDecisions(
-            of: job, by: terms, asking: asker, credentials, content, mayBecomeDownload: mayBecomeDownload,
-            resuming: resumed, beginning: begin)
-        defer { for path in decisions?.copies ?? [] { unlink(path) } }
+            of: job, by: terms, asking: asker(of: job, by: terms, stop), credentials, content,
+            mayBecomeDownload: mayBecomeDownload, resuming: resumed, beginning: begin)
+        var copies: [String] = []
+        defer { for path in copies + (decisions?.copies ?? []) { unlink(path) } }
         do throws(LoadError) {
-            var configuration = configuration
-            if let named = settings.proxy.credential {
-                var own = configuration ?? session.configuration
-                own.proxies = try await credentials.showing(named, own.proxies)
-                configuration = own
-            }
-            // The URL of a cached response is stored in clear.
-            if job.spec.request.urlForm == .withoutQuery {
-                configuration = configuration ?? session.configuration
-                configuration?.urlCache = nil
-            }
-            let credential = try await credentials.ofServer(settings.authentication.credential)
-            let answerer = await JobChallengeAnswerer.forJob(
-                job, settings.authentication, in: session, stores: stores, credential: credential,
-                configuration: &configuration)
-            var (request, copies) = try await content.request(for: job.spec.request, of: job.tenant)
-            defer { for path in copies { unlink(path) } }
-            var position = resumed?.load.position
-            if let body = resumed?.load.body {
-                let prepared = try await content.content(of: body, tenant: job.tenant)
-                copies += prepared.copies
-                position?.content = prepared.body
-            }
-            if let protocols {
-                do throws(StoreError) { try await protocols.prepare(&request, of: job) } catch {
-                    throw LoadError(error)
-                }
-            }
-            if let decisions, job.spec.runAt != nil, job.tries == 0 {
-                request = try await decisions.beginning(request, in: configuration ?? session.configuration)
-            }
-            if let signature = credential?.signature(for: request.url), settings.authentication.allows(.awsSigV4) {
-                try signature.sign(&request, at: .now)
-                // It is good for a while only.
-                decisions?.neverPark()
-            }
+            // Not inlined: its frame is not kept while the load runs.
+            let parts = try await prepare(
+                job, by: terms, configuration, credentials, content, decisions, resuming: resumed, copies: &copies)
             return await run(
                 PreparedLoad(
-                    job: job, session: session, request: request, position: position,
-                    configuration: configuration, settings: settings,
-                    answerer: answerer, decisions: decisions, live: live, retry: retry,
-                    mayRepeatOwnRequest: terms.mayRepeat,
+                    job: job, parts, decisions: decisions, by: terms, configuration.own, live: live,
                     bandwidths: bandwidths, deadline: deadline, random: random))
         } catch {
             var outcome = JobOutcome(failing: error, startedAt: start)
             outcome.decisions = decisions?.json
-            outcome.retryAfter = retry.wait(
+            outcome.retryAfter = terms.retry.wait(
                 after: .init(code: error.code, wasSent: false), of: job, until: deadline, random: random())
             outcome.deadline = deadline
             return outcome
         }
+    }
+
+    @inline(never)
+    private func asker(of job: ClaimedJob, by terms: JobTerms, _ stop: StopSwitch) -> (any QuestionAsker)? {
+        asking(
+            job, job.spec.configuration.delegate, terms.session.configuration.delegate, terms.settings,
+            terms.session.kind, stop)
+    }
+
+    /// Makes the request of a job, with its body and what it may show to servers.
+    ///
+    /// - Parameter copies: Gets the files that were made for it, which go when the load is over.
+    @inline(never)
+    private nonisolated(nonsending) func prepare(
+        _ job: ClaimedJob,
+        by terms: JobTerms,
+        _ configuration: AttemptConfiguration,
+        _ credentials: NamedCredentials,
+        _ content: RequestContent,
+        _ decisions: JobDecisions?,
+        resuming resumed: ResumedLoad?,
+        copies: inout [String]
+    ) async throws(LoadError) -> PreparedLoad.Parts {
+        if let named = terms.settings.proxy.credential {
+            let proxies = try await credentials.showing(named, configuration.proxies)
+            configuration.change { $0.proxies = proxies }
+        }
+        let credential = try await credentials.ofServer(terms.settings.authentication.credential)
+        let answerer = await JobChallengeAnswerer.forJob(
+            job, terms.settings.authentication, stores: stores, credential: credential, configuration: configuration)
+        var (request, made) = try await content.request(for: job.spec.request, of: job.tenant)
+        copies += made
+        var position = resumed?.load.position
+        if let body = resumed?.load.body {
+            let prepared = try await content.content(of: body, tenant: job.tenant)
+            copies += prepared.copies
+            position?.content = prepared.body
+        }
+        if let protocols {
+            do throws(StoreError) { try await protocols.prepare(&request, of: job) } catch {
+                throw LoadError(error)
+            }
+        }
+        if let decisions, job.spec.runAt != nil, job.tries == 0 {
+            request = try await decisions.beginning(request, in: configuration)
+        }
+        if let signature = credential?.signature(for: request.url), terms.settings.authentication.allows(.awsSigV4) {
+            try signature.sign(&request, at: .now)
+            // It is good for a while only.
+            decisions?.neverPark()
+        }
+        return PreparedLoad.Parts(request: request, position: position, answerer: answerer)
     }
 }
 
@@ -272,15 +277,5 @@ extension ClaimedJob {
         guard tries == 0, let interval else { return expiresAt }
         let end = start.advanced(by: interval)
         return expiresAt.map { min($0, end) } ?? end
-    }
-}
-
-extension SessionConfiguration {
-    /// The same for a task that is given up at some time, which replaces its own deadline.
-    fileprivate func ending(by deadline: Timestamp) -> SessionConfiguration {
-        var result = self
-        let rest = Duration.microseconds(max(1000, deadline.microseconds - Timestamp.now.microseconds))
-        result.timeoutIntervalForResource = min(result.timeoutIntervalForResource ?? rest, rest)
-        return result
     }
 }

@@ -3,7 +3,7 @@ import FetchJobs
 import HTTPTypes
 
 /// The terms of one job: its session, its configuration over that of its session, and its retries.
-struct JobTerms {
+final class JobTerms: Sendable {
     let session: EngineSession
     let settings: FetchJobs.Configuration
     let retry: RetryPolicy

@@ -3,42 +3,65 @@ import FetchJobs
 import FetchRuntime
 
 /// One load of a job, with everything that it needs.
-struct PreparedLoad: Sendable {
+final class PreparedLoad: Sendable {
+    /// What was made of the job to load it.
+    struct Parts: Sendable {
+        let request: Request
+        /// Where the load goes on, when it was parked.
+        let position: LoadPosition?
+        /// Answers challenges; nil when the job has no answers.
+        let answerer: JobChallengeAnswerer?
+    }
+
     let job: ClaimedJob
-    let session: Session
-    let request: Request
-    /// Where it goes on, when it was parked.
-    let position: LoadPosition?
+    private let parts: Parts
     /// Nil when the session's is enough.
     let configuration: SessionConfiguration?
-    /// The configuration of the job, for members that no setting of the engine stands for.
-    let settings: FetchJobs.Configuration
-    /// Answers challenges; nil when the job has no answers.
-    let answerer: JobChallengeAnswerer?
     /// The decisions of the job while it runs; nil when nothing is asked.
     let decisions: JobDecisions?
     let live: LiveJob
-    let retry: RetryPolicy
-    /// Whether the job's request may be sent again, and what rules make of it.
-    let mayRepeatOwnRequest: Bool
+    private let terms: JobTerms
     let bandwidths: any BandwidthSource
     /// When the job is given up: at its own deadline, or because its attempts together take too long (SES-9).
     let deadline: Timestamp?
     /// A number from 0 to 1, by which the wait for the next attempt varies.
     let random: @Sendable () -> Double
 
+    init(
+        job: ClaimedJob, _ parts: Parts, decisions: JobDecisions?, by terms: JobTerms,
+        _ configuration: SessionConfiguration?, live: LiveJob, bandwidths: any BandwidthSource, deadline: Timestamp?,
+        random: @escaping @Sendable () -> Double
+    ) {
+        self.job = job
+        self.parts = parts
+        self.decisions = decisions
+        self.terms = terms
+        self.configuration = configuration
+        self.live = live
+        self.bandwidths = bandwidths
+        self.deadline = deadline
+        self.random = random
+    }
+
+    var session: Session { terms.session.engine }
+    var request: Request { parts.request }
+    var answerer: JobChallengeAnswerer? { parts.answerer }
+    /// The configuration of the job, for members that no setting of the engine stands for.
+    var settings: FetchJobs.Configuration { terms.settings }
+    var retry: RetryPolicy { terms.retry }
+
     /// Applies the job to a task: its name, its priority, its bandwidth, and the switch that stops or holds it.
     func prepare(_ task: SessionTask, _ stop: StopSwitch) {
         task.taskDescription = job.id.description
         if let decisions { task.adviser = decisions }
-        if let position { task.position = position }
+        if let position = parts.position { task.position = position }
         if job.spec.priority != 0.5 { task.priority = Float(job.spec.priority) }
         task.bandwidths = { [bandwidths, job] in bandwidths.bandwidths(of: job) }
         stop.attach(task)
     }
 
     /// Whether what was sent may be sent again.
-    private var mayRepeat: Bool { decisions?.mayRepeat ?? mayRepeatOwnRequest }
+    private var mayRepeat: Bool { decisions?.mayRepeat ?? terms.mayRepeat }
 
     /// How long to wait before another attempt; nil when there is none.
     func wait(after failure: RetryPolicy.Failure) -> Duration? {

@@ -1,7 +1,7 @@
 import FetchJobs
 
 /// A load that was parked, and how its question has ended: the next attempt of its job goes on with it.
-package struct ResumedLoad: Sendable {
+package final class ResumedLoad: Sendable {
     let load: ParkedLoad
     let question: AskedQuestion
     /// The answer, and who gave it; nil when nobody did in time.

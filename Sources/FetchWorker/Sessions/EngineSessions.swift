@@ -3,16 +3,16 @@ package import FetchJobs
 import Synchronization
 
 /// A session of the engine, with its tenant's configuration.
-struct EngineSession: Sendable {
+final class EngineSession: Sendable {
     let engine: Session
     let configuration: FetchJobs.Configuration
     let kind: SessionSpec.Kind
     /// The rules of its jobs that have none of their own: sorted by kind once, and not for each job.
     let rules: RuleBook
     /// Where the events of its jobs go that name no endpoint.
-    var webhook: JobSpec.Webhook?
+    let webhook: JobSpec.Webhook?
     /// The answers that it remembers; nil of the default session and of those that keep nothing.
-    var memory: AnswerMemory?
+    let memory: AnswerMemory?
 
     init(
         engine: Session, configuration: FetchJobs.Configuration, kind: SessionSpec.Kind = .default,

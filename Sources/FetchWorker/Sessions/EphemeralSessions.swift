@@ -70,18 +70,8 @@ package final class EphemeralSessions: Service {
     }
 
     private nonisolated(nonsending) func run(_ id: Job.ID) async {
-        let claimed = state.withLock { state in
-            state.owners[id].flatMap { state.sessions[$0] }.flatMap { session in
-                session.jobs[id].map { (session, $0) }
-            }
-        }
-        guard let (session, entry) = claimed, let engine = session.engine else { return }
+        guard let (entry, terms) = claimed(id) else { return }
         if let time = entry.job.nextAttemptAt { await pause(id, entry.stop, until: time) }
-        let settings = session.configuration(of: entry.claimed)
-        let terms = runner.terms(
-            of: entry.claimed,
-            in: EngineSession(engine: engine, configuration: session.session.spec.configuration, kind: .ephemeral),
-            settings)
         var (tries, deadline) = (0, entry.claimed.expiresAt)
         while true {
             let outcome = await runner.run(
@@ -99,6 +89,22 @@ package final class EphemeralSessions: Service {
         }
         endSessions()
         waiters.finish([id])
+    }
+
+    /// A job and its terms; nil when it is gone.
+    @inline(never)
+    private func claimed(_ id: Job.ID) -> (EphemeralSession.Entry, JobTerms)? {
+        let claimed = state.withLock { state in
+            state.owners[id].flatMap { state.sessions[$0] }.flatMap { session in
+                session.jobs[id].map { (session, $0) }
+            }
+        }
+        guard let (session, entry) = claimed, let engine = session.engine else { return nil }
+        let terms = runner.terms(
+            of: entry.claimed,
+            in: EngineSession(engine: engine, configuration: session.session.spec.configuration, kind: .ephemeral),
+            session.configuration(of: entry.claimed))
+        return (entry, terms)
     }
 
     /// Waits for a job's time; not for long when it is stopped.

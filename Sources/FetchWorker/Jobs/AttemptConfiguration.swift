@@ -1,0 +1,53 @@
+import FetchEngine
+import FetchJobs
+
+/// The configuration of one attempt: that of its session, until the job sets something itself.
+///
+/// A class whose functions are not inlined, so that frames of asynchronous functions have a reference and not a copy: a
+/// load may be held for minutes.
+final class AttemptConfiguration {
+    private let session: Session
+    /// Nil while the session's is enough, which costs nothing.
+    private(set) var own: SessionConfiguration?
+
+    /// - Parameter job: Its configuration and its deadline are put over those of its session.
+    @inline(never)
+    init(of job: ClaimedJob, in session: Session) {
+        self.session = session
+        let configuration = job.spec.configuration
+        if !configuration.isEmpty { own = session.configuration.overridden(by: configuration) }
+        if let deadline = job.expiresAt { change { $0.end(by: deadline) } }
+        // A coded body could not be continued in the middle.
+        if job.spec.kind == .download { change { $0.offersContentCodings = false } }
+        // The URL of a cached response is stored in clear.
+        if job.spec.request.urlForm == .withoutQuery { change { $0.urlCache = nil } }
+    }
+
+    var timeoutIntervalForResource: Duration? { read { $0.timeoutIntervalForResource } }
+    var proxies: ProxyConfiguration { read { $0.proxies } }
+    var credentialStorage: (any CredentialStorage)? { read { $0.credentialStorage } }
+    var redirects: RedirectConfiguration { read { $0.redirects } }
+
+    /// Why a request cannot take the place of another one; nil when it can.
+    func refusal(of request: Request, inPlaceOf url: URLRecord) -> LoadError? {
+        read { $0.refusal(of: request, inPlaceOfRedirectFrom: url) }
+    }
+
+    @inline(never)
+    private func read<Value>(_ read: (SessionConfiguration) -> Value) -> Value { read(own ?? session.configuration) }
+
+    @inline(never)
+    func change(_ change: (inout SessionConfiguration) -> Void) {
+        var changed = own ?? session.configuration
+        change(&changed)
+        own = changed
+    }
+}
+
+extension SessionConfiguration {
+    /// Its tasks are given up at some time, which replaces their own deadline.
+    fileprivate mutating func end(by deadline: Timestamp) {
+        let rest = Duration.microseconds(max(1000, deadline.microseconds - Timestamp.now.microseconds))
+        timeoutIntervalForResource = min(timeoutIntervalForResource ?? rest, rest)
+    }
+}
