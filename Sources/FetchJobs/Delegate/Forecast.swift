@@ -39,8 +39,8 @@ package struct Forecast: Sendable {
 
     // MARK: The request
 
-    /// The standard form of the URL, in which it would be sent.
-    package var url: String { spec.request.url.withoutFragment().description }
+    /// The standard form of the URL, in which it would be sent; without a query that is sensitive.
+    package var url: String { spec.request.urlForm.text(of: spec.request.url.withoutFragment()) }
 
     /// The URL by which the cache would be searched for a response; nil when it would not be searched.
     package var cachedURL: String? {
@@ -93,6 +93,8 @@ package struct Forecast: Sendable {
     ///
     /// - Parameter remembered: The answers that the session remembers.
     package func write(_ event: WhatIf, _ remembered: [RememberedAnswer], _ writer: inout JSONWriter) {
-        event.write(&writer, rules, remembered, delegates, engine, of: Question.Asker(labels: spec.labels))
+        event.write(
+            &writer, rules, remembered, delegates, engine, of: Question.Asker(labels: spec.labels),
+            spec.request.urlForm)
     }
 }

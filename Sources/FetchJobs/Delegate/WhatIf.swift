@@ -131,14 +131,15 @@ extension WhatIf {
     ///   - remembered: The answers that its session remembers.
     ///   - delegates: The delegates of the job and its session.
     ///   - configuration: The configuration of the request.
+    ///   - urls: The parts of URLs that are shown.
     package func write(
         _ writer: inout JSONWriter, _ rules: RuleBook, _ remembered: [RememberedAnswer],
         _ delegates: (job: Configuration.Delegate, session: Configuration.Delegate),
-        _ configuration: SessionConfiguration, of asker: Question.Asker
+        _ configuration: SessionConfiguration, of asker: Question.Asker, _ urls: URLForm
     ) {
         let question = Question(subject, about: request, of: asker)
         writer.member("on", question.kind.rawValue)
-        writer.member("facts", object: { question.writeSummary(&$0) })
+        writer.member("facts", object: { question.writeSummary(&$0, urls) })
         if let limit = limit(of: configuration) {
             // An event that breaks a limit is never a question.
             writer.member("by", object: { $0.member("who", "configuration") })

@@ -26,4 +26,19 @@ import Testing
             #expect(try await call(.get, Self.endpoints).json?["data"]?.count == 1)
         }
     }
+
+    // Proves: SEC-60.
+    @Test func `the query of a URL is not shown where it is sensitive`() async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            let event = #"{"on": "willPerformHTTPRedirection", "to": "https://a.example/y"}"#
+            for (sensitive, query) in [("", "pin=canary"), (#", "sensitive": ["query"]"#, "<redacted>")] {
+                let request = #"{"url": "https://a.example/x?pin=canary"\#(sensitive)}"#
+                let body = #"{"request": \#(request), "whatIf": [\#(event)]}"#
+                let answer = try await call(.post, "/v1/explain", body: body)
+                #expect(answer.json?["url"]?.string == "https://a.example/x?\(query)")
+                #expect(answer.text.contains("canary") == sensitive.isEmpty, "\(answer.text)")
+            }
+        }
+    }
 }
