@@ -9,7 +9,10 @@ import Synchronization
 /// Connections are opened on demand, so a client works without ``run()``; running it keeps the minimum open and closes
 /// everything at graceful shutdown.
 package actor Client: QueryRunner, Service {
-    package struct Configuration: Sendable {
+    /// How connections are made, and how many.
+    ///
+    /// Neither description nor reflection shows the connection strings, which may have passwords.
+    package struct Configuration: Sendable, CustomStringConvertible, CustomReflectable {
         /// How each connection is made.
         package var connection: Connection.Configuration
         /// For commands that a pooler in transaction mode cannot carry (LISTEN).
@@ -29,6 +32,9 @@ package actor Client: QueryRunner, Service {
         package init(connectionString: String) {
             connection = Connection.Configuration(connectionString: connectionString)
         }
+
+        package var description: String { "Configuration(\(connection.applicationName))" }
+        package var customMirror: Mirror { Mirror(self, children: ["connection": connection]) }
 
         /// How a connection is made that nothing stands between; nil when all are.
         package var direct: Connection.Configuration? {

@@ -18,7 +18,10 @@ package protocol QueryRunner: Sendable {
 /// they were asked, and one that fails leaves the next alone. When the connection breaks, all that are under way fail
 /// with ``PostgresError/Code/connectionLost`` and the connection is of no more use.
 package actor Connection: QueryRunner {
-    package struct Configuration: Sendable {
+    /// How a connection is made.
+    ///
+    /// Neither description nor reflection shows the connection string, which may have a password.
+    package struct Configuration: Sendable, CustomStringConvertible, CustomReflectable {
         /// A libpq connection string or URL; empty means libpq's own environment and defaults.
         package var connectionString: String
         /// Shown in `pg_stat_activity` unless the connection string says otherwise.
@@ -40,6 +43,9 @@ package actor Connection: QueryRunner {
         package var answerTimeout: Duration = .seconds(60)
 
         package init(connectionString: String) { self.connectionString = connectionString }
+
+        package var description: String { "Configuration(\(applicationName))" }
+        package var customMirror: Mirror { Mirror(self, children: ["applicationName": applicationName]) }
 
         /// Begins to connect.
         ///

@@ -28,6 +28,17 @@ import Testing
         }
     }
 
+    // Proves: SEC-52.
+    @Test func `neither description nor reflection of a configuration shows its passwords`() {
+        var configuration = Client.Configuration(connectionString: "postgresql://fetchd:canary@a.example/x")
+        configuration.directConnectionString = configuration.connection.connectionString
+        var reflected = ""
+        dump(configuration, to: &reflected)
+        dump(configuration.direct, to: &reflected)
+        let described = "\(configuration) \(configuration.connection) \(String(reflecting: configuration.direct))"
+        #expect(!reflected.contains("canary") && !described.contains("canary"))
+    }
+
     @Test(arguments: [("", "off"), (" options='-c jit=on'", "on")])
     func `statements are not compiled, unless the connection string says so`(
         options: String, expected: String

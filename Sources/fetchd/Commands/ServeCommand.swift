@@ -42,7 +42,7 @@ struct ServeCommand: AsyncParsableCommand {
                     failureTerminationBehavior: .gracefullyShutdownGroup
                 )
             )
-            var configuration = ServiceGroupConfiguration(services: services, logger: logger)
+            var configuration = ServiceGroupConfiguration(services: services, logger: logger.ofServiceGroup)
             configuration.gracefulShutdownSignals = [.sigterm, .sigint]
             try await ServiceGroup(configuration: configuration).run()
         }

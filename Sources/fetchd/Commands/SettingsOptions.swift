@@ -110,4 +110,11 @@ extension Logger {
         logger.logLevel = level
         return logger
     }
+
+    /// For groups of services, which below this level log their services with all that these hold, secrets too.
+    var ofServiceGroup: Logger {
+        var logger = self
+        logger.logLevel = max(logLevel, .info)
+        return logger
+    }
 }

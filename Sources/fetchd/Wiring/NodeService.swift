@@ -274,7 +274,7 @@ private struct RunningNode {
     }
 
     func run() async throws {
-        try await ServiceGroup(services: services, logger: logger).run()
+        try await ServiceGroup(services: services, logger: logger.ofServiceGroup).run()
     }
 }
 
