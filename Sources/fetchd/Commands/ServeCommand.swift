@@ -23,6 +23,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await ExitError.reporting {
+            Crash.leavesNothing()
             DescriptorLimits.raise()
             let settings = try options.settings()
             // Now, while no other thread reads the environment.
