@@ -145,12 +145,13 @@ final class ServiceProcess: Sendable {
         self.key = key
         self.process = process
         var text = ""
-        while !text.contains("listening") {
+        let listening = /url=http:\/\/(\S+) .*listening/
+        while !text.contains(listening) {
             let more = process.nextErrors()
             try #require(!more.isEmpty, "the service ended: \(text)")
             text += more
         }
-        address = try #require(text.firstMatch(of: /url=http:\/\/(\S+)/)).output.1.description
+        address = try #require(text.firstMatch(of: listening)).output.1.description
         let port = UInt16(address.split(separator: ":").last ?? "") ?? 0
         door = try place.network.map { try NetworkDoor(into: $0, to: port) }
         base = "http://" + (door.map { "127.0.0.1:\($0.port)" } ?? address)
@@ -185,6 +186,8 @@ final class ServiceProcess: Sendable {
     var logged: String { log.withLock { $0 } }
 
     func send(_ signal: Int32) { process.send(signal) }
+
+    var processID: Int32 { process.pid }
 
     /// How much memory it has, in bytes.
     var residentBytes: Int { get throws { try #require(process.residentBytes) } }
