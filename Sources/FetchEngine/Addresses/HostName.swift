@@ -19,6 +19,11 @@ enum HostName {
         return startsWithLetter ? nil : .nameInvalid
     }
 
+    /// A host without the dot of the root of DNS at its end, which makes it no other host.
+    static func withoutRoot(_ host: String) -> String {
+        host.utf8.last == UInt8(ascii: ".") ? String(host.dropLast()) : host
+    }
+
     /// Whether a name belongs to a private network, or to an internal machine of a cloud provider.
     static func isForbidden(_ name: String) -> Bool {
         forbidden.contains(name[...]) || parents(of: name).contains(where: forbidden.contains)

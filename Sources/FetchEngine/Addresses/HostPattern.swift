@@ -46,7 +46,7 @@ public struct HostPattern: Sendable, Hashable, CustomStringConvertible {
     /// Whether the pattern matches a host, in the form of URL records, and the port of the connection.
     public func matches(host: String, port: UInt16?) -> Bool {
         guard self.port == nil || self.port == port else { return false }
-        let host = host.utf8.last == UInt8(ascii: ".") ? String(host.dropLast()) : host
+        let host = HostName.withoutRoot(host)
         return switch hosts {
         case .all: true
         case .local: !host.utf8.contains(UInt8(ascii: ".")) && IPAddress(host: host) == nil

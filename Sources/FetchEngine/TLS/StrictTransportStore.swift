@@ -29,7 +29,8 @@ public final class StrictTransportStore: Sendable {
 
     /// Whether a host, in the form of URL records, is reached by https alone.
     public func includes(_ host: String, at now: UnixTime = .now) -> Bool {
-        policies.withLock { policies in
+        let host = HostName.withoutRoot(host)
+        return policies.withLock { policies in
             guard !policies.isEmpty else { return false }
             if let policy = policies[host], policy.end > now { return true }
             return HostName.parents(of: host).contains { parent in
@@ -50,6 +51,7 @@ public final class StrictTransportStore: Sendable {
     public func insert(
         _ host: String, for duration: Duration, includesSubdomains: Bool = false, at now: UnixTime = .now
     ) {
+        let host = HostName.withoutRoot(host)
         guard IPAddress(host: host) == nil, !host.isEmpty else { return }
         policies.withLock { policies in
             guard duration > .zero else {

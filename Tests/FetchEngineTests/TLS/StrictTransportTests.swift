@@ -60,6 +60,20 @@ import Testing
         #expect(store.secured(try URLRecord(url)).description == expected)
     }
 
+    // The host of a policy is found by every spelling that leads to it: libcurl's own store was not always.
+    @Test(arguments: [
+        "http://bücher.example/", "http://BÜCHER.Example/", "http://xn--bcher-kva.example/",
+        "http://b\u{75}\u{308}cher.example/", "http://bücher\u{3002}example/", "http://b%C3%BCcher.example/",
+        "http://bücher.example./", "http://ｂücher.example/",
+    ])
+    func `no spelling of a host gets around its policy`(_ url: String) throws {
+        let store = StrictTransportStore()
+        store.insert("xn--bcher-kva.example", for: .seconds(10))
+        let learned = StrictTransportStore()
+        learned.insert("xn--bcher-kva.example.", for: .seconds(10))
+        for store in [store, learned] { #expect(store.secured(try URLRecord(url)).scheme == "https") }
+    }
+
     @Test func `a fixed list goes by its patterns, and learns nothing`() throws {
         let store = StrictTransportStore(listing: ["a.example", "*.b.example"].compactMap { HostPattern($0) })
         func secured(_ url: String) throws -> String { store.secured(try URLRecord(url)).scheme }
