@@ -78,7 +78,7 @@ extension CanaryScene {
         let url = "https://127.0.0.1:\(server.port)/"
         var jobs: [String] = []
         for identity in identities {
-            jobs.append(try await submit("\"\(url)\"", "\(trust), \(authentication(identity))"))
+            jobs.append(try await succeeding(try await submit("\"\(url)\"", "\(trust), \(authentication(identity))")))
         }
         let endpoint = try await make(
             "/v1/webhooks/endpoints", #"{"url": "\#(url)", \#(trust), "clientCertificate": \#(identities[1])}"#)
@@ -114,11 +114,37 @@ extension CanaryScene {
                 + #""password": "\#(http.password)"}"#
         )
         return [
-            try await submit(url, proxy(httpURL, user(http.password))),
+            try await succeeding(try await submit(url, proxy(httpURL, user(http.password)))),
             try await submit(url, proxy(httpURL, user(wrong.0))),
-            try await submit(url, proxy(httpURL, "\"\(stored)\"")),
-            try await submit(url, proxy(socksURL, user(socks.password))),
+            try await succeeding(try await submit(url, proxy(httpURL, "\"\(stored)\""))),
+            try await succeeding(try await submit(url, proxy(socksURL, user(socks.password)))),
             try await submit(url, proxy(socksURL, user(wrong.1))),
+        ]
+    }
+
+    /// Jobs with a password and with keys of a Kerberos realm, of which its server takes the latter.
+    func plantKerberos(_ realm: KerberosRealm, _ server: LoopbackServer) async throws -> [String] {
+        let keytab = try Data(contentsOf: URL(filePath: realm.keytabOfJafar))
+        // The last key, which the number of its version follows.
+        canaries.add("key of a keytab", Array(keytab.suffix(36).prefix(32)))
+        let credentials = [
+            #"{"user": "aladdin@CAVE.TEST", "password": "\#(canaries("password for Kerberos", isSent: false))"}"#,
+            #"{"user": "jafar@CAVE.TEST", "keytab": "\#(keytab.base64EncodedString())"}"#,
+        ]
+        let url = server.url("/kerberos/page", host: "localhost")
+        return [
+            try await submit("\"\(url)\"", authentication(credentials[0])),
+            try await succeeding(try await submit("\"\(url)\"", authentication(credentials[1]))),
+        ]
+    }
+
+    /// Jobs of FTP, whose server refuses the passwords.
+    func plantFTP(_ server: LoopbackServer) async throws -> [String] {
+        let address = "127.0.0.1:\(server.port)/file"
+        let (ofURL, own) = (canaries("FTP password of a URL", isSent: false), canaries("FTP password", isSent: false))
+        return [
+            try await submit("\"ftp://user:\(ofURL)@\(address)\""),
+            try await submit("\"ftp://\(address)\"", authentication(user(own))),
         ]
     }
 

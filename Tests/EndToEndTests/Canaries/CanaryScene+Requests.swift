@@ -46,7 +46,7 @@ extension CanaryScene {
         let held = try await submit(request("/ok", of: "a suspended job"), more: #", "suspended": true"#)
         try await ask(.post, "/v1/jobs/\(held)/resume")
         let named = HTTPField.Name.idempotencyKey
-        jobs.append(try await submit(request("/ok", of: "a named job"), headers: [named: "name"]))
+        jobs.append(try await submit(request("/ok", of: "a named job"), headers: [named: own("idempotency key")]))
         let forgotten = try await submit(
             request("/ok", of: "a deleted job", isSent: false), more: #", "suspended": true"#)
         try await ask(.post, "/v1/jobs/\(forgotten)/cancel")
@@ -57,7 +57,38 @@ extension CanaryScene {
             #"{"url": "\#(origin.url("/cached"))", "headers": \#(headers(of: "a cached job", isSent: true))}"#
         for _ in 0..<2 { jobs.append(try await submit(cacheable)) }
         jobs.append(try await submit(#""\#(origin.url("/location"))""#))
-        return jobs + [held] + (try await plantBodies()) + (try await plantBatch())
+        jobs.append(try await submit(#""\#(origin.url("/ok"))""#, more: announcedByURL))
+        return jobs + [held] + (try await plantDownload()) + (try await plantBodies()) + (try await plantBatch())
+    }
+
+    private var announcedByURL: String {
+        #", "webhook": {"url": "\#(other.url("/hook"))?token=\#(own("query of a job's endpoint"))"}"#
+    }
+
+    /// A download that breaks off, and another one that continues it.
+    private func plantDownload() async throws -> [String] {
+        let fields = headers(of: "a download", isSent: true)
+        let request = #"{"url": "\#(origin.url("/download"))", "headers": \#(fields)}"#
+        let broken = try await submit(request, more: #", "kind": "download""#)
+        let job = try await service.end(of: broken)
+        let data = try #require(member(job, "error", "resumeData", as: String.self), "\(job)")
+        let further =
+            #"{"url": "\#(origin.url("/download"))", "headers": \#(headers(of: "a resumed one", isSent: true))}"#
+        return [broken, try await submit(further, more: #", "kind": "download", "resumeFrom": "\#(data)""#)]
+    }
+
+    /// Jobs of an ephemeral session.
+    func plantEphemeral() async throws -> [String] {
+        let session = try await make("/v1/sessions", #"{"kind": "ephemeral"}"#)
+        let credential = canaries("password for an ephemeral session")
+        let more = #", "session": "\#(session)""#
+        return [
+            try await submit(request("/ok", of: "a job of an ephemeral session"), more: more),
+            try await submit(
+                #""\#(origin.url("/basic"))""#,
+                #""authentication": {"credential": {"user": "e", "password": "\#(credential)", "#
+                    + #""persistence": "forSession"}}"#, more: more),
+        ]
     }
 
     /// Jobs with secret bodies of every form, and with a template.

@@ -45,6 +45,13 @@ struct CanaryScene: Sendable {
             "/v1/jobs", #"{"request": \#(request), "configuration": {\#(members)}\#(more)}"#, headers: headers)
     }
 
+    /// Waits until a job has succeeded, so that its secret was used.
+    func succeeding(_ job: String) async throws -> String {
+        let end = try await service.end(of: job)
+        #expect(member(end, "response", "status") == 200, "\(end)")
+        return job
+    }
+
     /// Text in a JSON string.
     static func json(_ bytes: [UInt8]) -> String {
         String(decoding: bytes, as: UTF8.self).replacing("\n", with: "\\n")
@@ -67,6 +74,8 @@ struct CanaryScene: Sendable {
             "/cached":
                 "HTTP/1.1 200 OK\r\nCache-Control: public, max-age=600\r\nVary: Authorization, X-API-Key, X-Own, Cookie"
                 + "\r\nContent-Length: 0\r\n\r\n",
+            "/download": "HTTP/1.1 200 OK\r\nETag: \"a\"\r\nAccept-Ranges: bytes\r\nContent-Length: 200000\r\n\r\n"
+                + String(repeating: "x", count: 100_000),
             "/cut": "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx",
         ]
         return try serving { head, path in
@@ -96,7 +105,7 @@ struct CanaryScene: Sendable {
                 _ = try connection.receive(length)
                 let path = head.split(separator: " ")[1].prefix { $0 != "?" }
                 try connection.send(answer(head, String(path)))
-                if path == "/cut" { return }
+                if path == "/cut" || path == "/download" { return }
             }
         }
     }

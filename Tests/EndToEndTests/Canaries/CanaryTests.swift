@@ -50,13 +50,19 @@ import Testing
         )
         let tinyproxy = try await LoopbackServer.tinyproxy(user: ("u", passwords.0))
         let microsocks = try await LoopbackServer.microsocks(user: "u", password: passwords.1)
-        let ports = [origin.port, receiver.port, tls.port, tinyproxy.port, microsocks.port]
-        let settings = ["LOG_LEVEL": "trace"]
-        try await ServiceProcess.Place.with(allowing: ports.map { "127.0.0.1:\($0)" }, settings: settings) { plain in
+        let realm = try await KerberosRealm()
+        let apache = try await LoopbackServer.apache(realm: realm)
+        let ftp = try await LoopbackServer.ftp(.pyftpdlib, files: [:])
+        let ports = [ftp.port, apache.port, origin.port, receiver.port, tls.port, tinyproxy.port, microsocks.port]
+        let settings = ["LOG_LEVEL": "trace", "SCHEMES_FTP": "true", "KERBEROS_REALMS": realm.setting]
+        let rules = ports.map { "127.0.0.1:\($0)" } + ["localhost", realm.address]
+        try await ServiceProcess.Place.with(allowing: rules, settings: settings) { plain in
             let place = plain.connecting(with: canaries("password of the database", isSent: false))
             try await Self.storeUncompressed(place.database.client)
             let key = try await place.key(isAdmin: true)
             canaries.add("API key", Array(key.utf8))
+            canaries.add(
+                "master key", base64: try #require(place.environment["FETCHD_MASTER_KEYS"]).dropFirst("1:".count))
             let service = try await ServiceProcess.start(place, key: key)
             let scene = CanaryScene(
                 place: place, service: service, canaries: canaries, own: own, origin: origin, other: receiver)
@@ -68,6 +74,9 @@ import Testing
             jobs += try await scene.plantCertificates(authority, tls)
             jobs += try await scene.plantProxies((tinyproxy, passwords.0), (microsocks, passwords.1))
             jobs += try await scene.plantCookies(session)
+            jobs += try await scene.plantKerberos(realm, apache)
+            jobs += try await scene.plantFTP(ftp)
+            jobs += try await scene.plantEphemeral()
             jobs += try await scene.plantAnswers()
             jobs += try await scene.plantProtocol()
             try await scene.plantRefused()
