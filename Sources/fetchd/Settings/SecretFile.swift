@@ -6,11 +6,11 @@ import Glibc
 /// It is named by the setting's variable with `_FILE` behind it, or is the credential of the variable's name that
 /// systemd passes on.
 struct SecretFile: Sendable {
-    /// More than any secret needs.
+    /// The most bytes of a file; no secret is as long.
     static let maximumBytes = 64 << 10
 
     let path: String
-    /// What names the file, for errors.
+    /// The variable or the credential by which the file was given, for errors.
     let variable: String
 
     /// The file of a setting; nil when none is named.
@@ -45,7 +45,7 @@ struct SecretFile: Sendable {
     /// - Throws: A failure that names the variable, the file and the rule that it breaks, and nothing of its content.
     func value() throws(Settings.Failure) -> String {
         guard path.hasPrefix("/") else { throw failure("is not an absolute path") }
-        // What is no file, such as a pipe without a writer, is not waited for.
+        // To open a pipe without a writer would block; only regular files are read.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { throw failure("cannot be opened: \(String(cString: strerror(errno)))") }
         defer { close(descriptor) }
