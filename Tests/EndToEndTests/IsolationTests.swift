@@ -121,6 +121,34 @@ import Testing
         }
     }
 
+    // httpd lets everybody in who comes by a connection that a principal has come by.
+    // Proves: SEC-21.
+    @Test(.enabled(if: KerberosRealm.isInstalled && LoopbackServer.hasApache(modules: "auth_gssapi")))
+    func `a connection that Negotiate has opened for one job lets no other in`() async throws {
+        let realm = try await KerberosRealm()
+        let server = try await LoopbackServer.apache(realm: realm, kerberosDirectives: ["GssapiConnectionBound On"])
+        let rules = ["localhost", "127.0.0.1:\(server.port)", realm.address]
+        let keytab = try Data(contentsOf: URL(filePath: realm.keytabOfJafar)).base64EncodedString()
+        let credentials = [
+            #"{"user": "aladdin@CAVE.TEST", "password": "\#(Cave.password)"}"#, "",
+            #"{"user": "jafar@CAVE.TEST", "keytab": "\#(keytab)"}"#, "",
+        ]
+        try await ServiceProcess.with(allowing: rules, settings: ["KERBEROS_REALMS": realm.setting]) { service in
+            var statuses: [Int?] = []
+            for credential in credentials {
+                let configuration = #", "configuration": {"authentication": {"credential": \#(credential)}}"#
+                let job = try await service.fetch(
+                    server.url("/kerberos/page", host: "localhost"), more: credential.isEmpty ? "" : configuration)
+                statuses.append(member(job, "response", "status"))
+            }
+            #expect(statuses == [200, 401, 200, 401])
+        }
+        let users = try await server.accessLog(6).filter { $0.contains(" 200 ") }.compactMap {
+            $0.split(separator: " ").last
+        }
+        #expect(users == ["aladdin@CAVE.TEST", "jafar@CAVE.TEST"])
+    }
+
     // One address and one certificate for both.
     // Proves: SEC-21.
     @Test func `an HTTP 2 connection of one host carries no load for another that its certificate names`() async throws

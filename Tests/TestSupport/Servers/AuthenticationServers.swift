@@ -24,7 +24,11 @@ extension LoopbackServer {
     /// `/both/`, kept by Basic and Digest of two realms.
     ///
     /// Each has a `page`, and takes files by PUT. `access.log` has method, path, status and user of each request.
-    package static func apache(realm: KerberosRealm? = nil) async throws -> LoopbackServer {
+    ///
+    /// - Parameter kerberosDirectives: Further lines for `/kerberos/`.
+    package static func apache(
+        realm: KerberosRealm? = nil, kerberosDirectives: [String] = []
+    ) async throws -> LoopbackServer {
         let directory = try TemporaryDirectory()
         let port = try freePort()
         for area in ["open", "basic", "digest", "kerberos", "both"] {
@@ -37,24 +41,28 @@ extension LoopbackServer {
         try directory.write("\(Cave.user):\(Cave.realm):28ae686f92601fee521eb925b17ebadc\n", to: "digest.users")
         if let realm { try directory.write(realm.serviceKeys, to: "http.keytab") }
         try directory.write(
-            apacheConfiguration(directory.path, port, hasKerberos: realm != nil), to: "httpd.conf")
+            apacheConfiguration(directory.path, port, realm.map { _ in kerberosDirectives }), to: "httpd.conf")
         return try await LoopbackServer(
             in: directory, port: port, log: "error.log", environment: realm?.environment,
             [installed("apache2") ?? "apache2", "-X", "-f", directory.file("httpd.conf")])
     }
 
-    private static func apacheConfiguration(_ path: String, _ port: UInt16, hasKerberos: Bool) -> String {
+    /// - Parameter kerberosDirectives: Nil without a realm.
+    private static func apacheConfiguration(
+        _ path: String, _ port: UInt16, _ kerberosDirectives: [String]?
+    ) -> String {
         var modules = [
             "mpm_event", "authn_core", "authn_file", "authz_core", "authz_user", "auth_basic", "auth_digest", "dav",
             "dav_fs", "dav_lock",
         ]
-        if hasKerberos { modules.append("auth_gssapi") }
+        if kerberosDirectives != nil { modules.append("auth_gssapi") }
         let kerberos = """
             <Location /kerberos>
                 AuthType GSSAPI
                 AuthName "\(Cave.realm)"
                 GssapiCredStore keytab:\(path)/http.keytab
                 GssapiAllowedMech krb5
+                \(kerberosDirectives?.joined(separator: "\n") ?? "")
                 Require valid-user
             </Location>
             """
@@ -91,7 +99,7 @@ extension LoopbackServer {
                 AuthDigestDomain /digest/
                 Require valid-user
             </Location>
-            \(hasKerberos ? kerberos : "")
+            \(kerberosDirectives == nil ? "" : kerberos)
 
             """
     }
