@@ -123,4 +123,22 @@ import Testing
         try await origin.ended()
         #expect(sent.value < 20_000_000)
     }
+
+    // libcurl drops the bytes of an extension, so that none of them counts as progress.
+    // Proves: SEC-24.
+    @Test func `an endless chunk extension ends with the idle interval`() async throws {
+        let origin = try WireOrigin { connection in
+            try connection.receiveHead()
+            try connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;a=")
+            let filler = [UInt8](repeating: 0x61, count: 1000)
+            // Until the client has closed the connection.
+            while true { try connection.send(filler) }
+        }
+        var configuration = SessionConfiguration()
+        configuration.timeoutIntervalForRequest = .milliseconds(500)
+        await expect(.timedOut) {
+            try await Session(configuration: configuration).data(for: Request(url: try URLRecord(origin.url())))
+        }
+        try await origin.ended()
+    }
 }
