@@ -148,7 +148,8 @@ import Testing
         }
         let statuses = ["401 -", "200 \(Cave.user)", "304 \(Cave.user)"]
         let expected = statuses + ["401 -", "304 \(Cave.user)", "304 \(Cave.user)"]
-        #expect(try await server.accessLog(6) == expected.map { "GET /\(area)/page \($0)" })
+        // Each process of httpd writes when it has sent, so that lines of two connections may change places.
+        #expect(try await server.accessLog(6).sorted() == expected.map { "GET /\(area)/page \($0)" }.sorted())
     }
 
     @Test func `with a key, nobody without it can tell from what is stored what a request carried`() async throws {
