@@ -17,6 +17,13 @@ BEGIN
         EXECUTE format('GRANT USAGE ON SCHEMA fetchd TO %I', allow_service.role);
         EXECUTE format('GRANT SELECT ON schema_migrations TO %I', allow_service.role);
         EXECUTE format('GRANT EXECUTE ON FUNCTION maintain_job_partitions(interval) TO %I', allow_service.role);
+        EXECUTE format('GRANT EXECUTE ON FUNCTION seal_audit_entries(bigint, integer) TO %I', allow_service.role);
+        EXECUTE format(
+            'GRANT EXECUTE ON FUNCTION remove_audit_entries(bigint, interval, bigint, integer) TO %I',
+            allow_service.role);
+        -- The service adds to the audit log, and changes nothing of it.
+        EXECUTE format('GRANT SELECT, INSERT ON audit_entries TO %I', allow_service.role);
+        EXECUTE format('GRANT SELECT ON audit_chains TO %I', allow_service.role);
         -- Those of later migrations, and the ranges that are made meanwhile.
         EXECUTE format(
             'ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO %I',
@@ -27,6 +34,7 @@ BEGIN
         FROM pg_class c
         JOIN pg_class l ON l.oid = ledger AND l.relowner = c.relowner AND l.relnamespace = c.relnamespace
         WHERE c.oid <> ledger AND c.relkind IN ('r', 'p')
+            AND c.oid NOT IN ('audit_entries'::regclass, 'audit_chains'::regclass)
             AND NOT (
                 has_table_privilege(allow_service.role, c.oid, 'SELECT')
                 AND has_table_privilege(allow_service.role, c.oid, 'INSERT')

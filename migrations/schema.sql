@@ -39,6 +39,13 @@ BEGIN
         EXECUTE format('GRANT USAGE ON SCHEMA fetchd TO %I', allow_service.role);
         EXECUTE format('GRANT SELECT ON schema_migrations TO %I', allow_service.role);
         EXECUTE format('GRANT EXECUTE ON FUNCTION maintain_job_partitions(interval) TO %I', allow_service.role);
+        EXECUTE format('GRANT EXECUTE ON FUNCTION seal_audit_entries(bigint, integer) TO %I', allow_service.role);
+        EXECUTE format(
+            'GRANT EXECUTE ON FUNCTION remove_audit_entries(bigint, interval, bigint, integer) TO %I',
+            allow_service.role);
+        -- The service adds to the audit log, and changes nothing of it.
+        EXECUTE format('GRANT SELECT, INSERT ON audit_entries TO %I', allow_service.role);
+        EXECUTE format('GRANT SELECT ON audit_chains TO %I', allow_service.role);
         -- Those of later migrations, and the ranges that are made meanwhile.
         EXECUTE format(
             'ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO %I',
@@ -49,6 +56,7 @@ BEGIN
         FROM pg_class c
         JOIN pg_class l ON l.oid = ledger AND l.relowner = c.relowner AND l.relnamespace = c.relnamespace
         WHERE c.oid <> ledger AND c.relkind IN ('r', 'p')
+            AND c.oid NOT IN ('audit_entries'::regclass, 'audit_chains'::regclass)
             AND NOT (
                 has_table_privilege(allow_service.role, c.oid, 'SELECT')
                 AND has_table_privilege(allow_service.role, c.oid, 'INSERT')
@@ -540,6 +548,96 @@ $_$;
 
 COMMENT ON FUNCTION public.add_job_partition(starts_at timestamp with time zone, ends_at timestamp with time zone) IS 'makes a partition, unless there is one of its time; false: there are jobs of its time in the default partition, where they stay';
 
+CREATE FUNCTION public.uuidv7() RETURNS uuid
+    LANGUAGE sql PARALLEL SAFE
+    AS $$
+    SELECT encode(
+        set_bit(
+            set_bit(
+                overlay(
+                    uuid_send(gen_random_uuid())
+                    PLACING substring(int8send(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) FROM 3)
+                    FROM 1 FOR 6
+                ), 52, 1
+            ), 53, 1
+        ), 'hex'
+    )::uuid
+$$;
+
+COMMENT ON FUNCTION public.uuidv7() IS 'a UUID of version 7, as newer servers make it themselves: its order is that of time';
+
+CREATE TABLE public.audit_entries (
+    tenant_id bigint NOT NULL,
+    id uuid DEFAULT public.uuidv7() NOT NULL,
+    at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    until timestamp with time zone,
+    count bigint DEFAULT 1 NOT NULL,
+    actor text NOT NULL,
+    key text,
+    sign_in text,
+    client text,
+    request text,
+    action text NOT NULL,
+    object text,
+    details json,
+    sequence bigint,
+    hash bytea,
+    CONSTRAINT audit_entries_count CHECK ((count > 0)),
+    CONSTRAINT audit_entries_sealed_have_a_hash CHECK (((sequence IS NULL) = (hash IS NULL)))
+);
+
+COMMENT ON TABLE public.audit_entries IS 'Who did what. An entry is written in the transaction of what it tells of; soon after it gets its place in the chain of its tenant, and is never changed again. Nothing refers to it, and it refers to nothing: it tells of what is gone';
+
+COMMENT ON COLUMN public.audit_entries.tenant_id IS 'Whose chain it is in; 0: that of the service';
+
+COMMENT ON COLUMN public.audit_entries.until IS 'When the last of several was; null: there was one';
+
+COMMENT ON COLUMN public.audit_entries.count IS 'How often it was done, or to how many things';
+
+COMMENT ON COLUMN public.audit_entries.actor IS 'key, operator, dashboard, cli, service or anonymous';
+
+COMMENT ON COLUMN public.audit_entries.key IS 'The id of the API key that the actor had; null: none';
+
+COMMENT ON COLUMN public.audit_entries.sign_in IS 'Tells sign-ins to the dashboard apart; null: another actor';
+
+COMMENT ON COLUMN public.audit_entries.client IS 'The network that the request came from; null: no request, or not known';
+
+COMMENT ON COLUMN public.audit_entries.request IS 'The Request-Id; null: no request, or several';
+
+COMMENT ON COLUMN public.audit_entries.object IS 'What it was done to; null: the action says it, or there were several';
+
+COMMENT ON COLUMN public.audit_entries.details IS 'What else is known, without secrets; null: nothing';
+
+COMMENT ON COLUMN public.audit_entries.sequence IS 'Its place in the chain, from 1 and without gaps; null: it has none yet';
+
+COMMENT ON COLUMN public.audit_entries.hash IS 'What audit_hash says of it and the entry before; null: it has no place yet';
+
+CREATE FUNCTION public.audit_hash(previous bytea, entry public.audit_entries) RETURNS bytea
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT sha256(
+        previous || convert_to(
+            audit_text(entry.sequence::text)
+            || audit_text(((extract(epoch FROM entry.at) * 1000000)::bigint)::text)
+            || audit_text(((extract(epoch FROM entry.until) * 1000000)::bigint)::text)
+            || audit_text(entry.count::text) || audit_text(entry.actor) || audit_text(entry.key)
+            || audit_text(entry.sign_in) || audit_text(entry.client) || audit_text(entry.request)
+            || audit_text(entry.action) || audit_text(entry.object) || audit_text(entry.details::text),
+            'UTF8'
+        )
+    )
+$$;
+
+COMMENT ON FUNCTION public.audit_hash(previous bytea, entry public.audit_entries) IS 'SHA-256 of the hash of the entry before and the canonical form of this one: sequence, at and until in microseconds since 1970, count, actor, key, sign_in, client, request, action, object, details';
+
+CREATE FUNCTION public.audit_text(value text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT coalesce(octet_length(value) || ':' || value || ',', '-')
+$$;
+
+COMMENT ON FUNCTION public.audit_text(value text) IS 'a value in the canonical form of an entry: its length in bytes, a colon, it and a comma; a hyphen for null';
+
 CREATE FUNCTION public.check_invariants(patience interval, kept interval) RETURNS TABLE(invariant text, violations bigint, example text)
     LANGUAGE sql STABLE
     AS $$
@@ -671,6 +769,51 @@ $$;
 
 COMMENT ON FUNCTION public.earliest_id(at timestamp with time zone) IS 'the id that comes before all that were made at this time or later';
 
+CREATE FUNCTION public.keep_audit_chain() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' THEN
+        IF NEW.tenant_id = OLD.tenant_id AND NEW.head_sequence >= OLD.head_sequence
+            AND NEW.anchor_sequence >= OLD.anchor_sequence
+        THEN
+            RETURN NEW;
+        END IF;
+    END IF;
+    RAISE EXCEPTION 'the chains of the audit log only grow' USING ERRCODE = 'insufficient_privilege';
+END
+$$;
+
+COMMENT ON FUNCTION public.keep_audit_chain() IS 'lets both ends of a chain go forward; nothing else';
+
+CREATE FUNCTION public.keep_audit_entry() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        IF NEW.sequence IS NULL THEN
+            RETURN NEW;
+        END IF;
+    ELSIF TG_OP = 'UPDATE' THEN
+        -- It gets its place, and nothing else changes.
+        IF OLD.sequence IS NULL AND NEW.sequence IS NOT NULL
+            AND (to_jsonb(OLD) - 'sequence' - 'hash') = (to_jsonb(NEW) - 'sequence' - 'hash')
+        THEN
+            RETURN NEW;
+        END IF;
+    ELSIF TG_OP = 'DELETE' THEN
+        IF EXISTS (
+            SELECT FROM audit_chains c WHERE c.tenant_id = OLD.tenant_id AND c.anchor_sequence >= OLD.sequence
+        ) THEN
+            RETURN OLD;
+        END IF;
+    END IF;
+    RAISE EXCEPTION 'the audit log is only added to' USING ERRCODE = 'insufficient_privilege';
+END
+$$;
+
+COMMENT ON FUNCTION public.keep_audit_entry() IS 'lets entries be added, get their place, and go when the anchor of their chain is past them; nothing else';
+
 CREATE FUNCTION public.maintain_job_partitions(retention interval) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
     SET lock_timeout TO '500ms'
@@ -700,23 +843,83 @@ $$;
 
 COMMENT ON FUNCTION public.maintain_job_partitions(retention interval) IS 'makes the partition of now and the next one, and drops those that nobody needs; how many were dropped. A partition is a sixth of the retention, an hour at least';
 
-CREATE FUNCTION public.uuidv7() RETURNS uuid
-    LANGUAGE sql PARALLEL SAFE
+CREATE FUNCTION public.remove_audit_entries(chain bigint, kept interval, most_entries bigint, step integer) RETURNS bigint
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
     AS $$
-    SELECT encode(
-        set_bit(
-            set_bit(
-                overlay(
-                    uuid_send(gen_random_uuid())
-                    PLACING substring(int8send(floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint) FROM 3)
-                    FROM 1 FOR 6
-                ), 52, 1
-            ), 53, 1
-        ), 'hex'
-    )::uuid
+DECLARE
+    -- Whoever speaks for the service cannot make the log forget what was done just now.
+    oldest CONSTANT timestamptz := now() - greatest(kept, interval '1 day');
+    room CONSTANT bigint := greatest(most_entries, 10000);
+    ends audit_chains;
+    entry audit_entries;
+    removed bigint := 0;
+BEGIN
+    SELECT * INTO ends FROM audit_chains c WHERE c.tenant_id = chain FOR UPDATE;
+    FOR entry IN
+        SELECT *
+        FROM audit_entries e
+        WHERE e.tenant_id = chain AND e.sequence > ends.anchor_sequence
+        ORDER BY e.sequence
+        LIMIT step
+    LOOP
+        EXIT WHEN coalesce(entry.until, entry.at) >= oldest AND ends.head_sequence - ends.anchor_sequence <= room;
+        ends.anchor_sequence := entry.sequence;
+        ends.anchor_hash := entry.hash;
+        removed := removed + 1;
+    END LOOP;
+    IF removed > 0 THEN
+        UPDATE audit_chains c
+        SET anchor_sequence = ends.anchor_sequence, anchor_hash = ends.anchor_hash
+        WHERE c.tenant_id = chain;
+        DELETE FROM audit_entries e WHERE e.tenant_id = chain AND e.sequence <= ends.anchor_sequence;
+    END IF;
+    RETURN removed;
+END
 $$;
 
-COMMENT ON FUNCTION public.uuidv7() IS 'a UUID of version 7, as newer servers make it themselves: its order is that of time';
+COMMENT ON FUNCTION public.remove_audit_entries(chain bigint, kept interval, most_entries bigint, step integer) IS 'removes the oldest entries of a chain, those older than a time and those beyond a number, some at a time; the anchor of the chain is the last of them';
+
+CREATE FUNCTION public.seal_audit_entries(chain bigint, most integer) RETURNS SETOF public.audit_entries
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    origin CONSTANT bytea := sha256(convert_to('fetchd audit ' || chain, 'UTF8'));
+    ends audit_chains;
+    entry audit_entries;
+BEGIN
+    IF NOT EXISTS (SELECT FROM audit_entries e WHERE e.tenant_id = chain AND e.sequence IS NULL) THEN
+        RETURN;
+    END IF;
+    INSERT INTO audit_chains (tenant_id, head_sequence, head_hash, anchor_sequence, anchor_hash)
+    VALUES (chain, 0, origin, 0, origin)
+    ON CONFLICT DO NOTHING;
+    -- One node at a time; only then is it known which entries have no place yet.
+    SELECT * INTO ends FROM audit_chains c WHERE c.tenant_id = chain FOR UPDATE;
+    FOR entry IN
+        SELECT *
+        FROM audit_entries e
+        WHERE e.tenant_id = chain AND e.sequence IS NULL
+        ORDER BY e.id
+        LIMIT most
+    LOOP
+        entry.sequence := ends.head_sequence + 1;
+        entry.hash := audit_hash(ends.head_hash, entry);
+        UPDATE audit_entries e
+        SET sequence = entry.sequence, hash = entry.hash
+        WHERE e.tenant_id = chain AND e.id = entry.id;
+        ends.head_sequence := entry.sequence;
+        ends.head_hash := entry.hash;
+        RETURN NEXT entry;
+    END LOOP;
+    UPDATE audit_chains c
+    SET head_sequence = ends.head_sequence, head_hash = ends.head_hash
+    WHERE c.tenant_id = chain AND c.head_sequence < ends.head_sequence;
+END
+$$;
+
+COMMENT ON FUNCTION public.seal_audit_entries(chain bigint, most integer) IS 'gives entries of a chain that have no place yet their places, and returns them';
 
 CREATE FUNCTION public.wants_event(spec json, events text[], event text) RETURNS boolean
     LANGUAGE sql IMMUTABLE
@@ -805,6 +1008,18 @@ CREATE TABLE public.attempts_default (
     decisions json,
     CONSTRAINT attempts_state_check CHECK ((state = ANY (ARRAY['succeeded'::text, 'failed'::text, 'cancelled'::text])))
 );
+
+CREATE TABLE public.audit_chains (
+    tenant_id bigint NOT NULL,
+    head_sequence bigint NOT NULL,
+    head_hash bytea NOT NULL,
+    anchor_sequence bigint NOT NULL,
+    anchor_hash bytea NOT NULL,
+    CONSTRAINT audit_chains_anchor_is_before_the_head CHECK (((anchor_sequence >= 0) AND (anchor_sequence <= head_sequence)))
+)
+WITH (fillfactor='50');
+
+COMMENT ON TABLE public.audit_chains IS 'The ends of each chain. The head is its last entry; the anchor is the last that retention has removed, so that the rest can still be checked';
 
 CREATE TABLE public.blob_pins (
     tenant_id bigint NOT NULL,
@@ -1883,6 +2098,12 @@ ALTER TABLE ONLY public.attempts
 ALTER TABLE ONLY public.attempts_default
     ADD CONSTRAINT attempts_default_pkey PRIMARY KEY (tenant_id, job_id, number);
 
+ALTER TABLE ONLY public.audit_chains
+    ADD CONSTRAINT audit_chains_pkey PRIMARY KEY (tenant_id);
+
+ALTER TABLE ONLY public.audit_entries
+    ADD CONSTRAINT audit_entries_pkey PRIMARY KEY (tenant_id, id);
+
 ALTER TABLE ONLY public.blob_pins
     ADD CONSTRAINT blob_pins_pkey PRIMARY KEY (tenant_id, blob_id, job_id);
 
@@ -2000,6 +2221,18 @@ ALTER TABLE ONLY public.webhook_endpoints
 CREATE UNIQUE INDEX api_keys_id ON public.api_keys USING btree (id);
 
 COMMENT ON INDEX public.api_keys_id IS 'keys.authenticate: a token names its key, and by that its tenant';
+
+CREATE INDEX audit_entries_id ON public.audit_entries USING btree (id);
+
+COMMENT ON INDEX public.audit_entries_id IS 'audit.list, for all tenants';
+
+CREATE UNIQUE INDEX audit_entries_sequence ON public.audit_entries USING btree (tenant_id, sequence) WHERE (sequence IS NOT NULL);
+
+COMMENT ON INDEX public.audit_entries_sequence IS 'audit.chain; remove_audit_entries';
+
+CREATE INDEX audit_entries_waiting ON public.audit_entries USING btree (tenant_id, id) WHERE (sequence IS NULL);
+
+COMMENT ON INDEX public.audit_entries_waiting IS 'seal_audit_entries; audit.waiting';
 
 CREATE INDEX blobs_expires_at ON public.blobs USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 
@@ -2290,6 +2523,14 @@ ALTER INDEX public.results_error_name ATTACH PARTITION public.results_default_te
 ALTER INDEX public.results_http_errors ATTACH PARTITION public.results_default_tenant_id_job_id_status_idx;
 
 ALTER INDEX public.results_unsuccessful ATTACH PARTITION public.results_default_tenant_id_state_job_id_idx;
+
+CREATE TRIGGER keep BEFORE DELETE OR UPDATE ON public.audit_chains FOR EACH ROW EXECUTE FUNCTION public.keep_audit_chain();
+
+CREATE TRIGGER keep BEFORE INSERT OR DELETE OR UPDATE ON public.audit_entries FOR EACH ROW EXECUTE FUNCTION public.keep_audit_entry();
+
+CREATE TRIGGER keep_all BEFORE TRUNCATE ON public.audit_chains FOR EACH STATEMENT EXECUTE FUNCTION public.keep_audit_chain();
+
+CREATE TRIGGER keep_all BEFORE TRUNCATE ON public.audit_entries FOR EACH STATEMENT EXECUTE FUNCTION public.keep_audit_entry();
 
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(id);

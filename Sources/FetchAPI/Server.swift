@@ -51,6 +51,7 @@ package struct Server: Service {
         package let tenants: any TenantStore
         package let protocols: any ProtocolStore
         package let knownProtocols: KnownProtocols
+        package let audit: any AuditLog
         package let rules: any ServiceRuleStore
         package let knownRules: KnownServiceRules
         package let cookies: any CookieCatalog
@@ -90,6 +91,7 @@ package struct Server: Service {
             tenants: any TenantStore,
             protocols: any ProtocolStore,
             knownProtocols: KnownProtocols,
+            audit: any AuditLog,
             rules: any ServiceRuleStore,
             knownRules: KnownServiceRules,
             cookies: any CookieCatalog,
@@ -125,6 +127,7 @@ package struct Server: Service {
             self.tenants = tenants
             self.protocols = protocols
             self.knownProtocols = knownProtocols
+            self.audit = audit
             self.rules = rules
             self.knownRules = knownRules
             self.cookies = cookies
@@ -184,6 +187,7 @@ package struct Server: Service {
             authenticator: authenticator,
             connections: connections,
             readiness: ports.readiness,
+            audit: ports.audit,
             counts: RequestCounts(registry: ports.metrics)
         )
     }
@@ -233,6 +237,7 @@ package struct Server: Service {
                 schemes: configuration.schemes, check: ports.checkWebhookURL
             ).routes
             + ServiceRuleRoutes(rules: ports.rules, known: ports.knownRules).routes
+            + AuditRoutes(audit: ports.audit, tenants: ports.tenants).routes
             + StatisticsRoute(statistics: ports.statistics).routes
             + SessionRoutes(
                 sessions: ports.sessions, snapshots: ports.snapshots, known: sessions, endpoints: known,
@@ -285,6 +290,7 @@ package struct Server: Service {
             answers: answers(ports, authenticator),
             blobs: ports.blobs,
             authenticator: authenticator,
+            audit: ports.audit,
             gate: DashboardGate(secret: configuration.sessionSecret, keys: ports.keys),
             templates: templates
         )

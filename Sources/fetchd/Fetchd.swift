@@ -20,7 +20,8 @@ struct Fetchd: AsyncParsableCommand {
         version: version,
         subcommands: [
             ServeCommand.self, GetCommand.self, MigrateCommand.self, KeysCommand.self, TenantsCommand.self,
-            QueueCommand.self, DatabaseCommand.self, ConfigCommand.self, DoctorCommand.self, WebhooksCommand.self,
+            QueueCommand.self, AuditCommand.self, DatabaseCommand.self, ConfigCommand.self, DoctorCommand.self,
+            WebhooksCommand.self,
             SupervisePostgresCommand.self,
         ]
     )

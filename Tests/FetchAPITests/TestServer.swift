@@ -33,6 +33,7 @@ struct TestServer {
     let uploads = MemoryUploadArea()
     let protocols = MemoryProtocolStore()
     let knownProtocols: KnownProtocols
+    let audit = MemoryAuditLog()
     let rules = MemoryServiceRuleStore()
     let knownRules: KnownServiceRules
     let readiness = MemoryReadiness()
@@ -77,6 +78,7 @@ struct TestServer {
             tenants: MemoryTenantStore(["default", "crawler", "a/b"]),
             protocols: protocols,
             knownProtocols: knownProtocols,
+            audit: audit,
             rules: rules,
             knownRules: knownRules,
             cookies: cookies,

@@ -13,6 +13,7 @@ struct DashboardRoutes: Sendable {
     let answers: QuestionAnswers
     let blobs: any BlobStore
     let authenticator: Authenticator
+    let audit: any AuditLog
     let gate: DashboardGate
     let templates: Templates
 
@@ -50,10 +51,13 @@ struct DashboardRoutes: Sendable {
         do {
             let key = try await authenticator.key(of: form["key"] ?? "", from: call)
             gate.learn(key.id)
+            let session = gate.open(for: key)
+            try await audit.record(AuditEvent(.signIn, of: key.tenant, by: actor(call, session)))
             var response = Self.redirect(to: next)
-            response.headers[.setCookie] = gate.cookie(gate.open(for: key), for: call)
+            response.headers[.setCookie] = gate.cookie(session, for: call)
             return response
         } catch let problem as Problem where problem.code == .unauthorized || problem.code == .tooManyFailures {
+            audit.note(AuditEvent(.failToSignIn, by: authenticator.actor(.anonymous, nil, call)))
             let message =
                 problem.code == .unauthorized ? "This is not a valid API key." : "Too many tries; wait a minute."
             let content = SignInPage(frame: PageFrame(title: "Sign in"), next: next, error: message)
@@ -65,10 +69,18 @@ struct DashboardRoutes: Sendable {
         var response = Self.redirect(to: "/dashboard/sign-in")
         if let session = try await gate.session(of: call) {
             _ = try await gate.form(of: call, in: session)
+            try await audit.record(AuditEvent(.signOut, of: session.tenant, by: actor(call, session)))
             gate.end(session)
             response.headers[.setCookie] = gate.cookie(nil, for: call)
         }
         return response
+    }
+
+    private func actor(_ call: Call, _ session: DashboardSession) -> AuditActor {
+        var actor = authenticator.actor(.dashboard, nil, call)
+        actor.key = session.key.description
+        actor.signIn = session.nonce.base32
+        return actor
     }
 
     /// A page for signed-in visitors; redirects others to the sign-in page, which leads back.
@@ -81,7 +93,9 @@ struct DashboardRoutes: Sendable {
                 let escaped = Self.path(next).replacing("&", with: "%26").replacing("?", with: "%3F")
                 return Self.redirect(to: "/dashboard/sign-in?next=\(escaped)")
             }
-            var response = try await pages(call, session, handler)
+            var response = try await AuditActor.$current.withValue(actor(call, session)) {
+                try await pages(call, session, handler)
+            }
             if response.headers[.setCookie] == nil, let cookie = gate.renewal(session, for: call) {
                 response.headers[.setCookie] = cookie
             }

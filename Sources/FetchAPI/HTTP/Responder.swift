@@ -25,6 +25,7 @@ struct Responder: HTTPResponder {
     let authenticator: Authenticator
     let connections: OpenConnections
     let readiness: any Readiness
+    let audit: any AuditLog
     let counts: RequestCounts
 
     func respond(to request: Request, context: ConnectionContext) async throws -> Response {
@@ -46,7 +47,9 @@ struct Responder: HTTPResponder {
             // The connection is beyond use; `ConnectionGuard` answers.
             throw error
         } catch {
-            response = problem(for: error, in: call).response(requestID: id.text)
+            let problem = problem(for: error, in: call)
+            note(problem, call, match?.0)
+            response = problem.response(requestID: id.text)
         }
         response.headers[.requestID] = id.text
         if request.method == .head { response = response.createHeadResponse() }
@@ -71,13 +74,21 @@ struct Responder: HTTPResponder {
         switch route.handler {
         case .open(let handler): return try await handler(call)
         case .tenant(let handler):
-            let tenant = try await authenticator.tenant(of: call)
-            if let connection = call.connection { try connections.begin(connection, for: tenant) }
-            if route.takesWork, let overload = readiness.overload(for: tenant) { throw Problem(overload) }
-            return try await handler(call, tenant)
+            let key = try await authenticator.key(of: call)
+            if let connection = call.connection { try connections.begin(connection, for: key.tenant) }
+            if route.takesWork, let overload = readiness.overload(for: key.tenant) { throw Problem(overload) }
+            return try await AuditActor.$current.withValue(authenticator.actor(.key, key, call)) {
+                try await handler(call, key.tenant)
+            }
         case .admin(let handler):
-            try await authenticator.requireAdmin(call)
-            return try await handler(call)
+            let key = try await authenticator.key(of: call)
+            let actor = authenticator.actor(.operator, key, call)
+            guard key.isAdmin else {
+                audit.note(Self.refusal(call, resource, of: key.tenant, by: actor))
+                throw Problem(.adminRequired)
+            }
+            if route.method == .get { audit.note(AuditEvent(.readAsOperator, resource.path, by: actor)) }
+            return try await AuditActor.$current.withValue(actor) { try await handler(call) }
         }
     }
 
@@ -88,6 +99,20 @@ struct Responder: HTTPResponder {
             throw problem
         }
         return Response(status: .noContent, headers: [.allow: resource.allow])
+    }
+
+    /// Notes that a client was refused which has shown no valid key.
+    private func note(_ problem: Problem, _ call: Call, _ resource: RouteTable.Resource?) {
+        guard problem.code == .unauthorized || problem.code == .tooManyFailures else { return }
+        audit.note(
+            Self.refusal(call, resource, of: .service, by: authenticator.actor(.anonymous, nil, call)))
+    }
+
+    private static func refusal(
+        _ call: Call, _ resource: RouteTable.Resource?, of chain: Tenant.ID, by actor: AuditActor
+    ) -> AuditEvent {
+        AuditEvent(
+            .refuseRequest, "\(call.request.method.label) \(resource?.path ?? "none")", of: chain, by: actor)
     }
 
     private func problem(for error: any Error, in call: Call) -> Problem {

@@ -24,12 +24,12 @@ final class Authenticator: Sendable {
         self.proxies = proxies
     }
 
-    /// The tenant that a request's bearer token speaks for.
-    func tenant(of call: Call) async throws -> Tenant.ID { try await key(of: call).tenant }
-
-    /// Refuses a request whose bearer token does not speak for an operator.
-    func requireAdmin(_ call: Call) async throws {
-        guard try await key(of: call).isAdmin else { throw Problem(.adminRequired) }
+    /// Who makes a request, for the audit log.
+    ///
+    /// - Parameter key: Nil when it has shown none that is valid.
+    func actor(_ kind: AuditActor.Kind, _ key: APIKey?, _ call: Call) -> AuditActor {
+        AuditActor(
+            kind, key: key?.id.description, client: call.client(through: proxies)?.description, request: call.id.text)
     }
 
     /// The key of a request.

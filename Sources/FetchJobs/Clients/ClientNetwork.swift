@@ -24,3 +24,14 @@ package struct ClientNetwork: Sendable, Hashable {
         self.init(of: address)
     }
 }
+
+extension ClientNetwork: CustomStringConvertible {
+    /// An IPv4 address, or the first half of an IPv6 address: `192.0.2.1`, `2001:db8:0:0::/64`.
+    package var description: String {
+        if bytes.count == 4 { return bytes.map(String.init).joined(separator: ".") }
+        let groups = stride(from: 0, to: bytes.count, by: 2).map { index in
+            String(UInt16(bytes[index]) << 8 | UInt16(bytes[index + 1]), radix: 16)
+        }
+        return groups.joined(separator: ":") + "::/64"
+    }
+}

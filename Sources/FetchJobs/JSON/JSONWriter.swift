@@ -217,7 +217,7 @@ package struct JSONWriter: Sendable {
 }
 
 /// A text that is known to be JSON: written by a ``JSONWriter`` or kept in a `json` column.
-package struct RawJSON: Sendable, Equatable {
+package struct RawJSON: Sendable, Hashable {
     package let bytes: [UInt8]
 
     package init(_ bytes: [UInt8]) { self.bytes = bytes }

@@ -26,6 +26,8 @@ package enum ExpiredRow: String, Sendable, CaseIterable {
     case limiters
     /// That jobs hold up their flow which have ended well since, or are gone.
     case flowBlocks
+    /// Entries of the audit log, the oldest of each chain first.
+    case auditEntries
 }
 
 /// How long expired rows are kept.
@@ -37,6 +39,10 @@ package struct Retention: Sendable {
     package var deliveries = Duration.seconds(30 * 86_400)
     package var credentialUses = Duration.seconds(365 * 86_400)
     package var counts = Duration.seconds(90 * 86_400)
+    /// Entries of the audit log; a day at least.
+    package var audit = Duration.seconds(365 * 86_400)
+    /// How many entries of the audit log a tenant has at most; 10 000 at least.
+    package var auditEntries = 1_000_000
     /// After the time that a circuit was open until.
     package var circuits = Duration.seconds(3600)
     /// Long enough for every node to have learned that nothing is set for a limiter.

@@ -47,6 +47,11 @@ package struct TenantChange: Sendable, Equatable {
         /// Nil for the setting of tenants that have none of their own.
         package var number: Int64? { if case .own(let number) = self { number } else { nil } }
 
+        fileprivate func write(_ writer: inout JSONWriter, as name: String) {
+            writer.name(name)
+            if let number { writer.value(number) } else { writer.null() }
+        }
+
         fileprivate init?(_ reader: JSONReader, in range: ClosedRange<Int64>) {
             if reader.value == .null {
                 self = .standard
@@ -67,6 +72,16 @@ package struct TenantChange: Sendable, Equatable {
     package init(weight: Int64? = nil, maximumWaitingJobs: Limit? = nil) {
         self.weight = weight
         self.maximumWaitingJobs = maximumWaitingJobs
+    }
+
+    /// What it changes, for the audit log.
+    package var details: RawJSON {
+        RawJSON(
+            JSONWriter.object { writer in
+                writer.member("weight", weight)
+                maximumWaitingJobs?.write(&writer, as: "maximumWaitingJobs")
+                maximumBytesPerSecond?.write(&writer, as: "maximumBytesPerSecond")
+            })
     }
 
     /// - Throws: ``InvalidInput`` naming every member that breaks a rule.

@@ -90,7 +90,7 @@ extension CacheTable {
                     DELETE FROM cache_entries e
                     WHERE e.tenant_id = \(tenant) AND \(Self.chosen(by: filter))
                     RETURNING e.blob_id
-                )
+                ), \(Query.audited(.purgeCache, filter.session?.description, of: tenant, when: "(SELECT 1) AS purge"))
                 SELECT count(*), array_agg(blob_id) FILTER (WHERE blob_id IS NOT NULL)
                 FROM removed
                 """

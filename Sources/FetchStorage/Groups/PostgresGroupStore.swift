@@ -91,7 +91,7 @@ package struct PostgresGroupStore: GroupStore {
                     SET state = 'abandoned'
                     FROM removed r
                     WHERE d.tenant_id = \(tenant) AND d.group_id = r.id AND d.state = 'pending'
-                )
+                ), \(Query.audited(.removeGroup, id.description, of: tenant, when: "removed"))
                 SELECT id FROM removed
                 """
             )

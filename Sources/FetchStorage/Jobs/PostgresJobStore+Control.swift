@@ -15,12 +15,16 @@ extension PostgresJobStore {
                     -- In one order, so that two of these cannot wait for each other.
                     ORDER BY q.job_id
                     FOR UPDATE OF q
-                )
-                UPDATE queue q
-                SET suspended = \(isSuspended)
-                FROM target t
-                WHERE q.tenant_id = t.tenant_id AND q.job_id = t.job_id
-                RETURNING q.job_id, q.node_id IS NOT NULL
+                ), suspended AS (
+                    UPDATE queue q
+                    SET suspended = \(isSuspended)
+                    FROM target t
+                    WHERE q.tenant_id = t.tenant_id AND q.job_id = t.job_id
+                    RETURNING q.job_id, q.node_id IS NOT NULL AS runs
+                ), \(Query.audited(
+                    isSuspended ? .suspendJobs : .resumeJobs, ids.count == 1 ? ids.first?.description : nil,
+                    of: tenant, details: .ids(ids), when: "suspended"))
+                SELECT job_id, runs FROM suspended
                 """
             )
             return try rows.map { (id: try $0.decode(Job.ID.self, at: 0), runs: try $0.decode(Bool.self, at: 1)) }
@@ -110,7 +114,9 @@ extension PostgresJobStore {
                     JOIN results r ON r.tenant_id = \(tenant) AND r.job_id = asked.job_id
                     ORDER BY r.job_id
                     FOR UPDATE OF r
-                ), \(Query.removing)
+                ), \(Query.audited(
+                    .removeJobs, ids.count == 1 ? ids.first?.description : nil, of: tenant, details: .ids(ids),
+                    when: "target")), \(Query.removing)
                 """
             )
             return Set(try rows.map { try $0.decode(Job.ID.self, at: 0) })

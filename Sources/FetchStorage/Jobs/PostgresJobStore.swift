@@ -110,7 +110,9 @@ package struct PostgresJobStore: JobStore {
                     FROM target t
                     WHERE q.tenant_id = t.tenant_id AND q.job_id = t.job_id AND t.node_id IS NOT NULL
                     RETURNING q.job_id
-                ), \(Query.ending(at: node))
+                ), \(Query.ending(at: node)), \(Query.audited(
+                    .cancelJobs, ids.count == 1 ? ids.first?.description : nil, of: tenant, details: .ids(ids),
+                    when: "target"))
                 SELECT job_id, true FROM told UNION ALL SELECT job_id, false FROM ended
                 """
             )

@@ -114,7 +114,7 @@ package struct PostgresLimiterStore: LimiterStore {
                 WHERE q.tenant_id = \(limiter.tenant) AND q.node_id IS NOT NULL
                     AND j.tenant_id = q.tenant_id AND j.id = q.job_id
                     AND CASE WHEN \(limiter.kind == .host) THEN j.host = \(limiter.key) ELSE q.flow = \(limiter.key) END
-            )
+            ), \(Query.audited(.setLimiter, limiter, when: "changed"))
             INSERT INTO limiters (
                 tenant_id, kind, key, parallelism, rate_jobs, rate_period, in_order, blocks, bytes_per_second, version
             )
@@ -134,7 +134,8 @@ package struct PostgresLimiterStore: LimiterStore {
             limiter,
             """
             -- limiters.pause
-            WITH \(Query.newVersion)
+            WITH \(Query.newVersion), \(Query.audited(
+                isPaused ? .pauseLimiter : .resumeLimiter, limiter, when: "changed"))
             INSERT INTO limiters (tenant_id, kind, key, paused, version)
             SELECT \(limiter.tenant), \(limiter.kind), \(limiter.key), \(isPaused), version
             FROM changed
@@ -153,7 +154,7 @@ package struct PostgresLimiterStore: LimiterStore {
             limiter,
             """
             -- limiters.remove
-            WITH \(Query.newVersion)
+            WITH \(Query.newVersion), removed AS (
             UPDATE limiters l
             SET paused = false, parallelism = NULL, rate_jobs = NULL, rate_period = NULL, in_order = false,
                 blocks = false, bytes_per_second = NULL, circuit_open_until = NULL, circuit_reason = NULL, refusals = 0,
@@ -161,6 +162,9 @@ package struct PostgresLimiterStore: LimiterStore {
             FROM changed
             WHERE l.tenant_id = \(limiter.tenant) AND l.kind = \(limiter.kind) AND l.key = \(limiter.key)
                 AND l.removed_at IS NULL
+            RETURNING l.key
+            ), \(Query.audited(.removeLimiter, limiter, when: "removed"))
+            SELECT 1 FROM removed
             """) > 0
     }
 
@@ -169,7 +173,10 @@ package struct PostgresLimiterStore: LimiterStore {
             limiter,
             """
             -- limiters.skip
-            DELETE FROM flow_blocks WHERE tenant_id = \(limiter.tenant) AND flow = \(limiter.key)
+            WITH skipped AS (
+                DELETE FROM flow_blocks WHERE tenant_id = \(limiter.tenant) AND flow = \(limiter.key) RETURNING flow
+            ), \(Query.audited(.skipBlock, limiter, when: "skipped"))
+            SELECT 1 FROM skipped
             """)
     }
 
@@ -213,7 +220,8 @@ package struct PostgresLimiterStore: LimiterStore {
             nil,
             """
             -- queue.pauseTenant
-            WITH \(Query.newVersion)
+            WITH \(Query.newVersion), \(Query.audited(
+                isPaused ? .pauseQueue : .resumeQueue, of: tenant, when: "changed"))
             UPDATE tenants SET paused = \(isPaused) WHERE id = \(tenant)
             """)
         intake?.wake()
@@ -234,6 +242,11 @@ package struct PostgresLimiterStore: LimiterStore {
 }
 
 extension Query {
+    /// An entry of the audit log about a limiter.
+    fileprivate static func audited(_ action: AuditAction, _ limiter: Limiter.Address, when done: Query) -> Query {
+        audited(action, "\(limiter.kind.rawValue):\(limiter.key)", of: limiter.tenant, when: done)
+    }
+
     /// A version for all nodes to read again, as `changed`; goes behind a `WITH`.
     static var newVersion: Query {
         "changed AS (UPDATE queue_state SET version = version + 1 RETURNING version)"

@@ -35,6 +35,8 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
             case .circuits: return try await delete(.circuits(retention.circuits, limit))
             case .limiters: return try await delete(.limiters(retention.limiters, limit))
             case .flowBlocks: return try await delete(.flowBlocks(limit))
+            case .auditEntries:
+                return try await removeAuditEntries(retention.audit, Int64(retention.auditEntries))
             }
         }
     }
@@ -129,6 +131,31 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
         WHERE u.tenant_id = t.id AND u.id = old.id
         RETURNING 1
         """
+    }
+
+    /// Chain by chain, so that no statement holds up the places of several.
+    private func removeAuditEntries(_ age: Duration, _ most: Int64) async throws -> Int {
+        let chains = try await client.query(
+            """
+            -- expired.auditChains
+            SELECT c.tenant_id
+            FROM audit_chains c
+            JOIN audit_entries e ON e.tenant_id = c.tenant_id AND e.sequence = c.anchor_sequence + 1
+            WHERE e.at < now() - \(age) OR c.head_sequence - c.anchor_sequence > \(most)
+            """
+        )
+        var count = 0
+        for row in chains {
+            let chain = try row.decode(Tenant.ID.self, at: 0)
+            let rows = try await client.query(
+                """
+                -- expired.auditEntries
+                SELECT remove_audit_entries(\(chain), \(age), \(most), \(Int32(limit)))
+                """
+            )
+            count += Int(try rows.first?.decode(Int64.self, at: 0) ?? 0)
+        }
+        return count
     }
 
     private func counts(_ age: Duration) -> Query {

@@ -21,6 +21,8 @@ extension PostgresQuestionStore {
         let tenant: Tenant.ID
         let id: Question.ID
         let outcome: Outcome
+        /// Statements are run for several at once.
+        var actor = AuditActor.current
     }
 
     /// A question whose load is to be parked.
@@ -189,9 +191,16 @@ extension PostgresQuestionStore {
                     \(ends.map(\.reply?.note)),
                     \(ends.map(\.reply?.remember?.json)),
                     \(ends.map(\.reply?.remember?.conditions.json)),
-                    \(ends.map(\.reply?.remember?.duration))
+                    \(ends.map(\.reply?.remember?.duration)),
+                    \(ends.map(\.actor.kind)),
+                    \(ends.map(\.actor.key)),
+                    \(ends.map(\.actor.signIn)),
+                    \(ends.map(\.actor.client)),
+                    \(ends.map(\.actor.request)),
+                    \(ends.map { _ in AuditEntry.ID() })
                 ) WITH ORDINALITY AS input (
-                    tenant_id, id, reason, answer, sealed_answer, answered_by, note, remember, conditions, duration, number
+                    tenant_id, id, reason, answer, sealed_answer, answered_by, note, remember, conditions, duration, actor,
+                    key, sign_in, client, request, entry_id, number
                 )
             ), waiting AS MATERIALIZED (
                 SELECT q.job_id
@@ -236,6 +245,14 @@ extension PostgresQuestionStore {
             ), holders AS (
                 -- Not joined: the planner takes both for one row, and would compare each with each.
                 SELECT array_agg(number) AS numbers, array_agg(node_id) AS nodes FROM going
+            ), audited AS (
+                INSERT INTO audit_entries (
+                    tenant_id, id, actor, key, sign_in, client, request, action, object, details
+                )
+                SELECT tenant_id, entry_id, actor, key, sign_in, client, request, \(AuditAction.answerQuestion),
+                    fetchd.text_of_id(\(QuestionIDKind.prefix), id), answered_by
+                FROM first
+                WHERE reason IS NULL
             ), \(remembering)
             SELECT \(StoredRow.columns), a.number, s.answers_version, g.place IS NOT NULL AND h.nodes[g.place] IS NULL,
                 h.nodes[g.place]

@@ -46,7 +46,9 @@ struct RememberedAnswerTable: Sendable {
                 WHERE tenant_id = \(session.tenant) AND session_id = \(session.session)
                     AND EXISTS (SELECT FROM removed)
                 RETURNING answers_version
-            )
+            ), \(Query.audited(
+                .forgetAnswers, (question?.description ?? session.session.description), of: session.tenant,
+                when: "removed"))
             SELECT (SELECT count(*) FROM removed WHERE counts), answers_version FROM version
             """
         )

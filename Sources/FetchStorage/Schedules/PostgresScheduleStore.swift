@@ -80,11 +80,14 @@ package struct PostgresScheduleStore: ScheduleStore {
             let rows = try await client.query(
                 """
                 -- schedules.update
+                WITH s AS (
                 UPDATE schedules s
                 SET spec = \(RawJSON(schedule.spec.json)), sealed_secrets = \(try await schedule.sealed(keys)),
                     version = s.version + 1, paused_at = \(schedule.pausedAt), next_run_at = \(schedule.nextRunAt)
                 WHERE s.tenant_id = \(schedule.tenant) AND s.id = \(schedule.id) AND s.version = \(schedule.version)
-                RETURNING \(Schedule.columns)
+                RETURNING *
+                ), \(Query.audited(.changeSchedule, schedule.id.description, of: schedule.tenant, when: "s"))
+                SELECT \(Schedule.columns) FROM s
                 """
             )
             guard let row = rows.first else { return Schedule?.none }
@@ -99,7 +102,10 @@ package struct PostgresScheduleStore: ScheduleStore {
             try await client.query(
                 """
                 -- schedules.remove
-                DELETE FROM schedules WHERE tenant_id = \(tenant) AND id = \(id)
+                WITH removed AS (
+                    DELETE FROM schedules WHERE tenant_id = \(tenant) AND id = \(id) RETURNING id
+                ), \(Query.audited(.removeSchedule, id.description, of: tenant, when: "removed"))
+                SELECT 1 FROM removed
                 """
             ).affected > 0
         }

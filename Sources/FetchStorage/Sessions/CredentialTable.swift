@@ -124,6 +124,11 @@ struct CredentialTable: Sendable {
         let spaceKey = Self.digest(of: space, user: nil)
         let key = Self.digest(of: space, user: credential.user)
         let sealed = try await keys.vault(of: session.tenant).seal(secret, table: Self.table, row: key)
+        let details = RawJSON(
+            JSONWriter.object { writer in
+                writer.member("kind", kind.rawValue)
+                writer.member("session", session.session.description)
+            })
         let rows = try await client.query(
             """
             -- credentials.put
@@ -139,7 +144,7 @@ struct CredentialTable: Sendable {
                 FROM layer
                 WHERE \(isDefault) AND c.tenant_id = \(session.tenant) AND c.layer_id = layer.id
                     AND c.space = \(spaceKey) AND c.key <> \(key) AND c.is_default
-            )
+            ), stored AS (
             INSERT INTO credentials AS c (
                 tenant_id, id, layer_id, key, space, host, port, protocol, realm, authentication_method, is_proxy,
                 user_name, kind, persistence, is_default, sealed_secret
@@ -157,7 +162,9 @@ struct CredentialTable: Sendable {
             ON CONFLICT (tenant_id, layer_id, key) DO UPDATE
             SET kind = excluded.kind, persistence = excluded.persistence, sealed_secret = excluded.sealed_secret,
                 is_default = c.is_default OR excluded.is_default, updated_at = now(), last_failure_at = NULL
-            RETURNING c.id, (SELECT credentials_version FROM version)
+            RETURNING c.id
+            ), \(Query.audited(.setCredential, space.host, of: session.tenant, details: details, when: "stored"))
+            SELECT stored.id, version.credentials_version FROM stored, version
             """
         )
         return try rows.first.map { (try $0.decode(at: 0), try $0.decode(at: 1)) }
@@ -172,10 +179,10 @@ struct CredentialTable: Sendable {
                 \(Self.raiseVersion(of: tenant))
             ), told AS (
                 \(Self.tell(tenant))
-            )
-            DELETE FROM credentials
-            WHERE tenant_id = \(tenant) AND id = \(id)
-            RETURNING (SELECT credentials_version FROM version)
+            ), removed AS (
+                DELETE FROM credentials WHERE tenant_id = \(tenant) AND id = \(id) RETURNING id
+            ), \(Query.audited(.removeCredential, id.description, of: tenant, when: "removed"))
+            SELECT version.credentials_version FROM removed, version
             """
         )
         return try rows.first?.decode(at: 0)
@@ -192,10 +199,12 @@ struct CredentialTable: Sendable {
                 \(Self.raiseVersion(of: session.tenant))
             ), told AS (
                 \(Self.tell(session.tenant))
-            )
-            DELETE FROM credentials
-            WHERE tenant_id = \(session.tenant) AND layer_id = (\(Self.layers(of: session)))[1]
-            RETURNING (SELECT credentials_version FROM version)
+            ), removed AS (
+                DELETE FROM credentials
+                WHERE tenant_id = \(session.tenant) AND layer_id = (\(Self.layers(of: session)))[1]
+                RETURNING id
+            ), \(Query.audited(.removeCredential, session.session.description, of: session.tenant, when: "removed"))
+            SELECT version.credentials_version FROM removed, version
             """
         )
         return try rows.first.map { (rows.count, try $0.decode(at: 0)) }

@@ -22,12 +22,14 @@ package final class CredentialUses: Service {
     private static let maximumWaiting = 100_000
 
     private let client: Client
+    private let audit: (any AuditLog)?
     private let logger: Logger
     private let waiting = Mutex<[New]>([])
     private let arrivals = Condition()
 
-    init(client: Client, logger: Logger) {
+    init(client: Client, audit: (any AuditLog)? = nil, logger: Logger) {
         self.client = client
+        self.audit = audit
         self.logger = logger
     }
 
@@ -40,6 +42,7 @@ package final class CredentialUses: Service {
             return waiting.count == 1
         }
         if isFirst { arrivals.signal() }
+        audit?.note(AuditEvent(.useCredential, use.credential.description, of: use.tenant, by: .service))
     }
 
     package func run() async throws {

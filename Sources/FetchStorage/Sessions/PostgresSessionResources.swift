@@ -27,6 +27,7 @@ package final class PostgresSessionResources: SessionResources {
     ///   - peers: Whether there are others.
     ///   - blobs: Where large cached answers lie.
     ///   - cache: How much is cached.
+    ///   - audit: Where the use of credentials is noted.
     ///   - onRepeat: Hears of each answer that a session gives again.
     package init(
         client: Client,
@@ -35,6 +36,7 @@ package final class PostgresSessionResources: SessionResources {
         peers: Peers,
         blobs: any BlobStore,
         cache: CacheEvictor.Configuration = CacheEvictor.Configuration(),
+        audit: (any AuditLog)? = nil,
         onRepeat: @escaping @Sendable (Question.Kind) -> Void = { _ in },
         logger: Logger
     ) {
@@ -51,7 +53,7 @@ package final class PostgresSessionResources: SessionResources {
             cookieStorages[session]?.committed(version, changes)
         }
         credentialTable = CredentialTable(client: client, keys: keys)
-        credentialUses = CredentialUses(client: client, logger: logger)
+        credentialUses = CredentialUses(client: client, audit: audit, logger: logger)
     }
 
     package func cookieStorage(of session: SessionAddress) -> any CookieStorage { sharedCookies(of: session) }

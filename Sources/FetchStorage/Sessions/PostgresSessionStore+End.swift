@@ -11,10 +11,14 @@ extension PostgresSessionStore {
             try await client.query(
                 """
                 -- sessions.invalidate
-                UPDATE sessions
-                SET state = \(mode.state), invalidated_at = coalesce(invalidated_at, now())
-                WHERE tenant_id = \(tenant) AND id = \(id)
-                    AND (state = 'active' OR state = 'finishing' AND \(mode.state) = 'cancelling')
+                WITH invalidated AS (
+                    UPDATE sessions
+                    SET state = \(mode.state), invalidated_at = coalesce(invalidated_at, now())
+                    WHERE tenant_id = \(tenant) AND id = \(id)
+                        AND (state = 'active' OR state = 'finishing' AND \(mode.state) = 'cancelling')
+                    RETURNING id
+                ), \(Query.audited(.invalidateSession, id.description, of: tenant, when: "invalidated"))
+                SELECT 1 FROM invalidated
                 """
             )
         }
@@ -95,7 +99,7 @@ extension PostgresSessionStore {
                     DELETE FROM cache_entries e
                     USING removed r
                     WHERE e.tenant_id = \(tenant) AND e.session_id = r.id
-                )
+                ), \(Query.audited(.removeSession, id.description, of: tenant, when: "removed"))
                 SELECT id FROM removed
                 """
             )

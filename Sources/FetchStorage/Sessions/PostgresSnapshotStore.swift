@@ -63,7 +63,10 @@ package struct PostgresSnapshotStore: SnapshotStore {
             let rows = try await client.query(
                 """
                 -- snapshots.remove
-                DELETE FROM session_snapshots WHERE tenant_id = \(tenant) AND id = \(id) RETURNING id
+                WITH removed AS (
+                    DELETE FROM session_snapshots WHERE tenant_id = \(tenant) AND id = \(id) RETURNING id
+                ), \(Query.audited(.removeSnapshot, id.description, of: tenant, when: "removed"))
+                SELECT id FROM removed
                 """
             )
             return !rows.isEmpty

@@ -65,6 +65,11 @@ package struct PostgresKeyStore: KeyStore {
     ) async throws(StoreError) -> APIKey? {
         try await StoreError.wrap {
             let code = Array(HMAC<SHA256>.authenticationCode(for: token.secret, using: try await hashingKey()))
+            let details = RawJSON(
+                JSONWriter.object { writer in
+                    writer.member("name", name)
+                    writer.member("isAdmin", isAdmin)
+                })
             let rows = try await client.query(
                 """
                 -- keys.create
@@ -72,12 +77,14 @@ package struct PostgresKeyStore: KeyStore {
                     INSERT INTO tenants (name) VALUES (\(tenant)) ON CONFLICT (name) DO NOTHING RETURNING id
                 ), owner AS (
                     SELECT id FROM new_tenant UNION ALL SELECT id FROM tenants WHERE name = \(tenant)
-                )
-                INSERT INTO api_keys (tenant_id, id, name, secret_mac, is_admin)
-                SELECT id, \(token.id), \(name), \(code), \(isAdmin)
-                FROM owner
-                ON CONFLICT DO NOTHING
-                RETURNING tenant_id, created_at
+                ), made AS (
+                    INSERT INTO api_keys (tenant_id, id, name, secret_mac, is_admin)
+                    SELECT id, \(token.id), \(name), \(code), \(isAdmin)
+                    FROM owner
+                    ON CONFLICT DO NOTHING
+                    RETURNING tenant_id, created_at
+                ), \(Query.audited(.makeKey, token.id.description, details: details, ofTenantIn: "made"))
+                SELECT tenant_id, created_at FROM made
                 """
             )
             return try rows.first.map { row in
@@ -119,7 +126,10 @@ package struct PostgresKeyStore: KeyStore {
             try await client.query(
                 """
                 -- keys.revoke
-                UPDATE api_keys SET revoked_at = now() WHERE id = \(id) AND revoked_at IS NULL
+                WITH revoked AS (
+                    UPDATE api_keys SET revoked_at = now() WHERE id = \(id) AND revoked_at IS NULL RETURNING tenant_id
+                ), \(Query.audited(.revokeKey, id.description, ofTenantIn: "revoked"))
+                SELECT 1 FROM revoked
                 """
             ).affected > 0
         }

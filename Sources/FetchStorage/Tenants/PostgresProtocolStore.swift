@@ -47,7 +47,7 @@ package struct PostgresProtocolStore: ProtocolStore {
                     SET scheme = excluded.scheme, host = excluded.host, url = excluded.url,
                         asking_order = excluded.asking_order, tenant_ids = excluded.tenant_ids
                     RETURNING *
-                )
+                ), \(Query.audited(.setProtocol, new.name, when: "p"))
                 SELECT \(Self.columns)
                 FROM p
                 """
@@ -98,7 +98,7 @@ package struct PostgresProtocolStore: ProtocolStore {
                     sealed_previous_secret = \(previous), previous_until = \(changed.previousSecret?.until)
                 WHERE name = \(changed.name) AND sealed_secret = \(sealed)
                 RETURNING *
-            )
+            ), \(Query.audited(.rotateProtocol, changed.name, when: "p"))
             SELECT \(Self.columns)
             FROM p
             """
@@ -115,8 +115,10 @@ package struct PostgresProtocolStore: ProtocolStore {
                 -- protocols.remove
                 WITH changed AS (
                     UPDATE queue_state SET version = version + 1
-                )
-                DELETE FROM protocols WHERE name = \(name)
+                ), removed AS (
+                    DELETE FROM protocols WHERE name = \(name) RETURNING name
+                ), \(Query.audited(.removeProtocol, name, when: "removed"))
+                SELECT 1 FROM removed
                 """
             ).affected
             try await Notifications.tell(client)

@@ -38,7 +38,7 @@ package struct PostgresServiceRuleStore: ServiceRuleStore {
                 ), changed AS (
                     UPDATE queue_state SET version = version + 1
                     WHERE EXISTS (SELECT FROM stored)
-                )
+                ), \(Query.audited(.replaceRules, when: "stored"))
                 SELECT version
                 FROM stored
                 """

@@ -39,14 +39,16 @@ package struct PostgresTenantStore: TenantStore {
                 -- tenants.change
                 WITH changed AS (
                     UPDATE queue_state SET version = version + 1
-                )
+                ), tenant AS (
                 UPDATE tenants
                 SET weight = coalesce(\(change.weight.map { Int16(clamping: $0) }), weight),
                     maximum_waiting_jobs =
                         CASE WHEN \(quota == nil) THEN maximum_waiting_jobs ELSE \(quota?.number) END,
                     bytes_per_second = CASE WHEN \(bandwidth == nil) THEN bytes_per_second ELSE \(bandwidth?.number) END
                 WHERE name = \(name)
-                RETURNING \(TenantShare.columns)
+                RETURNING *, id AS tenant_id
+                ), \(Query.audited(.changeTenant, name, details: change.details, ofTenantIn: "tenant"))
+                SELECT \(TenantShare.columns) FROM tenant
                 """
             )
             try await Notifications.tell(client)
@@ -68,8 +70,13 @@ package struct PostgresTenantStore: TenantStore {
                 WITH changed AS (
                     UPDATE queue_state
                     SET version = version + 1, paused = CASE WHEN \(name == nil) THEN \(isPaused) ELSE paused END
-                )
-                UPDATE tenants SET paused = \(isPaused) WHERE name = \(name)
+                    RETURNING 0 AS tenant_id
+                ), tenant AS (
+                    UPDATE tenants SET paused = \(isPaused) WHERE name = \(name) RETURNING id AS tenant_id
+                ), \(Query.audited(
+                    isPaused ? .pauseQueue : .resumeQueue, name,
+                    ofTenantIn: name == nil ? "changed" : "tenant"))
+                SELECT 1 FROM tenant
                 """
             ).affected
             try await Notifications.tell(client)
@@ -93,8 +100,13 @@ package struct PostgresTenantStore: TenantStore {
                     SET version = version + 1,
                         bytes_per_second =
                             CASE WHEN \(name == nil) THEN \(bytesPerSecond) ELSE bytes_per_second END
-                )
-                UPDATE tenants SET bytes_per_second = \(bytesPerSecond) WHERE name = \(name)
+                    RETURNING 0 AS tenant_id
+                ), tenant AS (
+                    UPDATE tenants SET bytes_per_second = \(bytesPerSecond) WHERE name = \(name)
+                    RETURNING id AS tenant_id
+                ), \(Query.audited(
+                    .limitQueue, name, ofTenantIn: name == nil ? "changed" : "tenant"))
+                SELECT 1 FROM tenant
                 """
             ).affected
             try await Notifications.tell(client)

@@ -28,13 +28,17 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
             try await client.query(
                 """
                 -- endpoints.add
-                INSERT INTO webhook_endpoints (
-                    tenant_id, id, url, events, sealed_secret, created_at, sealed_identity, server_trust
-                )
-                VALUES (
-                    \(endpoint.tenant), \(endpoint.id), \(endpoint.url.description), \(endpoint.events), \(sealed),
-                    \(endpoint.createdAt), \(try sealedIdentity(of: endpoint)), \(endpoint.storedTrust)
-                )
+                WITH added AS (
+                    INSERT INTO webhook_endpoints (
+                        tenant_id, id, url, events, sealed_secret, created_at, sealed_identity, server_trust
+                    )
+                    VALUES (
+                        \(endpoint.tenant), \(endpoint.id), \(endpoint.url.description), \(endpoint.events), \(sealed),
+                        \(endpoint.createdAt), \(try sealedIdentity(of: endpoint)), \(endpoint.storedTrust)
+                    )
+                    RETURNING id
+                ), \(Query.audited(.addEndpoint, endpoint.id.description, of: endpoint.tenant, when: "added"))
+                SELECT 1 FROM added
                 """
             )
         }
@@ -84,6 +88,7 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
             let rows = try await client.query(
                 """
                 -- endpoints.update
+                WITH changed AS (
                 UPDATE webhook_endpoints
                 SET url = \(endpoint.url.description), events = \(endpoint.events),
                     events_changed_at = CASE WHEN events = \(endpoint.events) THEN events_changed_at ELSE now() END,
@@ -95,7 +100,9 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
                     rotation = coalesce(\(rotation), rotation),
                     rotated_at = CASE WHEN \(rotation)::text IS NULL THEN rotated_at ELSE now() END
                 WHERE tenant_id = \(tenant) AND id = \(id) AND version = \(endpoint.version)
-                RETURNING \(Self.columns)
+                RETURNING *
+                ), \(Query.audited(.changeEndpoint, id.description, of: tenant, when: "changed"))
+                SELECT \(Self.columns) FROM changed
                 """
             )
             return try rows.first.map { try self.endpoint($0, of: tenant) }
@@ -115,7 +122,7 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
                     UPDATE webhook_deliveries
                     SET state = 'abandoned'
                     WHERE tenant_id = \(tenant) AND endpoint_id = \(id) AND state = 'pending'
-                )
+                ), \(Query.audited(.removeEndpoint, id.description, of: tenant, when: "removed"))
                 SELECT id FROM removed
                 """
             )

@@ -92,6 +92,7 @@ struct JobExecution {
 
     /// Stores the outcome, however long the database is away: until then the job is not done.
     private nonisolated(nonsending) func store(_ outcome: JobOutcome) async {
+        noteRefusal(outcome)
         await dispatcher.heed(outcome, of: job)
         var tries = 0
         while !Task.isCancelled {
@@ -107,6 +108,16 @@ struct JobExecution {
                 return await settleRefused(outcome)
             }
         }
+    }
+
+    /// Has the audit log count a target that was refused (SEC-12).
+    private func noteRefusal(_ outcome: JobOutcome) {
+        guard let target = outcome.refusedTarget else { return }
+        let details = RawJSON(JSONWriter.object { $0.member("code", outcome.errorName) })
+        // A refusal without a URL is about the one that the job names.
+        let object = target.isEmpty ? job.spec.request.url.redacted : target
+        dispatcher.audit?.note(
+            AuditEvent(.refuseTarget, object, of: job.tenant, details: details, by: .service))
     }
 
     /// Stores an attempt that another one follows.

@@ -93,8 +93,20 @@ extension JobOutcome {
     init(failing error: LoadError, startedAt start: Timestamp, _ urls: URLForm = .whole) {
         self.init(state: error.code == .cancelled ? .cancelled : .failed, startedAt: start, finishedAt: .now)
         errorName = error.code.name
+        if error.code.isRefusal { refusedTarget = error.failingURL?.redacted ?? "" }
         self.error = RawJSON(JSONWriter.object { error.write(&$0, urls) })
     }
+}
+
+extension LoadError.Code {
+    /// Whether the target policy has refused a target, or the proxy to it.
+    fileprivate var isRefusal: Bool { Self.refusals.contains(name) }
+
+    private static let refusals: Set<String> = [
+        addressForbidden.name, redirectTargetForbidden.name, proxyForbidden.name,
+        TargetRefusal.Code.hostForbidden.name, TargetRefusal.Code.hostSingleLabel.name,
+        TargetRefusal.Code.portForbidden.name, TargetRefusal.Code.schemeForbidden.name,
+    ]
 }
 
 extension TaskMetrics {

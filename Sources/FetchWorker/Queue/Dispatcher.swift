@@ -39,6 +39,7 @@ package final class Dispatcher: Service {
     let completionNotifier: (any Notifiable)?
     let schedules: (any Notifiable)?
     private let parkAll: @Sendable () async -> Void
+    let audit: (any AuditLog)?
     let logger: Logger
     let metrics: WorkerMetrics
     /// Fires when the lease of another node may have run out.
@@ -63,6 +64,7 @@ package final class Dispatcher: Service {
     ///   - courier: Is woken when there is an event to deliver.
     ///   - completionNotifier: Is woken when a session or a group may have lost its last job.
     ///   - schedules: Is woken when the time of a schedule is near.
+    ///   - audit: Where refused targets are noted.
     ///   - metrics: Where the worker's counts are kept.
     package init(
         configuration: Configuration,
@@ -73,6 +75,7 @@ package final class Dispatcher: Service {
         completionNotifier: (any Notifiable)? = nil,
         schedules: (any Notifiable)? = nil,
         parkAll: @escaping @Sendable () async -> Void = {},
+        audit: (any AuditLog)? = nil,
         metrics registry: MetricsRegistry,
         logger: Logger
     ) {
@@ -84,6 +87,7 @@ package final class Dispatcher: Service {
         self.completionNotifier = completionNotifier
         self.schedules = schedules
         self.parkAll = parkAll
+        self.audit = audit
         self.logger = logger
         leaseTimer = Timer(clock: intake.clock)
         scanTimer = Timer(clock: intake.clock)

@@ -116,6 +116,15 @@ extension Settings {
             // Less than a quarter of an hour would take jobs away before their clients could look.
             "retention.days", \.retention.jobs, .duration(.days, 0.01...36_500), default: "no limit",
             "How long final jobs and finished groups are kept at least."),
+        Setting(
+            "audit.retentionDays", \.retention.audit, .duration(.days, 1...36_500),
+            "How long entries of the audit log are kept."),
+        Setting(
+            "audit.maximumEntries", \.retention.auditEntries, .integer(10_000...1_000_000_000),
+            "Entries of the audit log that a tenant has at most; the oldest go first."),
+        Setting(
+            "audit.file", \.auditFile, .absolutePath, default: "none",
+            "A file that entries of the audit log are added to as well, one JSON text a line."),
     ]
 
     private static let webhooks: [Setting] = [

@@ -45,6 +45,8 @@ struct Settings: Sendable, CustomStringConvertible {
     var session = SessionConfiguration.default
     var cache = CacheEvictor.Configuration()
     var retention = Retention()
+    /// Where entries of the audit log are written too, one JSON text a line; nil for nowhere.
+    var auditFile: String?
     /// How many jobs a tenant may have waiting that has no quota of its own; nil for as many as it likes.
     var maximumWaitingJobs: Int?
     /// How many open questions a tenant may have.

@@ -1,4 +1,5 @@
 import EventLoop
+import FetchJobs
 import FetchStorage
 import Foundation
 import Logging
@@ -117,7 +118,7 @@ struct Database: Sendable {
 
     private func run(_ body: (Database) async throws -> Void) async throws {
         try await waitUntilReady()
-        let result = await Result { try await body(self) }
+        let result = await Result { try await AuditActor.$current.withValue(.cli) { try await body(self) } }
         for client in clients { await client.close() }
         try result.get()
     }

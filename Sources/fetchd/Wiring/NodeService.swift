@@ -79,9 +79,12 @@ private struct RunningNode {
         let peers = Peers()
         let limiters = KnownLimiters(client: database.client)
         try await limiters.refresh()
+        let auditFile = settings.auditFile.map { AuditFile(path: $0, logger: logger) }
+        let audit = PostgresAuditLog(client: database.client, logger: logger) { auditFile?.append($0) }
         let quotas = WaitingQuotas(client: database.client, standard: settings.maximumWaitingJobs)
         let stores = PostgresSessionResources(
             client: database.client, keys: keys, node: id, peers: peers, blobs: blobs, cache: settings.cache,
+            audit: audit,
             onRepeat: { [questions = metrics.questions] in questions[$0.rawValue, "remembered"].add() }, logger: logger)
 
         let protocolStore = PostgresProtocolStore(client: database.client, ring: ring)
@@ -156,6 +159,7 @@ private struct RunningNode {
             completionNotifier: completionNotifier,
             schedules: scheduleTimer,
             parkAll: delegates.parkAll,
+            audit: audit,
             metrics: metrics,
             logger: logger
         )
@@ -182,6 +186,7 @@ private struct RunningNode {
                 tenants: PostgresTenantStore(client: database.client),
                 protocols: protocolStore,
                 knownProtocols: protocols,
+                audit: audit,
                 rules: ruleStore,
                 knownRules: rules,
                 cookies: stores,
@@ -207,7 +212,7 @@ private struct RunningNode {
                     client: database.client, intake: intake,
                     resources: NodeResources(directory: settings.dataDirectory)),
                 metrics: metrics,
-                checkWebhookURL: WebhookTargets(policy: settings.targetPolicy).check,
+                checkWebhookURL: WebhookTargets(policy: settings.targetPolicy, audit: audit).check,
                 checkTarget: { url in
                     do throws(TargetRefusal) {
                         try TargetGuard(policy: settings.targetPolicy).judge(url)
@@ -236,7 +241,8 @@ private struct RunningNode {
             catalog: catalog, area: area, uploads: uploads, metrics: metrics, logger: logger)
         let watch = DatabaseWatch(client: database.client, patience: settings.databasePatience)
         let others: [any Service] = [
-            watch, TaskThreadWatch(stalls: stalls), stores.cacheEvictor, stores.credentialUses, delegates, dispatcher,
+            watch, TaskThreadWatch(stalls: stalls), audit, stores.cacheEvictor, stores.credentialUses, delegates,
+            dispatcher,
             ephemeral, completionNotifier, scheduler, courier,
             notifications, quotas, pruner, server,
         ]
@@ -336,11 +342,14 @@ private struct TargetJudge: Sendable {
 /// Plain http is for addresses that the operator has opened by name: those of this machine, mostly.
 private struct WebhookTargets: Sendable {
     let policy: TargetPolicy
+    let audit: any AuditLog
 
     func check(_ url: URLRecord) async -> String? {
         do throws(TargetRefusal) {
             try TargetGuard(policy: policy).judge(url)
         } catch {
+            let details = RawJSON(JSONWriter.object { $0.member("code", error.code.name) })
+            audit.note(AuditEvent(.refuseTarget, url.redacted, details: details))
             return "\(error.message) (webhookURLForbidden)"
         }
         guard url.scheme != "https" else { return nil }

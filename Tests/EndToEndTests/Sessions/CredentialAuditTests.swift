@@ -15,7 +15,7 @@ import Testing
     }
 
     private func uses(_ service: ServiceProcess, _ query: String = "") async throws -> [[String: Any]] {
-        let answer = try await service.request(.get, "/v1/admin/audit\(query)")
+        let answer = try await service.request(.get, "/v1/credentials/uses\(query)")
         #expect(!answer.text.contains("unsaid"))
         return try #require(member(answer.json, "data", as: [[String: Any]].self), "\(answer.text)")
     }
@@ -53,11 +53,11 @@ import Testing
             #expect(member(all[1], "action") == "credential.used")
             #expect(member(all[1], "protectionSpace", "realm") == "Fake Realm")
             #expect(member(all[1], "at", as: String.self)?.hasPrefix("2") == true)
-            let first = try await service.request(.get, "/v1/admin/audit?limit=1")
+            let first = try await service.request(.get, "/v1/credentials/uses?limit=1")
             let cursor = try #require(member(first.json, "nextCursor", as: String.self), "\(first.text)")
             #expect(try await uses(service, "?limit=1&cursor=\(cursor)").count == 1)
             #expect(try await uses(service, "?credential=\(id)").count == 1)
-            #expect(try await service.request(.get, "/v1/admin/audit?credential=x").status == 400)
+            #expect(try await service.request(.get, "/v1/credentials/uses?credential=x").status == 400)
             // The uses of a credential that is gone are listed all the same, for its tenant alone.
             _ = try await service.request(.delete, "/v1/credentials/\(id)")
             #expect(try await uses(service).count == 2)

@@ -16,7 +16,7 @@ struct CredentialRoutes: Sendable {
             Route(.delete, "/v1/credentials", tenant: removeAll),
             Route(.get, "/v1/credentials/{id}", tenant: get),
             Route(.delete, "/v1/credentials/{id}", tenant: remove),
-            Route(.get, "/v1/admin/audit", tenant: audit),
+            Route(.get, "/v1/credentials/uses", tenant: audit),
         ]
     }
 
@@ -89,7 +89,7 @@ struct CredentialRoutes: Sendable {
         let after = try query["cursor"].map { try Cursor<CredentialUse.IDKind>($0, filter: filter).after }
         let items = try await credentials.uses(of: credential, tenant: tenant, after: after, limit: limit + 1)
         let text = Query.text([("credential", credential?.description)])
-        return .page(items, limit: limit, of: "/v1/admin/audit", text) {
+        return .page(items, limit: limit, of: "/v1/credentials/uses", text) {
             Cursor(after: $0.id, filter: filter).text
         } write: {
             $0.write(&$1)

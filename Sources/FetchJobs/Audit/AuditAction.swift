@@ -1,0 +1,54 @@
+/// What was done, as the audit log names it: a subject and a verb.
+package enum AuditAction: String, Sendable, CaseIterable {
+    case makeKey = "keys.create"
+    case revokeKey = "keys.revoke"
+
+    case setCredential = "credentials.set"
+    case removeCredential = "credentials.delete"
+    /// A job was given a stored credential.
+    case useCredential = "credentials.use"
+
+    case pauseQueue = "queue.pause"
+    case resumeQueue = "queue.resume"
+    case limitQueue = "queue.limit"
+    case changeTenant = "tenants.change"
+
+    case setLimiter = "limiters.set"
+    case pauseLimiter = "limiters.pause"
+    case resumeLimiter = "limiters.resume"
+    case removeLimiter = "limiters.delete"
+    case skipBlock = "limiters.skip"
+
+    case cancelJobs = "jobs.cancel"
+    case suspendJobs = "jobs.suspend"
+    case resumeJobs = "jobs.resume"
+    case removeJobs = "jobs.delete"
+
+    case invalidateSession = "sessions.invalidate"
+    case removeSession = "sessions.delete"
+    case removeSnapshot = "snapshots.delete"
+    case removeGroup = "groups.delete"
+    case changeSchedule = "schedules.change"
+    case removeSchedule = "schedules.delete"
+
+    case addEndpoint = "webhooks.create"
+    case changeEndpoint = "webhooks.change"
+    case removeEndpoint = "webhooks.delete"
+
+    case purgeCache = "cache.purge"
+    case forgetAnswers = "answers.delete"
+    case answerQuestion = "questions.answer"
+
+    case setProtocol = "protocols.set"
+    case rotateProtocol = "protocols.rotate"
+    case removeProtocol = "protocols.delete"
+    case replaceRules = "rules.replace"
+
+    case signIn = "dashboard.signIn"
+    case failToSignIn = "dashboard.signInFailed"
+    case signOut = "dashboard.signOut"
+    /// An operator has read what is not his own tenant's.
+    case readAsOperator = "admin.read"
+    case refuseRequest = "requests.refuse"
+    case refuseTarget = "targets.refuse"
+}
