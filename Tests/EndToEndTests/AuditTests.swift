@@ -10,7 +10,7 @@ import Testing
         return try #require(member(answer.json, "data", as: [[String: Any]].self), "\(answer.text)")
     }
 
-    // SEC-12.
+    // Proves: SEC-12, SEC-61.
     @Test func `a refused target and what a client did are in the log, without secrets and queries`() async throws {
         try await ServiceProcess.Place.with(allowing: []) { place in
             let key = try await place.key()

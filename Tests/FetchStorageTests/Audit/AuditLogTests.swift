@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// SEC-61.
+/// The chains of the audit log, and who tampers with them.
 @Suite struct AuditLogTests {
     @Test("the audit log in memory keeps the promise", arguments: AuditLogContract.clauses)
     func memory(_ clause: Clause<any AuditLog>) async throws {
@@ -55,6 +55,7 @@ import Testing
 
     // MARK: Only added to
 
+    // Proves: SEC-61.
     @Test(
         "entries and chains are only added to",
         arguments: [
@@ -86,6 +87,7 @@ import Testing
         }
     }
 
+    // Proves: SEC-61.
     @Test(
         "a check finds the entry that breaks the chain",
         arguments: [
@@ -136,6 +138,7 @@ import Testing
 
     // MARK: With the change
 
+    // Proves: SEC-61.
     @Test func `a change and its entry are stored together or not at all`() async throws {
         try await Fixture.with { fixture in
             let keys = PostgresKeyStore(client: fixture.client, ring: try KeyRing(KeyRing.generate()))
