@@ -140,15 +140,22 @@ package final class PostgresAuditLog: AuditLog, Service {
         return entries.count
     }
 
+    /// Gives the entries that wait now their places.
+    ///
+    /// - Parameter chain: Nil for all chains.
+    private func sealAll(_ chain: Tenant.ID?) async throws {
+        let chains = if let chain { [chain] } else { try await waiting() }
+        for chain in chains {
+            var steps = 1
+            while try await seal(chain) == Self.step, steps < Self.maximumSteps { steps += 1 }
+        }
+    }
+
     package func entries(
         matching filter: AuditFilter, after entry: AuditEntry.ID?, limit: Int
     ) async throws(StoreError) -> [AuditEntry] {
         try await StoreError.wrap {
-            let chains = if let chain = filter.chain { [chain] } else { try await waiting() }
-            for chain in chains {
-                var steps = 1
-                while try await seal(chain) == Self.step, steps < Self.maximumSteps { steps += 1 }
-            }
+            try await sealAll(filter.chain)
             let earliest = filter.from.map { AuditEntry.ID(earliestAt: $0.advanced(by: .seconds(-3600))) }
             let subject = filter.action.flatMap { $0.hasSuffix(".*") ? String($0.dropLast(1)) : nil }
             return try await client.query(
@@ -181,6 +188,7 @@ package final class PostgresAuditLog: AuditLog, Service {
 
     package func verify(_ chain: Tenant.ID?) async throws(StoreError) -> [AuditChainReport] {
         try await StoreError.wrap {
+            try await sealAll(chain)
             let chains = try await client.query(
                 """
                 -- audit.chains

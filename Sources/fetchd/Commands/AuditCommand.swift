@@ -30,8 +30,9 @@ struct AuditCommand: AsyncParsableCommand {
                 let settings = try options.settings()
                 let logger = Logger.make(settings.logLevel)
                 try await Database.with(settings, logger: logger) { database in
-                    let reports = try await PostgresAuditLog(client: database.client, logger: logger)
-                        .verify(try await chain(database))
+                    let file = settings.auditFile.map { AuditFile(path: $0, logger: logger) }
+                    let log = PostgresAuditLog(client: database.client, logger: logger) { file?.append($0) }
+                    let reports = try await log.verify(try await chain(database))
                     for report in reports { print(report.line) }
                     guard reports.allSatisfy({ $0.fault == nil }) else { throw ExitCode.failure }
                 }
