@@ -127,7 +127,9 @@ import Testing
             let progress = try Told(try await receiver.next())
             #expect(progress.type == "job.progress" && member(progress.data, "details", "bytesReceived") == 1)
             isOver.open()
-            let last = try Told(try await receiver.next())
+            var last = try Told(try await receiver.next())
+            // A busy machine has told of more before the end came.
+            while last.type == "job.progress" { last = try Told(try await receiver.next()) }
             #expect(last.type == "job.finished", "\(last.data)")
         }
     }
