@@ -42,15 +42,45 @@ CREATE TABLE api_keys (
     id uuid NOT NULL,
     name text NOT NULL,
     secret_mac bytea NOT NULL,
+    scopes text[] NOT NULL,
+    session_id uuid,
+    hosts text[],
+    maximum_jobs bigint,
+    counted_by uuid NOT NULL,
+    submitted_jobs bigint NOT NULL DEFAULT 0,
     created_at timestamptz NOT NULL DEFAULT now(),
+    created_by uuid,
+    expires_at timestamptz,
+    last_used_at timestamptz,
+    replaced_by uuid,
     revoked_at timestamptz,
-    is_admin boolean NOT NULL DEFAULT false,
-    PRIMARY KEY (tenant_id, id)
+    PRIMARY KEY (tenant_id, id),
+    CONSTRAINT api_keys_scopes CHECK (
+        cardinality(scopes) > 0
+        AND scopes <@ ARRAY[
+            'jobs:read', 'jobs:write', 'limits', 'sessions', 'credentials', 'webhooks', 'questions', 'schedules',
+            'keys', 'audit', 'admin'
+        ]
+    ),
+    CONSTRAINT api_keys_hosts CHECK (cardinality(hosts) > 0),
+    CONSTRAINT api_keys_maximum_jobs CHECK (maximum_jobs > 0),
+    CONSTRAINT api_keys_submitted_jobs CHECK (submitted_jobs >= 0)
 );
 COMMENT ON TABLE api_keys IS 'Keys that requests authenticate with';
 COMMENT ON COLUMN api_keys.secret_mac IS 'HMAC-SHA-256 of the secret; its key is in service_keys';
+COMMENT ON COLUMN api_keys.scopes IS 'What the key may do';
+COMMENT ON COLUMN api_keys.session_id IS
+    'The only session whose jobs the key submits and sees; zeros: the default session; null: every session';
+COMMENT ON COLUMN api_keys.hosts IS 'Patterns of the only hosts that jobs of the key load from; null: every host';
+COMMENT ON COLUMN api_keys.maximum_jobs IS 'How many jobs may be submitted with the key in all; null: any number';
+COMMENT ON COLUMN api_keys.counted_by IS
+    'The key whose submitted_jobs counts the jobs of this one: the key itself, or the one with a maximum that it was '
+    'made with or has replaced';
+COMMENT ON COLUMN api_keys.created_by IS 'The key that it was made with; null: it was made by a command';
+COMMENT ON COLUMN api_keys.expires_at IS 'When the key stops being valid; null: never';
+COMMENT ON COLUMN api_keys.last_used_at IS 'The last use, as of a minute ago; null: never used';
+COMMENT ON COLUMN api_keys.replaced_by IS 'The key that it was rotated to; null: none';
 COMMENT ON COLUMN api_keys.revoked_at IS 'Null while the key is valid';
-COMMENT ON COLUMN api_keys.is_admin IS 'The key may also use the routes of operators';
 
 CREATE UNIQUE INDEX api_keys_id ON api_keys (id);
 COMMENT ON INDEX api_keys_id IS 'keys.authenticate: a token names its key, and by that its tenant';

@@ -947,18 +947,47 @@ CREATE TABLE public.api_keys (
     id uuid NOT NULL,
     name text NOT NULL,
     secret_mac bytea NOT NULL,
+    scopes text[] NOT NULL,
+    session_id uuid,
+    hosts text[],
+    maximum_jobs bigint,
+    counted_by uuid NOT NULL,
+    submitted_jobs bigint DEFAULT 0 NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    created_by uuid,
+    expires_at timestamp with time zone,
+    last_used_at timestamp with time zone,
+    replaced_by uuid,
     revoked_at timestamp with time zone,
-    is_admin boolean DEFAULT false NOT NULL
+    CONSTRAINT api_keys_hosts CHECK ((cardinality(hosts) > 0)),
+    CONSTRAINT api_keys_maximum_jobs CHECK ((maximum_jobs > 0)),
+    CONSTRAINT api_keys_scopes CHECK (((cardinality(scopes) > 0) AND (scopes <@ ARRAY['jobs:read'::text, 'jobs:write'::text, 'limits'::text, 'sessions'::text, 'credentials'::text, 'webhooks'::text, 'questions'::text, 'schedules'::text, 'keys'::text, 'audit'::text, 'admin'::text]))),
+    CONSTRAINT api_keys_submitted_jobs CHECK ((submitted_jobs >= 0))
 );
 
 COMMENT ON TABLE public.api_keys IS 'Keys that requests authenticate with';
 
 COMMENT ON COLUMN public.api_keys.secret_mac IS 'HMAC-SHA-256 of the secret; its key is in service_keys';
 
-COMMENT ON COLUMN public.api_keys.revoked_at IS 'Null while the key is valid';
+COMMENT ON COLUMN public.api_keys.scopes IS 'What the key may do';
 
-COMMENT ON COLUMN public.api_keys.is_admin IS 'The key may also use the routes of operators';
+COMMENT ON COLUMN public.api_keys.session_id IS 'The only session whose jobs the key submits and sees; zeros: the default session; null: every session';
+
+COMMENT ON COLUMN public.api_keys.hosts IS 'Patterns of the only hosts that jobs of the key load from; null: every host';
+
+COMMENT ON COLUMN public.api_keys.maximum_jobs IS 'How many jobs may be submitted with the key in all; null: any number';
+
+COMMENT ON COLUMN public.api_keys.counted_by IS 'The key whose submitted_jobs counts the jobs of this one: the key itself, or the one with a maximum that it was made with or has replaced';
+
+COMMENT ON COLUMN public.api_keys.created_by IS 'The key that it was made with; null: it was made by a command';
+
+COMMENT ON COLUMN public.api_keys.expires_at IS 'When the key stops being valid; null: never';
+
+COMMENT ON COLUMN public.api_keys.last_used_at IS 'The last use, as of a minute ago; null: never used';
+
+COMMENT ON COLUMN public.api_keys.replaced_by IS 'The key that it was rotated to; null: none';
+
+COMMENT ON COLUMN public.api_keys.revoked_at IS 'Null while the key is valid';
 
 CREATE TABLE public.attempts (
     tenant_id bigint NOT NULL,

@@ -157,6 +157,7 @@ package struct Server: Service {
     private let configuration: Configuration
     private let responder: Responder
     private let connections: OpenConnections
+    private let keyUses: KeyUses
     private let stalls: StallMetrics
     private let logger: Logger
     private let onListening: @Sendable (Int) async -> Void
@@ -176,7 +177,9 @@ package struct Server: Service {
             limit: configuration.authenticationFailuresPerAddress,
             totalLimit: configuration.authenticationFailures
         )
-        let authenticator = Authenticator(store: ports.keys, limiter: limiter, proxies: configuration.trustedProxies)
+        let authenticator = Authenticator(
+            store: ports.keys, limiter: limiter, proxies: configuration.trustedProxies, logger: logger)
+        keyUses = authenticator.uses
         connections = OpenConnections(
             limits: OpenConnections.Limits(configuration), proxies: configuration.trustedProxies)
         ports.metrics.gauge("fetchd_http_connections", "Connections to the API.") { [connections] in
@@ -185,6 +188,7 @@ package struct Server: Service {
         responder = Responder(
             table: RouteTable(Self.routes(ports, configuration, authenticator)),
             authenticator: authenticator,
+            authorization: Authorization(jobs: ports.jobs),
             connections: connections,
             readiness: ports.readiness,
             audit: ports.audit,
@@ -200,7 +204,7 @@ package struct Server: Service {
         let sessions = KnownSessions(
             store: ports.sessions, schemes: configuration.schemes, protocols: ports.knownProtocols,
             credentials: credentials)
-        let submitter = JobSubmitter(jobs: ports.jobs, waiters: ports.waiters)
+        let submitter = JobSubmitter(jobs: ports.jobs, keys: ports.keys, waiters: ports.waiters)
         let holds = BlobPins(catalog: ports.catalog)
         let warnings = Warnings(readiness: ports.readiness)
         let forwarding = Forwarding(node: ports.node, directory: ports.nodes, client: ports.nodeClient)
@@ -212,14 +216,14 @@ package struct Server: Service {
             defaults: ports.defaults, live: ports.live, forwarding: forwarding, warnings: warnings,
             submitted: submitted)
         let batch = BatchRoute(
-            jobs: ports.jobs, endpoints: known, groups: groups, sessions: sessions, holds: holds, warnings: warnings,
-            submitted: submitted)
+            jobs: ports.jobs, keys: ports.keys, endpoints: known, groups: groups, sessions: sessions, holds: holds,
+            warnings: warnings, submitted: submitted)
         let forecast = ForecastRoute(
             sessions: sessions, endpoints: known, cookies: ports.cookies, credentials: ports.credentials,
             cache: ports.cache, answers: ports.answers, limiters: ports.limiters, protocols: ports.knownProtocols,
             rules: ports.knownRules, defaults: ports.defaults, judge: ports.checkTarget)
-        let answers = answers(ports, authenticator)
-        return jobs.routes + batch.routes + JobControlRoutes(jobs: ports.jobs, holds: holds).routes
+        let answers = QuestionAnswers(questions: ports.questions, judge: ports.judge)
+        return jobs.routes + batch.routes + JobControlRoutes(jobs: ports.jobs, keys: ports.keys, holds: holds).routes
             + JobActionRoutes(jobs: ports.jobs, holds: holds).routes
             + HARRoute(jobs: ports.jobs).routes
             + ExplainRoute(jobs: ports.jobs).routes
@@ -232,6 +236,7 @@ package struct Server: Service {
             + LimiterRoutes(limiters: ports.limiters, kind: .host).routes
             + LimiterRoutes(limiters: ports.limiters, kind: .flow).routes + QueueRoutes(limiters: ports.limiters).routes
             + TenantRoutes(tenants: ports.tenants).routes
+            + KeyRoutes(keys: ports.keys, tenants: ports.tenants, sessions: sessions).routes
             + ProtocolRoutes(
                 protocols: ports.protocols, known: ports.knownProtocols, tenants: ports.tenants,
                 schemes: configuration.schemes, check: ports.checkWebhookURL
@@ -272,11 +277,6 @@ package struct Server: Service {
             + pages(ports, configuration, authenticator)
     }
 
-    private static func answers(_ ports: Ports, _ authenticator: Authenticator) -> QuestionAnswers {
-        QuestionAnswers(
-            questions: ports.questions, judge: ports.judge, authenticator: authenticator)
-    }
-
     private static func pages(
         _ ports: Ports,
         _ configuration: Configuration,
@@ -287,7 +287,7 @@ package struct Server: Service {
             jobs: ports.jobs,
             limiters: ports.limiters,
             questions: ports.questions,
-            answers: answers(ports, authenticator),
+            answers: QuestionAnswers(questions: ports.questions, judge: ports.judge),
             blobs: ports.blobs,
             authenticator: authenticator,
             audit: ports.audit,
@@ -328,11 +328,19 @@ package struct Server: Service {
     package func run() async throws {
         let loops = MultiThreadedEventLoopGroup(
             numberOfThreads: System.coreCount, metricsDelegate: LoopStallDelegate(stalls))
-        do { try await application(on: .shared(loops)).run() } catch {
+        do {
+            try await withThrowingTaskGroup { group in
+                group.addTask { try await keyUses.run() }
+                try await application(on: .shared(loops)).run()
+                group.cancelAll()
+            }
+        } catch {
             try await loops.shutdownGracefully()
             throw error
         }
         try await loops.shutdownGracefully()
+        // Of the last requests too.
+        await keyUses.write()
     }
 }
 

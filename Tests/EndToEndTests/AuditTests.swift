@@ -1,3 +1,4 @@
+import FetchJobs
 import Foundation
 import HTTPTypes
 import TestSupport
@@ -14,7 +15,7 @@ import Testing
     @Test func `a refused target and what a client did are in the log, without secrets and queries`() async throws {
         try await ServiceProcess.Place.with(allowing: []) { place in
             let key = try await place.key()
-            let admin = try await place.key(isAdmin: true)
+            let admin = try await place.key(scopes: .all)
             let service = try await ServiceProcess.start(place, key: key)
             let answer = try await service.request(
                 .post, "/v1/jobs", body: #"{"request": {"url": "http://10.1.2.3/path?token=unsaid"}}"#)

@@ -76,7 +76,7 @@ import Testing
         async throws
     {
         try await ServiceProcess.Place.with(allowing: []) { place in
-            let service = try await ServiceProcess.start(place, key: try await place.key(isAdmin: true))
+            let service = try await ServiceProcess.start(place, key: try await place.key(scopes: .all))
             let body = #"{"request": "data:,x"}"#
             #expect(try await service.request(.post, "/v1/queue/pause").status == 200)
             #expect(try await service.request(.post, "/v1/jobs", body: body).status == 202)

@@ -17,7 +17,8 @@ import Testing
     {
         let port = try LoopbackServer.freePort()
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(port)"]) { place in
-            let service = try await ServiceProcess.start(place, key: try await place.run("keys", "create", "--admin"))
+            let service = try await ServiceProcess.start(
+                place, key: try await place.run("keys", "create", "--role", "admin"))
             let url = "http://127.0.0.1:\(port)/load"
             let made = try await service.request(
                 .put, "/v1/admin/protocols/archive", body: #"{"scheme": "archive", "url": "\#(url)"}"#)

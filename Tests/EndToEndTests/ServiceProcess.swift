@@ -59,10 +59,10 @@ final class ServiceProcess: Sendable {
         }
 
         /// An API key of a tenant, as `fetchd keys create` makes one.
-        func key(tenant: String = "default", isAdmin: Bool = false) async throws -> String {
+        func key(tenant: String = "default", scopes: Set<Scope> = .tenant) async throws -> String {
             let ring = try KeyRing(try #require(environment["FETCHD_MASTER_KEYS"]))
             let keys = PostgresKeyStore(client: database.client, ring: ring)
-            return try await keys.create(name: "default", tenant: tenant, isAdmin: isAdmin).1.revealed
+            return try await keys.create(name: "default", tenant: tenant, scopes: scopes).1.revealed
         }
 
         /// Makes webhooks due that have failed once and wait; a node finds them with its next heartbeat.

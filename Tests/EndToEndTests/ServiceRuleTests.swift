@@ -1,3 +1,4 @@
+import FetchJobs
 import Foundation
 import HTTPTypes
 import TestSupport
@@ -33,7 +34,7 @@ import Testing
         let origin = try origin()
         try await ServiceProcess.Place.with(allowing: ["127.0.0.1:\(origin.port)"]) { place in
             let key = try await place.key()
-            let admin = try await place.key(isAdmin: true)
+            let admin = try await place.key(scopes: .all)
             let first = try await ServiceProcess.start(place, key: key)
             let second = try await ServiceProcess.start(place, key: key)
             #expect(member(try await run(second, origin.url("/")), "state") == "succeeded")

@@ -69,7 +69,8 @@ final class DashboardGate: Sendable {
             live.askedAt.flatMap { now - $0 < Authenticator.lifetime ? live.ids : nil }
         }
         if let known { return known.contains(key) }
-        let ids = Set(try await keys.keys().filter { $0.key.revokedAt == nil }.map(\.key.id))
+        let ids = Set(
+            try await keys.keys(of: nil, after: nil, limit: .max).filter { $0.key.isValid(at: .now) }.map(\.key.id))
         live.withLock { $0 = LiveKeys(ids: ids, askedAt: now) }
         return ids.contains(key)
     }

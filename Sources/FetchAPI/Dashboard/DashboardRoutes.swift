@@ -50,6 +50,12 @@ struct DashboardRoutes: Sendable {
         let next = Self.path(form["next"])
         do {
             let key = try await authenticator.key(of: form["key"] ?? "", from: call)
+            // Its pages show all of a tenant, and act on jobs, questions and limits.
+            guard !key.spec.seesPart, Role.operator.scopes.isSubset(of: key.spec.scopes) else {
+                let message = "The dashboard takes keys with the rights of an operator (--role operator) or more."
+                let content = SignInPage(frame: PageFrame(title: "Sign in"), next: next, error: message)
+                return page(.signIn, content, status: .forbidden)
+            }
             gate.learn(key.id)
             let session = gate.open(for: key)
             try await audit.record(AuditEvent(.signIn, of: key.tenant, by: actor(call, session)))

@@ -14,11 +14,21 @@ struct Call: Sendable {
     let channel: any Channel
     /// Nil where there is no network.
     let connection: Connection?
+    /// The key that the request was made with; nil until it is known, and on routes for everyone.
+    var key: APIKey?
 
     /// The first parameter; empty when the route has none.
     var parameter: String { parameters.first ?? "" }
 
     var headers: HTTPFields { request.headers }
+
+    /// The key that the request was made with.
+    ///
+    /// - Throws: ``Problem`` `unauthorized` on a route for everyone.
+    func requireKey() throws -> APIKey {
+        guard let key else { throw Authenticator.unauthorized }
+        return key
+    }
 
     /// The address of the caller, as far as a proxy in between is trusted; nil when its connection has no address.
     func client(through proxies: TrustedProxies) -> ClientNetwork? {

@@ -23,6 +23,7 @@ struct Responder: HTTPResponder {
 
     let table: RouteTable
     let authenticator: Authenticator
+    let authorization: Authorization
     let connections: OpenConnections
     let readiness: any Readiness
     let audit: any AuditLog
@@ -74,22 +75,33 @@ struct Responder: HTTPResponder {
         switch route.handler {
         case .open(let handler): return try await handler(call)
         case .tenant(let handler):
-            let key = try await authenticator.key(of: call)
-            if let connection = call.connection { try connections.begin(connection, for: key.tenant) }
-            if route.takesWork, let overload = readiness.overload(for: key.tenant) { throw Problem(overload) }
-            return try await AuditActor.$current.withValue(authenticator.actor(.key, key, call)) {
-                try await handler(call, key.tenant)
-            }
+            let (call, actor) = try await authorized(call, for: route, of: resource, as: .key)
+            let tenant = try call.requireKey().tenant
+            if let connection = call.connection { try connections.begin(connection, for: tenant) }
+            if route.takesWork, let overload = readiness.overload(for: tenant) { throw Problem(overload) }
+            return try await AuditActor.$current.withValue(actor) { try await handler(call, tenant) }
         case .admin(let handler):
-            let key = try await authenticator.key(of: call)
-            let actor = authenticator.actor(.operator, key, call)
-            guard key.isAdmin else {
-                audit.note(Self.refusal(call, resource, of: key.tenant, by: actor))
-                throw Problem(.adminRequired)
-            }
+            let (call, actor) = try await authorized(call, for: route, of: resource, as: .operator)
             if route.method == .get { audit.note(AuditEvent(.readAsOperator, resource.path, by: actor)) }
             return try await AuditActor.$current.withValue(actor) { try await handler(call) }
         }
+    }
+
+    /// The call with its key, which may do what the route does, and who makes it.
+    private func authorized(
+        _ call: Call, for route: Route, of resource: RouteTable.Resource, as kind: AuditActor.Kind
+    ) async throws -> (Call, AuditActor) {
+        var call = call
+        let key = try await authenticator.key(of: call)
+        call.key = key
+        let actor = authenticator.actor(kind, key, call)
+        do { try await authorization.require(route.access, of: key, for: call) } catch {
+            if let code = (error as? Problem)?.code, code == .scopeRequired || code == .keyBound {
+                audit.note(Self.refusal(call, resource, of: key.tenant, by: actor))
+            }
+            throw error
+        }
+        return (call, actor)
     }
 
     private func other(_ method: HTTPRequest.Method, of resource: RouteTable.Resource) throws -> Response {

@@ -7,9 +7,9 @@ struct Route: Sendable {
     enum Handler: Sendable {
         /// For everyone.
         case open(@Sendable (Call) async throws -> Response)
-        /// For clients with an API key, as its tenant.
+        /// For clients with an API key that has the scope, as its tenant.
         case tenant(@Sendable (Call, Tenant.ID) async throws -> Response)
-        /// For clients with a key of an operator.
+        /// For operators: the same, and for no tenant.
         case admin(@Sendable (Call) async throws -> Response)
     }
 
@@ -17,6 +17,8 @@ struct Route: Sendable {
     /// As `openapi.yaml` writes it; a parameter is a whole segment: `/v1/jobs/{id}/body`.
     let path: String
     let handler: Handler
+    /// What it asks of a key; nil on routes for everyone.
+    let access: Access?
     /// It gives the node work that it had not, or bytes to keep.
     private(set) var takesWork = false
 
@@ -31,6 +33,7 @@ struct Route: Sendable {
         self.method = method
         self.path = path
         self.handler = .open(handler)
+        access = nil
     }
 
     init(
@@ -41,6 +44,7 @@ struct Route: Sendable {
         self.method = method
         self.path = path
         self.handler = .tenant(handler)
+        access = Access.of(method, path)
     }
 
     init(
@@ -51,6 +55,7 @@ struct Route: Sendable {
         self.method = method
         self.path = path
         self.handler = .admin(handler)
+        access = Access.of(method, path)
     }
 }
 

@@ -1,6 +1,7 @@
 import Crypto
 import FetchJobs
 import HTTPTypes
+import Logging
 import Synchronization
 
 /// Finds the tenant of a request.
@@ -14,14 +15,19 @@ final class Authenticator: Sendable {
     private let store: any KeyStore
     private let limiter: FailureLimiter
     private let proxies: TrustedProxies
+    let uses: KeyUses
     private let known = Mutex(Recent<APIKey>(lifetime: lifetime, capacity: maximumEntries))
     /// Apart from valid keys, so that clients without a key cannot evict those.
     private let refused = Mutex(Recent<Void>(lifetime: lifetime, capacity: maximumEntries))
 
-    init(store: any KeyStore, limiter: FailureLimiter, proxies: TrustedProxies = TrustedProxies()) {
+    init(
+        store: any KeyStore, limiter: FailureLimiter, proxies: TrustedProxies = TrustedProxies(),
+        logger: Logger = Logger(label: "fetchd") { _ in SwiftLogNoOpLogHandler() }
+    ) {
         self.store = store
         self.limiter = limiter
         self.proxies = proxies
+        uses = KeyUses(store: store, logger: logger)
     }
 
     /// Who makes a request, for the audit log.
@@ -47,7 +53,10 @@ final class Authenticator: Sendable {
     func key(of text: some StringProtocol, from call: Call) async throws -> APIKey {
         let now = ContinuousClock.now
         let digest = SHA256.hash(data: Array(text.utf8.prefix(256)))
-        if let key = known.withLock({ $0[digest, now] }) { return key }
+        if let key = known.withLock({ $0[digest, now] }), key.isValid(at: .now) {
+            uses.note(key.id)
+            return key
+        }
         // A text that is no token, or was refused a moment ago, costs no look into the store.
         guard let token = APIKeyToken(text), refused.withLock({ $0[digest, now] }) == nil else {
             throw failure(of: call, now)
@@ -58,6 +67,7 @@ final class Authenticator: Sendable {
             throw failure(of: call, now)
         }
         known.withLock { $0.note(digest, key, now) }
+        uses.note(key.id)
         return key
     }
 
@@ -72,7 +82,7 @@ final class Authenticator: Sendable {
             retryingAfter: wait)
     }
 
-    private static let unauthorized: Problem = {
+    static let unauthorized: Problem = {
         var problem = Problem(.unauthorized, "Send an API key as \"Authorization: Bearer fk_…\".")
         problem.headers[.wwwAuthenticate] = "Bearer realm=\"fetchd\""
         return problem

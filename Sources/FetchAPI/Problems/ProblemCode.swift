@@ -3,13 +3,13 @@ import HTTPTypes
 /// The stable name of a kind of problem; `openapi.yaml` lists the same ones.
 enum ProblemCode: String, Sendable, CaseIterable {
     case malformedRequest, malformedJSON, invalidParameter, invalidIdempotencyKey
-    case unauthorized, adminRequired, forbidden
+    case unauthorized, scopeRequired, keyBound, keyExhausted, forbidden
     case notFound, methodNotAllowed, requestTimeout, jobFinal, jobNotFinal, jobNotRetriable, jobNotWaiting
     case blobInUse, bodyNotWanted, uploadOffsetMismatch
     case alreadyAnswered, answerNotAllowed, questionClosed
     case sessionInvalidated, sessionNotInvalidated, sessionIdentifierInUse, sessionHasNoSnapshot
     case sessionEventsNotFinished, sessionEventsAcknowledged
-    case deliveryNotReplayable, scheduleNotRunnable, groupClosed, groupNotFinished
+    case deliveryNotReplayable, scheduleNotRunnable, groupClosed, groupNotFinished, keyNotRotatable
     case misdirectedRequest
     case preconditionFailed, contentTooLarge, uriTooLong, unsupportedMediaType, rangeNotSatisfiable, expectationFailed
     case invalidInput, idempotencyKeyReused, digestMismatch
@@ -20,7 +20,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         switch self {
         case .malformedRequest, .malformedJSON, .invalidParameter, .invalidIdempotencyKey, .digestMismatch: .badRequest
         case .unauthorized: .unauthorized
-        case .adminRequired, .forbidden: .forbidden
+        case .scopeRequired, .keyBound, .keyExhausted, .forbidden: .forbidden
         case .notFound: .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .requestTimeout: .requestTimeout
@@ -28,7 +28,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
             .uploadOffsetMismatch,
             .sessionInvalidated, .sessionNotInvalidated, .sessionIdentifierInUse, .sessionHasNoSnapshot,
             .sessionEventsNotFinished, .sessionEventsAcknowledged,
-            .deliveryNotReplayable, .scheduleNotRunnable, .groupClosed, .groupNotFinished, .alreadyAnswered:
+            .deliveryNotReplayable, .scheduleNotRunnable, .groupClosed, .groupNotFinished, .keyNotRotatable,
+            .alreadyAnswered:
             .conflict
         case .questionClosed: .gone
         case .misdirectedRequest: .misdirectedRequest
@@ -55,7 +56,9 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .invalidParameter: "A parameter is not valid"
         case .invalidIdempotencyKey: "The idempotency key is not valid"
         case .unauthorized: "A valid API key is required"
-        case .adminRequired: "The key of an operator is required"
+        case .scopeRequired: "The key lacks a scope"
+        case .keyBound: "The key is bound, and this lies beyond"
+        case .keyExhausted: "As many jobs were submitted with the key as may be"
         case .forbidden: "The request came from a place that may not make it"
         case .notFound: "Not found"
         case .methodNotAllowed: "The method is not allowed here"
@@ -75,6 +78,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .scheduleNotRunnable: "No job can be made from the schedule"
         case .groupClosed: "The group takes no jobs any more"
         case .groupNotFinished: "The group is not finished"
+        case .keyNotRotatable: "The key cannot be rotated"
         case .misdirectedRequest: "Another node has it in memory"
         case .blobInUse: "The blob is in use"
         case .bodyNotWanted: "The job does not take a body now"
@@ -119,8 +123,14 @@ enum ProblemCode: String, Sendable, CaseIterable {
             "An Idempotency-Key has 1 to 128 visible ASCII characters and is sent once."
         case .unauthorized:
             "Send an API key as \"Authorization: Bearer fk_…\". Keys are made with \"fetchd keys create\". The answer is the same whether the key is missing, mistyped, unknown or revoked."
-        case .adminRequired:
-            "The key speaks for its tenant alone. Keys for operators are made with \"fetchd keys create --admin\"."
+        case .scopeRequired:
+            "The detail names the scope, and so does WWW-Authenticate. A key has the scopes that it was made with: make another one, with \"fetchd keys create --scope\" or POST /v1/keys."
+        case .keyBound:
+            "A key can be bound to a session, to hosts and to a number of jobs, and makes no key with more rights than its own. The detail says which bound this breaks, and errors where. Nothing was stored."
+        case .keyExhausted:
+            "The job was not stored. Use another key, or ask whoever made this one."
+        case .keyNotRotatable:
+            "A key is rotated once, while it is valid and the key before it is not: so there are two at most. Rotate the new one, or revoke the old one first."
         case .forbidden:
             "A form of the dashboard must be sent from the dashboard itself. Load the page again and repeat."
         case .notFound:

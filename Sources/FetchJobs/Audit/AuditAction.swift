@@ -1,6 +1,7 @@
 /// What was done, as the audit log names it: a subject and a verb.
 package enum AuditAction: String, Sendable, CaseIterable {
     case makeKey = "keys.create"
+    case rotateKey = "keys.rotate"
     case revokeKey = "keys.revoke"
 
     case setCredential = "credentials.set"

@@ -95,6 +95,9 @@ extension TenantSession.ID {
             self.init(text)
         }
     }
+
+    /// As ``init(naming:)`` reads it.
+    package var name: String { self == .default ? "default" : description }
 }
 
 extension JSONReader {

@@ -10,22 +10,50 @@ package struct APIKey: Sendable, Equatable {
 
     package let id: ID
     package let tenant: Tenant.ID
-    package let name: String
-    /// It speaks for the operator too.
-    package let isAdmin: Bool
+    package let spec: APIKeySpec
+    /// How many jobs were submitted with it, and with the keys that are counted with it; counted only with a maximum.
+    package let submittedJobs: Int64
+    /// The key whose row counts its jobs.
+    package let countedBy: ID
     package let createdAt: Timestamp
+    /// The key that it was made with; nil when a command made it.
+    package let createdBy: ID?
+    /// As of a minute ago; nil when it was never used.
+    package let lastUsedAt: Timestamp?
+    /// The key that it was rotated to.
+    package let replacedBy: ID?
     package let revokedAt: Timestamp?
 
     package init(
-        id: ID, tenant: Tenant.ID, name: String, isAdmin: Bool = false, createdAt: Timestamp,
+        id: ID, tenant: Tenant.ID, spec: APIKeySpec, submittedJobs: Int64 = 0, countedBy: ID? = nil,
+        createdAt: Timestamp, createdBy: ID? = nil, lastUsedAt: Timestamp? = nil, replacedBy: ID? = nil,
         revokedAt: Timestamp? = nil
     ) {
         self.id = id
         self.tenant = tenant
-        self.name = name
-        self.isAdmin = isAdmin
+        self.spec = spec
+        self.submittedJobs = submittedJobs
+        self.countedBy = countedBy ?? id
         self.createdAt = createdAt
+        self.createdBy = createdBy
+        self.lastUsedAt = lastUsedAt
+        self.replacedBy = replacedBy
         self.revokedAt = revokedAt
+    }
+
+    package func isValid(at time: Timestamp) -> Bool {
+        revokedAt == nil && spec.expiresAt.map { time < $0 } ?? true
+    }
+
+    package func write(_ writer: inout JSONWriter) {
+        writer.member("id", id.description)
+        spec.write(&writer)
+        writer.member("submittedJobs", spec.maximumJobs.map { _ in submittedJobs })
+        writer.member("createdAt", createdAt.description)
+        writer.member("createdBy", createdBy?.description)
+        writer.member("lastUsedAt", lastUsedAt?.description)
+        writer.member("replacedBy", replacedBy?.description)
+        writer.member("revokedAt", revokedAt?.description)
     }
 }
 

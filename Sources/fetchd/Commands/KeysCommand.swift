@@ -1,4 +1,5 @@
 import ArgumentParser
+import FetchEngine
 import FetchJobs
 import FetchStorage
 import Postgres
@@ -6,8 +7,8 @@ import Postgres
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys",
-        abstract: "Makes, lists and revokes API keys, and changes the master key.",
-        subcommands: [Create.self, Generate.self, List.self, Revoke.self, Rotate.self]
+        abstract: "Makes, lists, rotates and revokes API keys, and changes the master key.",
+        subcommands: [Create.self, Generate.self, List.self, Revoke.self, Rotate.self, Rewrap.self]
     )
 
     struct Create: AsyncParsableCommand {
@@ -22,14 +23,58 @@ struct KeysCommand: AsyncParsableCommand {
         @Option(help: "The tenant it belongs to; made when there is none of this name.")
         var tenant = "default"
 
-        @Flag(help: "Lets it change the shares of all tenants too (/v1/admin/tenants).")
-        var admin = false
+        @Option(
+            name: .customLong("scope"),
+            help: ArgumentHelp(
+                "What it may do: \(Scope.allCases.map(\.rawValue).joined(separator: ", ")). Can be given more than once. "
+                    + "All but admin when neither this nor --role is given.",
+                valueName: "scope"))
+        var scopes: [Scope] = []
+
+        @Option(
+            help: "Scopes by one name: viewer reads, operator acts on jobs, questions and limits too, admin does all.")
+        var role: Role?
+
+        @Option(
+            help: ArgumentHelp("The only session whose jobs it submits and sees (ses_… or default).", valueName: "id"),
+            transform: KeysCommand.session)
+        var session: TenantSession.ID?
+
+        @Option(
+            name: .customLong("host"),
+            help: ArgumentHelp(
+                "A host that its jobs load from, and no other: a name, \"*.\" and a name, or a block of addresses. "
+                    + "Can be given more than once.",
+                valueName: "pattern"), transform: KeysCommand.host)
+        var hosts: [HostPattern] = []
+
+        @Option(help: ArgumentHelp("How many jobs may be submitted with it in all.", valueName: "number"))
+        var maximumJobs: Int64?
+
+        @Option(
+            help: ArgumentHelp("How long it is valid, such as 90d, 12h or 30m; forever by default.", valueName: "time"),
+            transform: KeysCommand.duration)
+        var expiresIn: Duration?
 
         @OptionGroup var options: SettingsOptions
 
+        func validate() throws {
+            guard role == nil || scopes.isEmpty else { throw ValidationError("Give --role or --scope, not both.") }
+            guard hosts.count <= APIKeySpec.maximumHosts else {
+                throw ValidationError("A key is bound to \(APIKeySpec.maximumHosts) hosts at most.")
+            }
+            if let maximumJobs, !APIKeySpec.jobs.contains(maximumJobs) {
+                throw ValidationError("A maximum of jobs is from 1 to \(APIKeySpec.jobs.upperBound).")
+            }
+        }
+
         func run() async throws {
+            let spec = APIKeySpec(
+                name: name, scopes: role?.scopes ?? (scopes.isEmpty ? .tenant : Set(scopes)), session: session,
+                hosts: hosts.isEmpty ? nil : hosts, maximumJobs: maximumJobs,
+                expiresAt: expiresIn.map { Timestamp.now.advanced(by: $0) })
             try await KeysCommand.withStore(options) { store in
-                let (key, token) = try await store.create(name: name, tenant: tenant, isAdmin: admin)
+                let (key, token) = try await store.create(spec, for: .tenant(named: tenant))
                 print(token.revealed)
                 printError("\(key.id) of tenant \(tenant). Keep it: it cannot be shown again.")
             }
@@ -52,10 +97,8 @@ struct KeysCommand: AsyncParsableCommand {
 
         func run() async throws {
             try await KeysCommand.withStore(options) { store in
-                for (key, tenant) in try await store.keys() {
-                    let end = key.revokedAt.map { "revoked \($0)" } ?? "valid"
-                    let kind = key.isAdmin ? "  admin" : ""
-                    print("\(key.id)  \(tenant.name)  \(key.name)\(kind)  made \(key.createdAt)  \(end)")
+                for (key, tenant) in try await store.keys(of: nil, after: nil, limit: .max) {
+                    print("\(key.id)  \(tenant.name)  \(key.line)")
                 }
             }
         }
@@ -74,7 +117,7 @@ struct KeysCommand: AsyncParsableCommand {
         func run() async throws {
             guard let id = APIKey.ID(id) else { throw ValidationError("\(id) is not the id of a key (key_…).") }
             try await KeysCommand.withStore(options) { store in
-                guard try await store.revoke(id) else {
+                guard try await store.revoke(id, of: nil) else {
                     printError("There is no valid key \(id).")
                     throw ExitCode.failure
                 }
@@ -84,6 +127,38 @@ struct KeysCommand: AsyncParsableCommand {
     }
 
     struct Rotate: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Makes a key in place of another and prints it, this once.",
+            discussion: """
+                The new key has the name, scopes and bounds of the old one, which ends after the overlap. A key is \
+                rotated once, and only when the key that it has replaced is over: so there are two at most.
+                """
+        )
+
+        @Argument(help: "The key's id (key_…).")
+        var id: String
+
+        @Option(
+            help: ArgumentHelp("How long the old key stays valid, such as 7d, 12h or 0m.", valueName: "time"),
+            transform: KeysCommand.duration)
+        var overlap = Duration.seconds(24 * 3600)
+
+        @OptionGroup var options: SettingsOptions
+
+        func run() async throws {
+            guard let id = APIKey.ID(id) else { throw ValidationError("\(id) is not the id of a key (key_…).") }
+            try await KeysCommand.withStore(options) { store in
+                guard let (key, token) = try await store.rotate(id, of: nil, overlap: overlap, by: nil) else {
+                    printError("The key \(id) is not valid, or it is one of two already.")
+                    throw ExitCode.failure
+                }
+                print(token.revealed)
+                printError("\(key.id) in place of \(id). Keep it: it cannot be shown again.")
+            }
+        }
+    }
+
+    struct Rewrap: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Wraps what an old master key wraps with the first one.",
             discussion: """
@@ -105,6 +180,33 @@ struct KeysCommand: AsyncParsableCommand {
         }
     }
 
+    // MARK: Arguments
+
+    private static func session(_ text: String) throws -> TenantSession.ID {
+        guard let id = TenantSession.ID(naming: text) else {
+            throw ValidationError("\(text) is not the id of a session (ses_…) and not \"default\".")
+        }
+        return id
+    }
+
+    private static func host(_ text: String) throws -> HostPattern {
+        guard let pattern = HostPattern(text) else {
+            throw ValidationError("\(text) is no host, no \"*.\" and a host, and no block of addresses.")
+        }
+        return pattern
+    }
+
+    /// A whole number of days, hours or minutes, up to ten years.
+    static func duration(_ text: String) throws -> Duration {
+        let seconds: [Character: Int64] = ["d": 86_400, "h": 3600, "m": 60]
+        guard let unit = text.last.flatMap({ seconds[$0] }), let number = Int64(text.dropLast()), number >= 0,
+            number <= 3650 * 86_400 / unit
+        else { throw ValidationError("\(text) is no time such as 90d, 12h or 30m.") }
+        return .seconds(number * unit)
+    }
+
+    // MARK: Stores
+
     private static func withStore(
         _ options: SettingsOptions,
         _ body: (PostgresKeyStore) async throws -> Void
@@ -124,5 +226,34 @@ struct KeysCommand: AsyncParsableCommand {
                 try await body(database.client, ring)
             }
         }
+    }
+}
+
+extension Scope: ExpressibleByArgument {}
+
+extension Role: ExpressibleByArgument {}
+
+extension APIKey {
+    /// The key without its secret, in a line.
+    fileprivate var line: String {
+        var parts = [spec.name, spec.scopes == .tenant ? "all of the tenant" : Self.text(spec.scopes)]
+        if let session = spec.session { parts.append("session \(session.name)") }
+        if let hosts = spec.hosts { parts.append("hosts \(hosts.map(\.description).joined(separator: ","))") }
+        if let maximum = spec.maximumJobs { parts.append("\(submittedJobs) of \(maximum) jobs") }
+        parts.append("made \(createdAt)")
+        parts.append(lastUsedAt.map { "used \($0)" } ?? "never used")
+        if let replacedBy { parts.append("replaced by \(replacedBy)") }
+        if let revokedAt {
+            parts.append("revoked \(revokedAt)")
+        } else if let end = spec.expiresAt {
+            parts.append("\(isValid(at: .now) ? "expires" : "expired") \(end)")
+        } else {
+            parts.append("valid")
+        }
+        return parts.joined(separator: "  ")
+    }
+
+    private static func text(_ scopes: Set<Scope>) -> String {
+        scopes == .all ? "admin" : scopes.sorted.map(\.rawValue).joined(separator: ",")
     }
 }

@@ -33,7 +33,7 @@ struct NodeService: Service {
     /// One that was revoked is not made again.
     private func makeFirstKey(_ keys: PostgresKeyStore) async throws {
         guard let token = settings.bootstrapKey, try await !keys.hasKeys(),
-            let key = try await keys.keep(token, name: "bootstrap", tenant: "default")
+            let key = try await keys.keep(token, APIKeySpec(name: "bootstrap"), for: .tenant(named: "default"))
         else { return }
         logger.notice("made the first API key, of FETCHD_BOOTSTRAP_KEY", metadata: ["key": "\(key.id)"])
     }

@@ -1,4 +1,5 @@
 import FetchEngine
+import FetchJobs
 import Foundation
 import Glibc
 import HTTPTypes
@@ -59,7 +60,7 @@ import Testing
         try await ServiceProcess.Place.with(allowing: rules, settings: settings) { plain in
             let place = plain.connecting(with: canaries("password of the database", isSent: false))
             try await Self.storeUncompressed(place.database.client)
-            let key = try await place.key(isAdmin: true)
+            let key = try await place.key(scopes: .all)
             canaries.add("API key", Array(key.utf8))
             canaries.add(
                 "master key", base64: try #require(place.environment["FETCHD_MASTER_KEYS"]).dropFirst("1:".count))

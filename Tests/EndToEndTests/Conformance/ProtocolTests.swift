@@ -43,7 +43,7 @@ extension Rig {
     fileprivate func asOperator(
         _ method: HTTPRequest.Method, _ path: String, _ body: String? = nil
     ) async throws -> ServiceProcess.Answer {
-        let key = try await place.run("keys", "create", "--admin")
+        let key = try await place.run("keys", "create", "--role", "admin")
         return try await service.request(method, path, body: body, key: key)
     }
 

@@ -5,7 +5,8 @@ import Testing
 
 @Suite struct DashboardSessionTests {
     private let secret = SessionSecret()
-    private let key = APIKey(id: APIKey.ID(), tenant: Tenant.ID(rawValue: 7), name: "k", createdAt: .now)
+    private let key = APIKey(
+        id: APIKey.ID(), tenant: Tenant.ID(rawValue: 7), spec: APIKeySpec(name: "k"), createdAt: .now)
 
     // Proves: SEC-70.
     @Test func `a session ends after 8 hours, and after 30 minutes without use`() throws {

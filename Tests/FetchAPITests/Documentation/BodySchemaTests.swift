@@ -77,7 +77,7 @@ import Yams
 
     @Test func `bodies are read as they are described`() async throws {
         let server = try await TestServer()
-        let (_, token) = try await server.keys.create(name: "operator", tenant: "default", isAdmin: true)
+        let (_, token) = try await server.keys.create(name: "operator", tenant: "default", scopes: .all)
         try await server.server.application().test(.router) { client in
             let call = TestCalls(client: client, authorization: "Bearer \(token.revealed)")
             let document = OpenAPINode(try Yams.compose(yaml: ServiceRoutes.openAPI), root: nil)

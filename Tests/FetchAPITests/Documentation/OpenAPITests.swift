@@ -26,18 +26,28 @@ import Yams
         #expect(registered.sorted() == described.sorted())
     }
 
-    @Test func `a route asks for a key exactly when its description does`() async throws {
+    // Proves: SEC-40.
+    @Test func `a route asks for a key and a scope exactly as its description does`() async throws {
         let server = try await TestServer()
         let authenticator = Authenticator(store: server.keys, limiter: FailureLimiter(limit: 1, totalLimit: 1))
+        var named: Set<String> = []
         for route in Server.routes(server.ports, server.configuration, authenticator) where !Self.isPage(route.path) {
+            let name = "\(route.method.rawValue) \(route.path)"
             let operation = document["paths"][route.path][route.method.rawValue.lowercased()]
-            let isOpen = operation.members.contains { $0.name == "security" }
+            let security = operation["security"].elements
             if case .open = route.handler {
-                #expect(isOpen, "\(route.path)")
+                #expect(operation.members.contains { $0.name == "security" } && security.isEmpty, "\(name)")
+                #expect(route.access == nil && Access.table[name] == nil, "\(name)")
             } else {
-                #expect(!isOpen, "\(route.path)")
+                let scopes = security.flatMap { $0["apiKey"].elements.compactMap(\.text) }
+                #expect(scopes == [try #require(route.access, "\(name)").scope.rawValue], "\(name)")
+                named.insert(name)
             }
+            if case .admin = route.handler { #expect(route.access?.scope == .admin, "\(name)") }
         }
+        #expect(Set(Access.table.keys) == named, "the table has no operation that is not there")
+        let described = document["components"]["schemas"]["Scope"]["enum"].elements.compactMap(\.text)
+        #expect(described == Scope.allCases.map(\.rawValue))
     }
 
     @Test func `the codes, states and events described are those there are`() {
@@ -90,7 +100,7 @@ import Yams
             let page = try await call(.get, "/docs", headers: [.authorization: ""])
             #expect(page.status == .ok)
             #expect(page.text.contains("POST /v1/jobs/batch"))
-            #expect(page.bytes.count <= 420_000)
+            #expect(page.bytes.count <= 480_000)
             #expect(try await call(.get, "/openapi.yaml").text == ServiceRoutes.openAPI)
             for code in ProblemCode.allCases {
                 #expect(try await call(.get, "/docs/problems/\(code.rawValue)").text.contains(code.rawValue))

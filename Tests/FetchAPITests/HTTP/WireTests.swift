@@ -11,7 +11,7 @@ import Testing
 /// The responses on the wire when a client does not speak HTTP as it should.
 @Suite struct WireTests {
     /// Sends bytes on a new connection and returns the received ones until the server closes it.
-    private static func exchange(_ request: String, port: Int) async throws -> String {
+    static func exchange(_ request: String, port: Int) async throws -> String {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connect(host: "127.0.0.1", port: port) { channel in
                 channel.eventLoop.makeCompletedFuture {

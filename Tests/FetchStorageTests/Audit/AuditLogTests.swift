@@ -144,23 +144,24 @@ import Testing
             let keys = PostgresKeyStore(client: fixture.client, ring: try KeyRing(KeyRing.generate()))
             let actor = AuditActor(.key, key: "key_x", client: "192.0.2.9", request: "r1")
             let (key, _) = try await AuditActor.$current.withValue(actor) {
-                try await keys.create(name: "ci", tenant: "default")
+                try await keys.create(name: "ci", tenant: "default", scopes: [.keys])
             }
             let made = try #require(try await fixture.entries().last)
             #expect(made.action == "keys.create" && made.object == key.id.description)
             #expect(made.actor == "key" && made.key == "key_x" && made.client == "192.0.2.9" && made.request == "r1")
-            #expect(made.details?.text == #"{"name":"ci","isAdmin":false}"#)
+            #expect(made.details?.text == #"{"name":"ci","scopes":["keys"]}"#)
             try await fixture.client.query(
                 "ALTER TABLE audit_entries ADD CONSTRAINT full_up CHECK (action <> 'keys.revoke') NOT VALID")
-            await #expect(throws: StoreError.self) { try await keys.revoke(key.id) }
-            #expect(try await keys.keys().first { $0.key.id == key.id }?.key.revokedAt == nil)
+            await #expect(throws: StoreError.self) { try await keys.revoke(key.id, of: nil) }
+            #expect(
+                try await keys.keys(of: nil, after: nil, limit: 10).first { $0.key.id == key.id }?.key.revokedAt == nil)
         }
     }
 
     @Test func `what changes nothing has no entry`() async throws {
         try await Fixture.with { fixture in
             let keys = PostgresKeyStore(client: fixture.client, ring: try KeyRing(KeyRing.generate()))
-            #expect(try await !keys.revoke(APIKey.ID()))
+            #expect(try await !keys.revoke(APIKey.ID(), of: nil))
             let tenants = PostgresTenantStore(client: fixture.client)
             #expect(try await tenants.change(TenantChange(weight: 2), ofTenant: "nobody") == nil)
             #expect(try await !tenants.setPaused(true, ofTenant: "nobody"))

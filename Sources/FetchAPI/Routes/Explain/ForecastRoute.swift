@@ -25,9 +25,10 @@ struct ForecastRoute: Sendable {
         _ = try call.query()
         try call.requireContent("application/json")
         let json = try JSONParser.parse(try await call.body(upTo: JobRoutes.maximumBody).readableBytesView)
-        let spec = try await KeyReading.shared.read(json, of: tenant) { json throws(InvalidInput) in
+        var spec = try await KeyReading.shared.read(json, of: tenant) { json throws(InvalidInput) in
             try JobSpec(json: json, besides: ["whatIf"])
         }
+        try call.requireKey().bind(&spec)
         try await endpoints.check(spec.webhook, asking: spec.configuration.delegate, of: tenant)
         _ = try await sessions.job(spec, of: tenant, idempotency: nil)
         var session: SessionSpec?

@@ -16,6 +16,7 @@ struct BatchRoute: Sendable {
     static let heldBytes = 1 << 20
 
     let jobs: any JobStore
+    let keys: any KeyStore
     let endpoints: KnownEndpoints
     let groups: KnownGroups
     let sessions: KnownSessions
@@ -29,7 +30,8 @@ struct BatchRoute: Sendable {
         _ = try call.query()
         try call.requireContent("application/x-ndjson", "application/jsonl")
         let key = try IdempotencyKey(of: call.headers)
-        var batch = Batch(route: self, tenant: tenant, key: key, requestID: call.id.text, body: call.request.body)
+        var batch = Batch(
+            route: self, owner: try call.requireKey(), key: key, requestID: call.id.text, body: call.request.body)
         // The first group decides whether there is an answer at all; after it the status is sent.
         let first = try await batch.results()
         guard !batch.isOver else { return Self.response(ResponseBody(byteBuffer: first)) }
@@ -81,7 +83,8 @@ struct Batch {
     }
 
     private let route: BatchRoute
-    private let tenant: Tenant.ID
+    private let owner: APIKey
+    private var tenant: Tenant.ID { owner.tenant }
     private let key: IdempotencyKey?
     private let requestID: String
     private var body: RequestBody.AsyncIterator
@@ -90,9 +93,9 @@ struct Batch {
     private var hasEnded = false
     private(set) var isOver = false
 
-    init(route: BatchRoute, tenant: Tenant.ID, key: IdempotencyKey?, requestID: String, body: RequestBody) {
+    init(route: BatchRoute, owner: APIKey, key: IdempotencyKey?, requestID: String, body: RequestBody) {
         self.route = route
-        self.tenant = tenant
+        self.owner = owner
         self.key = key
         self.requestID = requestID
         self.body = body.makeAsyncIterator()
@@ -103,7 +106,8 @@ struct Batch {
         let first = count + 1
         let group = try await group()
         let new = group.compactMap(\.job)
-        var enqueued = (new.isEmpty ? [] : try await route.jobs.enqueue(new)).makeIterator()
+        // Fewer than there are jobs when the key has room for no more.
+        var enqueued = try await route.keys.submitting(new, with: owner, route.jobs.enqueue).makeIterator()
         var results = ByteBuffer()
         for (offset, line) in group.enumerated() {
             switch line {
@@ -167,6 +171,7 @@ struct Batch {
             let json = try JSONParser.parse(text.readableBytesView)
             let line = try await KeyReading.shared.read(json, of: tenant, BatchLine.init(json:))
             var spec = line.spec
+            try owner.bind(&spec)
             try await route.endpoints.settle(
                 &spec.webhook, asking: spec.configuration.delegate, of: tenant)
             try await route.groups.require(spec.group, of: tenant)
@@ -215,7 +220,7 @@ struct Batch {
         case .sessionFull: write(Problem.sessionFull, line: line, to: &results)
         case .queueFull(let quota): write(Problem.queueFull(quota: quota), line: line, to: &results)
         case .groupClosed: write(Problem.groupClosed, line: line, to: &results)
-        case nil: write(Problem(.internalError), line: line, to: &results)
+        case nil: write(Problem.keyExhausted(owner), line: line, to: &results)
         }
     }
 

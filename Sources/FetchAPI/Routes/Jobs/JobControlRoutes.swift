@@ -4,6 +4,7 @@ import Hummingbird
 /// The actions of clients on stored jobs.
 struct JobControlRoutes: Sendable {
     let jobs: any JobStore
+    let keys: any KeyStore
     let holds: BlobPins
 
     var routes: [Route] {
@@ -100,7 +101,10 @@ struct JobControlRoutes: Sendable {
         }
         let new = NewJob(id: job.id, tenant: tenant, spec: spec)
         try await holds.hold(for: new)
+        let owner = try call.requireKey()
+        guard try await keys.count(1, submittedBy: owner) == 1 else { throw Problem.keyExhausted(owner) }
         guard try await jobs.redrive([new]).contains(job.id) else {
+            _ = try await keys.count(-1, submittedBy: owner)
             let now = try await self.job(call, tenant)
             guard now.state.isFinal else { throw Problem(.jobNotFinal, "The job is \(now.state.rawValue).") }
             throw Problem(.jobNotRetriable, "Its session takes no jobs any more.")

@@ -35,12 +35,15 @@ struct JobRoutes: Sendable {
         var spec = try await KeyReading.shared.read(json, of: tenant) { json throws(InvalidInput) in
             try JobSpec(json: json)
         }
+        let owner = try call.requireKey()
+        try owner.bind(&spec)
         try await endpoints.settle(&spec.webhook, asking: spec.configuration.delegate, of: tenant)
         try await groups.require(spec.group, of: tenant)
         let job = try await sessions.job(spec, of: tenant, idempotency: key?.idempotency(for: spec))
         try await holds.hold(for: job)
         let preferences = Preferences(of: call.headers)
-        let result = try await submitter.submit(job, waiting: preferences.wait, for: call.connection)
+        let result = try await submitter.submit(
+            job, by: owner, waiting: preferences.wait, for: call.connection)
         if case .sessionInvalidated = result.enqueued, let session = spec.session {
             sessions.forget(session, of: tenant)
         }

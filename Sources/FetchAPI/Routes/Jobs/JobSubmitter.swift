@@ -10,18 +10,24 @@ struct JobSubmitter: Sendable {
     }
 
     let jobs: any JobStore
+    let keys: any KeyStore
     let waiters: CompletionWaiters
 
+    /// Submits a job that counts for a key.
+    ///
     /// - Parameters:
     ///   - seconds: How long to wait for the job to become final; nil not to wait.
     ///   - client: The connection that waits; the wait ends when its client leaves.
-    func submit(_ job: NewJob, waiting seconds: Int?, for client: Connection? = nil) async throws -> Submission {
+    /// - Throws: ``Problem`` `keyExhausted` when no more may be submitted with the key.
+    func submit(
+        _ job: NewJob, by key: APIKey, waiting seconds: Int?, for client: Connection? = nil
+    ) async throws -> Submission {
         let deadline = seconds.map { ContinuousClock.now + .seconds($0) }
         // Before it is stored, so that an end that comes at once is not missed.
         let wait = deadline.map { _ in waiters.wait(for: job.id) }
         defer { if let wait { waiters.end(wait) } }
-        guard let enqueued = try await jobs.enqueue([job]).first else {
-            throw StoreError(.failed, "the store said nothing about a job")
+        guard let enqueued = try await keys.submitting([job], with: key, jobs.enqueue).first else {
+            throw Problem.keyExhausted(key)
         }
         switch enqueued {
         case .conflict, .sessionInvalidated, .sessionFull, .groupClosed, .queueFull:

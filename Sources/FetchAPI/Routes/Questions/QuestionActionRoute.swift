@@ -77,7 +77,7 @@ struct QuestionActionRoute: Sendable {
         filter.askedBefore = time
         let total = try await answers.giveAll(
             order.reply, to: filter, of: tenant, after: cursor?.after, limit: order.limit, isDryRun: order.isDryRun,
-            by: try await answers.key(of: call))
+            by: try answers.key(of: call))
         return .json { writer in
             writer.member("matched", total.matched)
             writer.member("changed", total.changed)

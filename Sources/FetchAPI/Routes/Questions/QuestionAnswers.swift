@@ -10,12 +10,9 @@ struct QuestionAnswers: Sendable {
 
     let questions: any QuestionStore
     let judge: AnswerJudge
-    let authenticator: Authenticator
 
     /// The author of an answer: the key of a call.
-    func key(of call: Call) async throws -> Decision.Decider {
-        .key(try await authenticator.key(of: call).id.description)
-    }
+    func key(of call: Call) throws -> Decision.Decider { .key(try call.requireKey().id.description) }
 
     /// - Returns: The question with its answer.
     /// - Throws: ``Problem`` `answerNotAllowed`, `alreadyAnswered` or `questionClosed`.

@@ -99,7 +99,7 @@ struct QuestionRoutes: Sendable {
         let reply = try await KeyReading.shared.read(json, of: tenant) { json throws(InvalidInput) in
             try Reply(json: json, to: question.asked)
         }
-        let now = try await answers.give(reply, to: question, by: try await answers.key(of: call))
+        let now = try await answers.give(reply, to: question, by: try answers.key(of: call))
         return .json { now.write(&$0) }
     }
 }

@@ -13,7 +13,7 @@ import Testing
             @escaping @Sendable (_ server: TestServer, _ admin: TestCalls, _ tenant: TestCalls) async throws -> Void
     ) async throws {
         let server = try await TestServer()
-        let (_, token) = try await server.keys.create(name: "operator", tenant: "test", isAdmin: true)
+        let (_, token) = try await server.keys.create(name: "operator", tenant: "test", scopes: .all)
         try await server.server.application().test(.router) { client in
             try await body(
                 server, TestCalls(client: client, authorization: "Bearer \(token.revealed)"),
@@ -34,8 +34,8 @@ import Testing
             #expect(page.json?["data"]?.count == 1 && page.json?["data"]?[0]?["object"]?.string == "mine")
             #expect(page.json?["data"]?[0]?["tenant"] == nil)
             #expect(try await tenant(.get, "/v1/audit?tenant=default").problem == .invalidParameter)
-            #expect(try await tenant(.get, "/v1/admin/audit").problem == .adminRequired)
-            #expect(try await tenant(.get, "/v1/admin/audit/verify").problem == .adminRequired)
+            #expect(try await tenant(.get, "/v1/admin/audit").problem == .scopeRequired)
+            #expect(try await tenant(.get, "/v1/admin/audit/verify").problem == .scopeRequired)
         }
     }
 

@@ -17,7 +17,7 @@ import Testing
     ) async throws {
         let server = try await TestServer()
         // The keys' tenants are numbered as they come: the second is `crawler`, as it is among the tenants.
-        let (_, token) = try await server.keys.create(name: "operator", tenant: "test", isAdmin: true)
+        let (_, token) = try await server.keys.create(name: "operator", tenant: "test", scopes: .all)
         let (_, other) = try await server.keys.create(name: "crawler", tenant: "crawler")
         try await server.server.application().test(.router) { client in
             try await body(
@@ -28,10 +28,10 @@ import Testing
 
     @Test func `a tenant's key registers nothing`() async throws {
         try await TestServer().test { call async throws in
-            #expect(try await call(.get, Self.path).problem == .adminRequired)
-            #expect(try await call(.put, "\(Self.path)/archive", body: Self.archive).problem == .adminRequired)
-            #expect(try await call(.delete, "\(Self.path)/archive").problem == .adminRequired)
-            #expect(try await call(.post, "\(Self.path)/archive/rotate").problem == .adminRequired)
+            #expect(try await call(.get, Self.path).problem == .scopeRequired)
+            #expect(try await call(.put, "\(Self.path)/archive", body: Self.archive).problem == .scopeRequired)
+            #expect(try await call(.delete, "\(Self.path)/archive").problem == .scopeRequired)
+            #expect(try await call(.post, "\(Self.path)/archive/rotate").problem == .scopeRequired)
             #expect(try await call(.get, "/v1/protocols", headers: [.authorization: ""]).problem == .unauthorized)
         }
     }

@@ -17,7 +17,7 @@ import Testing
         _ body: @escaping @Sendable (_ call: TestCalls, _ tenant: TestCalls) async throws -> Void
     ) async throws {
         let server = try await TestServer()
-        let (_, token) = try await server.keys.create(name: "operator", tenant: "test", isAdmin: true)
+        let (_, token) = try await server.keys.create(name: "operator", tenant: "test", scopes: .all)
         try await server.server.application().test(.router) { client in
             try await body(
                 TestCalls(client: client, authorization: "Bearer \(token.revealed)"),
@@ -27,8 +27,8 @@ import Testing
 
     @Test func `a tenant's key neither sees nor sets the rules of the service`() async throws {
         try await test { _, tenant async throws in
-            #expect(try await tenant(.get, Self.path).problem == .adminRequired)
-            #expect(try await tenant(.put, Self.path, body: Self.rules).problem == .adminRequired)
+            #expect(try await tenant(.get, Self.path).problem == .scopeRequired)
+            #expect(try await tenant(.put, Self.path, body: Self.rules).problem == .scopeRequired)
         }
     }
 

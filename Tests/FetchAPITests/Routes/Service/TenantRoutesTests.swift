@@ -12,7 +12,7 @@ import Testing
 
     private func test(_ body: @escaping @Sendable (TestCalls) async throws -> Void) async throws {
         let server = try await TestServer()
-        let (_, token) = try await server.keys.create(name: "operator", tenant: "test", isAdmin: true)
+        let (_, token) = try await server.keys.create(name: "operator", tenant: "test", scopes: .all)
         try await server.server.application().test(.router) { client in
             try await body(TestCalls(client: client, authorization: "Bearer \(token.revealed)"))
         }
@@ -22,10 +22,10 @@ import Testing
         try await TestServer().test { call async throws in
             for path in [Self.path, "\(Self.path)/default"] {
                 let answer = try await call(.get, path)
-                #expect(answer.status == .forbidden && answer.problem == .adminRequired)
+                #expect(answer.status == .forbidden && answer.problem == .scopeRequired)
             }
             let change = try await call(.patch, "\(Self.path)/default", body: #"{"weight": 9}"#)
-            #expect(change.problem == .adminRequired)
+            #expect(change.problem == .scopeRequired)
             #expect(try await call(.get, Self.path, headers: [.authorization: ""]).problem == .unauthorized)
         }
         try await test { call async throws in #expect(try await call(.get, "/v1/jobs").status == .ok) }
