@@ -69,6 +69,15 @@ struct Query: Sendable {
         return text
     }
 
+    /// A time (RFC 3339).
+    func time(_ name: String) throws(Problem) -> Timestamp? {
+        guard let text = self[name] else { return nil }
+        guard let time = Timestamp(rfc3339: text) else {
+            throw Problem(parameter: name, "must be a time as RFC 3339 writes it, such as 2026-11-21T10:52:00Z")
+        }
+        return time
+    }
+
     /// `true` or `false`.
     func bool(_ name: String) throws(Problem) -> Bool? {
         switch self[name] {

@@ -3,6 +3,42 @@ import HTTPTypes
 import Hummingbird
 
 extension Response {
+    /// JSON texts, one a line.
+    static func lines(_ body: ResponseBody) -> Response {
+        Response(
+            status: .ok,
+            headers: [
+                .contentType: "application/x-ndjson", .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
+            ],
+            body: body
+        )
+    }
+
+    /// All of a list, one element a line.
+    ///
+    /// - Parameters:
+    ///   - first: The first page.
+    ///   - size: How many elements a page has; one with fewer is the last.
+    ///   - next: The page after an element.
+    ///   - write: Writes the lines of a page.
+    static func lines<Element: Sendable>(
+        pages first: [Element],
+        of size: Int,
+        next: @escaping @Sendable (Element) async throws -> [Element],
+        write: @escaping @Sendable ([Element], inout any ResponseBodyWriter) async throws -> Void
+    ) -> Response {
+        .lines(
+            ResponseBody { writer in
+                var page = first
+                while let last = page.last {
+                    try await write(page, &writer)
+                    guard page.count == size else { break }
+                    page = try await next(last)
+                }
+                try await writer.finish(nil)
+            })
+    }
+
     /// A page of a list, and where the next one is.
     ///
     /// - Parameters:

@@ -34,9 +34,9 @@ struct BatchRoute: Sendable {
             route: self, owner: try call.requireKey(), key: key, requestID: call.id.text, body: call.request.body)
         // The first group decides whether there is an answer at all; after it the status is sent.
         let first = try await batch.results()
-        guard !batch.isOver else { return Self.response(ResponseBody(byteBuffer: first)) }
+        guard !batch.isOver else { return .lines(ResponseBody(byteBuffer: first)) }
         let handover = Handover(batch)
-        return Self.response(
+        return .lines(
             ResponseBody { writer in
                 if let batch = handover.take() { try await Self.answer(batch, after: first, to: &writer) }
                 try await writer.finish(nil)
@@ -58,16 +58,6 @@ struct BatchRoute: Sendable {
             held.clear()
         }
         try await writer.write(held)
-    }
-
-    private static func response(_ body: ResponseBody) -> Response {
-        Response(
-            status: .ok,
-            headers: [
-                .contentType: "application/x-ndjson", .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
-            ],
-            body: body
-        )
     }
 }
 

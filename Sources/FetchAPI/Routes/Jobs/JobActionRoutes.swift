@@ -139,26 +139,15 @@ struct JobActionRoutes: Sendable {
         // Looked at before the status is sent, so that a store that is away is not a broken answer.
         let first = try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: Self.pageSize))
         let jobs = jobs
-        return Response(
-            status: .ok,
-            headers: [
-                .contentType: "application/x-ndjson", .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
-            ],
-            body: ResponseBody { writer in
-                var page = first
-                while let last = page.last {
-                    for summary in page {
-                        guard let job = try await jobs.job(summary.id, of: tenant) else { continue }
-                        let line = form == .job ? job.json : job.submission
-                        try await writer.write(ByteBuffer(bytes: line + [UInt8(ascii: "\n")]))
-                    }
-                    guard page.count == Self.pageSize else { break }
-                    page = try await jobs.jobs(
-                        of: tenant, matching: filter, page: JobPage(limit: Self.pageSize, after: last.id))
-                }
-                try await writer.finish(nil)
+        return .lines(pages: first, of: Self.pageSize) { last in
+            try await jobs.jobs(of: tenant, matching: filter, page: JobPage(limit: Self.pageSize, after: last.id))
+        } write: { page, writer in
+            for summary in page {
+                guard let job = try await jobs.job(summary.id, of: tenant) else { continue }
+                let line = form == .job ? job.json : job.submission
+                try await writer.write(ByteBuffer(bytes: line + [UInt8(ascii: "\n")]))
             }
-        )
+        }
     }
 }
 

@@ -19,17 +19,9 @@ extension JobFilter {
             guard let status = StatusFilter(text) else { throw Problem(parameter: "status", StatusFilter.rule) }
             return status
         }
-        createdAfter = try Self.time("createdAfter", query)
-        createdBefore = try Self.time("createdBefore", query)
+        createdAfter = try query.time("createdAfter")
+        createdBefore = try query.time("createdBefore")
         labels = try query.label().map { [$0] } ?? []
-    }
-
-    private static func time(_ name: String, _ query: Query) throws(Problem) -> Timestamp? {
-        guard let text = query[name] else { return nil }
-        guard let time = Timestamp(rfc3339: text) else {
-            throw Problem(parameter: name, "must be a time as RFC 3339 writes it, such as 2026-11-21T10:52:00Z")
-        }
-        return time
     }
 
     /// The filter as it goes on in the links of a list.

@@ -72,7 +72,7 @@ struct CacheRoutes: Sendable {
         filter.host = query["host"]?.lowercased()
         filter.prefix = query["prefix"]
         filter.tag = query["tag"]
-        filter.since = try query["since"].map { try Self.time($0) }
+        filter.since = try query.time("since")
         return filter
     }
 
@@ -81,12 +81,5 @@ struct CacheRoutes: Sendable {
             throw Problem(parameter: "url", "is not an http or https URL")
         }
         return url
-    }
-
-    private static func time(_ text: String) throws(Problem) -> Timestamp {
-        guard let time = Timestamp(rfc3339: text) else {
-            throw Problem(parameter: "since", "must be a time as RFC 3339 writes it, such as 2026-11-21T10:52:00Z")
-        }
-        return time
     }
 }
