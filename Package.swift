@@ -276,6 +276,7 @@ let package = Package(
             dependencies: [
                 "FetchEngine", "FetchJobs", "FetchStorage", "Postgres", "TestSupport", "delegate-receiver", "fetchd",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Yams", package: "Yams"),
             ],
             swiftSettings: settings
         ),

@@ -22,55 +22,6 @@ $$;
 
 COMMENT ON FUNCTION fetchd.allow(role name, tenant text) IS 'lets a role, and its members, store jobs of a tenant';
 
-CREATE FUNCTION fetchd.allow_service(role name) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'public', 'pg_temp'
-    AS $$
-DECLARE
-    ledger CONSTANT oid := 'schema_migrations'::regclass;
-    part regclass;
-BEGIN
-    -- Nodes that start at the same time grant it once.
-    PERFORM pg_advisory_xact_lock(hashtext('fetchd.allow_service'));
-    IF NOT has_schema_privilege(allow_service.role, 'public', 'USAGE') THEN
-        EXECUTE format('GRANT USAGE ON SCHEMA public TO %I', allow_service.role);
-    END IF;
-    IF NOT has_function_privilege(allow_service.role, 'maintain_job_partitions(interval)', 'EXECUTE') THEN
-        EXECUTE format('GRANT USAGE ON SCHEMA fetchd TO %I', allow_service.role);
-        EXECUTE format('GRANT SELECT ON schema_migrations TO %I', allow_service.role);
-        EXECUTE format('GRANT EXECUTE ON FUNCTION maintain_job_partitions(interval) TO %I', allow_service.role);
-        EXECUTE format('GRANT EXECUTE ON FUNCTION seal_audit_entries(bigint, integer) TO %I', allow_service.role);
-        EXECUTE format(
-            'GRANT EXECUTE ON FUNCTION remove_audit_entries(bigint, interval, bigint, integer) TO %I',
-            allow_service.role);
-        -- The service adds to the audit log, and changes nothing of it.
-        EXECUTE format('GRANT SELECT, INSERT ON audit_entries TO %I', allow_service.role);
-        EXECUTE format('GRANT SELECT ON audit_chains TO %I', allow_service.role);
-        -- Those of later migrations, and the ranges that are made meanwhile.
-        EXECUTE format(
-            'ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO %I',
-            allow_service.role);
-    END IF;
-    FOR part IN
-        SELECT c.oid
-        FROM pg_class c
-        JOIN pg_class l ON l.oid = ledger AND l.relowner = c.relowner AND l.relnamespace = c.relnamespace
-        WHERE c.oid <> ledger AND c.relkind IN ('r', 'p')
-            AND c.oid NOT IN ('audit_entries'::regclass, 'audit_chains'::regclass)
-            AND NOT (
-                has_table_privilege(allow_service.role, c.oid, 'SELECT')
-                AND has_table_privilege(allow_service.role, c.oid, 'INSERT')
-                AND has_table_privilege(allow_service.role, c.oid, 'UPDATE')
-                AND has_table_privilege(allow_service.role, c.oid, 'DELETE')
-            )
-    LOOP
-        EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON %s TO %I', part, allow_service.role);
-    END LOOP;
-END
-$$;
-
-COMMENT ON FUNCTION fetchd.allow_service(role name) IS 'lets a role run the service; privileges that it has stay as they are';
-
 CREATE FUNCTION fetchd.check_job(job jsonb, owner bigint) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'public', 'pg_temp'
@@ -362,6 +313,33 @@ END
 $$;
 
 COMMENT ON FUNCTION fetchd.enqueue(job json, tenant text) IS 'stores a job of a tenant, and returns its id as the API writes it';
+
+CREATE FUNCTION fetchd.guard_table(part regclass, privileges text DEFAULT 'SELECT, INSERT, UPDATE, DELETE'::text) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    owner CONSTANT name := CASE WHEN part = 'tenants'::regclass THEN 'id' ELSE 'tenant_id' END;
+    readable text;
+BEGIN
+    SELECT string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) INTO readable
+    FROM pg_attribute a
+    WHERE a.attrelid = part AND a.attnum > 0 AND NOT a.attisdropped AND a.atttypid NOT IN ('bytea'::regtype, 'json'::regtype);
+    EXECUTE format('GRANT SELECT (%s) ON %s TO fetchd_reader', readable, part);
+    IF privileges <> '' THEN
+        EXECUTE format('GRANT %s ON %s TO fetchd_tenant', privileges, part);
+    END IF;
+    IF EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = part AND a.attname = owner AND NOT a.attisdropped) THEN
+        EXECUTE format('ALTER TABLE %s ENABLE ROW LEVEL SECURITY', part);
+        EXECUTE format('CREATE POLICY of_all ON %s TO fetchd_service, fetchd_reader USING (true)', part);
+        -- A subquery is evaluated once for the statement, not for each row.
+        EXECUTE format(
+            'CREATE POLICY of_tenant ON %s TO fetchd_tenant '
+            'USING (%I = (SELECT nullif(current_setting(''fetchd.tenant'', true), '''')::bigint))', part, owner);
+    END IF;
+END
+$$;
+
+COMMENT ON FUNCTION fetchd.guard_table(part regclass, privileges text) IS 'gives fetchd_reader what it may read of a table and fetchd_tenant these privileges on the rows of its tenant; each migration that makes a table calls it';
 
 CREATE FUNCTION fetchd.host_of_url(url text) RETURNS text
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -2572,4 +2550,190 @@ ALTER TABLE ONLY public.tenant_keys
 
 ALTER TABLE ONLY public.webhook_endpoints
     ADD CONSTRAINT webhook_endpoints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(id);
+
+ALTER TABLE public.api_keys ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.attempts ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.audit_chains ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.audit_entries ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.blob_pins ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.blobs ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.cache_entries ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.cache_turns ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.cookies ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.credential_uses ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.credentials ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.enqueue_grants ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.flow_blocks ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.groups ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.idempotency_keys ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.job_counts ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.jobs ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.limiter_starts ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.limiters ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY of_all ON public.api_keys TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.attempts TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.audit_chains TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.audit_entries TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.blob_pins TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.blobs TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.cache_entries TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.cache_turns TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.cookies TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.credential_uses TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.credentials TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.enqueue_grants TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.flow_blocks TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.groups TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.idempotency_keys TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.job_counts TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.jobs TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.limiter_starts TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.limiters TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.questions TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.queue TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.remembered_answers TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.results TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.schedules TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.session_snapshots TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.session_stores TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.sessions TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.tenants TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.webhook_attempts TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.webhook_deliveries TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.webhook_endpoints TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_tenant ON public.api_keys TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.attempts TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.audit_chains TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.audit_entries TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.blob_pins TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.blobs TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.cache_entries TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.cache_turns TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.cookies TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.credential_uses TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.credentials TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.enqueue_grants TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.flow_blocks TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.groups TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.idempotency_keys TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.job_counts TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.jobs TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.limiter_starts TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.limiters TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.questions TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.queue TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.remembered_answers TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.results TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.schedules TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.session_snapshots TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.session_stores TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.sessions TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.tenants TO fetchd_tenant USING ((id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.webhook_attempts TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.webhook_deliveries TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.webhook_endpoints TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+ALTER TABLE public.questions ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.queue ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.remembered_answers ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.results ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.schedules ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.session_snapshots ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.session_stores ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.sessions ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.tenants ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.webhook_attempts ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.webhook_deliveries ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.webhook_endpoints ENABLE ROW LEVEL SECURITY;
 

@@ -25,7 +25,7 @@ struct CreationKey {
         _ id: Identifier<Kind>, of tenant: Tenant.ID, in table: (name: Query, alias: Query), _ columns: Query,
         by insertion: Query, with parts: Query = "", client: Client
     ) async throws -> Creation<Row> {
-        let rows = try await client.query(
+        let rows = try await client.of(tenant).query(
             """
             -- \(table.name).create
             WITH \(storing(for: id, of: tenant)), \(table.alias) AS (
@@ -38,7 +38,7 @@ struct CreationKey {
             """
         )
         if let row = rows.first { return .created(row) }
-        let earlier = try await client.query(
+        let earlier = try await client.of(tenant).query(
             """
             -- \(table.name).createdBefore
             SELECT \(columns)

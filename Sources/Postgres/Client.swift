@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// Connections are opened on demand, so a client works without ``run()``; running it keeps the minimum open and closes
 /// everything at graceful shutdown.
-package actor Client: QueryRunner, Service {
+package actor Client: TransactionRunner, Service {
     /// How connections are made, and how many.
     ///
     /// Neither description nor reflection shows the connection strings, which may have passwords.
@@ -117,35 +117,47 @@ package actor Client: QueryRunner, Service {
 
     @discardableResult
     package nonisolated(nonsending) func query(_ query: Query) async throws(PostgresError) -> Rows {
+        try await self.query(query, behind: [])
+    }
+
+    /// Runs a statement behind others, which travel in the same message and are one transaction with it.
+    @discardableResult
+    nonisolated(nonsending) func query(_ query: Query, behind opening: [Query]) async throws(PostgresError) -> Rows {
         // Asked and answered on the loop, but awaited where the caller is: a wait within the actor ends on a thread of
         // the pool, which has to wake the loop, which has to wake the caller.
         let answer: Connection.Answer = await withCheckedContinuation { continuation in
-            loop.perform { self.assumeIsolated { $0.ask(query) { continuation.resume(returning: $0) } } }
+            loop.perform {
+                self.assumeIsolated { $0.ask(query, behind: opening) { continuation.resume(returning: $0) } }
+            }
         }
         return try answer.get()
     }
 
     /// Runs a statement over the next connection that is free.
-    private func ask(_ query: Query, _ answer: @escaping @Sendable (Connection.Answer) -> Void) {
+    private func ask(
+        _ query: Query, behind opening: [Query], _ answer: @escaping @Sendable (Connection.Answer) -> Void
+    ) {
         borrow { loan in
             switch loan {
-            case .success(let connection): self.assumeIsolated { $0.ask(query, over: connection, answer) }
+            case .success(let connection):
+                self.assumeIsolated { $0.ask(query, behind: opening, over: connection, answer) }
             case .failure(let error): answer(.failure(error))
             }
         }
     }
 
     private func ask(
-        _ query: Query, over connection: Connection, _ answer: @escaping @Sendable (Connection.Answer) -> Void
+        _ query: Query, behind opening: [Query], over connection: Connection,
+        _ answer: @escaping @Sendable (Connection.Answer) -> Void
     ) {
         connection.assumeIsolated { connection in
-            connection.ask(query) { [self, connection] result in
+            connection.ask(query, behind: opening) { [self, connection] result in
                 assumeIsolated { client in
                     client.release(connection)
                     if case .failure(let error) = result, error.code == .unavailable {
                         // The connection broke while it was being lent, so nothing was sent; the next one waits if it
                         // must.
-                        client.ask(query, answer)
+                        client.ask(query, behind: opening, answer)
                     } else {
                         answer(result)
                     }
@@ -161,10 +173,21 @@ package actor Client: QueryRunner, Service {
         return try await body(connection)
     }
 
-    /// Runs `body` in a transaction; see ``Connection/transaction(_:)``.
     package func transaction<R: Sendable>(_ body: @Sendable (Connection) async throws -> R) async throws -> R {
-        try await withConnection { try await $0.transaction(body) }
+        try await transaction(behind: [], body)
     }
+
+    /// Runs `body` in a transaction that begins with other statements.
+    func transaction<R: Sendable>(
+        behind opening: [Query], _ body: @Sendable (Connection) async throws -> R
+    ) async throws -> R {
+        try await withConnection { try await $0.transaction(behind: opening, body) }
+    }
+
+    /// The same connections, where each statement and each transaction begins with `opening`.
+    ///
+    /// - Parameter opening: Makes settings that end with the transaction (`set_config(…, true)`).
+    package nonisolated func scoped(by opening: Query) -> ScopedClient { ScopedClient(client: self, opening: opening) }
 
     // MARK: Lending
 

@@ -12,6 +12,12 @@ package protocol QueryRunner: Sendable {
     nonisolated(nonsending) func query(_ query: Query) async throws(PostgresError) -> Rows
 }
 
+/// Something that runs transactions: a ``Client``, or one with settings.
+package protocol TransactionRunner: QueryRunner {
+    /// Runs `body` in a transaction; see ``Connection/transaction(behind:_:)``.
+    func transaction<R: Sendable>(_ body: @Sendable (Connection) async throws -> R) async throws -> R
+}
+
 /// One connection to the server.
 ///
 /// It lives on an event loop. Queries are pipelined: several may be under way, they run and are answered in the order
@@ -83,8 +89,8 @@ package actor Connection: QueryRunner {
 
     private let loop: EventLoop
     private let wire: Wire
-    /// A BEGIN that travels with the next query.
-    private var opensTransaction = false
+    /// What begins a transaction, and travels with its first query.
+    private var pendingOpening: [Query] = []
     private var isInTransaction = false
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -164,23 +170,23 @@ package actor Connection: QueryRunner {
         return try answer.get()
     }
 
-    /// Runs a statement; the answer comes on the loop.
-    func ask(_ query: Query, _ answer: @escaping @Sendable (Answer) -> Void) {
-        send(query) { [self] first in
+    /// Runs a statement, behind others in the same transaction; the answer comes on the loop.
+    func ask(_ query: Query, behind opening: [Query] = [], _ answer: @escaping @Sendable (Answer) -> Void) {
+        send(query, behind: opening) { [self] first in
             assumeIsolated { connection in
                 guard case .failure(let error) = first, error.code == .staleStatement, !connection.isInTransaction
                 else {
                     return answer(first)
                 }
                 // Nothing was carried out; the connection has forgotten the statement and prepares it anew.
-                connection.send(query, answer)
+                connection.send(query, behind: opening, answer)
             }
         }
     }
 
-    private func send(_ query: Query, _ answer: @escaping @Sendable (Answer) -> Void) {
-        let request = PipelineEntry.Request.query(query, opensTransaction: opensTransaction)
-        opensTransaction = false
+    private func send(_ query: Query, behind opening: [Query], _ answer: @escaping @Sendable (Answer) -> Void) {
+        let request = PipelineEntry.Request.query(query, behind: pendingOpening + opening)
+        pendingOpening = []
         wire.ask(
             PipelineEntry(request) { outcome in
                 answer(
@@ -203,7 +209,7 @@ package actor Connection: QueryRunner {
     }
 
     private func openPendingTransaction() async throws(PostgresError) {
-        if opensTransaction { try await query("SELECT") }
+        if !pendingOpening.isEmpty { try await query("SELECT") }
     }
 
     // MARK: Transactions
@@ -212,12 +218,14 @@ package actor Connection: QueryRunner {
     ///
     /// BEGIN travels with the first query. A transaction in which a statement failed cannot be committed, even when
     /// `body` caught the error: then ``PostgresError/Code/transactionAborted`` is thrown.
+    ///
+    /// - Parameter opening: Statements that run at its beginning, for what they do; they travel with BEGIN.
     package func transaction<R: Sendable>(
-        _ body: @Sendable (Connection) async throws -> R
+        behind opening: [Query] = [], _ body: @Sendable (Connection) async throws -> R
     ) async throws -> R {
         precondition(!isInTransaction, "transactions do not nest")
         isInTransaction = true
-        opensTransaction = true
+        pendingOpening = ["BEGIN"] + opening
         do {
             let value = try await body(self)
             try await commit()
@@ -229,7 +237,7 @@ package actor Connection: QueryRunner {
     }
 
     private func commit() async throws(PostgresError) {
-        guard !opensTransaction else { return endTransaction() }
+        guard pendingOpening.isEmpty else { return endTransaction() }
         let rows = try await query("COMMIT")
         endTransaction()
         // The answer to a COMMIT that could not be honoured is a success that says ROLLBACK.
@@ -241,7 +249,7 @@ package actor Connection: QueryRunner {
     private func rollBack() async {
         guard isInTransaction else { return }
         defer { endTransaction() }
-        guard !opensTransaction, wire.isOpen else { return }
+        guard pendingOpening.isEmpty, wire.isOpen else { return }
         do {
             try await query("ROLLBACK")
         } catch {
@@ -252,6 +260,6 @@ package actor Connection: QueryRunner {
 
     private func endTransaction() {
         isInTransaction = false
-        opensTransaction = false
+        pendingOpening = []
     }
 }

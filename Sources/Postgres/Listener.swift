@@ -62,7 +62,7 @@ final class Listener {
 
     private func listen(to channel: String, on wire: Wire) {
         wire.ask(
-            PipelineEntry(.query("LISTEN \(Query.identifier(channel))", opensTransaction: false)) {
+            PipelineEntry(.query("LISTEN \(Query.identifier(channel))", behind: [])) {
                 [weak self] answer in
                 // A refusal is the connection's end, or a server that cannot listen; then readers keep to their polls.
                 if case .success = answer { self?.tell(.listening, channel: channel) }

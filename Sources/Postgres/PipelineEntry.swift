@@ -6,36 +6,34 @@ struct PipelineEntry {
     typealias Answer = Result<Rows?, PostgresError>
 
     enum Request {
-        /// One statement; `opensTransaction` puts a BEGIN before it, in the same message.
-        case query(Query, opensTransaction: Bool)
+        /// One statement, with those that run before it in the same transaction and travel in the same message.
+        case query(Query, behind: [Query])
         /// Several statements in one text, without values.
         case script(String)
+    }
+
+    /// What was sent for a request; each step has one result.
+    enum Step {
+        case prepare(PreparedStatement)
+        /// Nil: a statement that is not kept prepared.
+        case execute(PreparedStatement?)
     }
 
     let request: Request
     let answer: (Answer) -> Void
 
-    /// The statement, when the connection keeps it prepared.
-    var statement: PreparedStatement?
-    /// How many results come before the one of the prepare; nil when nothing is prepared on the way.
-    var resultsBeforePrepare: Int?
+    var steps: [Step] = []
     var resultCount = 0
     var lastResult: QueryResult?
     var error: PostgresError?
     var sent = MonotonicTime.now
+    /// The statements that the server has not, or may not have, as its answer says.
+    private(set) var missingStatements: [PreparedStatement] = []
 
     init(_ request: Request, answer: @escaping (Answer) -> Void) {
         self.request = request
         self.answer = answer
     }
-
-    /// Whether the prepare that was sent along was refused, or never looked at.
-    var failedToPrepare: Bool {
-        guard let resultsBeforePrepare, error != nil else { return false }
-        return failedResult.map { $0 <= resultsBeforePrepare } ?? true
-    }
-
-    private var failedResult: Int?
 
     mutating func receive(_ result: QueryResult) {
         defer { resultCount += 1 }
@@ -53,13 +51,34 @@ struct PipelineEntry {
 
     private mutating func fail(_ failure: PostgresError) {
         guard error == nil else { return }
-        failedResult = resultCount
-        // A statement that a pooler or DISCARD dropped, or whose columns a migration changed.
-        let isStale = resultsBeforePrepare == nil && statement != nil && ["26000", "0A000"].contains(failure.sqlState)
-        error = isStale ? PostgresError(.staleStatement, failure.message, sqlState: failure.sqlState) : failure
+        error = failure
+        guard steps.indices.contains(resultCount) else { return }
+        if case .execute(let statement?) = steps[resultCount], ["26000", "0A000"].contains(failure.sqlState),
+            !steps.contains(where: { $0.prepared === statement })
+        {
+            // A pooler or DISCARD dropped it, and the others with it; or a migration changed its columns.
+            error = PostgresError(.staleStatement, failure.message, sqlState: failure.sqlState)
+            missingStatements = steps.compactMap(\.statement)
+        } else {
+            // The server looked at nothing behind the step that failed.
+            missingStatements = steps.dropFirst(resultCount).compactMap(\.prepared)
+        }
     }
 
     func finish() {
         answer(error.map { .failure($0) } ?? .success(lastResult.map(Rows.init)))
+    }
+}
+
+extension PipelineEntry.Step {
+    /// The statement that the step prepares.
+    var prepared: PreparedStatement? { if case .prepare(let statement) = self { statement } else { nil } }
+
+    /// The statement that the step prepares or runs.
+    var statement: PreparedStatement? {
+        switch self {
+        case .prepare(let statement): statement
+        case .execute(let statement): statement
+        }
     }
 }

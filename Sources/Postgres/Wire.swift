@@ -184,9 +184,9 @@ final class Wire: DescriptorHandler {
     private func pump() {
         while isOpen, !isRunningScript, let next = backlog.first {
             switch next.request {
-            case .query(let query, let opensTransaction):
+            case .query(let query, let opening):
                 backlog.removeFirst()
-                send(next, query, opensTransaction: opensTransaction)
+                send(next, query, behind: opening)
             case .script(let script):
                 guard inFlight.isEmpty else { return }
                 backlog.removeFirst()
@@ -195,24 +195,30 @@ final class Wire: DescriptorHandler {
         }
     }
 
-    private func send(_ exchange: PipelineEntry, _ query: Query, opensTransaction: Bool) {
+    private func send(_ exchange: PipelineEntry, _ query: Query, behind opening: [Query]) {
         var exchange = exchange
         exchange.sent = .now
-        var isSent = !opensTransaction || PQsendQueryParams(handle, "BEGIN", 0, nil, nil, nil, nil, 1) == 1
-        if configuration.preparesStatements, query.isStatic {
-            let known = statements[query]
-            let statement = known ?? statements.insert(query)
-            exchange.statement = statement
-            if let statement, known == nil {
-                exchange.resultsBeforePrepare = opensTransaction ? 1 : 0
-                isSent = isSent && sendPrepare(statement, query)
-            }
-        }
-        isSent = isSent && sendExecute(query, exchange.statement) && PQpipelineSync(handle) == 1
+        let isSent =
+            opening.allSatisfy { send($0, for: &exchange) } && send(query, for: &exchange)
+            && PQpipelineSync(handle) == 1
         inFlight.append(exchange)
         guard isSent else { return lose() }
         watchForAnswer()
         flush()
+    }
+
+    private func send(_ query: Query, for exchange: inout PipelineEntry) -> Bool {
+        var statement: PreparedStatement?
+        if configuration.preparesStatements, query.isStatic {
+            statement = statements[query]
+            if statement == nil, let new = statements.insert(query) {
+                statement = new
+                exchange.steps.append(.prepare(new))
+                guard sendPrepare(new, query) else { return false }
+            }
+        }
+        exchange.steps.append(.execute(statement))
+        return sendExecute(query, statement)
     }
 
     private func sendPrepare(_ statement: PreparedStatement, _ query: Query) -> Bool {
@@ -264,9 +270,7 @@ final class Wire: DescriptorHandler {
 
     private func finishFirst() {
         let exchange = inFlight.removeFirst()
-        if let statement = exchange.statement, exchange.failedToPrepare || exchange.error?.code == .staleStatement {
-            statements.remove(statement)
-        }
+        for statement in exchange.missingStatements { statements.remove(statement) }
         exchange.finish()
         pump()
     }

@@ -3,11 +3,15 @@ import Postgres
 /// The roles of a private cluster.
 ///
 /// The superuser makes the others and is used for nothing else; the owner brings the schema up to date; the service
-/// works with rows. Each is brought to its proper state at every start.
+/// works with rows, and takes the role `tenant` for statements that serve one tenant. Nobody logs in as that, nor as the
+/// reader. Each is brought to its proper state at every start.
 enum ClusterRoles {
     static let superuser = "fetchd"
     static let owner = "fetchd_owner"
     static let service = "fetchd_service"
+    private static let tenant = "fetchd_tenant"
+    private static let reader = "fetchd_reader"
+    /// Those that log in.
     static let all = [superuser, owner, service]
     static let database = "fetchd"
 
@@ -37,6 +41,9 @@ enum ClusterRoles {
             \(lock)
             IF to_regrole('\(owner)') IS NULL THEN CREATE ROLE \(owner) LOGIN; END IF;
             IF to_regrole('\(service)') IS NULL THEN CREATE ROLE \(service) LOGIN; END IF;
+            IF to_regrole('\(tenant)') IS NULL THEN CREATE ROLE \(tenant) NOLOGIN; END IF;
+            IF to_regrole('\(reader)') IS NULL THEN CREATE ROLE \(reader) NOLOGIN; END IF;
+            GRANT \(tenant) TO \(owner), \(service);
             IF EXISTS (
                 SELECT FROM pg_roles
                 WHERE rolname IN ('\(owner)', '\(service)')

@@ -60,9 +60,6 @@ package struct PrivateCluster: Service {
         place.connectionString(database: ClusterRoles.database, role: ClusterRoles.service)
     }
 
-    /// The name of that role.
-    package var serviceRole: String { ClusterRoles.service }
-
     /// Whether the server can be used, and why not.
     package var state: ClusterState { readiness.state }
 

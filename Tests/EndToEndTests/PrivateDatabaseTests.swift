@@ -59,10 +59,10 @@ struct PrivateDatabaseTests {
             try await Self.text(
                 """
                 SELECT rolname::text FROM pg_roles
-                WHERE rolname IN ('fetchd_owner', 'fetchd_service')
+                WHERE rolname IN ('fetchd_owner', 'fetchd_service', 'fetchd_tenant')
                     AND NOT (rolsuper OR rolcreatedb OR rolcreaterole OR rolbypassrls OR rolreplication)
                 ORDER BY rolname
-                """, on: connection) == ["fetchd_owner", "fetchd_service"])
+                """, on: connection) == ["fetchd_owner", "fetchd_service", "fetchd_tenant"])
         #expect(
             try await Self.text(
                 "SELECT DISTINCT usename::text FROM pg_stat_activity WHERE datname = 'fetchd'", on: connection)
@@ -72,7 +72,7 @@ struct PrivateDatabaseTests {
             "ALTER TABLE jobs ADD n int", "TRUNCATE jobs", "CREATE ROLE r", "ALTER ROLE fetchd_service SUPERUSER",
             "CREATE DATABASE d", "DELETE FROM schema_migrations", "SET ROLE fetchd_owner", "SET ROLE fetchd",
             "COPY jobs TO PROGRAM 'true'", "ALTER SYSTEM SET fsync = off", "SELECT pg_read_file('PG_VERSION')",
-            "SELECT fetchd.allow_service('fetchd_service')", "SELECT add_job_partition(now(), now())",
+            "SELECT fetchd.guard_table('jobs', '')", "SELECT add_job_partition(now(), now())",
             "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'", "SELECT * FROM pg_authid",
         ] {
             let error = await #expect(throws: PostgresError.self) {

@@ -1,4 +1,5 @@
-"""Lets schemathesis send media types that it does not know: a generated text is the body as it is."""
+"""What schemathesis does not know of the API: media types, how long calls wait, and that tenants see nothing of others.
+"""
 import json
 import os
 import re
@@ -30,6 +31,26 @@ def before_call(_context, case, _kwargs):
         end_job((case.path_parameters or {}).get("id"))
     wait_briefly(case)
     send_whole(case)
+
+
+@schemathesis.check
+def other_tenants_see_nothing(_context, response, case):
+    """The object that a call has found by its id is not there for another tenant (SEC-41)."""
+    path = urllib.parse.urlsplit(response.request.url).path
+    # Every tenant has a default session.
+    if case.operation.path.startswith("/v1/admin/") or (case.path_parameters or {}).get("id") in (None, "default"):
+        return
+    # What is not there any more is nobody's.
+    if case.operation.method.upper() != "GET" or response.status_code != 200:
+        return
+    request = urllib.request.Request(os.environ["API_URL"] + path)
+    request.add_header("Authorization", f"Bearer {os.environ['API_OTHER_KEY']}")
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            status = answer.status
+    except urllib.error.HTTPError as error:
+        status = error.code
+    assert status == 404, f"another tenant is answered {status}, and not 404"
 
 
 def end_job(job):

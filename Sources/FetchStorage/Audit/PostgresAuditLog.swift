@@ -158,7 +158,7 @@ package final class PostgresAuditLog: AuditLog, Service {
             try await sealAll(filter.chain)
             let earliest = filter.from.map { AuditEntry.ID(earliestAt: $0.advanced(by: .seconds(-3600))) }
             let subject = filter.action.flatMap { $0.hasSuffix(".*") ? String($0.dropLast(1)) : nil }
-            return try await client.query(
+            return try await client.of(filter.chain).query(
                 """
                 -- audit.list
                 SELECT \(AuditEntry.columns)
@@ -189,7 +189,7 @@ package final class PostgresAuditLog: AuditLog, Service {
     package func verify(_ chain: Tenant.ID?) async throws(StoreError) -> [AuditChainReport] {
         try await StoreError.wrap {
             try await sealAll(chain)
-            let chains = try await client.query(
+            let chains = try await client.of(chain).query(
                 """
                 -- audit.chains
                 SELECT c.tenant_id, t.name
@@ -228,7 +228,7 @@ package final class PostgresAuditLog: AuditLog, Service {
     }
 
     private func ends(of chain: Tenant.ID) async throws -> (anchor: AuditChain.End, head: AuditChain.End) {
-        let rows = try await client.query(
+        let rows = try await client.of(chain).query(
             """
             -- audit.ends
             SELECT anchor_sequence, anchor_hash, head_sequence, head_hash FROM audit_chains WHERE tenant_id = \(chain)
@@ -242,7 +242,7 @@ package final class PostgresAuditLog: AuditLog, Service {
     }
 
     private func entries(of chain: Tenant.ID, after first: Int64, upTo last: Int64) async throws -> [AuditEntry] {
-        try await client.query(
+        try await client.of(chain).query(
             """
             -- audit.chain
             SELECT \(AuditEntry.columns)

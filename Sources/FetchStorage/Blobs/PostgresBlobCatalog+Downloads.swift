@@ -20,7 +20,7 @@ extension PostgresBlobCatalog {
     private func addNumberedFile(_ blob: Blob, of job: Job.ID?, named name: String) async throws -> String {
         var numbers = 0..<Self.namesAtOnce
         while numbers.lowerBound < Self.maximumNumber {
-            let rows = try await client.query(
+            let rows = try await client.of(blob.tenant).query(
                 """
                 -- blobs.addFile
                 WITH free AS MATERIALIZED (
@@ -64,7 +64,7 @@ extension PostgresBlobCatalog {
     ///
     /// - Returns: The file that had it.
     private func replaceFile(_ blob: Blob, of job: Job.ID?, named name: String) async throws -> Blob.ID? {
-        try await client.transaction { connection in
+        try await client.of(blob.tenant).transaction { connection in
             var replaced: Blob.ID?
             while true {
                 let removed = try await connection.query(
@@ -118,7 +118,7 @@ extension PostgresBlobCatalog {
         data.path = ""
         let bytes = data.bytes
         try await StoreError.wrap {
-            try await client.query(
+            try await client.of(blob.tenant).query(
                 """
                 -- blobs.addPartial
                 INSERT INTO blobs (tenant_id, id, bytes, digest, created_at, expires_at, job_id, resume_data)
@@ -133,7 +133,7 @@ extension PostgresBlobCatalog {
 
     package func partial(_ id: Blob.ID, of tenant: Tenant.ID) async throws(StoreError) -> ResumeData? {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- blobs.partial
                 SELECT resume_data

@@ -24,7 +24,7 @@ package struct PostgresBlobCatalog: BlobCatalog {
 
     package func blob(_ id: Blob.ID, of tenant: Tenant.ID) async throws(StoreError) -> Blob? {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- blobs.find
                 SELECT \(Blob.columns)
@@ -44,7 +44,7 @@ package struct PostgresBlobCatalog: BlobCatalog {
         // In one order, so that two submissions cannot wait for each other.
         let ids = ids.sorted()
         let rows = try await StoreError.wrap {
-            try await client.query(
+            try await client.of(tenant).query(
                 """
                 -- blobs.hold
                 WITH wanted AS MATERIALIZED (
@@ -77,7 +77,7 @@ package struct PostgresBlobCatalog: BlobCatalog {
         let isRemoved = try await StoreError.wrap {
             // Two statements: the second sees every hold that was committed before the blob was locked, and others
             // wait.
-            try await client.transaction { connection in
+            try await client.of(tenant).transaction { connection in
                 let locked = try await connection.query(
                     """
                     -- blobs.lock

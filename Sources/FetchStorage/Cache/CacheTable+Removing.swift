@@ -19,7 +19,7 @@ extension CacheTable {
             case .since(let time): "e.responded_at >= \(time.timestamp)"
             case .all: "true"
             }
-        let rows = try await Self.afterLocking([session], client: client) { connection in
+        let rows = try await Self.afterLocking([session], in: client.of(session.tenant)) { connection in
             try await connection.query(
                 """
                 -- cache.remove
@@ -39,7 +39,7 @@ extension CacheTable {
 
     /// Removes all that is stored for keys, as every request does that may have changed something at an origin.
     static func remove(_ places: [Place], client: Client) async throws -> [Change] {
-        let rows = try await afterLocking(places.map(\.session), client: client) { connection in
+        let rows = try await afterLocking(places.map(\.session), in: client) { connection in
             try await connection.query(
                 """
                 -- cache.removeKeys
@@ -64,7 +64,7 @@ extension CacheTable {
 
     /// Removes the entries that a filter chooses from the caches of a tenant, and from the memory of all nodes.
     func purge(_ filter: CacheFilter, of tenant: Tenant.ID) async throws -> (count: Int, blobs: [Blob.ID]) {
-        let rows = try await client.transaction { connection in
+        let rows = try await client.of(tenant).transaction { connection in
             try await connection.query(
                 """
                 -- cache.raisePurged
@@ -104,7 +104,7 @@ extension CacheTable {
     ///
     /// - Returns: The blobs that no entry needs any more.
     func evict(_ tenant: Tenant.ID, capacity: Int64) async throws -> [Blob.ID] {
-        let rows = try await client.query(
+        let rows = try await client.of(tenant).query(
             """
             -- cache.evict
             WITH surplus AS MATERIALIZED (

@@ -22,9 +22,10 @@ extension CacheTable {
     ///
     /// One statement for both would see the state of when it began to wait.
     static func afterLocking(
-        _ sessions: [SessionAddress], client: Client, _ body: @Sendable (Connection) async throws -> Rows
+        _ sessions: [SessionAddress], in database: any TransactionRunner,
+        _ body: @Sendable (Connection) async throws -> Rows
     ) async throws -> Rows {
-        try await client.transaction { connection in
+        try await database.transaction { connection in
             try await connection.query(
                 """
                 -- cache.lock

@@ -107,7 +107,7 @@ struct CacheTable: Sendable {
     ) async throws -> [CachedAnswer] {
         // The largest that PostgreSQL takes, when the list begins.
         let time = position?.respondedAt ?? UnixTime(microseconds: .max).timestamp
-        let rows = try await client.query(
+        let rows = try await client.of(tenant).query(
             """
             -- cache.list
             SELECT e.session_id, e.entry, e.tags
@@ -126,7 +126,7 @@ struct CacheTable: Sendable {
 
     /// Where the body of an answer lies; nil when it is there no more.
     func body(of position: CachePosition, tenant: Tenant.ID) async throws -> StoredBody.Location? {
-        let rows = try await client.query(
+        let rows = try await client.of(tenant).query(
             """
             -- cache.body
             SELECT body, blob_id

@@ -4,7 +4,7 @@ import Postgres
 extension PostgresGroupStore {
     package func close(_ id: JobGroup.ID, of tenant: Tenant.ID) async throws(StoreError) -> JobGroup? {
         try await StoreError.wrap {
-            try await client.query(
+            try await client.of(tenant).query(
                 """
                 -- groups.close
                 UPDATE groups

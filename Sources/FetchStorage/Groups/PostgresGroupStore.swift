@@ -26,7 +26,7 @@ package struct PostgresGroupStore: GroupStore {
 
     package func group(_ id: JobGroup.ID, of tenant: Tenant.ID) async throws(StoreError) -> JobGroup? {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- groups.find
                 SELECT \(JobGroup.columns)
@@ -43,7 +43,7 @@ package struct PostgresGroupStore: GroupStore {
     ) async throws(StoreError) -> [JobGroup] {
         let start = group ?? JobGroup.ID(UUIDv7(high: .max, low: .max))
         return try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- groups.list
                 SELECT \(JobGroup.columns)
@@ -61,7 +61,7 @@ package struct PostgresGroupStore: GroupStore {
         of group: JobGroup.ID, tenant: Tenant.ID
     ) async throws(StoreError) -> [JobState: Int64] {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- groups.counts
                 SELECT \(Query.jobState), count(*)
@@ -79,7 +79,7 @@ package struct PostgresGroupStore: GroupStore {
 
     package func remove(_ id: JobGroup.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- groups.remove
                 WITH removed AS (

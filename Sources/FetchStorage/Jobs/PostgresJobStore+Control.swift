@@ -4,7 +4,7 @@ import Postgres
 extension PostgresJobStore {
     package func setSuspended(_ ids: [Job.ID], of tenant: Tenant.ID, _ isSuspended: Bool) async throws(StoreError) {
         let jobs = try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- jobs.suspend
                 WITH target AS MATERIALIZED (
@@ -48,7 +48,7 @@ extension PostgresJobStore {
         let changed = try await StoreError.wrap {
             // Of a job that an earlier release has stored in clear.
             let secrets = try await NewJob(id: id, tenant: tenant, spec: spec).sealed(keys)
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- jobs.change
                 WITH changed AS (
@@ -105,7 +105,7 @@ extension PostgresJobStore {
     package func remove(_ ids: [Job.ID], of tenant: Tenant.ID) async throws(StoreError) -> Set<Job.ID> {
         defer { openGates() }
         return try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- jobs.remove
                 WITH target AS MATERIALIZED (

@@ -10,11 +10,11 @@ extension PostgresJobStore: StatisticsStore {
     package func statistics(of tenant: Tenant.ID, since time: Timestamp) async throws(StoreError) -> JobStatistics {
         try await StoreError.wrap {
             var statistics = JobStatistics(from: time, to: .now)
-            for row in try await client.query(Self.waiting(of: tenant)) {
+            for row in try await client.of(tenant).query(Self.waiting(of: tenant)) {
                 statistics.current[try row.decode(JobState.self, at: 0)] = try row.decode(Int64.self, at: 1)
             }
-            statistics.hours = try Self.hours(try await client.query(Self.ended(of: tenant, since: time)))
-            for row in try await client.query(Self.sample(of: tenant, since: time)) {
+            statistics.hours = try Self.hours(try await client.of(tenant).query(Self.ended(of: tenant, since: time)))
+            for row in try await client.of(tenant).query(Self.sample(of: tenant, since: time)) {
                 try statistics.take(row, maximumHosts: Self.maximumHosts)
             }
             return statistics

@@ -61,7 +61,7 @@ package struct PostgresJobStore: JobStore {
     package func job(_ id: Job.ID, of tenant: Tenant.ID) async throws(StoreError) -> Job? {
         try await StoreError.wrap {
             // One look, so that a final job has all of its attempts.
-            let rows = try await genericPlan.query(
+            let rows = try await genericPlan.of(tenant).query(
                 """
                 -- jobs.find
                 SELECT j.spec, j.created_at, \(Query.jobState), q.claimed_at, q.cancelling,
@@ -87,7 +87,7 @@ package struct PostgresJobStore: JobStore {
 
     package func cancel(_ ids: [Job.ID], of tenant: Tenant.ID, _ manner: Cancellation) async throws(StoreError) {
         let (running, ended) = try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- jobs.cancel
                 WITH target AS MATERIALIZED (
@@ -141,7 +141,7 @@ package struct PostgresJobStore: JobStore {
 
     package func body(of id: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> StoredBody? {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- jobs.body
                 SELECT body, blob_id, body_bytes, body_digest, response ->> 'mimeType', response ->> 'textEncodingName',

@@ -51,7 +51,7 @@ package struct PostgresLimiterStore: LimiterStore {
         -> [Limiter]
     {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- limiters.find
                 WITH running AS MATERIALIZED (
@@ -184,7 +184,7 @@ package struct PostgresLimiterStore: LimiterStore {
 
     package func queue(of tenant: Tenant.ID) async throws(StoreError) -> TenantQueue {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- queue.find
                 SELECT t.paused, s.paused, t.bytes_per_second,

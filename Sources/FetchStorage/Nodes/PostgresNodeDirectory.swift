@@ -14,7 +14,7 @@ package struct PostgresNodeDirectory: NodeDirectory {
 
     package func owner(of job: Job.ID, tenant: Tenant.ID) async throws(StoreError) -> NodeAddress? {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- nodes.owner
                 SELECT q.node_id, n.url

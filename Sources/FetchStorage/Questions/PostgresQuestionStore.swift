@@ -143,7 +143,7 @@ package struct PostgresQuestionStore: QuestionStore {
 
     package func ask(_ question: QuestionKey, after wait: Duration?) async throws(StoreError) {
         try await StoreError.wrap {
-            try await client.query(
+            try await client.of(question.tenant).query(
                 """
                 -- questions.askAgain
                 UPDATE questions
@@ -158,7 +158,7 @@ package struct PostgresQuestionStore: QuestionStore {
         _ id: Question.ID, of tenant: Tenant.ID
     ) async throws(StoreError) -> (StoredQuestion, QuestionEnd?, ParkedLoad)? {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- questions.parked
                 SELECT \(StoredRow.columns), a."position"
@@ -204,7 +204,7 @@ package struct PostgresQuestionStore: QuestionStore {
 
     package func note(fault: String, of id: Question.ID, _ tenant: Tenant.ID) async throws(StoreError) {
         try await StoreError.wrap {
-            try await client.query(
+            try await client.of(tenant).query(
                 """
                 -- questions.note
                 UPDATE questions SET fault = \(fault) WHERE tenant_id = \(tenant) AND id = \(id)
@@ -224,7 +224,7 @@ package struct PostgresQuestionStore: QuestionStore {
     ) async throws(StoreError) -> [StoredQuestion] {
         let start = after ?? Question.ID(UUIDv7(high: 0, low: 0))
         return try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- questions.list
                 SELECT \(StoredRow.columns)
@@ -240,7 +240,7 @@ package struct PostgresQuestionStore: QuestionStore {
 
     package func lastEnded(of tenant: Tenant.ID, limit: Int) async throws(StoreError) -> [StoredQuestion] {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- questions.lastEnded
                 SELECT \(StoredRow.columns)
@@ -277,7 +277,7 @@ package struct PostgresQuestionStore: QuestionStore {
     // MARK: Answers
 
     private func find(_ id: Question.ID, of tenant: Tenant.ID) async throws -> StoredRow? {
-        let rows = try await client.query(
+        let rows = try await client.of(tenant).query(
             """
             -- questions.find
             SELECT \(StoredRow.columns) FROM questions a WHERE a.tenant_id = \(tenant) AND a.id = \(id)

@@ -7,7 +7,7 @@ struct RememberedAnswerTable: Sendable {
 
     /// The answers of a session that are not over, the newest first, and their version.
     func read(_ session: SessionAddress) async throws -> (version: Int64, answers: [RememberedAnswer]) {
-        let rows = try await client.query(
+        let rows = try await client.of(session.tenant).query(
             """
             -- rememberedAnswers.read
             SELECT s.answers_version, a.question_id, a.kind, a.conditions, a.answer, a.answered_by, a.remembered_at,
@@ -32,7 +32,7 @@ struct RememberedAnswerTable: Sendable {
     ///
     /// - Returns: How many were forgotten, and the version that the answers have since; nil when none was.
     func remove(_ question: Question.ID?, of session: SessionAddress) async throws -> (count: Int, version: Int64)? {
-        let rows = try await client.query(
+        let rows = try await client.of(session.tenant).query(
             """
             -- rememberedAnswers.remove
             WITH removed AS (

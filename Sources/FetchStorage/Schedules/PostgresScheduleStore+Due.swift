@@ -80,7 +80,7 @@ extension PostgresScheduleStore: ScheduleQueue {
 
     /// Says that the jobs were not made, if it was here that they were to be: their session has ended just now.
     private func note(_ last: NewJob, of schedule: Schedule, count: Int) async throws {
-        try await client.query(
+        try await client.of(schedule.tenant).query(
             """
             -- schedules.note
             UPDATE schedules

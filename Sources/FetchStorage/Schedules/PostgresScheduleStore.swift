@@ -41,7 +41,7 @@ package struct PostgresScheduleStore: ScheduleStore {
 
     package func schedule(_ id: Schedule.ID, of tenant: Tenant.ID) async throws(StoreError) -> Schedule? {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- schedules.find
                 SELECT \(Schedule.columns)
@@ -59,7 +59,7 @@ package struct PostgresScheduleStore: ScheduleStore {
     ) async throws(StoreError) -> [Schedule] {
         let start = schedule ?? Schedule.ID(UUIDv7(high: .max, low: .max))
         return try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- schedules.list
                 SELECT \(Schedule.columns)
@@ -77,7 +77,7 @@ package struct PostgresScheduleStore: ScheduleStore {
 
     package func update(_ schedule: Schedule) async throws(StoreError) -> Schedule? {
         let changed = try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(schedule.tenant).query(
                 """
                 -- schedules.update
                 WITH s AS (
@@ -99,7 +99,7 @@ package struct PostgresScheduleStore: ScheduleStore {
 
     package func remove(_ id: Schedule.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
         try await StoreError.wrap {
-            try await client.query(
+            try await client.of(tenant).query(
                 """
                 -- schedules.remove
                 WITH removed AS (
@@ -117,7 +117,7 @@ package struct PostgresScheduleStore: ScheduleStore {
                 throw StoreError(.failed, "The job of a schedule was not stored.")
             }
             guard case .accepted = enqueued else { return enqueued }
-            try await client.query(
+            try await client.of(schedule.tenant).query(
                 """
                 -- schedules.ran
                 UPDATE schedules

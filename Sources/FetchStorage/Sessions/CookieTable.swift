@@ -62,7 +62,7 @@ struct CookieTable: Sendable {
 
     func read(_ session: SessionAddress) async throws -> Contents {
         let vault = try await keys.vault(of: session.tenant)
-        let rows = try await client.query(
+        let rows = try await client.of(session.tenant).query(
             """
             -- cookies.read
             SELECT s.cookies_version, s.cookie_accept_policy, \(CookieRow.columns)
@@ -192,7 +192,7 @@ struct CookieTable: Sendable {
     ///
     /// - Returns: The version that its cookies have with it.
     func setAcceptPolicy(_ policy: CookieAcceptPolicy, of session: SessionAddress) async throws -> Int64 {
-        let rows = try await client.query(
+        let rows = try await client.of(session.tenant).query(
             """
             -- cookies.setAcceptPolicy
             INSERT INTO session_stores (tenant_id, session_id, layer_ids, cookies_version, cookie_accept_policy)

@@ -29,7 +29,7 @@ struct CredentialTable: Sendable {
     // MARK: Reading
 
     func read(_ session: SessionAddress) async throws -> Contents {
-        let rows = try await client.query(
+        let rows = try await client.of(session.tenant).query(
             """
             -- credentials.read
             WITH chain AS (
@@ -49,7 +49,7 @@ struct CredentialTable: Sendable {
     }
 
     func find(_ id: StoredCredential.ID, of tenant: Tenant.ID) async throws -> Entry? {
-        let rows = try await client.query(
+        let rows = try await client.of(tenant).query(
             """
             -- credentials.find
             SELECT \(Self.columns)
@@ -129,7 +129,7 @@ struct CredentialTable: Sendable {
                 writer.member("kind", kind.rawValue)
                 writer.member("session", session.session.description)
             })
-        let rows = try await client.query(
+        let rows = try await client.of(session.tenant).query(
             """
             -- credentials.put
             WITH version AS (
@@ -172,7 +172,7 @@ struct CredentialTable: Sendable {
 
     /// - Returns: The version of the tenant's credentials without it; nil when there was no such credential.
     func remove(_ id: StoredCredential.ID, of tenant: Tenant.ID) async throws -> Int64? {
-        let rows = try await client.query(
+        let rows = try await client.of(tenant).query(
             """
             -- credentials.remove
             WITH version AS (
@@ -192,7 +192,7 @@ struct CredentialTable: Sendable {
     ///
     /// - Returns: How many there were, and the version of the tenant's credentials without them.
     func removeAll(of session: SessionAddress) async throws -> (count: Int, version: Int64)? {
-        let rows = try await client.query(
+        let rows = try await client.of(session.tenant).query(
             """
             -- credentials.removeAll
             WITH version AS (
@@ -212,7 +212,7 @@ struct CredentialTable: Sendable {
 
     /// A server has refused it.
     func noteFailure(_ id: StoredCredential.ID, of tenant: Tenant.ID) async throws {
-        try await client.query(
+        try await client.of(tenant).query(
             """
             -- credentials.noteFailure
             UPDATE credentials SET last_failure_at = now() WHERE tenant_id = \(tenant) AND id = \(id)

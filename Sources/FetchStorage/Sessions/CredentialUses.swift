@@ -93,7 +93,7 @@ package final class CredentialUses: Service {
     func list(
         of credential: StoredCredential.ID?, tenant: Tenant.ID, after use: CredentialUse.ID?, limit: Int
     ) async throws -> [CredentialUse] {
-        let rows = try await client.query(
+        let rows = try await client.of(tenant).query(
             """
             -- credentialUses.list
             SELECT id, used_at, credential_id, job_id, space

@@ -8,7 +8,7 @@ extension PostgresSessionStore {
         _ mode: Invalidation
     ) async throws(StoreError) -> TenantSession? {
         try await StoreError.wrap {
-            try await client.query(
+            try await client.of(tenant).query(
                 """
                 -- sessions.invalidate
                 WITH invalidated AS (
@@ -31,7 +31,7 @@ extension PostgresSessionStore {
         of tenant: Tenant.ID
     ) async throws(StoreError) -> EventsAcknowledgement {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- sessions.acknowledge
                 WITH asked AS MATERIALIZED (
@@ -64,7 +64,7 @@ extension PostgresSessionStore {
 
     package func remove(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- sessions.remove
                 WITH removed AS (

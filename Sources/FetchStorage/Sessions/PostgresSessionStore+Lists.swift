@@ -16,7 +16,7 @@ extension PostgresSessionStore {
             let rows =
                 filter.isOutstanding
                 ? try await outstanding(of: tenant, filters, before: start, limit: page.limit)
-                : try await client.query(
+                : try await client.of(tenant).query(
                     """
                     -- sessions.list
                     SELECT \(TenantSession.columns)
@@ -37,7 +37,7 @@ extension PostgresSessionStore {
     private func outstanding(
         of tenant: Tenant.ID, _ filters: Query, before start: TenantSession.ID, limit: Int
     ) async throws -> Rows {
-        try await client.query(
+        try await client.of(tenant).query(
             """
             -- sessions.listOutstanding
             WITH RECURSIVE outstanding AS (

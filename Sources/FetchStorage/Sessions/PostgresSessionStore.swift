@@ -51,7 +51,7 @@ package struct PostgresSessionStore: SessionStore {
 
     package func session(_ id: TenantSession.ID, of tenant: Tenant.ID) async throws(StoreError) -> TenantSession? {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- sessions.find
                 SELECT \(TenantSession.columns)

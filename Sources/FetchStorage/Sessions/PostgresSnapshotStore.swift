@@ -9,7 +9,7 @@ package struct PostgresSnapshotStore: SnapshotStore {
 
     package func take(of session: TenantSession.ID, tenant: Tenant.ID) async throws(StoreError) -> SnapshotCreation {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- snapshots.take
                 WITH session AS MATERIALIZED (
@@ -46,7 +46,7 @@ package struct PostgresSnapshotStore: SnapshotStore {
         of tenant: Tenant.ID
     ) async throws(StoreError) -> SessionSnapshot? {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- snapshots.find
                 SELECT id, session_id, spec, created_at
@@ -60,7 +60,7 @@ package struct PostgresSnapshotStore: SnapshotStore {
 
     package func remove(snapshot id: SessionSnapshot.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- snapshots.remove
                 WITH removed AS (

@@ -115,7 +115,7 @@ package struct PostgresKeyStore: KeyStore {
         of tenant: Tenant.ID?, after key: APIKey.ID?, limit: Int
     ) async throws(StoreError) -> [(key: APIKey, tenant: Tenant)] {
         try await StoreError.wrap {
-            try await client.query(
+            try await client.of(tenant).query(
                 """
                 -- keys.list
                 SELECT t.name, \(Self.columns)
@@ -132,7 +132,7 @@ package struct PostgresKeyStore: KeyStore {
     package func key(_ id: APIKey.ID, of tenant: Tenant.ID?) async throws(StoreError) -> (key: APIKey, tenant: Tenant)?
     {
         try await StoreError.wrap {
-            try await client.query(
+            try await client.of(tenant).query(
                 """
                 -- keys.find
                 SELECT t.name, \(Self.columns)
@@ -146,7 +146,7 @@ package struct PostgresKeyStore: KeyStore {
 
     package func revoke(_ id: APIKey.ID, of tenant: Tenant.ID?) async throws(StoreError) -> Bool {
         try await StoreError.wrap {
-            try await client.query(
+            try await client.of(tenant).query(
                 """
                 -- keys.revoke
                 WITH revoked AS (
@@ -168,7 +168,7 @@ package struct PostgresKeyStore: KeyStore {
         return try await StoreError.wrap {
             let code = try await code(of: token)
             // A row that another rotation has changed meanwhile has its replaced_by then, and is left alone.
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- keys.rotate
                 WITH old AS (

@@ -9,7 +9,7 @@ extension PostgresWebhookStore {
     ) async throws(StoreError) -> [StoredDelivery] {
         let start = page.after ?? WebhookDelivery.ID(UUIDv7(high: .max, low: .max))
         return try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- deliveries.list
                 SELECT \(Self.deliveryColumns), \(Self.standing)
@@ -28,7 +28,7 @@ extension PostgresWebhookStore {
         of tenant: Tenant.ID
     ) async throws(StoreError) -> StoredDelivery? {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- deliveries.find
                 SELECT \(Self.deliveryColumns), \(Self.standing)
@@ -37,7 +37,7 @@ extension PostgresWebhookStore {
                 """
             )
             guard var delivery = try rows.first.map({ try StoredDelivery(row: $0) }) else { return nil }
-            let attempts = try await client.query(
+            let attempts = try await client.of(tenant).query(
                 """
                 -- deliveries.attempts
                 SELECT number, started_at, duration, url, request_headers, status, response_headers, body, body_is_cut,
@@ -73,7 +73,7 @@ extension PostgresWebhookStore {
     /// - Parameter condition: Which ones; of those, the deliveries to endpoints that get messages are sent again.
     private func replay(_ condition: Query, of tenant: Tenant.ID) async throws(StoreError) -> Int {
         let replayed = try await StoreError.wrap {
-            try await client.query(
+            try await client.of(tenant).query(
                 """
                 -- deliveries.replay
                 UPDATE webhook_deliveries d

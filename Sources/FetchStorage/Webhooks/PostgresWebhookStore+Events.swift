@@ -14,7 +14,7 @@ extension PostgresWebhookStore {
             while try await place(session, tenant) == Self.maximumPlaced {}
             var start: Int64 = 0
             if let after = page.after {
-                let rows = try await client.query(
+                let rows = try await client.of(tenant).query(
                     """
                     -- events.find
                     SELECT place
@@ -27,7 +27,7 @@ extension PostgresWebhookStore {
                 guard let place = try row.decode(Int64?.self, at: 0) else { return [] }
                 start = place
             }
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- events.list
                 SELECT \(Self.deliveryColumns), d.data
@@ -47,7 +47,7 @@ extension PostgresWebhookStore {
 
     /// Gives places to events that have none, in the order of their making; to how many.
     private func place(_ session: TenantSession.ID, _ tenant: Tenant.ID) async throws -> Int {
-        let rows = try await client.query(
+        let rows = try await client.of(tenant).query(
             """
             -- events.unplaced
             SELECT
@@ -57,7 +57,7 @@ extension PostgresWebhookStore {
             """
         )
         guard !rows.isEmpty else { return 0 }
-        return try await client.transaction { connection in
+        return try await client.of(tenant).transaction { connection in
             // One caller after the other, each of which sees the events that the one before has placed.
             try await connection.query(
                 """

@@ -126,7 +126,7 @@ extension PostgresWebhookStore {
     ) async throws(StoreError) {
         let limit = 5000
         try await StoreError.wrap {
-            while try await client.query(
+            while try await client.of(tenant).query(
                 """
                 -- deliveries.abandon
                 UPDATE webhook_deliveries d

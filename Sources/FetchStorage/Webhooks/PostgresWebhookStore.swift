@@ -25,7 +25,7 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
     package func add(_ endpoint: WebhookEndpoint) async throws(StoreError) {
         try await StoreError.wrap {
             let sealed = try ring.seal(endpoint.secret.bytes, for: .secret(of: endpoint.id, tenant: endpoint.tenant))
-            try await client.query(
+            try await client.of(endpoint.tenant).query(
                 """
                 -- endpoints.add
                 WITH added AS (
@@ -49,7 +49,7 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
         of tenant: Tenant.ID
     ) async throws(StoreError) -> WebhookEndpoint? {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- endpoints.find
                 SELECT \(Self.columns)
@@ -63,7 +63,7 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
 
     package func endpoints(of tenant: Tenant.ID) async throws(StoreError) -> [WebhookEndpoint] {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- endpoints.list
                 SELECT \(Self.columns)
@@ -85,7 +85,7 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
             let previous = try endpoint.previousSecret.map {
                 try ring.seal($0.secret.bytes, for: .previousSecret(of: id, tenant: tenant))
             }
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- endpoints.update
                 WITH changed AS (
@@ -113,7 +113,7 @@ package struct PostgresWebhookStore: WebhookStore, DeliveryQueue {
 
     package func remove(_ id: WebhookEndpoint.ID, of tenant: Tenant.ID) async throws(StoreError) -> Bool {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(tenant).query(
                 """
                 -- endpoints.remove
                 WITH removed AS (

@@ -65,13 +65,7 @@ struct Database: Sendable {
     /// Applies missing migrations, and returns their names.
     func migrate() async throws -> [String] {
         do {
-            return try await withOwner { connection in
-                let applied = try await Migrations(Schema.migrations).apply(on: connection)
-                if let cluster {
-                    try await connection.query("SELECT fetchd.allow_service(\(cluster.serviceRole))")
-                }
-                return applied
-            }
+            return try await withOwner { try await Migrations(Schema.migrations).apply(on: $0) }
         } catch {
             throw ExitError(.unavailable, "the schema cannot be brought up to date: \(error)")
         }
