@@ -1218,6 +1218,40 @@ COMMENT ON COLUMN public.credentials.sealed_secret IS 'AES-256-GCM, bound to thi
 
 COMMENT ON COLUMN public.credentials.last_failure_at IS 'When a server refused it; null: none has since it was stored';
 
+CREATE TABLE public.dashboard_links (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    secret_mac bytea NOT NULL,
+    role text NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT dashboard_links_role CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text, 'admin'::text])))
+);
+
+COMMENT ON TABLE public.dashboard_links IS 'Links that sign in to the dashboard once: the first use deletes the row';
+
+COMMENT ON COLUMN public.dashboard_links.secret_mac IS 'HMAC-SHA-256 of the secret; its key is in service_keys';
+
+COMMENT ON COLUMN public.dashboard_links.role IS 'What the sign-in may do';
+
+COMMENT ON COLUMN public.dashboard_links.expires_at IS 'When it opens nothing any more';
+
+CREATE TABLE public.dashboard_sign_ins (
+    tenant_id bigint NOT NULL,
+    id uuid NOT NULL,
+    key_id uuid,
+    role text NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT dashboard_sign_ins_role CHECK ((role = ANY (ARRAY['viewer'::text, 'operator'::text, 'admin'::text])))
+);
+
+COMMENT ON TABLE public.dashboard_sign_ins IS 'Who is signed in to the dashboard. A row is deleted at sign-out; without it, no cookie of the sign-in opens anything';
+
+COMMENT ON COLUMN public.dashboard_sign_ins.key_id IS 'The API key that it began with, and ends with; null: it began with a link';
+
+COMMENT ON COLUMN public.dashboard_sign_ins.role IS 'What it may do';
+
+COMMENT ON COLUMN public.dashboard_sign_ins.expires_at IS 'When it ends, however much it is used';
+
 CREATE TABLE public.enqueue_grants (
     tenant_id bigint NOT NULL,
     role name NOT NULL
@@ -2132,6 +2166,12 @@ ALTER TABLE ONLY public.credential_uses
 ALTER TABLE ONLY public.credentials
     ADD CONSTRAINT credentials_pkey PRIMARY KEY (tenant_id, layer_id, key);
 
+ALTER TABLE ONLY public.dashboard_links
+    ADD CONSTRAINT dashboard_links_pkey PRIMARY KEY (tenant_id, id);
+
+ALTER TABLE ONLY public.dashboard_sign_ins
+    ADD CONSTRAINT dashboard_sign_ins_pkey PRIMARY KEY (tenant_id, id);
+
 ALTER TABLE ONLY public.enqueue_grants
     ADD CONSTRAINT enqueue_grants_pkey PRIMARY KEY (tenant_id, role);
 
@@ -2276,6 +2316,18 @@ COMMENT ON INDEX public.credential_uses_by_credential IS 'credentialUses.list';
 CREATE UNIQUE INDEX credentials_id ON public.credentials USING btree (tenant_id, id);
 
 COMMENT ON INDEX public.credentials_id IS 'credentials.find; credentials.remove';
+
+CREATE UNIQUE INDEX dashboard_links_id ON public.dashboard_links USING btree (id);
+
+COMMENT ON INDEX public.dashboard_links_id IS 'signIns.redeem: a link names its row, and by that its tenant';
+
+CREATE INDEX dashboard_sign_ins_expires_at ON public.dashboard_sign_ins USING btree (expires_at);
+
+COMMENT ON INDEX public.dashboard_sign_ins_expires_at IS 'expired.signIns';
+
+CREATE UNIQUE INDEX dashboard_sign_ins_id ON public.dashboard_sign_ins USING btree (id);
+
+COMMENT ON INDEX public.dashboard_sign_ins_id IS 'signIns.find: a cookie names its sign-in, and by that its tenant';
 
 CREATE INDEX groups_ending ON public.groups USING btree (tenant_id, id) WHERE ((closed_at IS NOT NULL) AND (finished_at IS NULL));
 
@@ -2541,6 +2593,12 @@ CREATE TRIGGER keep_all BEFORE TRUNCATE ON public.audit_entries FOR EACH STATEME
 
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(id);
+
+ALTER TABLE ONLY public.dashboard_links
+    ADD CONSTRAINT dashboard_links_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(id);
+
+ALTER TABLE ONLY public.dashboard_sign_ins
+    ADD CONSTRAINT dashboard_sign_ins_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(id);
 
 ALTER TABLE ONLY public.enqueue_grants
     ADD CONSTRAINT enqueue_grants_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(id);

@@ -30,8 +30,6 @@ package struct Server: Service {
         package var maximumBlobBytes: Int64 = 64 << 30
         /// The schemes that jobs may load besides http and https.
         package var schemes = OptionalSchemes()
-        /// The secret that signs dashboard sessions; a new one at each start signs everyone out.
-        package var sessionSecret = SessionSecret()
         /// How long a connection may take.
         var connection = ConnectionGuard.Limits()
 
@@ -48,6 +46,7 @@ package struct Server: Service {
         package let schedules: any ScheduleStore
         package let groups: any GroupStore
         package let keys: any KeyStore
+        package let signIns: any SignInStore
         package let tenants: any TenantStore
         package let protocols: any ProtocolStore
         package let knownProtocols: KnownProtocols
@@ -88,6 +87,7 @@ package struct Server: Service {
             schedules: any ScheduleStore,
             groups: any GroupStore,
             keys: any KeyStore,
+            signIns: any SignInStore,
             tenants: any TenantStore,
             protocols: any ProtocolStore,
             knownProtocols: KnownProtocols,
@@ -124,6 +124,7 @@ package struct Server: Service {
             self.schedules = schedules
             self.groups = groups
             self.keys = keys
+            self.signIns = signIns
             self.tenants = tenants
             self.protocols = protocols
             self.knownProtocols = knownProtocols
@@ -291,7 +292,7 @@ package struct Server: Service {
             blobs: ports.blobs,
             authenticator: authenticator,
             audit: ports.audit,
-            gate: DashboardGate(secret: configuration.sessionSecret, keys: ports.keys),
+            gate: DashboardGate(signIns: ports.signIns, proxies: configuration.trustedProxies),
             templates: templates
         )
         return DocumentationRoutes(templates: templates).routes + dashboard.routes

@@ -21,7 +21,7 @@ struct Fetchd: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, GetCommand.self, MigrateCommand.self, KeysCommand.self, TenantsCommand.self,
             QueueCommand.self, AuditCommand.self, DatabaseCommand.self, ConfigCommand.self, DoctorCommand.self,
-            WebhooksCommand.self,
+            WebhooksCommand.self, DashboardCommand.self,
             SupervisePostgresCommand.self,
         ]
     )

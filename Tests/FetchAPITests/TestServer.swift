@@ -16,6 +16,7 @@ import Testing
 struct TestServer {
     let jobs: MemoryJobStore
     let keys = MemoryKeyStore()
+    let signIns: MemorySignInStore
     let sessions: MemorySessionStore
     let webhooks = MemoryWebhookStore()
     let schedules: MemoryScheduleStore
@@ -49,9 +50,11 @@ struct TestServer {
         catalog = MemoryBlobCatalog(jobs: jobs)
         limiters = MemoryLimiterStore(jobs: jobs)
         questions = MemoryQuestionStore()
+        signIns = MemorySignInStore(keys: keys, audit: audit)
         knownProtocols = KnownProtocols(store: protocols)
         knownRules = KnownServiceRules(store: rules)
         (key, token) = try await keys.create(name: "test", tenant: "test")
+        signIns.name(key.tenant, "test")
     }
 
     var server: Server {
@@ -75,6 +78,7 @@ struct TestServer {
             schedules: schedules,
             groups: groups,
             keys: keys,
+            signIns: signIns,
             tenants: MemoryTenantStore(["default", "crawler", "a/b"]),
             protocols: protocols,
             knownProtocols: knownProtocols,

@@ -5,23 +5,25 @@ import Synchronization
 
 /// Lets in users who have signed in, and only forms that our own pages sent.
 final class DashboardGate: Sendable {
-    private struct LiveKeys {
-        var ids: Set<APIKey.ID> = []
-        var askedAt: ContinuousClock.Instant?
-    }
-
     static let maximumForm = 16 * 1024
+    static let maximumSignIns = 10_000
 
-    private let secret: SessionSecret
-    private let keys: any KeyStore
+    private let signIns: any SignInStore
+    private let proxies: TrustedProxies
     private let now: @Sendable () -> Int64
-    private let live = Mutex(LiveKeys())
-    /// Sessions that were signed out before they ended, with the time they would have ended at.
-    private let ended = Mutex<[UUIDv7: Int64]>([:])
+    /// What the store has said of sign-ins, nil of those that are over.
+    ///
+    /// It is believed for as long as what it says of keys, so that the end of a sign-in or of its key counts within that
+    /// time everywhere (SEC-40).
+    private let known = Mutex(
+        Recent<SignIn.ID, SignIn?>(lifetime: Authenticator.lifetime, capacity: maximumSignIns))
 
-    init(secret: SessionSecret, keys: any KeyStore, now: @escaping @Sendable () -> Int64 = { Timestamp.now.seconds }) {
-        self.secret = secret
-        self.keys = keys
+    init(
+        signIns: any SignInStore, proxies: TrustedProxies = TrustedProxies(),
+        now: @escaping @Sendable () -> Int64 = { Timestamp.now.seconds }
+    ) {
+        self.signIns = signIns
+        self.proxies = proxies
         self.now = now
     }
 
@@ -29,65 +31,80 @@ final class DashboardGate: Sendable {
 
     /// The session of a request, or nil when it has none that is good.
     func session(of call: Call) async throws -> DashboardSession? {
-        let name = cookieName(call)
-        guard let token = Self.cookie(name, in: call.headers),
-            let session = DashboardSession(token: token, secret: secret, now: now()),
-            ended.withLock({ $0[session.nonce] == nil }), try await isLive(session.key)
+        guard let text = Self.cookie(cookieName(call), in: call.headers) else { return nil }
+        let secret = try await signIns.secret()
+        guard let cookie = SessionCookie(text, secret: secret, now: now()), let signIn = try await live(cookie.signIn)
         else { return nil }
-        return session
+        return DashboardSession(cookie: cookie, signIn: signIn, secret: secret)
     }
 
-    func open(for key: APIKey) -> DashboardSession { DashboardSession(key: key, now: now()) }
+    /// Begins a session with a key; nil when that is not valid any more.
+    func open(_ id: SignIn.ID, for key: APIKey, as role: Role) async throws -> DashboardSession? {
+        try await session(begunBy: try await signIns.begin(id, with: key, as: role, for: Self.lifetime))
+    }
 
-    func end(_ session: DashboardSession) {
-        let now = now()
-        ended.withLock { ended in
-            ended = ended.filter { $0.value > now }
-            ended[session.nonce] = session.signedInAt + DashboardSession.lifetime
+    /// Begins a session with a link; nil when that opens nothing any more.
+    func open(_ id: SignIn.ID, for link: SignInLink) async throws -> DashboardSession? {
+        try await session(begunBy: try await signIns.begin(id, with: link, for: Self.lifetime))
+    }
+
+    private static let lifetime = Duration.seconds(SessionCookie.lifetime)
+
+    private func session(begunBy signIn: SignIn?) async throws -> DashboardSession? {
+        guard let signIn else { return nil }
+        known.withLock { $0.note(signIn.id, signIn, .now) }
+        let cookie = SessionCookie(of: signIn.id, now: now())
+        return DashboardSession(cookie: cookie, signIn: signIn, secret: try await signIns.secret())
+    }
+
+    /// Ends a session on all nodes: on this one at once.
+    func end(_ session: DashboardSession) async throws {
+        try await signIns.end(session.signIn.id)
+        known.withLock { $0.note(session.signIn.id, nil, .now) }
+    }
+
+    private func live(_ id: SignIn.ID) async throws -> SignIn? {
+        let asked = ContinuousClock.now
+        if let known = known.withLock({ $0[id, asked] }) { return known }
+        let signIn = try await signIns.signIn(id)
+        known.withLock { known in
+            // Whoever signed out meanwhile stays so.
+            if known[id, asked] == nil { known.note(id, signIn, asked) }
         }
+        return signIn
     }
 
-    func formToken(_ session: DashboardSession) -> String { session.formToken(secret) }
+    // MARK: Cookies
 
     /// The field that keeps a session in the browser, or takes it away.
     func cookie(_ session: DashboardSession?, for call: Call) -> String {
-        let isLocal = isLocal(call)
-        let attributes = "; Path=/; HttpOnly; SameSite=Strict" + (isLocal ? "" : "; Secure")
-        guard let session else { return "\(cookieName(call))=; Max-Age=0\(attributes)" }
-        return "\(cookieName(call))=\(session.token(secret))\(attributes)"
+        field(session.map { $0.cookie.text($0.secret) }, call)
     }
 
     /// The session's field when its mark of last use is due.
     func renewal(_ session: DashboardSession, for call: Call) -> String? {
-        session.renewed(now: now()).map { cookie($0, for: call) }
+        session.cookie.renewed(now: now()).map { field($0.text(session.secret), call) }
     }
 
-    /// A key that was revoked opens nothing any more, after at most five seconds (SEC-40).
-    private func isLive(_ key: APIKey.ID) async throws -> Bool {
-        let now = ContinuousClock.now
-        let known = live.withLock { live in
-            live.askedAt.flatMap { now - $0 < Authenticator.lifetime ? live.ids : nil }
-        }
-        if let known { return known.contains(key) }
-        let ids = Set(
-            try await keys.keys(of: nil, after: nil, limit: .max).filter { $0.key.isValid(at: .now) }.map(\.key.id))
-        live.withLock { $0 = LiveKeys(ids: ids, askedAt: now) }
-        return ids.contains(key)
+    private func field(_ text: String?, _ call: Call) -> String {
+        let attributes = "; Path=/; HttpOnly; SameSite=Strict" + (isPlain(call) ? "" : "; Secure")
+        return "\(cookieName(call))=\(text.map { "\($0)\(attributes)" } ?? "; Max-Age=0\(attributes)")"
     }
-
-    /// A key that was made a moment ago may not be among those we know.
-    func learn(_ key: APIKey.ID) { live.withLock { _ = $0.ids.insert(key) } }
-
-    // MARK: Cookies
 
     /// Browsers keep `__Host-` cookies for secure origins; plain HTTP on this machine has no such origin everywhere.
-    private func cookieName(_ call: Call) -> String { isLocal(call) ? "fetchd" : "__Host-fetchd" }
+    private func cookieName(_ call: Call) -> String { isPlain(call) ? "fetchd" : "__Host-fetchd" }
 
-    /// Whether the browser itself named this machine: a proxy that ends TLS is named by its public name.
-    private func isLocal(_ call: Call) -> Bool {
+    /// Whether the browser speaks plain HTTP to this machine.
+    ///
+    /// It is so when the browser itself has named this machine, unless a trusted proxy says that it ends TLS: such a
+    /// proxy may name the host that it goes on to. Every other name is taken for one of a proxy with TLS.
+    private func isPlain(_ call: Call) -> Bool {
         let authority = call.request.head.authority ?? ""
         let host = authority.hasPrefix("[") ? authority.prefix { $0 != "]" } + "]" : authority.prefix { $0 != ":" }
-        return ["127.0.0.1", "localhost", "[::1]"].contains(String(host))
+        guard ["127.0.0.1", "localhost", "[::1]"].contains(String(host)) else { return false }
+        return !proxies.sayTLS(
+            from: call.channel.remoteAddress?.ipAddress, forwarded: call.headers[values: .forwarded],
+            forwardedProto: call.headers[values: .xForwardedProto])
     }
 
     private static func cookie(_ name: String, in fields: HTTPFields) -> String? {
@@ -104,13 +121,15 @@ final class DashboardGate: Sendable {
 
     /// The fields of a form that a page of ours sent (SEC-71).
     ///
-    /// - Parameter session: The session of the page; nil for the sign-in form.
+    /// - Parameter session: The session of the page; nil for the sign-in forms.
     func form(of call: Call, in session: DashboardSession?) async throws -> Query {
         try requireOwnOrigin(call)
         try call.requireContent("application/x-www-form-urlencoded")
         let form = try Query(String(buffer: try await call.body(upTo: Self.maximumForm)))
         if let session {
-            guard session.accepts(formToken: form["token"] ?? "", secret) else { throw Problem(.forbidden) }
+            guard session.cookie.accepts(formToken: form["token"] ?? "", session.secret) else {
+                throw Problem(.forbidden)
+            }
         }
         return form
     }

@@ -9,9 +9,9 @@ extension DashboardRoutes {
     func limiterRoutes(_ kind: Limiter.Kind) -> [Route] {
         let path = LimiterListPage.path(kind)
         return [
-            Route(.get, path, signedIn { try await limiters(kind, $0, $1) }),
-            Route(.post, "\(path)/pause", signedIn { try await setPaused(true, kind, $0, $1) }),
-            Route(.post, "\(path)/resume", signedIn { try await setPaused(false, kind, $0, $1) }),
+            page(.get, path) { try await limiters(kind, $0, $1) },
+            page(.post, "\(path)/pause") { try await setPaused(true, kind, $0, $1) },
+            page(.post, "\(path)/resume") { try await setPaused(false, kind, $0, $1) },
         ]
     }
 
@@ -22,7 +22,9 @@ extension DashboardRoutes {
         let shown = Array(items.prefix(Self.pageSize))
         let next = items.count > shown.count ? shown.last.map { LimiterCursor(after: $0) } : nil
         let frame = frame(LimiterListPage.title(kind), session)
-        return page(.limiters, LimiterListPage(shown, of: kind, next: next, frame: frame, now: .now))
+        let mayPause = session.may(.post, "\(LimiterListPage.path(kind))/pause")
+        return page(
+            .limiters, LimiterListPage(shown, of: kind, next: next, mayPause: mayPause, frame: frame, now: .now))
     }
 
     private func setPaused(

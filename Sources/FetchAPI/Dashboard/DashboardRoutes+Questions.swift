@@ -6,13 +6,14 @@ import Hummingbird
 
 extension DashboardRoutes {
     private static let path = "/dashboard/questions"
+    private static let answerPath = "\(path)/{id}/answer"
     /// How many ended questions the page shows.
     private static let endedCount = 10
 
     var questionRoutes: [Route] {
         [
-            Route(.get, Self.path, signedIn(inbox)),
-            Route(.post, "\(Self.path)/{id}/answer", signedIn(answer)),
+            page(.get, Self.path, inbox),
+            page(.post, Self.answerPath, answer),
         ]
     }
 
@@ -28,7 +29,7 @@ extension DashboardRoutes {
         let ended = try await questions.lastEnded(of: session.tenant, limit: Self.endedCount)
         let content = QuestionListPage(
             shown, isFirst: after == nil, next: next.map { "\(Self.path)?cursor=\($0.text)" }, ended: ended,
-            frame: frame("Questions", session), now: now)
+            mayAnswer: session.may(.post, Self.answerPath), frame: frame("Questions", session), now: now)
         return page(.questions, content)
     }
 

@@ -2,10 +2,13 @@ import FetchJobs
 import HTTPTypes
 import Hummingbird
 
-/// The dashboard: pages for people, made on the server, with no script.
+/// The dashboard: pages for people, made on the server, and without a script but ``LinkScript``.
+///
+/// ``DashboardAccess`` says which role each of them asks for.
 struct DashboardRoutes: Sendable {
     static let pageSize = 50
     static let previewBytes = 4096
+    private static let cancelPath = "/dashboard/jobs/{id}/cancel"
 
     let jobs: any JobStore
     let limiters: any LimiterStore
@@ -21,14 +24,11 @@ struct DashboardRoutes: Sendable {
         [
             Route(.get, "/") { _ in Self.redirect(to: "/dashboard") },
             Route(.get, "/dashboard/style.css") { _ in Self.style },
-            Route(.get, "/dashboard/sign-in", signInForm),
-            Route(.post, "/dashboard/sign-in", signIn),
-            Route(.post, "/dashboard/sign-out", signOut),
-            Route(.get, "/dashboard", signedIn(overview)),
-            Route(.get, "/dashboard/jobs", signedIn(list)),
-            Route(.get, "/dashboard/jobs/{id}", signedIn(job)),
-            Route(.post, "/dashboard/jobs/{id}/cancel", signedIn(cancel)),
-        ] + Limiter.Kind.allCases.flatMap(limiterRoutes) + questionRoutes
+            page(.get, "/dashboard", overview),
+            page(.get, "/dashboard/jobs", list),
+            page(.get, "/dashboard/jobs/{id}", job),
+            page(.post, Self.cancelPath, cancel),
+        ] + signInRoutes + Limiter.Kind.allCases.flatMap(limiterRoutes) + questionRoutes + auditRoutes
     }
 
     private static let style: Response = {
@@ -38,69 +38,29 @@ struct DashboardRoutes: Sendable {
         return response
     }()
 
-    // MARK: Signing in and out
+    // MARK: Visitors
 
-    private func signInForm(_ call: Call) async throws -> Response {
-        let next = try call.query(allowing: ["next"])["next"]
-        return page(.signIn, SignInPage(frame: PageFrame(title: "Sign in"), next: Self.path(next), error: nil))
-    }
-
-    private func signIn(_ call: Call) async throws -> Response {
-        let form = try await gate.form(of: call, in: nil)
-        let next = Self.path(form["next"])
-        do {
-            let key = try await authenticator.key(of: form["key"] ?? "", from: call)
-            // Its pages show all of a tenant, and act on jobs, questions and limits.
-            guard !key.spec.seesPart, Role.operator.scopes.isSubset(of: key.spec.scopes) else {
-                let message = "The dashboard takes keys with the rights of an operator (--role operator) or more."
-                let content = SignInPage(frame: PageFrame(title: "Sign in"), next: next, error: message)
-                return page(.signIn, content, status: .forbidden)
-            }
-            gate.learn(key.id)
-            let session = gate.open(for: key)
-            try await audit.record(AuditEvent(.signIn, of: key.tenant, by: actor(call, session)))
-            var response = Self.redirect(to: next)
-            response.headers[.setCookie] = gate.cookie(session, for: call)
-            return response
-        } catch let problem as Problem where problem.code == .unauthorized || problem.code == .tooManyFailures {
-            audit.note(AuditEvent(.failToSignIn, by: authenticator.actor(.anonymous, nil, call)))
-            let message =
-                problem.code == .unauthorized ? "This is not a valid API key." : "Too many tries; wait a minute."
-            let content = SignInPage(frame: PageFrame(title: "Sign in"), next: next, error: message)
-            return page(.signIn, content, status: problem.code.status)
-        }
-    }
-
-    private func signOut(_ call: Call) async throws -> Response {
-        var response = Self.redirect(to: "/dashboard/sign-in")
-        if let session = try await gate.session(of: call) {
-            _ = try await gate.form(of: call, in: session)
-            try await audit.record(AuditEvent(.signOut, of: session.tenant, by: actor(call, session)))
-            gate.end(session)
-            response.headers[.setCookie] = gate.cookie(nil, for: call)
-        }
-        return response
-    }
-
-    private func actor(_ call: Call, _ session: DashboardSession) -> AuditActor {
-        var actor = authenticator.actor(.dashboard, nil, call)
-        actor.key = session.key.description
-        actor.signIn = session.nonce.base32
-        return actor
-    }
-
-    /// A page for signed-in visitors; redirects others to the sign-in page, which leads back.
-    func signedIn(
+    /// A page or form for signed-in visitors of a role; others are sent to the sign-in page, which leads back.
+    func page(
+        _ method: HTTPRequest.Method, _ path: String,
         _ handler: @escaping @Sendable (Call, DashboardSession) async throws -> Response
-    ) -> @Sendable (Call) async throws -> Response {
-        { call in
+    ) -> Route {
+        Route(method, path) { call in
             guard let session = try await gate.session(of: call) else {
                 let next = call.request.method == .get ? call.request.uri.string : "/dashboard"
                 let escaped = Self.path(next).replacing("&", with: "%26").replacing("?", with: "%3F")
                 return Self.redirect(to: "/dashboard/sign-in?next=\(escaped)")
             }
-            var response = try await AuditActor.$current.withValue(actor(call, session)) {
-                try await pages(call, session, handler)
+            let actor = actor(call, session)
+            var response = try await AuditActor.$current.withValue(actor) {
+                try await pages(call, session) { call, session in
+                    guard session.may(method, path) else {
+                        let refused = "\(method.label) \(path)"
+                        audit.note(AuditEvent(.refuseRequest, refused, of: session.tenant, by: actor))
+                        throw Problem(.roleRequired, "You are signed in as \(session.signIn.role.rawValue).")
+                    }
+                    return try await handler(call, session)
+                }
             }
             if response.headers[.setCookie] == nil, let cookie = gate.renewal(session, for: call) {
                 response.headers[.setCookie] = cookie
@@ -155,7 +115,9 @@ struct DashboardRoutes: Sendable {
             throw JobRoutes.notFound
         }
         let preview = try await preview(of: job, session.tenant)
-        return page(.job, JobDetailPage(job, preview: preview, frame: frame("Job \(id)", session)))
+        let content = JobDetailPage(
+            job, preview: preview, mayCancel: session.may(.post, Self.cancelPath), frame: frame("Job \(id)", session))
+        return page(.job, content)
     }
 
     private func cancel(_ call: Call, _ session: DashboardSession) async throws -> Response {
@@ -181,7 +143,9 @@ struct DashboardRoutes: Sendable {
     // MARK: Answers
 
     func frame(_ title: String, _ session: DashboardSession) -> PageFrame {
-        PageFrame(title: title, formToken: gate.formToken(session))
+        PageFrame(
+            title: title, formToken: session.formToken, role: session.signIn.role.rawValue,
+            showsAudit: session.may(.get, Self.auditPath))
     }
 
     func page(_ template: Templates.Page, _ content: Any, status: HTTPResponse.Status = .ok) -> Response {

@@ -23,6 +23,7 @@ extension HTTPField.Name {
     static let crossOriginOpenerPolicy = Self(constant: "Cross-Origin-Opener-Policy")
     static let forwarded = Self(constant: "Forwarded")
     static let xForwardedFor = Self(constant: "X-Forwarded-For")
+    static let xForwardedProto = Self(constant: "X-Forwarded-Proto")
     static let secFetchSite = Self(constant: "Sec-Fetch-Site")
 
     /// A name that is known when we compile.

@@ -33,8 +33,7 @@ extension Response {
 
     static let pageHeaders: HTTPFields = [
         .contentType: "text/html; charset=utf-8",
-        .contentSecurityPolicy: "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; "
-            + "frame-ancestors 'none'; base-uri 'none'",
+        .contentSecurityPolicy: PagePolicy.text,
         .xContentTypeOptions: "nosniff",
         .referrerPolicy: "no-referrer",
         .crossOriginOpenerPolicy: "same-origin",
@@ -42,4 +41,11 @@ extension Response {
         .strictTransportSecurity: "max-age=31536000",
         .cacheControl: "no-store",
     ]
+}
+
+/// What pages may load, and where their forms may lead.
+enum PagePolicy {
+    static let text =
+        "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; "
+        + "base-uri 'none'"
 }

@@ -16,9 +16,9 @@ final class Authenticator: Sendable {
     private let limiter: FailureLimiter
     private let proxies: TrustedProxies
     let uses: KeyUses
-    private let known = Mutex(Recent<APIKey>(lifetime: lifetime, capacity: maximumEntries))
+    private let known = Mutex(Recent<SHA256.Digest, APIKey>(lifetime: lifetime, capacity: maximumEntries))
     /// Apart from valid keys, so that clients without a key cannot evict those.
-    private let refused = Mutex(Recent<Void>(lifetime: lifetime, capacity: maximumEntries))
+    private let refused = Mutex(Recent<SHA256.Digest, Void>(lifetime: lifetime, capacity: maximumEntries))
 
     init(
         store: any KeyStore, limiter: FailureLimiter, proxies: TrustedProxies = TrustedProxies(),
@@ -71,7 +71,10 @@ final class Authenticator: Sendable {
         return key
     }
 
-    private func failure(of call: Call, _ now: ContinuousClock.Instant) -> Problem {
+    /// Counts a failure of a client.
+    ///
+    /// - Returns: ``Problem`` `unauthorized`; `tooManyFailures` when the client failed too often before.
+    func failure(of call: Call, _ now: ContinuousClock.Instant = .now) -> Problem {
         let client = call.client(through: proxies)
         guard let wait = limiter.wait(for: client, now: now) else {
             limiter.fail(client, now: now)
@@ -87,28 +90,4 @@ final class Authenticator: Sendable {
         problem.headers[.wwwAuthenticate] = "Bearer realm=\"fetchd\""
         return problem
     }()
-}
-
-/// Recent results by the digest of a token; a bounded number.
-private struct Recent<Value> {
-    private var entries: [SHA256.Digest: (value: Value, since: ContinuousClock.Instant)] = [:]
-    let lifetime: Duration
-    let capacity: Int
-
-    init(lifetime: Duration, capacity: Int) {
-        self.lifetime = lifetime
-        self.capacity = capacity
-    }
-
-    subscript(digest: SHA256.Digest, now: ContinuousClock.Instant) -> Value? {
-        entries[digest].flatMap { now - $0.since < lifetime ? $0.value : nil }
-    }
-
-    mutating func note(_ digest: SHA256.Digest, _ value: Value, _ now: ContinuousClock.Instant) {
-        if entries.count >= capacity { entries = entries.filter { now - $0.value.since < lifetime } }
-        if entries.count >= capacity { entries.removeAll() }
-        entries[digest] = (value, now)
-    }
-
-    mutating func forget(_ digest: SHA256.Digest) { entries[digest] = nil }
 }

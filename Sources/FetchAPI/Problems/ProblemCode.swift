@@ -3,7 +3,7 @@ import HTTPTypes
 /// The stable name of a kind of problem; `openapi.yaml` lists the same ones.
 enum ProblemCode: String, Sendable, CaseIterable {
     case malformedRequest, malformedJSON, invalidParameter, invalidIdempotencyKey
-    case unauthorized, scopeRequired, keyBound, keyExhausted, forbidden
+    case unauthorized, scopeRequired, roleRequired, keyBound, keyExhausted, forbidden
     case notFound, methodNotAllowed, requestTimeout, jobFinal, jobNotFinal, jobNotRetriable, jobNotWaiting
     case blobInUse, bodyNotWanted, uploadOffsetMismatch
     case alreadyAnswered, answerNotAllowed, questionClosed
@@ -20,7 +20,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         switch self {
         case .malformedRequest, .malformedJSON, .invalidParameter, .invalidIdempotencyKey, .digestMismatch: .badRequest
         case .unauthorized: .unauthorized
-        case .scopeRequired, .keyBound, .keyExhausted, .forbidden: .forbidden
+        case .scopeRequired, .roleRequired, .keyBound, .keyExhausted, .forbidden: .forbidden
         case .notFound: .notFound
         case .methodNotAllowed: .methodNotAllowed
         case .requestTimeout: .requestTimeout
@@ -57,6 +57,7 @@ enum ProblemCode: String, Sendable, CaseIterable {
         case .invalidIdempotencyKey: "The idempotency key is not valid"
         case .unauthorized: "A valid API key is required"
         case .scopeRequired: "The key lacks a scope"
+        case .roleRequired: "Your role may not do this"
         case .keyBound: "The key is bound, and this lies beyond"
         case .keyExhausted: "As many jobs were submitted with the key as may be"
         case .forbidden: "The request came from a place that may not make it"
@@ -125,6 +126,8 @@ enum ProblemCode: String, Sendable, CaseIterable {
             "Send an API key as \"Authorization: Bearer fk_…\". Keys are made with \"fetchd keys create\". The answer is the same whether the key is missing, mistyped, unknown or revoked."
         case .scopeRequired:
             "The detail names the scope, and so does WWW-Authenticate. A key has the scopes that it was made with: make another one, with \"fetchd keys create --scope\" or POST /v1/keys."
+        case .roleRequired:
+            "Sign in with a key that has more rights, or by a link for a higher role: fetchd dashboard link --role operator."
         case .keyBound:
             "A key can be bound to a session, to hosts and to a number of jobs, and makes no key with more rights than its own. The detail says which bound this breaks, and errors where. Nothing was stored."
         case .keyExhausted:

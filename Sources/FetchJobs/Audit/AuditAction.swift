@@ -45,6 +45,8 @@ package enum AuditAction: String, Sendable, CaseIterable {
     case removeProtocol = "protocols.delete"
     case replaceRules = "rules.replace"
 
+    /// A link was made that signs in to the dashboard once.
+    case makeLink = "dashboard.createLink"
     case signIn = "dashboard.signIn"
     case failToSignIn = "dashboard.signInFailed"
     case signOut = "dashboard.signOut"

@@ -56,6 +56,17 @@ package struct TrustedProxies: Sendable, Equatable, CustomStringConvertible {
         return ClientNetwork(of: clients.count == 1 ? clients.first ?? peer : peer)
     }
 
+    /// Whether a trusted proxy says that a client speaks TLS: to it, or to another proxy on the way.
+    ///
+    /// What a client itself writes into these fields counts, too: it changes how this client's own cookie is named.
+    ///
+    /// - Parameter forwardedProto: The values of `X-Forwarded-Proto`.
+    package func sayTLS(from peer: String?, forwarded: [String], forwardedProto: [String]) -> Bool {
+        guard let peer, contains(peer) else { return false }
+        return forwardedProto.contains { $0.split(separator: ",").contains { ForwardedField.isHTTPS($0) } }
+            || ForwardedField.protocols(in: forwarded).contains { ForwardedField.isHTTPS($0) }
+    }
+
     private func client(of peer: IPAddress, via nodes: [IPAddress?]) -> IPAddress {
         var client = peer
         for node in nodes.reversed() {
@@ -76,16 +87,28 @@ enum ForwardedField {
         for value in values {
             guard let elements = split(value[...], at: ",") else { return [nil] }
             for element in elements {
-                guard let pairs = split(element, at: ";") else { return [nil] }
-                let clients = pairs.compactMap { pair -> Substring? in
-                    let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-                    guard parts.count == 2, trimmed(parts[0]).lowercased() == "for" else { return nil }
-                    return trimmed(parts[1])
-                }
+                guard let clients = self.values(of: "for", in: element) else { return [nil] }
                 nodes.append(clients.count == 1 ? clients.first.flatMap { address(ofNode: unquoted($0)) } : nil)
             }
         }
         return nodes
+    }
+
+    /// The values of `proto` in all elements that can be read.
+    static func protocols(in values: [String]) -> [Substring] {
+        values.flatMap { split($0[...], at: ",") ?? [] }.flatMap { self.values(of: "proto", in: $0) ?? [] }
+            .map(unquoted)
+    }
+
+    static func isHTTPS(_ text: Substring) -> Bool { trimmed(text).lowercased() == "https" }
+
+    /// The values of a parameter in an element; nil when that is broken.
+    private static func values(of name: String, in element: Substring) -> [Substring]? {
+        split(element, at: ";")?.compactMap { pair -> Substring? in
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, trimmed(parts[0]).lowercased() == name else { return nil }
+            return trimmed(parts[1])
+        }
     }
 
     /// `192.0.2.1`, `192.0.2.1:47011`, `[2001:db8::1]:47011`, and `2001:db8::1` as in `X-Forwarded-For`.

@@ -28,6 +28,8 @@ package enum ExpiredRow: String, Sendable, CaseIterable {
     case flowBlocks
     /// Entries of the audit log, the oldest of each chain first.
     case auditEntries
+    /// Sign-ins to the dashboard, and links to it, whose time is over.
+    case signIns
 }
 
 /// How long expired rows are kept.

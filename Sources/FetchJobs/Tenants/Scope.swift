@@ -30,8 +30,8 @@ extension Set<Scope> {
     package var sorted: [Scope] { Scope.allCases.filter(contains) }
 }
 
-/// A set of scopes with a name, for keys of people.
-package enum Role: String, Sendable, CaseIterable {
+/// A set of scopes with a name, for keys of people and their sign-ins to the dashboard; each has those of the one before.
+package enum Role: String, Sendable, CaseIterable, Comparable {
     /// Reads.
     case viewer
     /// Acts on jobs, questions and limits too.
@@ -52,4 +52,6 @@ package enum Role: String, Sendable, CaseIterable {
         guard let role = Self.allCases.last(where: { $0.scopes.isSubset(of: scopes) }) else { return nil }
         self = role
     }
+
+    package static func < (left: Role, right: Role) -> Bool { left.scopes.isStrictSubset(of: right.scopes) }
 }

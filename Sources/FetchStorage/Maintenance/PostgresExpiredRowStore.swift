@@ -37,6 +37,7 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
             case .flowBlocks: return try await delete(.flowBlocks(limit))
             case .auditEntries:
                 return try await removeAuditEntries(retention.audit, Int64(retention.auditEntries))
+            case .signIns: return try await delete(signIns)
             }
         }
     }
@@ -309,6 +310,26 @@ package struct PostgresExpiredRowStore: ExpiredRowStore {
             FOR UPDATE SKIP LOCKED
         ) AS old
         WHERE a.tenant_id = old.tenant_id AND a.session_id = old.session_id AND a.question_id = old.question_id
+        RETURNING 1
+        """
+    }
+
+    private var signIns: Query {
+        """
+        -- expired.signIns
+        WITH link AS (
+            DELETE FROM dashboard_links WHERE expires_at < now()
+        )
+        DELETE FROM dashboard_sign_ins s
+        USING (
+            SELECT tenant_id, id
+            FROM dashboard_sign_ins
+            WHERE expires_at < now()
+            ORDER BY expires_at
+            LIMIT \(limit)
+            FOR UPDATE SKIP LOCKED
+        ) AS old
+        WHERE s.tenant_id = old.tenant_id AND s.id = old.id
         RETURNING 1
         """
     }

@@ -266,7 +266,7 @@ package struct PostgresKeyStore: KeyStore {
     // MARK: Rows
 
     /// Of a row `k`.
-    private static let isValid: Query = "(k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now()))"
+    static let isValid: Query = "(k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now()))"
 
     /// Of a row `k`.
     private static let columns: Query = """

@@ -26,6 +26,9 @@ extension Settings {
             default: "where it listens, unless at all addresses",
             "How other nodes reach this one."),
         Setting(
+            "dashboard.url", \.dashboardURL, .origin, default: "where it listens",
+            "How people reach the dashboard, for the links of \"fetchd dashboard link\"."),
+        Setting(
             "log.level", flag: "log-level", \.logLevel, .logLevel,
             "What is logged at least; info has a line for each job that succeeds."),
     ]

@@ -23,6 +23,8 @@ struct Settings: Sendable, CustomStringConvertible {
     var dataDirectory = Self.defaultDataDirectory
     /// How other nodes reach this one, when not by the address that it listens at.
     var nodeURL: String?
+    /// Where people reach the dashboard, when not by the address that it listens at.
+    var dashboardURL: String?
     /// Where blobs are kept when not in the data directory.
     var objectStore = ObjectStore()
     /// Where `initdb` and `postgres` are, when not in a usual place.
@@ -145,6 +147,14 @@ struct Settings: Sendable, CustomStringConvertible {
         }
         do { try policy.check() } catch { throw Failure("GUARD_ALLOW", "\(error)") }
         return policy
+    }
+
+    /// Where people reach the dashboard; nil when it listens at a port that only the running service knows.
+    var dashboardOrigin: String? {
+        guard dashboardURL == nil else { return dashboardURL }
+        guard server.port != 0 else { return nil }
+        let host = ["0.0.0.0", "::", "*"].contains(server.host) ? "127.0.0.1" : server.host
+        return "http://\(host.contains(":") ? "[\(host)]" : host):\(server.port)"
     }
 
     /// The URL at which other nodes reach this one; nil when it listens at all addresses and none is set.

@@ -183,6 +183,7 @@ private struct RunningNode {
                 schedules: schedules,
                 groups: groups,
                 keys: PostgresKeyStore(client: database.client, ring: ring),
+                signIns: PostgresSignInStore(client: database.client, ring: ring),
                 tenants: PostgresTenantStore(client: database.client),
                 protocols: protocolStore,
                 knownProtocols: protocols,

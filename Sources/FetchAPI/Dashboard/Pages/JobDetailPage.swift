@@ -45,7 +45,7 @@ struct JobDetailPage {
     let preview: String?
     let canCancel: Bool
 
-    init(_ job: Job, preview: String?, frame: PageFrame) {
+    init(_ job: Job, preview: String?, mayCancel: Bool, frame: PageFrame) {
         let spec = Self.parse(job.spec)
         let request = spec?.member("request")
         let response = Self.parse(job.response)
@@ -72,7 +72,7 @@ struct JobDetailPage {
         legend = Waterfall.Phase.allCases.map { Fact(name: $0.rawValue, value: $0.title) }
         bodySize = job.body.map { "\($0.bytes) bytes, \($0.digest.field)" }
         self.preview = preview
-        canCancel = !job.state.isFinal && !job.isCancelling
+        canCancel = mayCancel && !job.state.isFinal && !job.isCancelling
     }
 
     private static func facts(_ job: Job, spec: JSONValue?, response: JSONValue?) -> [Fact] {

@@ -31,9 +31,15 @@ struct LimiterListPage {
     let limiters: [Row]
     let isEmpty: Bool
     let next: String?
+    /// Whether the visitor may pause and resume.
+    let mayPause: Bool
 
-    init(_ limiters: [Limiter], of kind: Limiter.Kind, next: LimiterCursor?, frame: PageFrame, now: Timestamp) {
+    init(
+        _ limiters: [Limiter], of kind: Limiter.Kind, next: LimiterCursor?, mayPause: Bool, frame: PageFrame,
+        now: Timestamp
+    ) {
         self.frame = frame
+        self.mayPause = mayPause
         path = Self.path(kind)
         heading = kind == .host ? "Host" : "Flow"
         hint =

@@ -51,6 +51,7 @@ struct QuestionListPage {
     let next: String?
     let ended: [Ended]
     let hasEnded: Bool
+    let mayAnswer: Bool
     /// "All like this" means questions asked before this time: all that the page shows and, where the list goes on,
     /// all that were asked before the page was made.
     let before: String
@@ -60,10 +61,11 @@ struct QuestionListPage {
     ///   - next: The path of the next page; nil when the list ends with this one.
     ///   - now: A time before the questions were read.
     init(
-        _ open: [StoredQuestion], isFirst: Bool, next: String?, ended: [StoredQuestion], frame: PageFrame,
-        now: Timestamp
+        _ open: [StoredQuestion], isFirst: Bool, next: String?, ended: [StoredQuestion], mayAnswer: Bool,
+        frame: PageFrame, now: Timestamp
     ) {
         self.frame = frame
+        self.mayAnswer = mayAnswer
         self.next = next
         let last = open.map(\.askedAt).max()?.advanced(by: .microseconds(1))
         before = (next == nil ? last ?? now : now).exact

@@ -1,6 +1,6 @@
-/// The key that dashboard sessions are signed with; it never prints itself.
+/// The key that the dashboard's cookies and forms are signed with; it never prints itself.
 package struct SessionSecret: Sendable, CustomStringConvertible, CustomDebugStringConvertible {
-    let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     /// A new secret of 256 random bits.
     package init() {

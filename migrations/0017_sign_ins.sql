@@ -1,0 +1,40 @@
+-- Sign-ins to the dashboard, which all nodes know, and the links that open one each.
+
+CREATE TABLE dashboard_sign_ins (
+    tenant_id bigint NOT NULL REFERENCES tenants (id),
+    id uuid NOT NULL,
+    key_id uuid,
+    role text NOT NULL,
+    expires_at timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    CONSTRAINT dashboard_sign_ins_role CHECK (role IN ('viewer', 'operator', 'admin'))
+);
+COMMENT ON TABLE dashboard_sign_ins IS
+    'Who is signed in to the dashboard. A row is deleted at sign-out; without it, no cookie of the sign-in opens anything';
+COMMENT ON COLUMN dashboard_sign_ins.key_id IS
+    'The API key that it began with, and ends with; null: it began with a link';
+COMMENT ON COLUMN dashboard_sign_ins.role IS 'What it may do';
+COMMENT ON COLUMN dashboard_sign_ins.expires_at IS 'When it ends, however much it is used';
+
+CREATE UNIQUE INDEX dashboard_sign_ins_id ON dashboard_sign_ins (id);
+COMMENT ON INDEX dashboard_sign_ins_id IS 'signIns.find: a cookie names its sign-in, and by that its tenant';
+
+CREATE INDEX dashboard_sign_ins_expires_at ON dashboard_sign_ins (expires_at);
+COMMENT ON INDEX dashboard_sign_ins_expires_at IS 'expired.signIns';
+
+CREATE TABLE dashboard_links (
+    tenant_id bigint NOT NULL REFERENCES tenants (id),
+    id uuid NOT NULL,
+    secret_mac bytea NOT NULL,
+    role text NOT NULL,
+    expires_at timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, id),
+    CONSTRAINT dashboard_links_role CHECK (role IN ('viewer', 'operator', 'admin'))
+);
+COMMENT ON TABLE dashboard_links IS 'Links that sign in to the dashboard once: the first use deletes the row';
+COMMENT ON COLUMN dashboard_links.secret_mac IS 'HMAC-SHA-256 of the secret; its key is in service_keys';
+COMMENT ON COLUMN dashboard_links.role IS 'What the sign-in may do';
+COMMENT ON COLUMN dashboard_links.expires_at IS 'When it opens nothing any more';
+
+CREATE UNIQUE INDEX dashboard_links_id ON dashboard_links (id);
+COMMENT ON INDEX dashboard_links_id IS 'signIns.redeem: a link names its row, and by that its tenant';
