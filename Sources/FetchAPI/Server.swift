@@ -30,6 +30,8 @@ package struct Server: Service {
         package var maximumBlobBytes: Int64 = 64 << 30
         /// The schemes that jobs may load besides http and https.
         package var schemes = OptionalSchemes()
+        /// Which JSON Web Tokens are taken beside API keys; nil for none.
+        package var tokens: TokenPolicy?
         /// How long a connection may take.
         var connection = ConnectionGuard.Limits()
 
@@ -46,6 +48,8 @@ package struct Server: Service {
         package let schedules: any ScheduleStore
         package let groups: any GroupStore
         package let keys: any KeyStore
+        /// Reads the JSON Web Key Set of ``Configuration/tokens``.
+        package let issuerKeys: @Sendable () async throws -> [UInt8]
         package let signIns: any SignInStore
         package let tenants: any TenantStore
         package let protocols: any ProtocolStore
@@ -87,6 +91,7 @@ package struct Server: Service {
             schedules: any ScheduleStore,
             groups: any GroupStore,
             keys: any KeyStore,
+            issuerKeys: @escaping @Sendable () async throws -> [UInt8],
             signIns: any SignInStore,
             tenants: any TenantStore,
             protocols: any ProtocolStore,
@@ -124,6 +129,7 @@ package struct Server: Service {
             self.schedules = schedules
             self.groups = groups
             self.keys = keys
+            self.issuerKeys = issuerKeys
             self.signIns = signIns
             self.tenants = tenants
             self.protocols = protocols
@@ -159,6 +165,7 @@ package struct Server: Service {
     private let responder: Responder
     private let connections: OpenConnections
     private let keyUses: KeyUses
+    private let tokens: TokenAuthenticator?
     private let stalls: StallMetrics
     private let logger: Logger
     private let onListening: @Sendable (Int) async -> Void
@@ -178,8 +185,14 @@ package struct Server: Service {
             limit: configuration.authenticationFailuresPerAddress,
             totalLimit: configuration.authenticationFailures
         )
+        tokens = configuration.tokens.map { policy in
+            TokenAuthenticator(
+                policy: policy,
+                keys: KnownIssuerKeys(interval: policy.refreshInterval, logger: logger, load: ports.issuerKeys),
+                tenants: ports.tenants, metrics: ports.metrics)
+        }
         let authenticator = Authenticator(
-            store: ports.keys, limiter: limiter, proxies: configuration.trustedProxies, logger: logger)
+            store: ports.keys, limiter: limiter, proxies: configuration.trustedProxies, tokens: tokens, logger: logger)
         keyUses = authenticator.uses
         connections = OpenConnections(
             limits: OpenConnections.Limits(configuration), proxies: configuration.trustedProxies)
@@ -332,6 +345,7 @@ package struct Server: Service {
         do {
             try await withThrowingTaskGroup { group in
                 group.addTask { try await keyUses.run() }
+                if let tokens { group.addTask { try await tokens.keys.run() } }
                 try await application(on: .shared(loops)).run()
                 group.cancelAll()
             }

@@ -78,6 +78,7 @@ struct TestServer {
             schedules: schedules,
             groups: groups,
             keys: keys,
+            issuerKeys: { [] },
             signIns: signIns,
             tenants: MemoryTenantStore(["default", "crawler", "a/b"]),
             protocols: protocols,

@@ -94,7 +94,7 @@ struct Responder: HTTPResponder {
         var call = call
         let key = try await authenticator.key(of: call)
         call.key = key
-        let actor = authenticator.actor(kind, key, call)
+        let actor = authenticator.actor(kind == .key && key.subject != nil ? .token : kind, key, call)
         do { try await authorization.require(route.access, of: key, for: call) } catch {
             if let code = (error as? Problem)?.code, code == .scopeRequired || code == .keyBound {
                 audit.note(Self.refusal(call, resource, of: key.tenant, by: actor))

@@ -15,6 +15,8 @@ final class Authenticator: Sendable {
     private let store: any KeyStore
     private let limiter: FailureLimiter
     private let proxies: TrustedProxies
+    /// Nil where no JSON Web Tokens are taken.
+    private let tokens: TokenAuthenticator?
     let uses: KeyUses
     private let known = Mutex(Recent<SHA256.Digest, APIKey>(lifetime: lifetime, capacity: maximumEntries))
     /// Apart from valid keys, so that clients without a key cannot evict those.
@@ -22,11 +24,13 @@ final class Authenticator: Sendable {
 
     init(
         store: any KeyStore, limiter: FailureLimiter, proxies: TrustedProxies = TrustedProxies(),
+        tokens: TokenAuthenticator? = nil,
         logger: Logger = Logger(label: "fetchd") { _ in SwiftLogNoOpLogHandler() }
     ) {
         self.store = store
         self.limiter = limiter
         self.proxies = proxies
+        self.tokens = tokens
         uses = KeyUses(store: store, logger: logger)
     }
 
@@ -35,7 +39,7 @@ final class Authenticator: Sendable {
     /// - Parameter key: Nil when it has shown none that is valid.
     func actor(_ kind: AuditActor.Kind, _ key: APIKey?, _ call: Call) -> AuditActor {
         AuditActor(
-            kind, key: key?.id.description, client: call.client(through: proxies)?.description, request: call.id.text)
+            kind, key: key?.auditName, client: call.client(through: proxies)?.description, request: call.id.text)
     }
 
     /// The key of a request.
@@ -43,10 +47,14 @@ final class Authenticator: Sendable {
         guard let field = call.headers[.authorization] else { throw Self.unauthorized }
         let scheme = field.prefix(7)
         guard scheme.lowercased() == "bearer " else { throw Self.unauthorized }
-        return try await key(of: field.dropFirst(7), from: call)
+        let text = field.dropFirst(7)
+        guard let tokens, !text.hasPrefix("fk_") else { return try await key(of: text, from: call) }
+        let now = ContinuousClock.now
+        guard let key = try await tokens.key(of: text, from: call.connection) else { throw failure(of: call, now) }
+        return key
     }
 
-    /// The key that a token proves.
+    /// The stored key that a text proves.
     ///
     /// - Throws: ``Problem`` `unauthorized`, the same for every fault; `tooManyFailures` when it is wrong and the
     ///   client failed too often before.

@@ -5,7 +5,9 @@ package struct AuditActor: Sendable, Hashable {
     package enum Kind: String, Sendable {
         /// A client with an API key, for its tenant.
         case key
-        /// A client with an operator's API key, on a route for operators.
+        /// A client with a JSON Web Token, for its tenant.
+        case token
+        /// A client with an operator's API key, or token, on a route for operators.
         case `operator`
         /// A person at the dashboard.
         case dashboard
@@ -18,7 +20,7 @@ package struct AuditActor: Sendable, Hashable {
     }
 
     package let kind: Kind
-    /// The id of its API key; nil when it has none.
+    /// The id of its API key, or the issuer and the subject of its token; nil when it has neither.
     package var key: String?
     /// Tells its sign-in to the dashboard from others; nil for other kinds.
     package var signIn: String?

@@ -23,11 +23,13 @@ package struct APIKey: Sendable, Equatable {
     /// The key that it was rotated to.
     package let replacedBy: ID?
     package let revokedAt: Timestamp?
+    /// Whose token stands for it; nil for a key that is stored.
+    package let subject: TokenSubject?
 
     package init(
         id: ID, tenant: Tenant.ID, spec: APIKeySpec, submittedJobs: Int64 = 0, countedBy: ID? = nil,
         createdAt: Timestamp, createdBy: ID? = nil, lastUsedAt: Timestamp? = nil, replacedBy: ID? = nil,
-        revokedAt: Timestamp? = nil
+        revokedAt: Timestamp? = nil, subject: TokenSubject? = nil
     ) {
         self.id = id
         self.tenant = tenant
@@ -39,6 +41,7 @@ package struct APIKey: Sendable, Equatable {
         self.lastUsedAt = lastUsedAt
         self.replacedBy = replacedBy
         self.revokedAt = revokedAt
+        self.subject = subject
     }
 
     package func isValid(at time: Timestamp) -> Bool {

@@ -1,3 +1,4 @@
+import FetchAPI
 import FetchEngine
 import FetchJobs
 import Foundation
@@ -96,6 +97,51 @@ extension SettingRule where Value == String {
             return url.query == nil && url.fragment == nil && !text.hasSuffix("/")
         }
     }
+}
+
+extension SettingRule where Value == String {
+    /// A text that is one line, and not long.
+    static func word(_ description: String) -> Self {
+        .text("\(description), 256 bytes at most") { TokenSubject.allows($0) }
+    }
+
+    /// A JSON Web Key Set: a file, or a URL that an attacker on the way cannot answer for.
+    static var keySet: Self {
+        .text("an absolute path, an https URL, or an http URL of this machine") { text in
+            if text.hasPrefix("/") { return true }
+            guard let url = try? URLRecord(text), !url.hasCredentials, url.fragment == nil else { return false }
+            return url.scheme == "https" || url.scheme == "http" && ["127.0.0.1", "[::1]"].contains(url.host)
+        }
+    }
+}
+
+extension SettingRule {
+    /// Names of a closed set, each once, with commas or spaces between them.
+    private static func names<Name: RawRepresentable<String> & CaseIterable & Hashable & Sendable>(
+        _ description: String, of names: [Name]
+    ) -> Self where Value == Set<Name> {
+        let text: @Sendable (Set<Name>) -> String = { chosen in
+            names.filter { chosen.contains($0) }.map(\.rawValue).joined(separator: ", ")
+        }
+        return SettingRule(
+            description: "\(description) of \(text(Set(names)))",
+            parse: { text in
+                let words = text.split { $0 == "," || $0 == " " }
+                let chosen = words.compactMap { word in names.first { $0.rawValue == word } }
+                guard !words.isEmpty, chosen.count == words.count else { return nil }
+                return Set(chosen)
+            },
+            text: text)
+    }
+}
+
+extension SettingRule where Value == Set<Scope> {
+    /// Keys would outlive the token that makes them.
+    static var tokenScopes: Self { names("a list", of: Scope.allCases.filter { $0 != .keys }) }
+}
+
+extension SettingRule where Value == Set<TokenAlgorithm> {
+    static var tokenAlgorithms: Self { names("a list", of: TokenAlgorithm.allCases) }
 }
 
 extension SettingRule where Value == Logger.Level {

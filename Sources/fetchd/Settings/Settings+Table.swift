@@ -6,7 +6,7 @@ import FetchWorker
 
 extension Settings {
     /// Every setting, in the order of the documentation.
-    static let table: [Setting] = node + database + server + worker + webhooks + storage + reach
+    static let table: [Setting] = node + database + server + tokens + worker + webhooks + storage + reach
 
     private static let node: [Setting] = [
         Setting(
@@ -90,6 +90,35 @@ extension Settings {
         Setting(
             "tenants.maximumOpenQuestions", \.maximumOpenQuestions, .integer(),
             "Open questions a tenant may have; loads that would ask another go on by \"otherwise\"."),
+    ]
+
+    private static let tokens: [Setting] = [
+        Setting(
+            "jwt.keys", \.tokens.keys, .keySet, default: "no tokens are taken",
+            "The JSON Web Key Set that JSON Web Tokens are checked with, which are taken as bearer tokens then."),
+        Setting(
+            "jwt.issuer", \.tokens.issuer, .word("an issuer"), default: "required with JWT_KEYS",
+            "What their claim iss has to be."),
+        Setting(
+            "jwt.audience", \.tokens.audience, .word("an audience"), default: "required with JWT_KEYS",
+            "What their claim aud has to be, or to have."),
+        Setting(
+            "jwt.tenant", \.tokens.tenant, .word("the name of a tenant"),
+            default: "none; this or JWT_TENANT_CLAIM is required with JWT_KEYS", "The tenant of all of them."),
+        Setting(
+            "jwt.tenantClaim", \.tokens.tenantClaim, .word("the name of a claim"), default: "none",
+            "The claim with the name of the tenant, which has to be there."),
+        Setting(
+            "jwt.scopeClaim", \.tokens.scopeClaim, .word("the name of a claim"),
+            "The claim with the scopes, a text with spaces between them or a list; unknown ones are left out."),
+        Setting(
+            "jwt.scopes", \.tokens.scopes, .tokenScopes, default: "all but admin and keys",
+            "The scopes that they can have; others are left out."),
+        Setting(
+            "jwt.algorithms", \.tokens.algorithms, .tokenAlgorithms, "The algorithms that their signatures may have."),
+        Setting(
+            "jwt.refreshSeconds", \.tokens.refreshInterval, .duration(.seconds, 60...86_400),
+            "How often the keys are read again; for a key that is not known they are read earlier."),
     ]
 
     private static let worker: [Setting] = [

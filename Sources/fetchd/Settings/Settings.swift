@@ -25,6 +25,8 @@ struct Settings: Sendable, CustomStringConvertible {
     var nodeURL: String?
     /// Where people reach the dashboard, when not by the address that it listens at.
     var dashboardURL: String?
+    /// Which JSON Web Tokens are taken beside API keys.
+    var tokens = Tokens()
     /// Where blobs are kept when not in the data directory.
     var objectStore = ObjectStore()
     /// Where `initdb` and `postgres` are, when not in a usual place.
@@ -63,6 +65,20 @@ struct Settings: Sendable, CustomStringConvertible {
 
     /// Which addresses jobs and webhooks may reach.
     var targetPolicy: TargetPolicy { session.targetPolicy }
+
+    /// An issuer of JSON Web Tokens, as far as it is named.
+    struct Tokens: Sendable {
+        /// An absolute path, or a URL.
+        var keys: String?
+        var issuer: String?
+        var audience: String?
+        var tenant: String?
+        var tenantClaim: String?
+        var scopeClaim = "scope"
+        var scopes = TokenPolicy.ordinary
+        var algorithms = Set(TokenAlgorithm.allCases)
+        var refreshInterval = Duration.seconds(600)
+    }
 
     /// An object store that speaks S3, as far as it is named.
     struct ObjectStore: Sendable {
@@ -109,6 +125,7 @@ struct Settings: Sendable, CustomStringConvertible {
         // A folder for each tenant, by its number; jobs see theirs as the root of all files.
         if server.schemes.allowsFile { session.fileMount = "\(dataDirectory)/files" }
         session.targetPolicy = try makeTargetPolicy()
+        server.tokens = tokens.policy
         if let kerberosRealms {
             do {
                 session.authentication.kerberosRealms = try KerberosRealms(kerberosRealms, allowedBy: targetPolicy)
@@ -134,6 +151,12 @@ struct Settings: Sendable, CustomStringConvertible {
         guard objectStore.isComplete else {
             throw Failure(
                 "S3_ENDPOINT", "it needs S3_BUCKET, S3_ACCESS_KEY and S3_SECRET_KEY beside it, and they need it")
+        }
+        guard tokens.isComplete else {
+            throw Failure(
+                "JWT_KEYS",
+                "it needs JWT_ISSUER, JWT_AUDIENCE and JWT_TENANT or JWT_TENANT_CLAIM beside it, and they need it"
+            )
         }
     }
 
@@ -182,6 +205,28 @@ struct Settings: Sendable, CustomStringConvertible {
         let environment = { (name: String) in getenv(name).map { String(cString: $0) } }
         guard getuid() != 0, let home = environment("HOME") else { return "/var/lib/fetchd" }
         return (environment("XDG_DATA_HOME") ?? home + "/.local/share") + "/fetchd"
+    }
+}
+
+extension Settings.Tokens {
+    /// Whether all is there that tokens need, or nothing.
+    fileprivate var isComplete: Bool {
+        let needed = [keys, issuer, audience, tenant ?? tenantClaim]
+        guard tenant == nil || tenantClaim == nil else { return false }
+        return needed.allSatisfy { $0 == nil } || needed.allSatisfy { $0 != nil }
+    }
+
+    /// Nil when none are taken.
+    fileprivate var policy: TokenPolicy? {
+        guard let issuer, let audience,
+            let owner = tenant.map(TokenPolicy.Owner.tenant) ?? tenantClaim.map({ .claim($0) })
+        else { return nil }
+        var policy = TokenPolicy(issuer: issuer, audience: audience, owner: owner)
+        policy.algorithms = algorithms
+        policy.scopeClaim = scopeClaim
+        policy.scopes = scopes
+        policy.refreshInterval = refreshInterval
+        return policy
     }
 }
 

@@ -172,6 +172,9 @@ private struct RunningNode {
             schedules: schedules,
             check: TemplateCheck(sessions: sessions, endpoints: webhooks, credentials: stores, catalog: catalog),
             timer: scheduleTimer, horizon: settings.dispatcher.lease, logger: logger)
+        let issuerKeys = IssuerKeySource(
+            settings: settings, makeSession: makeSession)
+        try await issuerKeys.checkFile()
         let server = Server(
             configuration: settings.server,
             ports: Server.Ports(
@@ -183,6 +186,7 @@ private struct RunningNode {
                 schedules: schedules,
                 groups: groups,
                 keys: PostgresKeyStore(client: database.client, ring: ring),
+                issuerKeys: issuerKeys.text,
                 signIns: PostgresSignInStore(client: database.client, ring: ring),
                 tenants: PostgresTenantStore(client: database.client),
                 protocols: protocolStore,

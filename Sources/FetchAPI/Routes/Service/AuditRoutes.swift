@@ -110,7 +110,7 @@ extension AuditFilter {
         self.init(chain: chain)
         from = try query.time("from")
         to = try query.time("to")
-        actor = try query.text("actor", maximumLength: 64)
+        actor = try query.text("actor", maximumLength: 600)
         action = try query.text("action", maximumLength: 64)
         object = try query.text("object", maximumLength: AuditEvent.maximumObject)
         if let action, action.hasSuffix(".*"), action.count == 2 {

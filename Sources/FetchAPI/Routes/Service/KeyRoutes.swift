@@ -45,7 +45,7 @@ struct KeyRoutes: Sendable {
         let spec = try APIKeySpec(json: json, besides: ["tenant"])
         let tenant = try await tenants.tenant(named: name)?.tenant
         try await requireSession(of: spec, tenant?.id)
-        let owner = KeyOwner.tenant(named: name, by: try call.requireKey().id)
+        let owner = KeyOwner.tenant(named: name, by: try call.requireKey().storedID)
         let (key, token) = try await keys.create(spec, for: owner)
         return Self.response(revealing: token, of: key, at: Self.adminPath) { writer in
             writer.member("tenant", name)
@@ -134,7 +134,7 @@ struct KeyRoutes: Sendable {
         let own = try call.requireKey()
         if tenant != nil { try Self.require(old.spec, within: own) }
         guard
-            let (new, token) = try await keys.rotate(old.id, of: tenant, overlap: rotation.overlap, by: own.id)
+            let (new, token) = try await keys.rotate(old.id, of: tenant, overlap: rotation.overlap, by: own.storedID)
         else {
             throw Problem(.keyNotRotatable, "The key \(old.id) is not valid, or it is one of two already.")
         }

@@ -1,0 +1,100 @@
+import FetchJobs
+import Foundation
+
+/// A JSON Web Token in its compact form (RFC 7515 §7.1), read strictly; nothing in it is proved by that.
+struct SignedToken {
+    /// The longest that is read, in bytes.
+    static let maximumLength = 8192
+    /// The longest name of a key, and the longest subject.
+    static let maximumName = 256
+
+    let algorithm: TokenAlgorithm
+    /// The name of the key that it is signed with; nil when it names none.
+    let keyName: String?
+    let claims: [JSONMember]
+    let signature: [UInt8]
+    /// What the signature is about.
+    let message: [UInt8]
+
+    /// - Throws: ``TokenFault`` `malformed`, and `algorithm` for one that no token may have.
+    init(_ text: some StringProtocol) throws(TokenFault) {
+        guard text.utf8.count <= Self.maximumLength else { throw .malformed }
+        let bytes = Array(text.utf8)
+        let parts = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 3, let signature = Self.bytes(parts[2]), !signature.isEmpty else { throw .malformed }
+        let header = try Self.object(parts[0])
+        claims = try Self.object(parts[1])
+        self.signature = signature
+        message = Array(bytes[..<parts[1].endIndex])
+        // Extensions that have to be understood are not (RFC 7515 §4.1.11); tokens of other kinds say so.
+        guard header["crit"] == nil, try Self.isToken(header["typ"]) else { throw .malformed }
+        guard case .string(let name)? = header["alg"] else { throw .malformed }
+        guard let algorithm = TokenAlgorithm(rawValue: name) else { throw .algorithm }
+        self.algorithm = algorithm
+        keyName = try header["kid"].map { value throws(TokenFault) in
+            guard case .string(let name) = value, name.utf8.count <= Self.maximumName else { throw .malformed }
+            return name
+        }
+    }
+
+    private static func isToken(_ type: JSONValue?) throws(TokenFault) -> Bool {
+        guard let type else { return true }
+        guard case .string(let name) = type else { throw .malformed }
+        let plain = name.lowercased().trimmingPrefix("application/")
+        return plain == "jwt" || plain == "at+jwt"
+    }
+
+    private static func object(_ part: ArraySlice<UInt8>) throws(TokenFault) -> [JSONMember] {
+        // A member that is there twice means two things to two readers: it is none here.
+        guard let bytes = bytes(part), case .object(let members)? = try? JSONParser.parse(bytes) else {
+            throw .malformed
+        }
+        return members
+    }
+
+    /// The bytes of base64url without padding; nil for every other spelling of them.
+    static func bytes(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+        let isPlain = text.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+        guard isPlain, text.count % 4 != 1 else { return nil }
+        var padded = text.map { byte in
+            switch byte {
+            case UInt8(ascii: "-"): UInt8(ascii: "+")
+            case UInt8(ascii: "_"): UInt8(ascii: "/")
+            default: byte
+            }
+        }
+        padded += [UInt8](repeating: UInt8(ascii: "="), count: (4 - text.count % 4) % 4)
+        guard let data = Data(base64Encoded: Data(padded)), data.base64EncodedData() == Data(padded) else { return nil }
+        return Array(data)
+    }
+}
+
+extension [JSONMember] {
+    subscript(name: String) -> JSONValue? { first { $0.name.isSame(as: name) }?.value }
+}
+
+/// Why a token is refused: for the metric alone, as a client is told nothing of it.
+enum TokenFault: String, Error, CaseIterable {
+    /// It is no token, or has a member that is not of its kind.
+    case malformed
+    /// Its algorithm is not allowed.
+    case algorithm
+    /// The issuer has no key of the name that it gives, or none for its algorithm.
+    case key
+    case signature
+    case issuer
+    case audience
+    case expired
+    /// Its time has not come.
+    case early
+    case subject
+    /// It names no tenant that there is.
+    case tenant
+}
