@@ -57,7 +57,7 @@ enum AddressKind: Hashable {
     }
 
     /// The IPv4 address of an ISATAP interface identifier (RFC 5214 §6.1).
-    private static func isatapAddress(_ address: IPAddress) -> IPAddress? {
+    static func isatapAddress(_ address: IPAddress) -> IPAddress? {
         let marker = UInt32(truncatingIfNeeded: address.value >> 32)
         guard marker & ~0x0300_0000 == 0x0000_5EFE else { return nil }
         return IPAddress(ipv4: UInt32(truncatingIfNeeded: address.value))

@@ -56,6 +56,15 @@ public struct HostPattern: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// The one host that it is for, on every port; nil when it is for more.
+    var name: String? { if case .name(let name) = hosts, port == nil { name } else { nil } }
+
+    /// The name below which its hosts are, on every port; nil when it is for others.
+    var parentName: String? { if case .below(let name) = hosts, port == nil { name } else { nil } }
+
+    /// The name in it when it has one and nothing else.
+    var nameAlone: String? { name ?? parentName }
+
     /// The pattern as it is written.
     public var description: String {
         let text =

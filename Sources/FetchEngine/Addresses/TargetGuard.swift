@@ -24,7 +24,11 @@ public struct TargetGuard: Sendable {
     /// Under a restricting policy the text must be one that all parsers read alike: no white space, no backslashes,
     /// `//` after the scheme, a host and an IPv4 address in their one plain spelling.
     public func target(_ text: String) throws(TargetRefusal) -> URLRecord {
-        guard policy.isRestricted else { return try Self.parse(text) }
+        guard policy.isRestricted else {
+            let record = try Self.parse(text)
+            try judge(record)
+            return record
+        }
         let record = try Self.strictTarget(text, schemes: policy.schemes)
         try judge(record)
         return record
@@ -49,11 +53,14 @@ public struct TargetGuard: Sendable {
     /// Resolves a reference found in an answer, such as `Location`, and judges the result.
     public func target(_ reference: String, from base: URLRecord) throws(TargetRefusal) -> URLRecord {
         guard policy.isRestricted else {
+            let record: URLRecord
             do throws(URLRecord.Failure) {
-                return try base.resolve(reference)
+                record = try base.resolve(reference)
             } catch {
                 throw TargetRefusal(.urlInvalid, error.message)
             }
+            try judge(record)
+            return record
         }
         if reference.hasPrefix("//") { return try target(base.scheme + ":" + reference) }
         try TargetText.checkCharacters(reference)
@@ -70,6 +77,7 @@ public struct TargetGuard: Sendable {
 
     /// Judges a parsed URL: its scheme, its port, and its host as a name or as an address.
     public func judge(_ url: URLRecord) throws(TargetRefusal) {
+        if !policy.rules.isEmpty { try judgeByLists(url) }
         guard policy.isRestricted else { return }
         guard url.isHTTP || policy.opensFTP && url.isFTP, let port = url.effectivePort else { throw .scheme }
         guard let host = url.host, !host.isEmpty else { throw .nameInvalid }
@@ -91,11 +99,16 @@ public struct TargetGuard: Sendable {
     ///   - port: The port there.
     ///   - scheme: The scheme of the URL that is loaded.
     public func judge(_ address: IPAddress, port: UInt16, for scheme: String = "http") throws(TargetRefusal) {
+        try judgeByLists(connectionTo: address, port: port, for: scheme)
+        try judgeByKind(address, port: port, for: scheme)
+    }
+
+    private func judgeByKind(_ address: IPAddress, port: UInt16, for scheme: String) throws(TargetRefusal) {
         guard policy.isRestricted else { return }
         if policy.endpoints.contains(TargetPolicy.Endpoint(address: address, port: port)) { return }
         if isForbidden(port, for: scheme) { throw .port }
         for prefix in policy.nat64Prefixes {
-            if let inner = prefix.translatedIPv4(address) { return try judge(inner, port: port, for: scheme) }
+            if let inner = prefix.translatedIPv4(address) { return try judgeByKind(inner, port: port, for: scheme) }
         }
         let kind = AddressKind(address)
         // Loopback has a switch of its own.
@@ -106,13 +119,60 @@ public struct TargetGuard: Sendable {
         guard kind == .publicUnicast || policy.opens(address, kind: kind) else { throw .address }
     }
 
+    /// The addresses of a host that may be dialled: all of them, or none when one is refused (SEC-10).
+    ///
+    /// The names of this machine alone lead to several addresses that everybody knows, of which a rule may open one.
+    ///
+    /// - Throws: The last refusal.
+    func vetted(
+        _ addresses: [IPAddress], of host: String, port: UInt16, for scheme: String
+    ) throws(TargetRefusal) -> [IPAddress] {
+        let isLocal = host == "localhost" || host.hasSuffix(".localhost")
+        var (allowed, refusal) = ([IPAddress](), TargetRefusal?.none)
+        for address in addresses {
+            do throws(TargetRefusal) {
+                try judge(address, port: port, for: scheme)
+                allowed.append(address)
+            } catch {
+                refusal = error
+            }
+        }
+        guard let refusal, !isLocal || allowed.isEmpty else { return allowed }
+        throw refusal
+    }
+
     /// Judges a connection that FTP makes for data, which goes where its control connection does.
     ///
     /// The server names the port; an address and port opened by name would be of no use to FTP without it.
-    func judge(dataConnectionTo address: IPAddress, port: UInt16, of control: UInt16) throws(TargetRefusal) {
+    func judge(
+        dataConnectionTo address: IPAddress, port: UInt16, of control: UInt16, for scheme: String = "ftp"
+    ) throws(TargetRefusal) {
+        for port in [control, port] { try judgeByLists(connectionTo: address, port: port, for: scheme) }
         let isOpened = policy.endpoints.contains(TargetPolicy.Endpoint(address: address, port: control))
         guard !isOpened || port < 1024 || ForbiddenPorts.contains(port) else { return }
-        try judge(address, port: port)
+        try judgeByKind(address, port: port, for: "http")
+    }
+
+    /// Judges a URL by the lists of the operator, which come before what opens anything.
+    private func judgeByLists(_ url: URLRecord) throws(TargetRefusal) {
+        guard let host = url.host, !host.isEmpty, let port = url.effectivePort else { return }
+        let scheme = url.scheme
+        let forms = IPAddress(host: host).map { policy.forms(of: $0) }
+        for rules in policy.rules {
+            if let forms {
+                try rules.judge(literal: forms, port: port, scheme: scheme)
+            } else {
+                try rules.judge(name: host, port: port, scheme: scheme)
+            }
+        }
+    }
+
+    private func judgeByLists(
+        connectionTo address: IPAddress, port: UInt16, for scheme: String
+    ) throws(TargetRefusal) {
+        guard !policy.rules.isEmpty else { return }
+        let forms = policy.forms(of: address)
+        for rules in policy.rules { try rules.judge(connection: forms, port: port, scheme: scheme) }
     }
 
     private func isForbidden(_ port: UInt16, for scheme: String) -> Bool {

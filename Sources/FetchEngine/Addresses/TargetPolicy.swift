@@ -23,6 +23,8 @@ public struct TargetPolicy: Sendable, Hashable {
     public var isAllowList = false
     /// Networks that translate to IPv4 (RFC 6052): their addresses are judged by the IPv4 address inside.
     public private(set) var nat64Prefixes: [IPPrefix] = []
+    /// The lists of an operator: each refuses what it denies, whatever else opens it.
+    package var rules: [TargetRules] = []
     /// Further addresses that are the machine's own, such as one that its network translates to it.
     ///
     /// Those of its interfaces are known, and refused although they may be public, unless a rule has just that address.
@@ -120,6 +122,16 @@ public struct TargetPolicy: Sendable, Hashable {
 }
 
 extension TargetPolicy {
+    /// Whether it refuses nothing.
+    var isOpen: Bool { !isRestricted && rules.isEmpty }
+
+    /// An address, and those that it stands for: a network translates it, or a tunnel takes it there.
+    func forms(of address: IPAddress) -> [IPAddress] {
+        guard address.isIPv6 else { return [address] }
+        return [address] + nat64Prefixes.compactMap { $0.translatedIPv4(address) }
+            + [AddressKind.isatapAddress(address)].compactMap { $0 }
+    }
+
     /// The schemes of URLs that may be fetched where anything is refused.
     var schemes: Set<String> { opensFTP ? Self.withFTP : Self.withoutFTP }
 

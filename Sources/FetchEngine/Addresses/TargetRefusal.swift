@@ -19,6 +19,14 @@ public struct TargetRefusal: Error, Sendable, Hashable, CustomStringConvertible 
     /// The rule in one sentence.
     public let message: String
 
+    /// The operator's name for the rule, where it has one.
+    package var rule: String?
+    /// The rule that refuses a proxy; nil when ``code`` is the rule.
+    var cause: Code?
+
+    /// The code of the rule, that of a proxy too.
+    package var ruleCode: Code { cause ?? code }
+
     /// Makes a refusal.
     public init(_ code: Code, _ message: String) {
         self.code = code

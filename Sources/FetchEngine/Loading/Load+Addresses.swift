@@ -38,23 +38,53 @@ extension Load {
 
 extension Partition {
     /// The addresses that may be dialled: all, or none when one is refused (SEC-10).
-    ///
-    /// The names of this machine alone lead to several addresses that everybody knows, of which a rule may open one.
     fileprivate func vetted(
         _ addresses: [IPAddress], of host: String, port: UInt16, for scheme: String
     ) -> VettedAddresses {
-        let isLocal = host == "localhost" || host.hasSuffix(".localhost")
-        var (allowed, refusal) = ([IPAddress](), TargetRefusal?.none)
-        for address in addresses {
-            do throws(TargetRefusal) {
-                try targetGuard.judge(address, port: port, for: scheme)
-                allowed.append(address)
-            } catch {
-                refusal = error
-            }
+        do throws(TargetRefusal) {
+            return .only(
+                try targetGuard.vetted(addresses, of: host, port: port, for: scheme), host: host, port: port)
+        } catch {
+            return .refused(LoadError(refused: key.terms.proxy == nil ? error : .proxy(error)))
         }
-        guard let refusal, !isLocal || allowed.isEmpty else { return .only(allowed, host: host, port: port) }
-        let named = key.terms.proxy == nil ? refusal : .proxy(refusal)
-        return .refused(LoadError(.init(named.code), named.message))
+    }
+}
+
+/// The verdict on a URL, as a load without a proxy comes to it.
+package struct TargetVerdict: Sendable {
+    /// Nil when the target is allowed.
+    package var refusal: TargetRefusal?
+    /// Those of its name; nil for a literal, and for a URL that is refused before anything is looked up.
+    package var addresses: [IPAddress]?
+
+    /// Whether its name has an address; nil when it was not looked up.
+    package var resolves: Bool? { addresses.map { !$0.isEmpty } }
+}
+
+extension TargetGuard {
+    /// Judges a URL, and then the addresses of its host.
+    ///
+    /// - Parameter resolve: The addresses of a name; it is not asked for a literal, nor when the URL is refused.
+    package func verdict(
+        on url: URLRecord, resolve: (_ host: String) async -> [IPAddress] = TargetGuard.lookUp
+    ) async -> TargetVerdict {
+        var verdict = TargetVerdict()
+        do throws(TargetRefusal) {
+            try judge(url)
+            guard let host = url.host, let port = url.effectivePort, IPAddress(host: host) == nil else {
+                return verdict
+            }
+            let addresses = await resolve(host)
+            verdict.addresses = addresses
+            _ = try vetted(addresses, of: host, port: port, for: url.scheme)
+        } catch {
+            verdict.refusal = error
+        }
+        return verdict
+    }
+
+    /// The addresses that the system's resolver has for a name; none when it does not answer in time.
+    package static func lookUp(_ host: String) async -> [IPAddress] {
+        await HostAddresses.lookUp(HostAddresses.Key(host: host, family: .any), for: "verdicts") ?? []
     }
 }

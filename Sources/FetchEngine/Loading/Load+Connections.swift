@@ -29,7 +29,7 @@ extension Load {
         do throws(TargetRefusal) {
             try TargetGuard(policy: policy).judge(proxy, for: url)
         } catch {
-            throw LoadError(.init(error.code), error.message)
+            throw LoadError(refused: error)
         }
     }
 

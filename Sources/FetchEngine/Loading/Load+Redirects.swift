@@ -46,15 +46,17 @@ extension Load {
 
     /// A hop that the guard refuses when the name has been looked up was not followed either.
     func asRedirect(_ error: LoadError) -> LoadError {
-        let refusals: [TargetRefusal.Code] = [.addressForbidden, .portForbidden, .hostForbidden, .schemeForbidden]
-        guard let code = refusals.first(where: { $0.name == error.code.name }) else { return error }
+        let codes: [TargetRefusal.Code] = [
+            .addressForbidden, .portForbidden, .hostForbidden, .schemeForbidden, .egressDenied, .egressNotAllowed,
+        ]
+        guard let code = codes.first(where: { $0.name == error.code.name }) else { return error }
         let isFromRedirect = record.withLock { record in
             guard case .redirected(let redirect) = record.steps.last, redirect.cause == .response else { return false }
             record.steps.removeLast()
             return true
         }
         guard isFromRedirect else { return error }
-        var refused = LoadError(redirectTo: TargetRefusal(code, error.message))
+        var refused = LoadError(redirectTo: error.refusal ?? TargetRefusal(code, error.message))
         refused.failingURL = error.failingURL
         return refused
     }

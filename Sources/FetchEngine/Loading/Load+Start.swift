@@ -129,7 +129,7 @@ extension Load {
         do throws(TargetRefusal) {
             try partition.targetGuard.judge(url)
         } catch {
-            throw isRedirect ? LoadError(redirectTo: error) : LoadError(.init(error.code), error.message)
+            throw isRedirect ? LoadError(redirectTo: error) : LoadError(refused: error)
         }
     }
 

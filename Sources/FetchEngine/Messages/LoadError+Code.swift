@@ -158,7 +158,8 @@ extension LoadError.Code {
         switch refusal {
         case .addressForbidden: self = .addressForbidden
         case .proxyForbidden: self = .proxyForbidden
-        case .hostForbidden, .portForbidden: self.init(refusal.name, Self.cannotLoadFromNetwork.number)
+        case .hostForbidden, .portForbidden, .egressDenied, .egressNotAllowed:
+            self.init(refusal.name, Self.cannotLoadFromNetwork.number)
         case .schemeForbidden: self.init(refusal.name, Self.unsupportedURL.number)
         // All others are about how the URL is written.
         default: self.init(refusal.name, Self.badURL.number)

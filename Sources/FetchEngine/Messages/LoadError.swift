@@ -21,6 +21,7 @@ public struct LoadError: Error, Sendable {
         var underlying: Underlying?
         var resumeData: ResumeData?
         var uploadResumeData: UploadResumeData?
+        var refusal: TargetRefusal?
     }
 
     /// The kind of the error, as a stable name and number.
@@ -63,12 +64,24 @@ public struct LoadError: Error, Sendable {
         set { values.value.uploadResumeData = newValue }
     }
 
+    /// The rule of the target policy that has refused a target of the load, or its proxy; nil of other failures.
+    package internal(set) var refusal: TargetRefusal? {
+        get { values.value.refusal }
+        set { values.value.refusal = newValue }
+    }
+
     /// Whether the same load may succeed when it is repeated later; a property of the code.
     public var isTransient: Bool { code.isTransient }
 
     /// Makes an error.
     public init(_ code: Code, _ message: String, failingURL: URLRecord? = nil, underlying: Underlying? = nil) {
         values = Boxed(Values(code: code, message: message, failingURL: failingURL, underlying: underlying))
+    }
+
+    /// The failure of a load whose target, or proxy, is refused.
+    init(refused refusal: TargetRefusal) {
+        self.init(Code(refusal.code), refusal.message)
+        self.refusal = refusal
     }
 
     /// The cause as the library underneath named it.

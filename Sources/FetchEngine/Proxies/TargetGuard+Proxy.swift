@@ -6,7 +6,7 @@ extension TargetGuard {
     /// here and only passed on, no connection goes to its address, so the address is never judged, and such a proxy is
     /// refused for names.
     func judge(_ proxy: Proxy, for target: URLRecord) throws(TargetRefusal) {
-        guard policy.isRestricted else { return }
+        guard !policy.isOpen else { return }
         do throws(TargetRefusal) {
             _ = try self.target("http://\(proxy.host):\(proxy.port)/")
         } catch {
@@ -22,7 +22,10 @@ extension TargetGuard {
 extension TargetRefusal {
     /// The proxy is one that may not be used, for this reason.
     static func proxy(_ reason: TargetRefusal) -> Self {
-        Self(.proxyForbidden, "The proxy may not be used: \(reason.message)")
+        var refusal = Self(.proxyForbidden, "The proxy may not be used: \(reason.message)")
+        refusal.rule = reason.rule
+        refusal.cause = reason.code
+        return refusal
     }
 }
 

@@ -206,6 +206,7 @@ extension LoadError {
         self.init(
             .redirectTargetForbidden,
             "The server redirects to a target that is not allowed (\(refusal.code)): \(refusal.message)")
+        self.refusal = refusal
     }
 }
 

@@ -254,8 +254,10 @@ extension Exchange {
     }
 
     /// Records a reason of the engine's own to fail; always false, for callbacks that return it.
-    func fail(_ code: LoadError.Code, _ message: String) -> Bool {
-        if failure == nil { failure = LoadError(code, message) }
+    func fail(_ code: LoadError.Code, _ message: String) -> Bool { fail(LoadError(code, message)) }
+
+    func fail(_ error: LoadError) -> Bool {
+        if failure == nil { failure = error }
         return false
     }
 }

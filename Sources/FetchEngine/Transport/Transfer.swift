@@ -309,14 +309,15 @@ final class Transfer: Exchange, @unchecked Sendable {
         guard let address else { return fail(.addressForbidden, "The address of the host is not allowed.") }
         do throws(TargetRefusal) {
             if speaksFTP, let control = origin.port, port != control {
-                try partition.targetGuard.judge(dataConnectionTo: address, port: port, of: control)
+                try partition.targetGuard.judge(dataConnectionTo: address, port: port, of: control, for: origin.scheme)
             } else {
-                try partition.targetGuard.judge(address, port: port, for: origin.scheme)
+                // A proxy is judged as the http target that it is, here as where it is looked up.
+                let scheme = terms.proxy == nil ? origin.scheme : "http"
+                try partition.targetGuard.judge(address, port: port, for: scheme)
             }
             return true
         } catch {
-            let refusal = terms.proxy == nil ? error : .proxy(error)
-            return fail(.init(refusal.code), refusal.message)
+            return fail(LoadError(refused: terms.proxy == nil ? error : .proxy(error)))
         }
     }
 
