@@ -57,6 +57,8 @@ package struct Server: Service {
         package let audit: any AuditLog
         package let rules: any ServiceRuleStore
         package let knownRules: KnownServiceRules
+        package let egress: any EgressStore
+        package let knownEgress: KnownEgress
         package let cookies: any CookieCatalog
         package let cache: any CacheStore
         package let credentials: any CredentialCatalog
@@ -99,6 +101,8 @@ package struct Server: Service {
             audit: any AuditLog,
             rules: any ServiceRuleStore,
             knownRules: KnownServiceRules,
+            egress: any EgressStore,
+            knownEgress: KnownEgress,
             cookies: any CookieCatalog,
             cache: any CacheStore,
             credentials: any CredentialCatalog,
@@ -137,6 +141,8 @@ package struct Server: Service {
             self.audit = audit
             self.rules = rules
             self.knownRules = knownRules
+            self.egress = egress
+            self.knownEgress = knownEgress
             self.cookies = cookies
             self.cache = cache
             self.credentials = credentials
@@ -256,6 +262,7 @@ package struct Server: Service {
                 schemes: configuration.schemes, check: ports.checkWebhookURL
             ).routes
             + ServiceRuleRoutes(rules: ports.rules, known: ports.knownRules).routes
+            + EgressRoutes(egress: ports.egress, known: ports.knownEgress, tenants: ports.tenants).routes
             + AuditRoutes(audit: ports.audit, tenants: ports.tenants).routes
             + StatisticsRoute(statistics: ports.statistics).routes
             + SessionRoutes(

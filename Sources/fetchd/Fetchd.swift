@@ -20,8 +20,8 @@ struct Fetchd: AsyncParsableCommand {
         version: version,
         subcommands: [
             ServeCommand.self, GetCommand.self, MigrateCommand.self, KeysCommand.self, TenantsCommand.self,
-            QueueCommand.self, AuditCommand.self, DatabaseCommand.self, ConfigCommand.self, DoctorCommand.self,
-            WebhooksCommand.self, DashboardCommand.self,
+            QueueCommand.self, EgressCommand.self, GuardCommand.self, AuditCommand.self, DatabaseCommand.self,
+            ConfigCommand.self, DoctorCommand.self, WebhooksCommand.self, DashboardCommand.self,
             SupervisePostgresCommand.self,
         ]
     )

@@ -37,6 +37,8 @@ struct TestServer {
     let audit = MemoryAuditLog()
     let rules = MemoryServiceRuleStore()
     let knownRules: KnownServiceRules
+    let egress = MemoryEgressStore()
+    let knownEgress: KnownEgress
     let readiness = MemoryReadiness()
     let metrics = MetricsRegistry()
     let key: APIKey
@@ -53,6 +55,7 @@ struct TestServer {
         signIns = MemorySignInStore(keys: keys, audit: audit)
         knownProtocols = KnownProtocols(store: protocols)
         knownRules = KnownServiceRules(store: rules)
+        knownEgress = KnownEgress(EgressPolicies(standard: .publicOnly), store: egress)
         (key, token) = try await keys.create(name: "test", tenant: "test")
         signIns.name(key.tenant, "test")
     }
@@ -86,6 +89,8 @@ struct TestServer {
             audit: audit,
             rules: rules,
             knownRules: knownRules,
+            egress: egress,
+            knownEgress: knownEgress,
             cookies: cookies,
             cache: cache,
             credentials: credentials,
@@ -99,16 +104,22 @@ struct TestServer {
             nodes: nodes,
             questions: questions,
             askedQuestions: askedQuestions,
-            judge: AnswerJudge(credentials: credentials, blobs: catalog) { url in
+            judge: AnswerJudge(credentials: credentials, blobs: catalog) { url, _ in
                 url.description.contains("127.0.0.1") ? "must be public (addressForbidden)" : nil
             },
             limiters: limiters,
             nodeClient: nodes,
             readiness: readiness,
             metrics: metrics,
-            checkWebhookURL: { url in url.description.contains("127.0.0.1") ? "must be public (addressForbidden)" : nil
+            checkWebhookURL: { url, _ in
+                url.description.contains("127.0.0.1") ? "must be public (addressForbidden)" : nil
             },
-            checkTarget: { url in url.description.contains("127.0.0.1") ? "is not public (addressForbidden)" : nil },
+            checkTarget: { url, _, look in
+                let isRefused = url.description.contains("127.0.0.1")
+                return TargetJudgement(
+                    refusal: isRefused ? ("addressForbidden", "is not public (addressForbidden)") : nil,
+                    resolves: look == .url ? nil : false)
+            },
             defaults: { [knownRules] _ in
                 var defaults = FetchJobs.Configuration(of: .default)
                 defaults.rules = knownRules.current.rules

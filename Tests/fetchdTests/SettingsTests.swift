@@ -1,5 +1,6 @@
 import ArgumentParser
 import FetchAPI
+import FetchEngine
 import FetchStorage
 import Foundation
 import TestSupport
@@ -54,11 +55,31 @@ import Testing
         ("DATABASE_MIGRATE", "maybe"), ("LOG_LEVEL", "loud"), ("DATA_DIRECTORY", "here"), ("FETCHD_BOOTSTRAP_KEY", "k"),
         ("FETCHD_NODE_URL", "10.0.0.7:8080"), ("FETCHD_NODE_URL", "http://10.0.0.7:8080/"), ("DATABASE_URL", ""),
         ("S3_ENDPOINT", "s3.example"), ("SERVER_TRUSTED_PROXIES", "10.0.0.1/8"), ("GUARD_ALLOW", "10.0.0.0/99"),
+        ("GUARD_NAT64_PREFIXES", "64:ff9b::/95"), ("GUARD_NODE_ADDRESSES", "10.0.0.0/8"),
+        ("GUARD_ALLOW_LOOPBACK", "2"), ("GUARD_ALLOW_METADATA", "on"),
         ("KERBEROS_REALMS", "A.EXAMPLE"), ("DATABASE_PREPARED_STATEMENTS", "false"),
     ])
     func `a wrong value is refused by name`(_ variable: String, _ value: String) throws {
         let failure = #expect(throws: Settings.Failure.self) { try settings([variable: value]) }
         #expect(failure?.description.hasPrefix("\(variable): ") == true)
+    }
+
+    @Test(arguments: [
+        ("GUARD_ALLOW_LOOPBACK", "true", "http://127.0.0.1:8080/", true),
+        ("GUARD_ALLOW_LOOPBACK", "true", "http://169.254.169.254/", false),
+        ("GUARD_ALLOW_METADATA", "true", "http://169.254.169.254/", true),
+        ("GUARD_ALLOW_METADATA", "true", "http://127.0.0.1:8080/", false),
+        ("GUARD_NAT64_PREFIXES", "2600:64::/96, 64:ff9b::/96", "http://[64:ff9b::808:808]/", true),
+        ("GUARD_NAT64_PREFIXES", "2600:64::/96, 64:ff9b::/96", "http://[2600:64::a00:1]/", false),
+        ("GUARD_NODE_ADDRESSES", "8.8.8.8 2600::1", "http://8.8.8.8/", false),
+        ("GUARD_NODE_ADDRESSES", "8.8.8.8 2600::1", "http://8.8.4.4/", true),
+    ])
+    func `the switches of the address guard do what they say`(
+        _ variable: String, _ value: String, _ url: String, _ isAllowed: Bool
+    ) throws {
+        let targets = TargetGuard(policy: try settings([variable: value]).targetPolicy)
+        let refusal = Result { () throws(TargetRefusal) in _ = try targets.target(url) }
+        if case .failure(let refusal) = refusal { #expect(!isAllowed, "\(refusal)") } else { #expect(isAllowed) }
     }
 
     @Test func `an object store is named whole`() throws {

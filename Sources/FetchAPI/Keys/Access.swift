@@ -159,6 +159,8 @@ struct Access: Sendable, Equatable {
             .admin, .work,
             [
                 "GET /v1/admin/tenants", "GET /v1/admin/tenants/{name}", "PATCH /v1/admin/tenants/{name}",
+                "GET /v1/admin/tenants/{name}/egress", "PUT /v1/admin/tenants/{name}/egress",
+                "DELETE /v1/admin/tenants/{name}/egress", "GET /v1/admin/egress", "PUT /v1/admin/egress",
                 "GET /v1/admin/rules", "PUT /v1/admin/rules", "GET /v1/admin/protocols",
                 "GET /v1/admin/protocols/{name}",
                 "PUT /v1/admin/protocols/{name}", "DELETE /v1/admin/protocols/{name}",

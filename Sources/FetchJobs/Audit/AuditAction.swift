@@ -44,6 +44,8 @@ package enum AuditAction: String, Sendable, CaseIterable {
     case rotateProtocol = "protocols.rotate"
     case removeProtocol = "protocols.delete"
     case replaceRules = "rules.replace"
+    case setEgress = "egress.set"
+    case removeEgress = "egress.delete"
 
     /// A link was made that signs in to the dashboard once.
     case makeLink = "dashboard.createLink"

@@ -9,8 +9,8 @@ package struct JobOutcome: Sendable {
     /// `{"domain", "code", "name", "message", …}`.
     package var error: RawJSON?
     package var errorName: String?
-    /// What the target policy has refused, without query and user; nil when it has refused nothing.
-    package var refusedTarget: String?
+    /// What the target policy has refused; nil when it has refused nothing.
+    package var refusedTarget: RefusedTarget?
     package var redirects: RawJSON?
     package var challenges: RawJSON?
     package var metrics: RawJSON?

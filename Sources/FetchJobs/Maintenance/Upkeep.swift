@@ -6,6 +6,7 @@ package enum Upkeep: String, CaseIterable, Sendable {
     case limiters
     case protocols
     case rules
+    case egress
     case quotas
     case paces
     case rescue

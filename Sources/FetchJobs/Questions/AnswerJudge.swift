@@ -3,17 +3,17 @@ package import FetchEngine
 /// Judges answers by the limits of their questions, by where requests may go, and by whose stored credentials and blobs
 /// they name.
 package struct AnswerJudge: Sendable {
-    private let refusal: @Sendable (URLRecord) async -> String?
+    private let refusal: @Sendable (URLRecord, Tenant.ID) async -> String?
     private let credentials: any CredentialCatalog
     private let blobs: any BlobCatalog
 
     /// - Parameters:
     ///   - credentials: Those of the tenants.
     ///   - blobs: Those of the tenants.
-    ///   - refusal: Why a request must not be sent to a URL; nil when it may be.
+    ///   - refusal: Why a request of a tenant must not be sent to a URL; nil when it may be.
     package init(
         credentials: any CredentialCatalog, blobs: any BlobCatalog,
-        refusal: @escaping @Sendable (URLRecord) async -> String?
+        refusal: @escaping @Sendable (URLRecord, Tenant.ID) async -> String?
     ) {
         self.blobs = blobs
         self.credentials = credentials
@@ -25,7 +25,7 @@ package struct AnswerJudge: Sendable {
     package func violations(of answer: Answer, to question: AskedQuestion) async throws(StoreError) -> [Violation] {
         var violations = question.limits.violations(of: answer)
         guard violations.isEmpty else { return violations }
-        if let url = answer.request?.url, let reason = await refusal(url) {
+        if let url = answer.request?.url, let reason = await refusal(url, question.tenant) {
             violations.append(Violation(pointer: "/request/url", message: reason))
         }
         if case .stored(let id)? = answer.credential {

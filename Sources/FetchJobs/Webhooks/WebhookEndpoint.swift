@@ -102,5 +102,5 @@ package struct WebhookEndpoint: Sendable, MessageReceiver {
     }
 }
 
-/// Why a webhook must not be sent to an address, or nil when it may.
-package typealias WebhookURLCheck = @Sendable (URLRecord) async -> String?
+/// Why a webhook of a tenant, or of the service, must not be sent to an address, or nil when it may.
+package typealias WebhookURLCheck = @Sendable (URLRecord, Tenant.ID) async -> String?

@@ -20,6 +20,7 @@ package struct PostgresWorkQueue: WorkQueue {
     let quotas: WaitingQuotas?
     let protocols: KnownProtocols?
     let rules: KnownServiceRules?
+    let egress: KnownEgress?
     let peers: Peers
     let orphans = OrphanLook()
 
@@ -46,6 +47,7 @@ package struct PostgresWorkQueue: WorkQueue {
     ///   - quotas: Are told when they may have been changed.
     ///   - protocols: Are told the same.
     ///   - rules: Are told the same.
+    ///   - egress: Is told the same.
     ///   - peers: Is told whether there are other nodes.
     ///   - waiters: Get every job that has reached its final state here.
     package init(
@@ -59,6 +61,7 @@ package struct PostgresWorkQueue: WorkQueue {
         quotas: WaitingQuotas? = nil,
         protocols: KnownProtocols? = nil,
         rules: KnownServiceRules? = nil,
+        egress: KnownEgress? = nil,
         peers: Peers = Peers(),
         waiters: CompletionWaiters
     ) {
@@ -66,6 +69,7 @@ package struct PostgresWorkQueue: WorkQueue {
         self.quotas = quotas
         self.protocols = protocols
         self.rules = rules
+        self.egress = egress
         self.peers = peers
         self.client = client
         self.genericPlan = genericPlan

@@ -10,12 +10,15 @@ final class AttemptConfiguration {
     /// Nil while the session's is enough, which costs nothing.
     private(set) var own: SessionConfiguration?
 
-    /// - Parameter job: Its configuration and its deadline are put over those of its session.
+    /// - Parameters:
+    ///   - job: Its configuration and its deadline are put over those of its session.
+    ///   - targets: The policy of the moment, by which the whole attempt is judged; nil for that of the session.
     @inline(never)
-    init(of job: ClaimedJob, in session: Session) {
+    init(of job: ClaimedJob, in session: Session, targets: TargetPolicy? = nil) {
         self.session = session
         let configuration = job.spec.configuration
         if !configuration.isEmpty { own = session.configuration.overridden(by: configuration) }
+        if let targets, read({ $0.targetPolicy != targets }) { change { $0.targetPolicy = targets } }
         if let deadline = job.expiresAt { change { $0.end(by: deadline) } }
         // A coded body could not be continued in the middle.
         if job.spec.kind == .download { change { $0.offersContentCodings = false } }

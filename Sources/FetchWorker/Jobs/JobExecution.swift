@@ -110,14 +110,12 @@ struct JobExecution {
         }
     }
 
-    /// Has the audit log count a target that was refused (SEC-12).
+    /// Counts a target that was refused (SEC-12).
     private func noteRefusal(_ outcome: JobOutcome) {
-        guard let target = outcome.refusedTarget else { return }
-        let details = RawJSON(JSONWriter.object { $0.member("code", outcome.errorName) })
+        guard var target = outcome.refusedTarget else { return }
         // A refusal without a URL is about the one that the job names.
-        let object = target.isEmpty ? job.spec.request.url.redacted : target
-        dispatcher.audit?.note(
-            AuditEvent(.refuseTarget, object, of: job.tenant, details: details, by: .service))
+        if target.url.isEmpty { target.url = job.spec.request.url.redacted }
+        dispatcher.refusals.note(target, of: job.tenant)
     }
 
     /// Stores an attempt that another one follows.

@@ -93,13 +93,21 @@ extension JobOutcome {
     init(failing error: LoadError, startedAt start: Timestamp, _ urls: URLForm = .whole) {
         self.init(state: error.code == .cancelled ? .cancelled : .failed, startedAt: start, finishedAt: .now)
         errorName = error.code.name
-        if error.code.isRefusal { refusedTarget = error.failingURL?.redacted ?? "" }
+        refusedTarget = RefusedTarget(error)
         self.error = RawJSON(JSONWriter.object { error.write(&$0, urls) })
     }
 }
 
+extension RefusedTarget {
+    /// The target that a load was refused; nil when it failed otherwise.
+    init?(_ error: LoadError) {
+        guard error.refusal != nil || error.code.isRefusal else { return nil }
+        self.init(error.failingURL?.redacted ?? "", code: error.code.name, error.refusal)
+    }
+}
+
 extension LoadError.Code {
-    /// Whether the target policy has refused a target, or the proxy to it.
+    /// Whether a target was refused, or the proxy to it.
     fileprivate var isRefusal: Bool { Self.refusals.contains(name) }
 
     private static let refusals: Set<String> = [

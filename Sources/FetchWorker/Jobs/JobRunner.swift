@@ -20,6 +20,7 @@ package struct JobRunner: Sendable {
     /// The registered protocols, which sessions load beside the built-in ones; nil for none.
     let protocols: RemoteProtocols?
     let rules: KnownServiceRules?
+    private let egress: KnownEgress?
     private let random: @Sendable () -> Double
 
     /// - Parameters:
@@ -33,6 +34,7 @@ package struct JobRunner: Sendable {
     ///   - protocols: What sessions load beside the built-in protocols; nil for nothing.
     ///   - resuming: Finds what a job goes on with that was parked.
     ///   - rules: The rules of the service; nil for none.
+    ///   - egress: Where loads may go; nil for where the configuration lets them.
     ///   - random: A number from 0 to 1, by which the waits between attempts vary.
     ///   - makeSession: Makes a session of the engine.
     package init(
@@ -50,6 +52,7 @@ package struct JobRunner: Sendable {
         resuming: @escaping @Sendable (ClaimedJob) async throws(StoreError) -> ResumedLoad? = { _ in nil },
         protocols: RemoteProtocols? = nil,
         rules: KnownServiceRules? = nil,
+        egress: KnownEgress? = nil,
         random: @escaping @Sendable () -> Double = { .random(in: 0...1) },
         makeSession: @escaping @Sendable (SessionConfiguration) -> Session
     ) {
@@ -63,11 +66,13 @@ package struct JobRunner: Sendable {
         self.asking = asking
         self.protocols = protocols
         self.rules = rules
+        self.egress = egress
         self.resuming = resuming
         self.random = random
         subscriptions = EventSubscriptions(queue: deliveries)
         self.sessions = EngineSessions(
-            defaults: configuration, sessions: sessions, stores: stores, protocols: protocols, makeSession: makeSession)
+            defaults: configuration, sessions: sessions, stores: stores, protocols: protocols, egress: egress,
+            makeSession: makeSession)
     }
 
     /// The session and the configuration of a job, found once; nil when its session is gone.
@@ -91,7 +96,7 @@ package struct JobRunner: Sendable {
     nonisolated(nonsending) func run(
         _ job: ClaimedJob, by terms: JobTerms, stop: StopSwitch, beginning begin: @escaping Beginning
     ) async throws(StoreError) -> JobOutcome {
-        let configuration = AttemptConfiguration(of: job, in: terms.session.engine)
+        let configuration = AttemptConfiguration(of: job, in: terms.session.engine, targets: targets(of: job))
         // A job may ask for cookies that its session does without, by default or by its configuration.
         if job.spec.configuration.cookies.jar == .session {
             configuration.change { $0.httpCookieStorage = stores.cookieStorage(of: job.session) }
@@ -125,6 +130,9 @@ package struct JobRunner: Sendable {
         return if let recorder { await recorder.record(attempt) } else { await attempt() }
     }
 
+    /// Where the job may go from now on: read once, so that all hops of an attempt are judged alike.
+    private func targets(of job: ClaimedJob) -> TargetPolicy? { egress?.policy(of: job.tenant) }
+
     /// The position from which a parked job goes on; nil when it is gone, or this node cannot read it.
     private nonisolated(nonsending) func position(of job: ClaimedJob) async throws(StoreError) -> ResumedLoad? {
         do throws(StoreError) { return try await resuming(job) } catch  where error.code != .unavailable { return nil }
@@ -136,7 +144,7 @@ package struct JobRunner: Sendable {
     nonisolated(nonsending) func run(
         _ job: ClaimedJob, by terms: JobTerms, upTo limit: Int, stop: StopSwitch
     ) async -> JobOutcome {
-        let configuration = AttemptConfiguration(of: job, in: terms.session.engine)
+        let configuration = AttemptConfiguration(of: job, in: terms.session.engine, targets: targets(of: job))
         configuration.change { $0.maximumResponseBytes = min($0.maximumResponseBytes ?? .max, Int64(limit)) }
         let live = live.add(job)
         defer { self.live.remove(live) }

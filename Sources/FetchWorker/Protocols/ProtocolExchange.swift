@@ -8,17 +8,20 @@ import HTTPTypes
 final class ProtocolExchange {
     let message: ProtocolLoad
     private let task: DataTask
+    private let reach: MessageReach?
     private var body: ResponseBody.Iterator?
     /// The bytes of the body that came with the envelope.
     private var rest: [UInt8] = []
 
-    init(_ message: ProtocolLoad, with target: RegisteredProtocol, in session: Session) {
+    init(_ message: ProtocolLoad, with target: RegisteredProtocol, by protocols: RemoteProtocols) {
         self.message = message
+        reach = protocols.reach
         let bytes = message.message
         var request = Request(url: target.url, method: .post, body: .bytes(bytes))
         request.headerFields = WebhookMessage(id: message.id.description, body: bytes)
             .headers(signedWith: target.secrets(at: message.at), at: message.at.seconds)
-        task = session.dataTask(with: request)
+        task = protocols.session.dataTask(
+            with: request, configuration: reach?.configuration(in: protocols.session, for: .service))
     }
 
     func cancel() { task.cancel() }
@@ -26,7 +29,10 @@ final class ProtocolExchange {
     /// The reply, as far as it is known before its body.
     nonisolated(nonsending) func reply() async throws(LoadError) -> ProtocolReply {
         let response: Response
-        do throws(LoadError) { response = try await task.response() } catch { throw Self.withoutAddress(error) }
+        do throws(LoadError) { response = try await task.response() } catch {
+            reach?.note(error, of: .service)
+            throw Self.withoutAddress(error)
+        }
         body = task.body.makeAsyncIterator()
         guard response.mimeType == ProtocolReply.envelopeType else {
             return try ProtocolReply(response, to: message.request, hasCached: message.cached != nil)

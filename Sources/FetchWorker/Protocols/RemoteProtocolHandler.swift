@@ -30,7 +30,7 @@ struct RemoteProtocolHandler: ProtocolHandler {
         for count in 0... {
             let message = ProtocolLoad(
                 of: request, body: body, to: target.name, job: request[.job], cached: cached, answer: answer)
-            let exchange = ProtocolExchange(message, with: target, in: protocols.session)
+            let exchange = ProtocolExchange(message, with: target, by: protocols)
             defer { exchange.cancel() }
             let reply = try await exchange.reply()
             guard case .challenge(let space) = reply else {

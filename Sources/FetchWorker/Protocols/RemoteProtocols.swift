@@ -6,11 +6,16 @@ package import FetchRuntime
 package struct RemoteProtocols: Sendable {
     let known: KnownProtocols
     let session: Session
+    let reach: MessageReach?
 
-    /// - Parameter session: Sends the messages; its guard is that of jobs. Made with ``sessionConfiguration(_:)``.
-    package init(known: KnownProtocols, session: Session) {
+    /// - Parameters:
+    ///   - session: Sends the messages; made with ``sessionConfiguration(_:)``.
+    ///   - reach: Where they may be sent, which is where the service may go, whoever's load it is: operators have named
+    ///     the place, and tenants do not know it. Nil for where the session lets them.
+    package init(known: KnownProtocols, session: Session, reach: MessageReach? = nil) {
         self.known = known
         self.session = session
+        self.reach = reach
     }
 
     /// The configuration of messages: only the job's own limits end a reply, and nothing is kept of one.

@@ -27,10 +27,13 @@ struct QuestionMessage: Sendable {
     /// Sends the question, signed; its id is the message's, the same each time it is sent.
     ///
     /// - Parameters:
-    ///   - session: Loads messages alone; its guard is that of jobs.
+    ///   - session: Loads messages alone.
+    ///   - reach: Where they may be sent; nil for where the session lets them.
     ///   - connections: How many there may be to one endpoint.
     ///   - now: The time that it is signed with.
-    func send(in session: Session, connections: Int, at now: Timestamp) async -> Verdict {
+    func send(
+        in session: Session, reach: MessageReach?, connections: Int, at now: Timestamp
+    ) async -> Verdict {
         let body = JSONWriter.object { writer in
             writer.member("type", WebhookEvent.jobQuestion.rawValue)
             writer.member("timestamp", question.askedAt.description)
@@ -40,6 +43,7 @@ struct QuestionMessage: Sendable {
         request.headerFields = WebhookMessage(id: question.id.description, body: body)
             .headers(signedWith: endpoint.secrets(at: now), at: now.seconds)
         var configuration = session.configuration
+        reach?.narrow(&configuration, for: endpoint.tenant)
         endpoint.serverTrust.apply(to: &configuration)
         configuration.tls.clientIdentity = endpoint.clientIdentity
         configuration.redirects.policy = .return
@@ -55,6 +59,7 @@ struct QuestionMessage: Sendable {
             }
             return await verdict(on: response, bytes)
         } catch {
+            reach?.note(error, of: endpoint.tenant)
             return .again(after: nil, fault: "The endpoint cannot be asked: \(error.code.name).")
         }
     }

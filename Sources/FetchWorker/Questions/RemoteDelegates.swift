@@ -50,6 +50,7 @@ package final class RemoteDelegates: Service {
     private let judge: AnswerJudge
     private let endpoints: KnownEndpoint
     private let session: Session
+    private let reach: MessageReach?
     private let intake: NodeIntake
     private let live: LiveJobs
     private let node: Node.ID
@@ -67,7 +68,8 @@ package final class RemoteDelegates: Service {
     /// - Parameters:
     ///   - store: The store of questions; tells `open` of those that end in it.
     ///   - deliveries: Where endpoints are.
-    ///   - session: Loads messages alone; its guard is that of jobs.
+    ///   - session: Loads messages alone.
+    ///   - reach: Where they may be sent; nil for where the session lets them.
     ///   - intake: Hears of slots that jobs leave while they wait.
     ///   - live: Where those who follow jobs hear of questions.
     ///   - hold: How long loads are held before they are parked.
@@ -77,6 +79,7 @@ package final class RemoteDelegates: Service {
         judge: AnswerJudge,
         deliveries: any DeliveryQueue,
         session: Session,
+        reach: MessageReach? = nil,
         intake: NodeIntake,
         live: LiveJobs,
         node: Node.ID,
@@ -88,6 +91,7 @@ package final class RemoteDelegates: Service {
         self.open = open
         self.judge = judge
         self.session = session
+        self.reach = reach
         self.intake = intake
         self.live = live
         self.node = node
@@ -461,7 +465,7 @@ package final class RemoteDelegates: Service {
             guard let endpoint, endpoint.disabling == nil else { return .gone }
             return .replied(
                 await QuestionMessage(question: message.question, endpoint: endpoint)
-                    .send(in: session, connections: Self.slotsPerEndpoint, at: intake.clock.date))
+                    .send(in: session, reach: reach, connections: Self.slotsPerEndpoint, at: intake.clock.date))
         } catch {
             logger.warning(
                 "an endpoint is not known",

@@ -39,7 +39,7 @@ package final class Dispatcher: Service {
     let completionNotifier: (any Notifiable)?
     let schedules: (any Notifiable)?
     private let parkAll: @Sendable () async -> Void
-    let audit: (any AuditLog)?
+    let refusals: RefusedTargets
     let logger: Logger
     let metrics: WorkerMetrics
     /// Fires when the lease of another node may have run out.
@@ -87,7 +87,7 @@ package final class Dispatcher: Service {
         self.completionNotifier = completionNotifier
         self.schedules = schedules
         self.parkAll = parkAll
-        self.audit = audit
+        refusals = RefusedTargets(registry, audit: audit)
         self.logger = logger
         leaseTimer = Timer(clock: intake.clock)
         scanTimer = Timer(clock: intake.clock)

@@ -1,5 +1,6 @@
 package import FetchEngine
 package import FetchJobs
+import FetchRuntime
 import Synchronization
 
 /// A session of the engine, with its tenant's configuration.
@@ -39,6 +40,7 @@ final class EngineSession: Sendable {
 final class EngineSessions: Sendable {
     fileprivate struct Entry {
         let session: EngineSession
+        let targets: TargetPolicy
         var usedAt: ContinuousClock.Instant
     }
 
@@ -57,6 +59,7 @@ final class EngineSessions: Sendable {
     private let sessions: any SessionStore
     private let stores: any SessionResources
     private let protocols: RemoteProtocols?
+    private let egress: KnownEgress?
     private let makeSession: @Sendable (SessionConfiguration) -> Session
     private let entries = Mutex(Entries())
 
@@ -65,25 +68,30 @@ final class EngineSessions: Sendable {
     ///   - sessions: Where their own configurations are.
     ///   - stores: Where they keep cookies and credentials.
     ///   - protocols: The registered protocols, which they load beside the built-in ones; nil for none.
+    ///   - egress: Where their loads may go; nil for where the defaults let them.
     init(
         defaults: SessionConfiguration,
         sessions: any SessionStore,
         stores: any SessionResources,
         protocols: RemoteProtocols?,
+        egress: KnownEgress?,
         makeSession: @escaping @Sendable (SessionConfiguration) -> Session
     ) {
         self.defaults = defaults
         self.sessions = sessions
         self.stores = stores
         self.protocols = protocols
+        self.egress = egress
         self.makeSession = makeSession
     }
 
     /// The session of a job; nil when it was removed.
     nonisolated(nonsending) func session(of job: ClaimedJob) async throws(StoreError) -> EngineSession? {
         let address = job.session
-        if let session = known(address) { return session }
+        let targets = egress?.policy(of: job.tenant) ?? defaults.targetPolicy
+        if let session = known(address, going: targets) { return session }
         var configuration = defaults
+        configuration.targetPolicy = targets
         // Jobs that name no session share no cookies, unless they ask for it one by one.
         configuration.httpCookieStorage = job.spec.session.map { _ in stores.cookieStorage(of: address) }
         configuration.credentialStorage = stores.credentialStorage(of: address)
@@ -92,7 +100,8 @@ final class EngineSessions: Sendable {
         configuration.owner = job.tenant.description
         guard let id = job.spec.session else {
             configuration.take(protocols, of: job.tenant, for: SessionSpec())
-            return keep(EngineSession(engine: makeSession(configuration), configuration: .init()), as: address)
+            let session = EngineSession(engine: makeSession(configuration), configuration: .init())
+            return keep(session, as: address, going: targets)
         }
         guard let stored = try await sessions.session(id, of: job.tenant) else { return nil }
         configuration.take(protocols, of: job.tenant, for: stored.spec)
@@ -101,22 +110,26 @@ final class EngineSessions: Sendable {
             engine: engine, configuration: stored.spec.configuration, kind: stored.spec.kind,
             webhook: stored.spec.webhook,
             memory: stored.spec.kind == .ephemeral ? nil : stores.answerMemory(of: address))
-        return keep(session, as: address)
+        return keep(session, as: address, going: targets)
     }
 
-    private func known(_ address: SessionAddress) -> EngineSession? {
+    /// The session that is known, unless it was made when its loads might go elsewhere: its connections lead there.
+    private func known(_ address: SessionAddress, going targets: TargetPolicy) -> EngineSession? {
         entries.withLock { entries in
+            guard entries.all[address]?.targets == targets else { return nil }
             entries.all[address]?.usedAt = .now
             return entries.all[address]?.session
         }
     }
 
     /// Another job may have been faster: then its session is the one.
-    private func keep(_ session: EngineSession, as address: SessionAddress) -> EngineSession {
+    private func keep(
+        _ session: EngineSession, as address: SessionAddress, going targets: TargetPolicy
+    ) -> EngineSession {
         entries.withLock { entries in
-            if let known = entries.all[address] { return known.session }
+            if let known = entries.all[address], known.targets == targets { return known.session }
             entries.makeRoom()
-            entries.all[address] = Entry(session: session, usedAt: .now)
+            entries.all[address] = Entry(session: session, targets: targets, usedAt: .now)
             return session
         }
     }

@@ -23,6 +23,7 @@ package final class WebhookCourier: Service, Notifiable {
     private let queue: any DeliveryQueue
     private let contents: EventContents
     private let session: Session
+    private let reach: MessageReach?
     private let logger: Logger
     private let clock: NodeClock
     private let random: @Sendable () -> Double
@@ -30,7 +31,8 @@ package final class WebhookCourier: Service, Notifiable {
     private let slots: Mutex<DeliverySlots>
 
     /// - Parameters:
-    ///   - session: Loads nothing but webhooks; its guard is that of jobs.
+    ///   - session: Loads nothing but webhooks.
+    ///   - reach: Where they may be sent; nil for where the session lets them.
     ///   - random: From 0 to 1; spreads attempts that failed together.
     package init(
         configuration: Configuration,
@@ -39,6 +41,7 @@ package final class WebhookCourier: Service, Notifiable {
         sessions: any SessionStore,
         groups: any GroupStore,
         session: Session,
+        reach: MessageReach? = nil,
         logger: Logger,
         clock: NodeClock = .continuous,
         random: @escaping @Sendable () -> Double = { .random(in: 0...1) }
@@ -49,6 +52,7 @@ package final class WebhookCourier: Service, Notifiable {
             try await queue.endpoint(id, of: tenant)
         }
         self.session = session
+        self.reach = reach
         self.logger = logger
         self.clock = clock
         self.random = random
@@ -180,6 +184,7 @@ package final class WebhookCourier: Service, Notifiable {
 
     private func answer(to request: Request, from endpoint: WebhookEndpoint) async -> DeliveryAttempt.Result {
         var configuration = session.configuration
+        reach?.narrow(&configuration, for: endpoint.tenant)
         endpoint.serverTrust.apply(to: &configuration)
         configuration.tls.clientIdentity = endpoint.clientIdentity
         configuration.redirects.policy = .return
@@ -203,6 +208,7 @@ package final class WebhookCourier: Service, Notifiable {
                 .init(status: status, of: response.url, headers: response.headerFields, body: beginning, isWhole: false)
             )
         } catch {
+            reach?.note(error, of: endpoint.tenant)
             return .error(name: error.code.name)
         }
     }

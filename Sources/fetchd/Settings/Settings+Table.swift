@@ -205,6 +205,20 @@ extension Settings {
             .text("a list of rules, such as 127.0.0.1:9000, 10.0.0.0/8, *.internal.example"),
             default: "none", "What jobs and webhooks may reach although it is not public."),
         Setting(
+            "guard.allowLoopback", \.opensLoopback, .bool,
+            "Whether they may reach all of this machine's own loopback addresses."),
+        Setting(
+            "guard.allowMetadata", \.opensMetadata, .bool,
+            "Whether they may reach the addresses at which clouds tell a machine its credentials."),
+        Setting(
+            "guard.nat64.prefixes", \.nat64Prefixes,
+            .text("a list of IPv6 blocks of 32, 40, 48, 56, 64 or 96 bits, such as 64:ff9b::/96"), default: "none",
+            "Networks that translate to IPv4, whose addresses are judged by the IPv4 address inside (RFC 6052)."),
+        Setting(
+            "guard.nodeAddresses", \.nodeAddresses, .text("a list of addresses, such as 203.0.113.7 2001:db8::7"),
+            default: "those of its interfaces",
+            "Further addresses that are the node's own, such as one that a network translates to it."),
+        Setting(
             "kerberos.realms", \.kerberosRealms,
             .text("a list of realms with the addresses of their centres, such as CORP.EXAMPLE=10.0.0.5 10.0.0.6:88"),
             default: "none", "Realms whose principals jobs may use for Negotiate."),

@@ -39,6 +39,14 @@ struct Settings: Sendable, CustomStringConvertible {
     var bootstrapKey: APIKeyToken?
     /// The targets that ``TargetPolicy`` opens, as they were written.
     var guardAllow: String?
+    /// ``TargetPolicy/opensLoopback``.
+    var opensLoopback = false
+    /// ``TargetPolicy/opensMetadata``.
+    var opensMetadata = false
+    /// ``TargetPolicy/nat64Prefixes``, as they were written.
+    var nat64Prefixes: String?
+    /// ``TargetPolicy/nodeAddresses``, as they were written.
+    var nodeAddresses: String?
     /// ``KerberosRealms``, as they were written.
     var kerberosRealms: String?
     var server = Server.Configuration()
@@ -163,10 +171,21 @@ struct Settings: Sendable, CustomStringConvertible {
     private func makeTargetPolicy() throws(Failure) -> TargetPolicy {
         var policy = TargetPolicy.publicOnly
         policy.opensFTP = server.schemes.allowsFTP
-        for rule in (guardAllow ?? "").split(whereSeparator: { $0 == "," || $0 == " " }) {
-            do { try policy.allow(String(rule)) } catch {
+        policy.opensLoopback = opensLoopback
+        policy.opensMetadata = opensMetadata
+        for rule in Self.words(guardAllow) {
+            do { try policy.allow(rule) } catch {
                 throw Failure("GUARD_ALLOW", "\"\(rule)\" is not a rule: \(error)")
             }
+        }
+        for prefix in Self.words(nat64Prefixes) {
+            do { try policy.translate(nat64: prefix) } catch { throw Failure("GUARD_NAT64_PREFIXES", "\(error)") }
+        }
+        for word in Self.words(nodeAddresses) {
+            guard let address = IPAddress(word) else {
+                throw Failure("GUARD_NODE_ADDRESSES", "\"\(word)\" is not an address")
+            }
+            policy.nodeAddresses.insert(address)
         }
         do { try policy.check() } catch { throw Failure("GUARD_ALLOW", "\(error)") }
         return policy
@@ -178,6 +197,10 @@ struct Settings: Sendable, CustomStringConvertible {
         guard server.port != 0 else { return nil }
         let host = ["0.0.0.0", "::", "*"].contains(server.host) ? "127.0.0.1" : server.host
         return "http://\(host.contains(":") ? "[\(host)]" : host):\(server.port)"
+    }
+
+    private static func words(_ list: String?) -> [String] {
+        (list ?? "").split { $0 == "," || $0 == " " }.map { String($0) }
     }
 
     /// The URL at which other nodes reach this one; nil when it listens at all addresses and none is set.

@@ -93,6 +93,12 @@ private struct RunningNode {
         let ruleStore = PostgresServiceRuleStore(client: database.client)
         let rules = KnownServiceRules(store: ruleStore)
         try await rules.refresh()
+        let egressStore = PostgresEgressStore(client: database.client)
+        let egress = KnownEgress(EgressPolicies(standard: settings.targetPolicy), store: egressStore)
+        try await egress.refresh()
+        let refusals = RefusedTargets(metrics, audit: audit)
+        let egressGuard = EgressGuard(known: egress, refusals: refusals)
+        let reach = MessageReach(egress: egress, refusals: refusals)
         let intake = NodeIntake(
             concurrency: settings.dispatcher.concurrency, lease: settings.dispatcher.lease, limits: limiters)
         let (open, askedQuestions) = (OpenQuestions(), AskedQuestions())
@@ -111,6 +117,7 @@ private struct RunningNode {
             sessions: sessions,
             groups: groups,
             session: Session(configuration: settings.session, transferLoop: loop),
+            reach: reach,
             logger: logger
         )
         let ephemeralQuestions = EphemeralQuestions(
@@ -127,10 +134,11 @@ private struct RunningNode {
                 onEndOfHeld: { ends in notifications.announce(ends.filter { $0.value != id }) }),
             ephemeral: ephemeralQuestions)
         let judge = AnswerJudge(
-            credentials: stores, blobs: catalog, refusal: TargetJudge(policy: settings.targetPolicy).refusal)
+            credentials: stores, blobs: catalog, refusal: egressGuard.refuseAnswer)
         let delegates = RemoteDelegates(
             store: questions, open: open, judge: judge, deliveries: webhooks,
-            session: Session(configuration: settings.session, transferLoop: loop), intake: intake, live: live, node: id,
+            session: Session(configuration: settings.session, transferLoop: loop), reach: reach, intake: intake,
+            live: live, node: id,
             hold: settings.hold, metrics: metrics, logger: logger)
         let completionNotifier = CompletionNotifier(
             sessions: sessions, groups: groups, courier: courier, logger: logger)
@@ -142,8 +150,8 @@ private struct RunningNode {
             asking: delegates.asker, resuming: delegates.resumed,
             protocols: RemoteProtocols(
                 known: protocols,
-                session: makeSession(RemoteProtocols.sessionConfiguration(settings.session))),
-            rules: rules,
+                session: makeSession(RemoteProtocols.sessionConfiguration(settings.session)), reach: reach),
+            rules: rules, egress: egress,
             makeSession: makeSession)
         let dispatcher = Dispatcher(
             configuration: settings.dispatcher,
@@ -152,7 +160,7 @@ private struct RunningNode {
                 client: database.client, genericPlan: database.genericPlan, keys: keys, presence: presence,
                 lease: settings.dispatcher.lease, maximumCrashes: settings.dispatcher.maximumCrashes,
                 limiters: limiters,
-                quotas: quotas, protocols: protocols, rules: rules, peers: peers, waiters: waiters
+                quotas: quotas, protocols: protocols, rules: rules, egress: egress, peers: peers, waiters: waiters
             ),
             runner: runner,
             courier: courier,
@@ -194,6 +202,8 @@ private struct RunningNode {
                 audit: audit,
                 rules: ruleStore,
                 knownRules: rules,
+                egress: egressStore,
+                knownEgress: egress,
                 cookies: stores,
                 cache: stores,
                 credentials: stores,
@@ -217,15 +227,8 @@ private struct RunningNode {
                     client: database.client, intake: intake,
                     resources: NodeResources(directory: settings.dataDirectory)),
                 metrics: metrics,
-                checkWebhookURL: WebhookTargets(policy: settings.targetPolicy, audit: audit).check,
-                checkTarget: { url in
-                    do throws(TargetRefusal) {
-                        try TargetGuard(policy: settings.targetPolicy).judge(url)
-                        return nil
-                    } catch {
-                        return "\(error.message) (\(error.code))"
-                    }
-                },
+                checkWebhookURL: egressGuard.refuseEndpoint,
+                checkTarget: egressGuard.judge,
                 defaults: { kind in
                     var defaults = FetchJobs.Configuration.ofJobs(settings.session.defaults(for: kind))
                     defaults.rules = rules.current.rules
@@ -327,42 +330,5 @@ private struct NodeReadiness: FetchJobs.Readiness {
         // results.
         if resources.overload == .storageFull { obstacles.append("The disk of the data directory is nearly full.") }
         return obstacles
-    }
-}
-
-/// Which URLs answers may lead to: those that jobs may reach.
-private struct TargetJudge: Sendable {
-    let policy: TargetPolicy
-
-    func refusal(_ url: URLRecord) async -> String? {
-        do throws(TargetRefusal) {
-            try TargetGuard(policy: policy).judge(url)
-            return nil
-        } catch { return error.message }
-    }
-}
-
-/// Which addresses webhooks may be sent to: those that jobs may reach, by https (SEC-35).
-///
-/// Plain http is for addresses that the operator has opened by name: those of this machine, mostly.
-private struct WebhookTargets: Sendable {
-    let policy: TargetPolicy
-    let audit: any AuditLog
-
-    func check(_ url: URLRecord) async -> String? {
-        do throws(TargetRefusal) {
-            try TargetGuard(policy: policy).judge(url)
-        } catch {
-            let details = RawJSON(JSONWriter.object { $0.member("code", error.code.name) })
-            audit.note(AuditEvent(.refuseTarget, url.redacted, details: details))
-            return "\(error.message) (webhookURLForbidden)"
-        }
-        guard url.scheme != "https" else { return nil }
-        do throws(TargetRefusal) {
-            try TargetGuard(policy: .publicOnly).judge(url)
-            return "must be an https URL (webhookURLForbidden)"
-        } catch {
-            return nil
-        }
     }
 }

@@ -15,7 +15,8 @@ extension CanaryScene {
             "jobs?limit=100", "jobs/export", "jobs/export?form=submission", "questions", "schedules", "groups",
             "sessions", "sessions/\(session)", "sessions/\(session)/answers", "sessions/\(session)/events",
             "cookies?session=\(session)", "cookies/export?session=\(session)", "credentials", "admin/audit",
-            "admin/tenants", "admin/protocols", "admin/rules", "protocols", "cache", "hosts", "flows", "queue",
+            "admin/tenants", "admin/protocols", "admin/rules", "admin/egress", "protocols", "cache", "hosts", "flows",
+            "queue",
             "webhooks/endpoints", "webhooks/deliveries", "stats",
         ] { try await ask(.get, "/v1/\(path)") }
         for delivery in try await ids(of: "/v1/webhooks/deliveries?limit=100") {

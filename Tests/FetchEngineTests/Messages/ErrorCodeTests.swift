@@ -55,6 +55,7 @@ import Testing
         (TargetRefusal.Code.urlInvalid, -1000), (.urlTooLong, -1000), (.hostSingleLabel, -1000), (.hostZoneID, -1000),
         (.hostPercentEncoded, -1000), (.hostTrailingDot, -1000), (.hostNonCanonicalIP, -1000),
         (.schemeForbidden, -1002), (.proxyForbidden, -1004), (.addressForbidden, -2000), (.hostForbidden, -2000),
+        (.egressDenied, -2000),
         (.portForbidden, -2000),
     ])
     func `a refused target has the word of its rule and the number of what the rule forbids`(

@@ -37,13 +37,14 @@ struct StoreFixture {
 
     func queue(
         _ node: Int = 0, listeningAt url: String? = nil, protocols: KnownProtocols? = nil,
-        rules: KnownServiceRules? = nil
+        rules: KnownServiceRules? = nil, egress: KnownEgress? = nil
     ) -> PostgresWorkQueue {
         let presence = NodePresence(id: nodes[node])
         presence.listens(at: url)
         return PostgresWorkQueue(
             client: database.client, genericPlan: database.genericPlan, keys: keys, presence: presence,
-            limiters: limiters[node], protocols: protocols, rules: rules, waiters: waiters)
+            limiters: limiters[node], protocols: protocols, rules: rules, egress: egress,
+            waiters: waiters)
     }
 
     func count(_ table: Query) async throws -> Int64 {

@@ -34,7 +34,7 @@ import Testing
                 store: store, open: open,
                 judge: AnswerJudge(
                     credentials: MemoryCredentialCatalog(), blobs: MemoryBlobCatalog(jobs: MemoryJobStore()),
-                    refusal: { _ in nil }),
+                    refusal: { _, _ in nil }),
                 deliveries: MemoryWebhookStore(), session: Session(configuration: .ephemeral),
                 intake: NodeIntake(
                     concurrency: 1, lease: .seconds(15), limits: EqualLimits(), clock: ManualClock().clock),

@@ -28,7 +28,7 @@ import Testing
             store: store, open: open,
             judge: AnswerJudge(
                 credentials: MemoryCredentialCatalog(), blobs: MemoryBlobCatalog(jobs: MemoryJobStore()),
-                refusal: { _ in nil }),
+                refusal: { _, _ in nil }),
             deliveries: webhooks,
             session: Session(), intake: intake, live: live, node: Node.ID(), metrics: MetricsRegistry(),
             logger: .silent)

@@ -5,7 +5,7 @@ import Hummingbird
 
 /// Explains how a job would be run if it were submitted now.
 ///
-/// It sends nothing and stores nothing.
+/// It stores nothing, and sends nothing but a look-up of the name where it is asked to judge the addresses too.
 struct ForecastRoute: Sendable {
     let sessions: KnownSessions
     let endpoints: KnownEndpoints
@@ -26,7 +26,7 @@ struct ForecastRoute: Sendable {
         try call.requireContent("application/json")
         let json = try JSONParser.parse(try await call.body(upTo: JobRoutes.maximumBody).readableBytesView)
         var spec = try await KeyReading.shared.read(json, of: tenant) { json throws(InvalidInput) in
-            try JobSpec(json: json, besides: ["whatIf"])
+            try JobSpec(json: json, besides: ["whatIf", "dryRun"])
         }
         try call.requireKey().bind(&spec)
         try await endpoints.check(spec.webhook, asking: spec.configuration.delegate, of: tenant)
@@ -36,9 +36,10 @@ struct ForecastRoute: Sendable {
         let forecast = Forecast(
             of: spec, in: session, standard: defaults(session?.kind ?? .default), rules.current)
         let events = try forecast.events(json)
+        let look = try Self.look(json)
         // A registered protocol judges its own URLs.
         let isRegistered = protocols.protocol(for: spec.request.url, of: tenant, among: session?.protocols) != nil
-        let refusal = isRegistered ? nil : judge(spec.request.url)
+        let judgement = isRegistered ? TargetJudgement() : await judge(spec.request.url, tenant, look)
         let address = SessionAddress(tenant: tenant, session: spec.session ?? .default)
         let keeps = session?.kind != .ephemeral
         let sent = forecast.sends(
@@ -58,8 +59,10 @@ struct ForecastRoute: Sendable {
             writer.member(
                 "target",
                 object: { writer in
-                    writer.member("allowed", refusal == nil)
-                    writer.member("reason", refusal)
+                    writer.member("allowed", judgement.refusal == nil)
+                    writer.member("code", judgement.refusal?.code)
+                    writer.member("reason", judgement.refusal?.reason)
+                    writer.member("resolves", judgement.resolves)
                 })
             writer.member("effectiveConfiguration", object: forecast.effective.write)
             if let credential { writer.member("credential", object: { $0.member("id", credential) }) }
@@ -74,6 +77,17 @@ struct ForecastRoute: Sendable {
                     events.forEach { event in writer.object { forecast.write(event, remembered, &$0) } }
                 })
         }
+    }
+
+    /// Whether the addresses of the target are judged too, as they are when the job runs (SEC-13).
+    private static func look(_ json: JSONValue) throws(InvalidInput) -> TargetLook {
+        guard case .object(let members) = json, let member = members.first(where: { $0.name == "dryRun" }) else {
+            return .url
+        }
+        let check = InputCheck()
+        let isDryRun = JSONReader(member.value, pointer: "/dryRun", check: check).bool()
+        try check.finish()
+        return isDryRun == true ? .addresses : .url
     }
 
     /// The latest answer to the URL that the cache has.

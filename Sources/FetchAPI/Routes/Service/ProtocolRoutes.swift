@@ -70,7 +70,7 @@ struct ProtocolRoutes: Sendable {
         }
         let (json, _) = try await call.submission(upTo: JobRoutes.maximumBody)
         let spec = try RegisteredProtocolSpec(json: json)
-        if let refusal = await check(spec.url) { throw InvalidInput(pointer: "/url", message: refusal) }
+        if let refusal = await check(spec.url, .service) { throw InvalidInput(pointer: "/url", message: refusal) }
         let owners = try await tenants(of: spec)
         try await requireRoom(for: name)
         let (registered, isNew) = try await protocols.register(spec.named(name, for: owners))

@@ -35,7 +35,7 @@ struct KnownEndpoints: Sendable {
         guard let url = webhook?.url else { return nil }
         let endpoints = try await store.endpoints(of: tenant)
         if let known = endpoints.first(where: { $0.url == url && $0.disabling == nil }) { return known.id }
-        if let refusal = await check(url) { throw InvalidInput(pointer: "/webhook/url", message: refusal) }
+        if let refusal = await check(url, tenant) { throw InvalidInput(pointer: "/webhook/url", message: refusal) }
         guard endpoints.count < Self.maximumEndpoints else {
             throw InvalidInput(
                 pointer: "/webhook/url",

@@ -10,7 +10,7 @@ extension WebhookRoutes {
         let body = try await call.body(upTo: JobRoutes.maximumBody)
         let json = try JSONParser.parse(body.readableBytesView)
         let patch = try await KeyReading.shared.read(json, of: tenant, WebhookEndpointPatch.init(json:))
-        if let url = patch.url, let refusal = await check(url) {
+        if let url = patch.url, let refusal = await check(url, tenant) {
             throw InvalidInput(pointer: "/url", message: refusal)
         }
         return Self.response(to: try await update(call, tenant) { patch.applied(to: $0, at: .now) })

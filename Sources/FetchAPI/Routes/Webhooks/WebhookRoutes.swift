@@ -28,7 +28,7 @@ struct WebhookRoutes: Sendable {
         let body = try await call.body(upTo: JobRoutes.maximumBody)
         let json = try JSONParser.parse(body.readableBytesView)
         let spec = try await KeyReading.shared.read(json, of: tenant, WebhookEndpointSpec.init(json:))
-        if let refusal = await check(spec.url) { throw InvalidInput(pointer: "/url", message: refusal) }
+        if let refusal = await check(spec.url, tenant) { throw InvalidInput(pointer: "/url", message: refusal) }
         let key = try IdempotencyKey(of: call.headers)
         if let key, let first = try await first(of: key, tenant) {
             guard spec.describes(first) else {
