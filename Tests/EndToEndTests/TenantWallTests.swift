@@ -13,7 +13,7 @@ import Yams
         "POST /v1/jobs/{id}/questions/{question}": #"{"disposition": "cancel"}"#,
         "PATCH /v1/jobs/{id}": #"{"priority": 0.9}"#,
         "PATCH /v1/schedules/{id}": #"{"labels": {"a": "b"}}"#,
-        "PATCH /v1/webhooks/endpoints/{id}": #"{"disabled": true}"#,
+        "PATCH /v1/webhooks/endpoints/{id}": #"{"enabled": false}"#,
     ]
 
     /// An object of each kind, by the path that all its operations begin with.
@@ -115,7 +115,10 @@ import Yams
                     let name = "\(method.uppercased()) \(path)"
                     let method = try #require(HTTPRequest.Method(method.uppercased()))
                     let body = method == .get || method == .head ? nil : Self.bodies[name] ?? "{}"
-                    let answer = try await stranger.request(method, place, body: body)
+                    let headers: HTTPFields =
+                        name == "PATCH /v1/uploads/{id}"
+                        ? [.contentType: "application/partial-upload", .uploadOffset: "0"] : [:]
+                    let answer = try await stranger.request(method, place, body: body, headers: headers)
                     asked += 1
                     if !isName { #expect(answer.status == 404, "\(name): \(answer.status) \(answer.text)") }
                     #expect(!answer.text.contains("of A") && !answer.text.contains(origin.url("")), "\(name)")
@@ -130,4 +133,5 @@ import Yams
 
 extension HTTPField.Name {
     fileprivate static let uploadComplete = Self("Upload-Complete")!
+    fileprivate static let uploadOffset = Self("Upload-Offset")!
 }
