@@ -113,7 +113,8 @@ SELECT fetchd.guard_table(
     CASE
         WHEN c.relname = 'audit_entries' THEN 'SELECT, INSERT'
         WHEN c.relname IN ('audit_chains', 'nodes', 'queue_state', 'tenants') THEN 'SELECT'
-        WHEN c.relname = 'enqueue_grants' OR a.attnum IS NULL THEN ''
+        -- Of operators, or without a tenant.
+        WHEN c.relname IN ('dashboard_links', 'egress', 'enqueue_grants') OR a.attnum IS NULL THEN ''
         ELSE 'SELECT, INSERT, UPDATE, DELETE'
     END
 )

@@ -43,7 +43,7 @@ package struct PostgresSignInStore: SignInStore {
         _ id: SignIn.ID, with key: APIKey, as role: Role, for lifetime: Duration
     ) async throws(StoreError) -> SignIn? {
         try await StoreError.wrap {
-            let rows = try await client.query(
+            let rows = try await client.of(key.tenant).query(
                 """
                 -- signIns.begin
                 WITH s AS (
