@@ -241,7 +241,7 @@ package struct Server: Service {
         let forecast = ForecastRoute(
             sessions: sessions, endpoints: known, cookies: ports.cookies, credentials: ports.credentials,
             cache: ports.cache, answers: ports.answers, limiters: ports.limiters, protocols: ports.knownProtocols,
-            rules: ports.knownRules, defaults: ports.defaults, judge: ports.checkTarget)
+            rules: ports.knownRules, egress: ports.knownEgress, defaults: ports.defaults, judge: ports.checkTarget)
         let answers = QuestionAnswers(questions: ports.questions, judge: ports.judge)
         return jobs.routes + batch.routes + JobControlRoutes(jobs: ports.jobs, keys: ports.keys, holds: holds).routes
             + JobActionRoutes(jobs: ports.jobs, holds: holds).routes

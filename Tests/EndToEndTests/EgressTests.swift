@@ -139,6 +139,11 @@ import Testing
             let job = try await scene.service.fetch(origin.url())
             #expect(Self.error(of: job) == "redirectTargetForbidden", "\(job)")
             #expect(member(job, "error", "message", as: String.self)?.contains("(egressDenied)") == true, "\(job)")
+            let imagined = try await scene.service.request(
+                .post, "/v1/explain",
+                body: #"{"request": "\#(origin.url())", "#
+                    + #""whatIf": [{"on": "willPerformHTTPRedirection", "to": "\#(target.url())"}]}"#)
+            #expect(member(imagined.json, "whatIf", "0", "error") == "redirectTargetForbidden", "\(imagined.text)")
             let direct = try await scene.service.fetch(target.url())
             #expect(Self.error(of: direct) == "egressDenied", "\(direct)")
             #expect(target.count(of: "GET ") == count && target.connections.count == 1)

@@ -103,8 +103,8 @@ package final class TargetRules: Sendable, Hashable {
     package func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 }
 
-/// Finds the first rule for a target without a look at all of them: one look-up for each label of a name, and one for
-/// each length of blocks that there is.
+/// Finds the first rule for a target without a look at all of them: one look-up for each label of a name, one for each
+/// length of blocks that there is, and one for the port.
 struct TargetRuleIndex: Sendable {
     /// The blocks of one length, by the bits that their addresses share.
     private struct Blocks: Sendable {
@@ -120,12 +120,17 @@ struct TargetRuleIndex: Sendable {
     private var names: [Substring: [Int]] = [:]
     private var parents: [Substring: [Int]] = [:]
     private var blocks: [Blocks] = []
+    /// Of the rules for all hosts, those with ports.
+    private var ports: [UInt16: [Int]] = [:]
     private var anywhere: [Int] = []
 
     init(_ rules: [TargetRule]) {
         self.rules = rules
         for (place, rule) in rules.enumerated() {
-            if rule.isAnywhere { anywhere.append(place) }
+            if rule.isAnywhere {
+                if rule.ports.isEmpty { anywhere.append(place) }
+                for port in Set(rule.ports) { ports[port, default: []].append(place) }
+            }
             for host in rule.hosts {
                 if let name = host.name { names[name[...], default: []].append(place) }
                 if let parent = host.parentName { parents[parent[...], default: []].append(place) }
@@ -149,7 +154,7 @@ struct TargetRuleIndex: Sendable {
     func rule(name: String, _ port: UInt16, _ scheme: String) -> TargetRule? {
         guard !rules.isEmpty else { return nil }
         let name = HostName.withoutRoot(name)
-        var first = first(of: anywhere, port, scheme)
+        var first = nearer(first(of: anywhere, port, scheme), ports[port], port, scheme)
         if !names.isEmpty { first = nearer(first, names[name[...]], port, scheme) }
         if !parents.isEmpty {
             for parent in HostName.parents(of: name) { first = nearer(first, parents[parent], port, scheme) }
@@ -160,7 +165,7 @@ struct TargetRuleIndex: Sendable {
     /// The first rule for one of some addresses.
     func rule(addresses: [IPAddress], _ port: UInt16, _ scheme: String) -> TargetRule? {
         guard !rules.isEmpty else { return nil }
-        var first = first(of: anywhere, port, scheme)
+        var first = nearer(first(of: anywhere, port, scheme), ports[port], port, scheme)
         for address in addresses {
             for group in blocks where group.isIPv6 == address.isIPv6 {
                 first = nearer(first, group.rules[group.bits(of: address)], port, scheme)

@@ -66,7 +66,7 @@ extension TargetGuard {
     ///
     /// - Parameter resolve: The addresses of a name; it is not asked for a literal, nor when the URL is refused.
     package func verdict(
-        on url: URLRecord, resolve: (_ host: String) async -> [IPAddress] = TargetGuard.lookUp
+        on url: URLRecord, resolve: (_ host: String) async -> [IPAddress]
     ) async -> TargetVerdict {
         var verdict = TargetVerdict()
         do throws(TargetRefusal) {
@@ -84,7 +84,9 @@ extension TargetGuard {
     }
 
     /// The addresses that the system's resolver has for a name; none when it does not answer in time.
-    package static func lookUp(_ host: String) async -> [IPAddress] {
-        await HostAddresses.lookUp(HostAddresses.Key(host: host, family: .any), for: "verdicts") ?? []
+    ///
+    /// - Parameter group: The caller; no group may take all of the threads.
+    package static func lookUp(_ host: String, for group: String) async -> [IPAddress] {
+        await HostAddresses.lookUp(HostAddresses.Key(host: host, family: .any), for: "verdicts \(group)") ?? []
     }
 }

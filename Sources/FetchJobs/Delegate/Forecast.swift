@@ -15,8 +15,10 @@ package struct Forecast: Sendable {
     ///   - session: That of the job; nil for the default session.
     ///   - standard: What the service has for sessions of this kind.
     ///   - service: The rules of the service.
+    ///   - targets: Where the job may be redirected.
     package init(
-        of spec: JobSpec, in session: SessionSpec?, standard: Configuration, _ service: ServiceRules = ServiceRules()
+        of spec: JobSpec, in session: SessionSpec?, standard: Configuration, _ service: ServiceRules = ServiceRules(),
+        going targets: TargetPolicy = .unrestricted
     ) {
         self.spec = spec
         var standard = standard
@@ -26,7 +28,9 @@ package struct Forecast: Sendable {
         merged.override(by: own)
         merged.override(by: spec.configuration)
         settings = merged
-        engine = SessionConfiguration.default.overridden(by: merged)
+        var engine = SessionConfiguration.default.overridden(by: merged)
+        engine.targetPolicy = targets
+        self.engine = engine
         rules = RuleBook(
             job: spec.configuration.rules, session: own.rules, service: service.matches(in: session?.kind ?? .default))
         delegates = (spec.configuration.delegate, own.delegate)

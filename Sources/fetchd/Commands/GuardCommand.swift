@@ -49,10 +49,9 @@ struct GuardCommand: AsyncParsableCommand {
             let isAllowed: Bool
             do throws(TargetRefusal) {
                 let target = try targets.target(url)
-                let verdict =
-                    if let map { await targets.verdict(on: target) { map[$0] ?? [] } } else {
-                        await targets.verdict(on: target)
-                    }
+                let verdict = await targets.verdict(on: target) { host in
+                    if let map { map[host] ?? [] } else { await TargetGuard.lookUp(host, for: "guard") }
+                }
                 isAllowed = verdict.refusal == nil
                 report = Self.report(target, verdict.refusal, verdict.addresses)
             } catch {

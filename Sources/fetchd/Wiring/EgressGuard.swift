@@ -23,7 +23,9 @@ struct EgressGuard: Sendable {
         switch look {
         case .url: return TargetJudgement(refusal: refusal(of: url, for: tenant)?.told)
         case .addresses:
-            let verdict = await targets(of: tenant).verdict(on: url)
+            let verdict = await targets(of: tenant).verdict(on: url) { host in
+                await TargetGuard.lookUp(host, for: "\(tenant)")
+            }
             return TargetJudgement(refusal: verdict.refusal?.told, resolves: verdict.resolves)
         }
     }

@@ -41,4 +41,22 @@ import Testing
             }
         }
     }
+
+    @Test func `a dry run has the name looked up, and nothing else does`() async throws {
+        let server = try await TestServer()
+        try await server.test { call async throws in
+            func target(_ more: String, _ host: String = "a.example") async throws -> JSONValue? {
+                let answer = try await call(
+                    .post, "/v1/explain", body: #"{"request": {"url": "https://\#(host)/"}\#(more)}"#)
+                return answer.json?["target"]
+            }
+            #expect(try await target("")?["resolves"] == nil)
+            #expect(try await target(#", "dryRun": false"#)?["resolves"] == nil)
+            #expect(try await target(#", "dryRun": true"#)?["resolves"]?.bool == false)
+            #expect(try await target("", "127.0.0.1")?["code"]?.string == "addressForbidden")
+            let wrong = try await call(
+                .post, "/v1/explain", body: #"{"request": {"url": "https://a.example/"}, "dryRun": "yes"}"#)
+            #expect(wrong.problem == .invalidInput && wrong.json?["errors"]?[0]?["pointer"]?.string == "/dryRun")
+        }
+    }
 }

@@ -201,7 +201,6 @@ import Testing
         #expect(try lists("a.example") != lists("b.example"))
     }
 
-    /// A thousand rules of each form, judged as the plain reading of the rules would.
     @Test func `the index finds the rule that a look at all of them finds`() throws {
         var generator = SeededGenerator(state: 7)
         let labels = ["a", "b", "c", "aa", "example", "com"]
@@ -223,12 +222,17 @@ import Testing
                 base: base.isIPv6
                     ? IPAddress(ipv6: kept) : IPAddress(ipv4: UInt32(truncatingIfNeeded: kept)), length: length)
         }
-        let rules = try (0..<300).map { _ in
-            TargetRule(
-                hosts: try (0..<2).map { _ in
-                    try #require(TargetRule.host((Bool.random(using: &generator) ? "*." : "") + host()))
-                }, addresses: [block()], ports: Bool.random(using: &generator) ? [] : [80],
-                schemes: Bool.random(using: &generator) ? [] : ["http"])
+        let rules = try (0..<300).map { number in
+            // Every hundredth is for all hosts.
+            let isAnywhere = number % 100 == 99
+            return TargetRule(
+                hosts: isAnywhere
+                    ? []
+                    : try (0..<2).map { _ in
+                        try #require(TargetRule.host((Bool.random(using: &generator) ? "*." : "") + host()))
+                    },
+                addresses: isAnywhere ? [] : [block()], ports: Bool.random(using: &generator) ? [] : [80],
+                schemes: isAnywhere || Bool.random(using: &generator) ? ["http"] : [])
         }
         let index = TargetRuleIndex(rules)
         for _ in 0..<2000 {
@@ -236,11 +240,12 @@ import Testing
             let port: UInt16 = Bool.random(using: &generator) ? 80 : 443
             let scheme = Bool.random(using: &generator) ? "http" : "https"
             let byName = rules.first { rule in
-                rule.covers(port, scheme) && rule.hosts.contains { $0.matches(host: name, port: port) }
+                rule.covers(port, scheme)
+                    && (rule.isAnywhere || rule.hosts.contains { $0.matches(host: name, port: port) })
             }
             #expect(index.rule(name: name, port, scheme) == byName)
             let byAddress = rules.first { rule in
-                rule.covers(port, scheme) && rule.addresses.contains { $0.contains(address) }
+                rule.covers(port, scheme) && (rule.isAnywhere || rule.addresses.contains { $0.contains(address) })
             }
             #expect(index.rule(addresses: [address], port, scheme) == byAddress)
         }

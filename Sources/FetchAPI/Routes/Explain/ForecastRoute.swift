@@ -16,6 +16,7 @@ struct ForecastRoute: Sendable {
     let limiters: any LimiterStore
     let protocols: KnownProtocols
     let rules: KnownServiceRules
+    let egress: KnownEgress
     let defaults: @Sendable (SessionSpec.Kind) -> Configuration
     let judge: TargetCheck
 
@@ -34,7 +35,8 @@ struct ForecastRoute: Sendable {
         var session: SessionSpec?
         if let id = spec.session { session = try await sessions.session(id, of: tenant)?.spec }
         let forecast = Forecast(
-            of: spec, in: session, standard: defaults(session?.kind ?? .default), rules.current)
+            of: spec, in: session, standard: defaults(session?.kind ?? .default), rules.current,
+            going: egress.policy(of: tenant))
         let events = try forecast.events(json)
         let look = try Self.look(json)
         // A registered protocol judges its own URLs.
