@@ -16,7 +16,11 @@ final class Browser: Sendable {
     }
 
     /// Runs a test in a browser with a fresh profile.
-    static func with(width: Int = 1000, _ body: (Browser) async throws -> Void) async throws {
+    ///
+    /// - Parameter flags: Further arguments of the program.
+    static func with(
+        width: Int = 1000, flags: [String] = [], _ body: (Browser) async throws -> Void
+    ) async throws {
         let port = try LoopbackServer.freePort()
         let driver = try Program(["/usr/bin/chromedriver", "--port=\(port)"])
         defer {
@@ -26,7 +30,8 @@ final class Browser: Sendable {
         let address = "http://127.0.0.1:\(port)"
         let start = Browser(driver, base: address)
         try await start.waitUntilItListens()
-        let arguments = #"["--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=\#(width),900"]"#
+        let all = ["--headless=new", "--no-sandbox", "--disable-gpu", "--window-size=\(width),900"] + flags
+        let arguments = "[" + all.map { "\"\($0)\"" }.joined(separator: ", ") + "]"
         let capabilities =
             #"{"capabilities": {"alwaysMatch": {"goog:chromeOptions": {"binary": "/usr/bin/chromium", "args": \#(arguments)}}}}"#
         let created = try await start.post("/session", capabilities)
@@ -60,6 +65,11 @@ final class Browser: Sendable {
             return text != nil
         }
         return try #require(text)
+    }
+
+    /// A cookie of the page that is shown, as the browser keeps it; empty when there is none.
+    func cookie(_ name: String) async throws -> [String: Any] {
+        member(try await send(.get, "/cookie/\(name)"), "value") ?? [:]
     }
 
     var title: String { get async throws { try await string("/title") } }

@@ -146,6 +146,66 @@ import Testing
         }
     }
 
+    // Proves: SEC-70, SEC-71.
+    @Test func `behind TLS the browser keeps a __Host- cookie, whatever name the proxy goes on to`() async throws {
+        let leaf = try await TestAuthority().issue("dash")
+        try await ServiceProcess.Place.with(
+            allowing: [], settings: ["SERVER_TRUSTED_PROXIES": "127.0.0.1"]
+        ) { place in
+            let key = try await place.key()
+            let service = try await ServiceProcess.start(place, key: key)
+            let proxy = try await LoopbackServer.nginxTLS(
+                leaf,
+                directives: [
+                    "location /dashboard { proxy_pass http://\(service.address); proxy_set_header Host $http_host; "
+                        + "proxy_set_header X-Forwarded-Proto https; }"
+                ])
+            let flags = ["--ignore-certificate-errors", "--host-resolver-rules=MAP dash.example 127.0.0.1"]
+            for host in ["dash.example", "127.0.0.1"] {
+                try await Browser.with(flags: flags) { browser in
+                    let base = "https://\(host):\(proxy.port)"
+                    try await browser.open("\(base)/dashboard/jobs")
+                    try await browser.type(key, into: "#key")
+                    try await browser.click("form.card button")
+                    #expect(try await browser.text("h1") == "Jobs")
+                    let cookie = try await browser.cookie("__Host-fetchd")
+                    #expect(member(cookie, "secure") == true && member(cookie, "httpOnly") == true, "\(cookie)")
+                    #expect(member(cookie, "sameSite") == "Strict" && member(cookie, "path") == "/", "\(cookie)")
+                    try await browser.open("\(base)/dashboard/hosts")
+                    try await browser.type("slow.example", into: "#name")
+                    try await browser.click("form.card button")
+                    #expect(try await browser.text("tbody").contains("slow.example paused"))
+                }
+            }
+            #expect(try await service.stop() == 0)
+        }
+    }
+
+    @Test func `an operator lists who is signed in, and ends it from the terminal`() async throws {
+        try await ServiceProcess.Place.with(allowing: []) { place in
+            let key = try await place.key()
+            let id = try #require(APIKeyToken(key)).id
+            let service = try await ServiceProcess.start(place, key: key)
+            var visitors = [Visitor(), Visitor()]
+            for index in visitors.indices { try await visitors[index].signIn(key, at: service) }
+            #expect(try await place.run("dashboard", "sign-ins").split(separator: "\n").count == 2)
+            let line = try await place.run("dashboard", "sign-ins")
+            #expect(line.contains("  default  operator  \(id)  until 20"))
+            let signIn = try #require(line.split(separator: " ").first.map { String($0) })
+            #expect(try await place.run("dashboard", "end", signIn) == "ended 1")
+            try await until { try await !visitors[0].isIn(service) }
+            #expect(try await visitors[1].isIn(service))
+            let again = try await ProgramEnd.of(["dashboard", "end", signIn], place.environment)
+            #expect(again.status == 1 && again.errors.contains("There is no such sign-in"))
+            #expect(try await ProgramEnd.of(["dashboard", "end"], place.environment).status == 64)
+            #expect(try await place.run("dashboard", "end", "--all") == "ended 1")
+            try await until { try await !visitors[1].isIn(service) }
+            let audit = try await service.request(.get, "/v1/audit?action=dashboard.signOut&actor=cli").text
+            #expect(audit.contains(signIn), "\(audit)")
+            #expect(try await service.stop() == 0)
+        }
+    }
+
     /// Set `SCREENSHOTS` to a directory to look at the pages of the browser.
     private func keep(_ browser: Browser, as name: String) async throws {
         guard let directory = ProcessInfo.processInfo.environment["SCREENSHOTS"] else { return }

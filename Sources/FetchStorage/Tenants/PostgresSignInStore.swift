@@ -109,12 +109,7 @@ package struct PostgresSignInStore: SignInStore {
             -- signIns.find
             SELECT \(columns)
             FROM dashboard_sign_ins s
-            WHERE s.id = ANY (\(ids)) AND s.expires_at > now() AND (
-                s.key_id IS NULL
-                OR EXISTS (
-                    SELECT FROM api_keys k WHERE k.id = s.key_id AND \(PostgresKeyStore.isValid)
-                )
-            )
+            WHERE s.id = ANY (\(ids)) AND \(isLive)
             """
         )
         var signIns: [SignIn.ID: SignIn] = [:]
@@ -125,14 +120,32 @@ package struct PostgresSignInStore: SignInStore {
         return ids.map { signIns[$0] }
     }
 
+    /// The sign-ins that are not over, with the names of their tenants, the oldest first.
+    package func all() async throws(StoreError) -> [(signIn: SignIn, tenant: String)] {
+        try await StoreError.wrap {
+            try await client.query(
+                """
+                -- signIns.list
+                SELECT \(Self.columns), t.name
+                FROM dashboard_sign_ins s
+                JOIN tenants t ON t.id = s.tenant_id
+                WHERE \(Self.isLive)
+                ORDER BY s.id
+                """
+            ).map { (try SignIn(row: $0), try $0.decode(at: 5)) }
+        }
+    }
+
     package func end(_ id: SignIn.ID) async throws(StoreError) {
+        // Whoever ends his own is named by it as the actor.
+        let object = AuditActor.current.signIn == nil ? id.description : nil
         try await StoreError.wrap {
             try await client.query(
                 """
                 -- signIns.end
                 WITH ended AS (
                     DELETE FROM dashboard_sign_ins WHERE id = \(id) RETURNING tenant_id
-                ), \(Query.audited(.signOut, ofTenantIn: "ended"))
+                ), \(Query.audited(.signOut, object, ofTenantIn: "ended"))
                 SELECT 1 FROM ended
                 """
             )
@@ -178,6 +191,17 @@ package struct PostgresSignInStore: SignInStore {
     }
 
     // MARK: Rows
+
+    /// Of a row `s`.
+    private static let isLive: Query = """
+        (
+            s.expires_at > now()
+            AND (
+                s.key_id IS NULL
+                OR EXISTS (SELECT FROM api_keys k WHERE k.id = s.key_id AND \(PostgresKeyStore.isValid))
+            )
+        )
+        """
 
     /// Of a row `s`.
     private static let columns: Query = "s.id, s.tenant_id, s.role, s.key_id, s.expires_at"

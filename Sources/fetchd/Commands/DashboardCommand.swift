@@ -5,8 +5,8 @@ import FetchStorage
 struct DashboardCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dashboard",
-        abstract: "Signs in to the dashboard from the terminal.",
-        subcommands: [Link.self]
+        abstract: "Signs in to the dashboard from the terminal, and says who is signed in.",
+        subcommands: [Link.self, List.self, End.self]
     )
 
     struct Link: AsyncParsableCommand {
@@ -52,15 +52,73 @@ struct DashboardCommand: AsyncParsableCommand {
                         .configuration, "SERVER_PORT is 0: say by --url or DASHBOARD_URL where the dashboard is reached"
                     )
                 }
-                try await Database.with(settings, logger: .make(settings.logLevel)) { database in
-                    if settings.migratesDatabase { _ = try await database.migrate() }
-                    let store = PostgresSignInStore(client: database.client, ring: try MasterKeys.fire(settings))
+                try await DashboardCommand.withStore(settings) { store in
                     let link = try await store.makeLink(
                         as: role, forTenant: tenant, lifetime: .seconds(60 * Int64(minutes)))
                     print("\(origin)/dashboard/link#\(link.revealed)")
                     printError("It signs in once as \(role.rawValue) of tenant \(tenant), within \(minutes) minutes.")
                 }
             }
+        }
+    }
+
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "sign-ins", abstract: "Lists who is signed in to the dashboard, the oldest first.",
+            discussion: "A line has the sign-in, its tenant, its role, the key that it began with, and its latest end.")
+
+        @OptionGroup var options: SettingsOptions
+
+        func run() async throws {
+            try await ExitError.reporting {
+                try await DashboardCommand.withStore(try options.settings()) { store in
+                    for (signIn, tenant) in try await store.all() {
+                        let origin = signIn.key?.description ?? "link"
+                        print("\(signIn.id)  \(tenant)  \(signIn.role.rawValue)  \(origin)  until \(signIn.expiresAt)")
+                    }
+                }
+            }
+        }
+    }
+
+    struct End: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Signs somebody out; running nodes do so within five seconds.")
+
+        @Argument(help: "The sign-in (sgn_…), as \"sign-ins\" lists it.")
+        var id: String?
+
+        @Flag(help: "Signs everybody out.")
+        var all = false
+
+        @OptionGroup var options: SettingsOptions
+
+        func validate() throws {
+            guard (id == nil) == all else { throw ValidationError("Give a sign-in (sgn_…) or --all.") }
+            if let id, SignIn.ID(id) == nil { throw ValidationError("\(id) is not a sign-in (sgn_…).") }
+        }
+
+        func run() async throws {
+            try await ExitError.reporting {
+                try await DashboardCommand.withStore(try options.settings()) { store in
+                    let chosen = try await store.all().map(\.signIn.id).filter { all || $0.description == id }
+                    for id in chosen { try await store.end(id) }
+                    guard all || !chosen.isEmpty else {
+                        printError("There is no such sign-in.")
+                        throw ExitCode.failure
+                    }
+                    print("ended \(chosen.count)")
+                }
+            }
+        }
+    }
+
+    private static func withStore(
+        _ settings: Settings, _ body: (PostgresSignInStore) async throws -> Void
+    ) async throws {
+        try await Database.with(settings, logger: .make(settings.logLevel)) { database in
+            if settings.migratesDatabase { _ = try await database.migrate() }
+            try await body(PostgresSignInStore(client: database.client, ring: try MasterKeys.fire(settings)))
         }
     }
 }

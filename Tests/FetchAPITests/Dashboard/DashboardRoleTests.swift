@@ -1,5 +1,6 @@
 import FetchJobs
 import FetchRuntime
+import Foundation
 import HTTPTypes
 import Hummingbird
 import TestSupport
@@ -85,6 +86,50 @@ import Testing
             let noted = server.audit.all.filter { $0.action == AuditAction.refuseRequest.rawValue }
             #expect(noted.count == refusals && noted.allSatisfy { $0.signIn != nil && $0.chain == server.key.tenant })
             #expect(noted.contains { $0.object == "POST /dashboard/hosts/pause" })
+        }
+    }
+
+    // Proves: SEC-72.
+    @Test func `every answer of the dashboard and of the documentation has the fields that keep it to itself`()
+        async throws
+    {
+        let server = try await TestServer()
+        let expected: [(HTTPField.Name, String)] = [
+            (.xContentTypeOptions, "nosniff"), (.referrerPolicy, "no-referrer"), (.cacheControl, "no-store"),
+            (.crossOriginOpenerPolicy, "same-origin"), (.crossOriginResourcePolicy, "same-origin"),
+            (.strictTransportSecurity, "max-age=31536000"),
+        ]
+        try await Self.test(server) { browsers in
+            let (viewer, admin) = (try #require(browsers[.viewer]), try #require(browsers[.admin]))
+            let nobody = DashboardTests.Browser(call: admin.call, cookie: nil)
+            let token = try DashboardTests.Browser.token(in: try await admin.get("/dashboard"))
+            var answers: [(String, TestAnswer)] = []
+            for (route, _) in Self.routes(of: server) where route.path != "/dashboard/style.css" {
+                let path = route.path.replacing("{id}", with: "x")
+                guard route.method == .get else {
+                    if path != "/dashboard/sign-out" {
+                        answers.append((path, try await admin.post(path, "token=\(token)&name=a.example")))
+                        answers.append((path, try await viewer.post(path, "token=x")))
+                    }
+                    continue
+                }
+                for browser in [admin, viewer, nobody] { answers.append((path, try await browser.get(path))) }
+            }
+            for path in ["/", "/docs", "/docs/problems/forbidden"] {
+                answers.append((path, try await nobody.get(path)))
+            }
+            answers.append(("out", try await admin.post("/dashboard/sign-out", "token=\(token)")))
+            #expect(answers.count > 40 && answers.contains { $0.1.status == .forbidden })
+            for (path, answer) in answers {
+                for (name, value) in expected { #expect(answer.headers[name] == value, "\(path) \(name)") }
+                let policy = answer.headers[.contentSecurityPolicy] ?? ""
+                for part in ["default-src 'none'", "form-action 'self'", "frame-ancestors 'none'", "base-uri 'none'"] {
+                    #expect(policy.contains(part), "\(path) \(part)")
+                }
+                let scripts = path == "/dashboard/link" && answer.status != .seeOther ? 1 : 0
+                #expect(policy.components(separatedBy: "script").count == 1 + scripts, "\(path)")
+                #expect(!policy.contains("unsafe") && !policy.contains("*"), "\(path)")
+            }
         }
     }
 
