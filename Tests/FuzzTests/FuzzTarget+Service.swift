@@ -15,6 +15,7 @@ extension FuzzTarget {
         case .cron: Self.cron(text)
         case .rateLimit: Self.rateLimit(text)
         case .query: Self.query(text)
+        case .token: Self.token(text)
         default: preconditionFailure("\(self) is read elsewhere")
         }
     }
@@ -62,6 +63,18 @@ extension FuzzTarget {
             guard case .open(let circuit) = Limiter.Signal(of: response, now: now) else { continue }
             precondition(circuit.until <= now.advanced(by: Limiter.Signal.longestOpenCircuit))
         }
+    }
+
+    /// A token that is read is spelt in one way; as the header of one, any text is that or refused.
+    private static func token(_ text: String) {
+        let part = OpaqueText.write(text)
+        for text in [text, "\(part).\(part).AAAA", "\(part).e30.AAAA"] {
+            guard let token = try? SignedToken(text) else { continue }
+            let signature = text.utf8.dropFirst(token.message.count + 1)
+            precondition(SignedToken.bytes(Array(signature)[...]) == token.signature)
+            precondition(text.utf8.starts(with: token.message) && text.utf8.count <= SignedToken.maximumLength)
+        }
+        _ = SignInLink(text)
     }
 
     private static func query(_ text: String) {

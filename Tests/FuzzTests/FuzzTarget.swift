@@ -37,11 +37,12 @@ enum FuzzTarget: String, CaseIterable {
     case rateLimit
     case digestFields
     case query
+    case token
 
     func run(_ bytes: [UInt8]) {
         switch self {
         case .targetGuard, .headerFields, .contentRange, .dates, .keys, .digestFields: runOnFields(bytes)
-        case .jobJSON, .cursor, .cron, .rateLimit, .query: runOnService(bytes)
+        case .jobJSON, .cursor, .cron, .rateLimit, .query, .token: runOnService(bytes)
         default: runOnAnswer(bytes)
         }
     }

@@ -7,6 +7,8 @@ struct SignedToken {
     static let maximumLength = 8192
     /// The longest name of a key, and the longest subject.
     static let maximumName = 256
+    /// The longest type that is known: `application/at+jwt`.
+    private static let maximumType = 18
 
     let algorithm: TokenAlgorithm
     /// The name of the key that it is signed with; nil when it names none.
@@ -29,7 +31,9 @@ struct SignedToken {
         // Extensions that have to be understood are not (RFC 7515 §4.1.11); tokens of other kinds say so.
         guard header["crit"] == nil, try Self.isToken(header["typ"]) else { throw .malformed }
         guard case .string(let name)? = header["alg"] else { throw .malformed }
-        guard let algorithm = TokenAlgorithm(rawValue: name) else { throw .algorithm }
+        guard let algorithm = TokenAlgorithm.allCases.first(where: { $0.rawValue.isSame(as: name) }) else {
+            throw .algorithm
+        }
         self.algorithm = algorithm
         keyName = try header["kid"].map { value throws(TokenFault) in
             guard case .string(let name) = value, name.utf8.count <= Self.maximumName else { throw .malformed }
@@ -40,6 +44,8 @@ struct SignedToken {
     private static func isToken(_ type: JSONValue?) throws(TokenFault) -> Bool {
         guard let type else { return true }
         guard case .string(let name) = type else { throw .malformed }
+        // Nothing longer is compared: texts are so in a normal form, which costs more than they are long.
+        guard name.utf8.count <= maximumType else { return false }
         let plain = name.lowercased().trimmingPrefix("application/")
         return plain == "jwt" || plain == "at+jwt"
     }

@@ -125,7 +125,7 @@ final class TokenAuthenticator: Sendable {
         case .string(let text)?: names = text.split(separator: " ").map { String($0) }
         case let value: names = Self.texts(value) ?? []
         }
-        return Set(names.compactMap { Scope(rawValue: $0) }).intersection(policy.scopes)
+        return policy.scopes.filter { scope in names.contains { scope.rawValue.isSame(as: $0) } }
     }
 
     /// A text, or a list of texts; nil for anything else.
