@@ -1252,6 +1252,20 @@ COMMENT ON COLUMN public.dashboard_sign_ins.role IS 'What it may do';
 
 COMMENT ON COLUMN public.dashboard_sign_ins.expires_at IS 'When it ends, however much it is used';
 
+CREATE TABLE public.egress (
+    tenant_id bigint NOT NULL,
+    document json,
+    version bigint NOT NULL
+);
+
+COMMENT ON TABLE public.egress IS 'Lists of targets that loads may or may not reach; queue_state.version is raised with each change';
+
+COMMENT ON COLUMN public.egress.tenant_id IS 'Whose loads it is for; 0: those of all tenants';
+
+COMMENT ON COLUMN public.egress.document IS 'The lists, as the API writes them; null: taken away, so that nodes hear of it';
+
+COMMENT ON COLUMN public.egress.version IS 'Raised by every change: the tag of the document';
+
 CREATE TABLE public.enqueue_grants (
     tenant_id bigint NOT NULL,
     role name NOT NULL
@@ -2172,6 +2186,9 @@ ALTER TABLE ONLY public.dashboard_links
 ALTER TABLE ONLY public.dashboard_sign_ins
     ADD CONSTRAINT dashboard_sign_ins_pkey PRIMARY KEY (tenant_id, id);
 
+ALTER TABLE ONLY public.egress
+    ADD CONSTRAINT egress_pkey PRIMARY KEY (tenant_id);
+
 ALTER TABLE ONLY public.enqueue_grants
     ADD CONSTRAINT enqueue_grants_pkey PRIMARY KEY (tenant_id, role);
 
@@ -2631,6 +2648,12 @@ ALTER TABLE public.credential_uses ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.credentials ENABLE ROW LEVEL SECURITY;
 
+ALTER TABLE public.dashboard_links ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.dashboard_sign_ins ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE public.egress ENABLE ROW LEVEL SECURITY;
+
 ALTER TABLE public.enqueue_grants ENABLE ROW LEVEL SECURITY;
 
 ALTER TABLE public.flow_blocks ENABLE ROW LEVEL SECURITY;
@@ -2668,6 +2691,12 @@ CREATE POLICY of_all ON public.cookies TO fetchd_service, fetchd_reader USING (t
 CREATE POLICY of_all ON public.credential_uses TO fetchd_service, fetchd_reader USING (true);
 
 CREATE POLICY of_all ON public.credentials TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.dashboard_links TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.dashboard_sign_ins TO fetchd_service, fetchd_reader USING (true);
+
+CREATE POLICY of_all ON public.egress TO fetchd_service, fetchd_reader USING (true);
 
 CREATE POLICY of_all ON public.enqueue_grants TO fetchd_service, fetchd_reader USING (true);
 
@@ -2730,6 +2759,12 @@ CREATE POLICY of_tenant ON public.cookies TO fetchd_tenant USING ((tenant_id = (
 CREATE POLICY of_tenant ON public.credential_uses TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 
 CREATE POLICY of_tenant ON public.credentials TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.dashboard_links TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.dashboard_sign_ins TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
+
+CREATE POLICY of_tenant ON public.egress TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 
 CREATE POLICY of_tenant ON public.enqueue_grants TO fetchd_tenant USING ((tenant_id = ( SELECT (NULLIF(current_setting('fetchd.tenant'::text, true), ''::text))::bigint AS "nullif")));
 
